@@ -1,0 +1,15 @@
+#include "base/log.h"
+
+#include <cstdio>
+
+namespace sixfold {
+
+// A whole line in one call, so that lines of several threads don't mix.
+void log_line(const std::string& text) {
+  const std::string line = text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void warn_line(const std::string& text) { log_line("warning: " + text); }
+
+}  // namespace sixfold

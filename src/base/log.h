@@ -1,0 +1,22 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+
+namespace sixfold {
+
+/// One plain line on standard error. Warnings are prefixed "warning: ".
+void log_line(const std::string& text);
+void warn_line(const std::string& text);
+
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+  log_line(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args) {
+  warn_line(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace sixfold

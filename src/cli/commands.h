@@ -1,0 +1,17 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace sixfold::cli {
+
+// Each adds one command, with its options, help and an example, to the program. The command runs in its callback and
+// throws `Error`; main.cc turns that into the exit status.
+void add_train(CLI::App& app);
+void add_translate(CLI::App& app);
+void add_evaluate(CLI::App& app);
+void add_average(CLI::App& app);
+void add_info(CLI::App& app);
+void add_tokenize(CLI::App& app);
+void add_demo_corpus(CLI::App& app);
+void add_plot(CLI::App& app);
+
+}  // namespace sixfold::cli

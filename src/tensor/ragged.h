@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace sixfold {
+
+/// Where each sequence of a packed batch begins: sequence i owns rows [offsets[i], offsets[i + 1]) of a [tokens, width]
+/// tensor. There is no padding.
+struct Ragged {
+  std::vector<int32_t> offsets{0};
+
+  int sequences() const { return static_cast<int>(offsets.size()) - 1; }
+  int tokens() const { return offsets.back(); }
+  int begin(int i) const { return offsets[i]; }
+  int length(int i) const { return offsets[i + 1] - offsets[i]; }
+  /// Appends a sequence of `length` rows.
+  void add(int length) { offsets.push_back(offsets.back() + length); }
+};
+
+/// A packed batch of ids: `ids[r]` for each row r of `rows`.
+struct IdBatch {
+  std::vector<int32_t> ids;
+  Ragged rows;
+
+  /// Appends one sequence.
+  template <class Sequence>
+  void add(const Sequence& sequence) {
+    ids.insert(ids.end(), sequence.begin(), sequence.end());
+    rows.add(static_cast<int>(sequence.size()));
+  }
+};
+
+}  // namespace sixfold
