@@ -6,12 +6,12 @@
 
 namespace sixfold {
 
-/// Whose turn it is to mend an error: the caller's input (a flag, a file, a shape), or the world around the process
-/// (disk full, out of memory). The command line exits with 2 for the first and with 1 for the second.
+/// Whose turn it is to mend an error: the caller's input (a flag, a file, a shape), or the world around the
+/// process (disk full, out of memory). The command line exits with 2 for the first and with 1 for the second.
 enum class Fault { input, world };
 
-/// The one exception of the library. Its message says what is wrong, where (file and line, key, or tensor and shape)
-/// and how to mend it.
+/// The one exception of the library. Its message says what is wrong, where (file and line, key, or tensor and
+/// shape) and how to mend it.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}

@@ -4,8 +4,8 @@
 
 namespace sixfold {
 
-/// Where each sequence of a packed batch begins: sequence i owns rows [offsets[i], offsets[i + 1]) of a [tokens, width]
-/// tensor. There is no padding.
+/// Where each sequence of a packed batch begins: sequence i owns rows [offsets[i], offsets[i + 1]) of a
+/// [tokens, width] tensor. There is no padding.
 struct Ragged {
   std::vector<int32_t> offsets{0};
 

@@ -1,0 +1,11 @@
+# find_package(sixfold) makes the target sixfold::sixfold. The library is static, so its users link what it uses.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(fmt)
+find_dependency(yaml-cpp)
+find_dependency(ICU COMPONENTS uc i18n)
+find_dependency(ZLIB)
+find_dependency(PkgConfig)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece)
+include(${CMAKE_CURRENT_LIST_DIR}/sixfold-targets.cmake)

@@ -1,0 +1,60 @@
+#include "autograd/pass.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace sixfold {
+
+Tensor Pass::indices(std::span<const int32_t> values) {
+  Tensor t = tensor(1, static_cast<int64_t>(values.size()), DType::i32);
+  backend_->copy_in(t.view().data, values.data(), values.size_bytes());
+  indices_.push_back(t);
+  return t;
+}
+
+TokenRows Pass::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
+  std::vector<int32_t> sentence, position;
+  int longest = 0;
+  for (int i = 0; i < ragged.sequences(); ++i) {
+    longest = std::max(longest, ragged.length(i));
+    for (int p = 0; p < ragged.length(i); ++p) {
+      sentence.push_back(sentences.empty() ? i : sentences[static_cast<size_t>(i)]);
+      position.push_back(p);
+    }
+  }
+  return {ragged, indices(sentence), indices(position), longest};
+}
+
+Dropout Pass::dropout(double probability, const TokenRows& rows) {
+  if (!recording() || probability == 0) return {};
+  Dropout dropout;
+  dropout.sentence = rows.sentence.ids();
+  dropout.position = rows.position.ids();
+  dropout.seed = seeds_.seed;
+  dropout.update = seeds_.update;
+  dropout.module = dropouts_++;
+  dropout.threshold = static_cast<uint32_t>(std::lround(probability * 65536));
+  return dropout;
+}
+
+void Pass::record(const char* op, const Tensor& output, std::function<void()> backward) const {
+  if (recording() && output.wants_gradient()) tape_->record({module_, op, output, std::move(backward)});
+}
+
+bool Pass::track(const Tensor& output, std::initializer_list<Tensor> inputs) const {
+  const bool wants = recording() && std::any_of(inputs.begin(), inputs.end(),
+                                                [](const Tensor& t) { return t.wants_gradient(); });
+  output.set_wants_gradient(wants);
+  return wants;
+}
+
+Pass::Slot Pass::gradient_of(const Tensor& x) const {
+  if (!x.wants_gradient()) return {{}, false};
+  if (x.gradient()) return {x.gradient().view(), true};
+  x.set_gradient(tensor(x.rows(), x.cols(), x.dtype()));
+  return {x.gradient().view(), false};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,93 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "autograd/tape.h"
+#include "tensor/ragged.h"
+
+namespace sixfold {
+
+/// The rows of a packed batch: what each row is the token of. Dropout is keyed by it, positions are looked up
+/// by it.
+struct TokenRows {
+  Ragged ragged;
+  Tensor sentence;  ///< [1, rows] i32: a number of the sentence that is the same in every packing
+  Tensor position;  ///< [1, rows] i32: place in its sentence, from 0
+  int longest = 0;  ///< one more than the largest position
+};
+
+/// Dropout that is still to be applied: the next op does it while it has the elements in hand.
+struct Dropped {
+  Tensor x;
+  Dropout dropout;
+};
+
+/// One run of the model over one batch: where it computes, where its buffers live, whether it records the way
+/// back, and the randomness of dropout. A pass that records is a training pass; nothing else differs between
+/// training and decoding.
+class Pass {
+ public:
+  /// Identifies the random bits of a training pass.
+  struct Seeds {
+    uint32_t seed = 0, update = 0;
+  };
+
+  /// A pass without gradients or dropout.
+  Pass(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena)
+      : backend_(std::move(backend)), arena_(std::move(arena)) {}
+  /// A pass that records on `tape`.
+  Pass(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena, Tape& tape, Seeds seeds)
+      : backend_(std::move(backend)), arena_(std::move(arena)), tape_(&tape), seeds_(seeds) {}
+
+  Backend& backend() const { return *backend_; }
+  bool recording() const { return tape_ != nullptr; }
+
+  Tensor tensor(int64_t rows, int64_t cols, DType dtype) const { return {arena_, rows, cols, dtype}; }
+  /// [1, n] i32; lives as long as the pass.
+  Tensor indices(std::span<const int32_t> values);
+  /// The rows of `ragged`, its sequence i being sentence `sentences[i]`, or i where none are given.
+  TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});
+
+  /// Dropout with this probability for rows as in `rows`: nothing outside training. Each call is a module of
+  /// its own.
+  Dropout dropout(double probability, const TokenRows& rows);
+
+  /// Records the way back of an op, unless the pass doesn't record or `output` needs no gradient.
+  void record(const char* op, const Tensor& output, std::function<void()> backward) const;
+  /// Marks `output` as one that gradients flow to where they flow to any of `inputs`. Returns whether they do.
+  bool track(const Tensor& output, std::initializer_list<Tensor> inputs) const;
+  /// Where an op puts its share of x's gradient: fresh memory, or what is there already, to be added to.
+  struct Slot {
+    View view;
+    bool accumulate;
+  };
+  Slot gradient_of(const Tensor& x) const;
+
+  /// While it lives, ops belong to the module `name` within the current one.
+  class Scope {
+   public:
+    Scope(Pass& pass, const std::string& name) : pass_(pass), length_(pass.module_.size()) {
+      pass.module_ += (length_ ? "." : "") + name;
+    }
+    ~Scope() { pass_.module_.resize(length_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Pass& pass_;
+    size_t length_;
+  };
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Arena> arena_;
+  Tape* tape_ = nullptr;
+  Seeds seeds_;
+  uint32_t dropouts_ = 0;
+  std::vector<Tensor> indices_;
+  std::string module_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,47 @@
+#include "backend/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace sixfold {
+
+Scratch::~Scratch() { std::free(data_); }
+
+float* Scratch::floats(int64_t count) {
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  if (bytes > bytes_) {
+    std::free(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+    data_ = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!data_) throw std::bad_alloc();
+    bytes_ = bytes;
+  }
+  return static_cast<float*>(data_);
+}
+
+CpuBackend::CpuBackend(int threads)
+    : pool_(std::max(1, threads)), private_(std::max(1, threads)), bits_(std::max(1, threads)) {}
+
+uint16_t* CpuBackend::bits_of(int thread, int64_t features) {
+  return reinterpret_cast<uint16_t*>(bits_[static_cast<size_t>(thread)].floats(features / 2 + 128));
+}
+
+float* CpuBackend::spare_of(int thread, int64_t features) {
+  return private_[static_cast<size_t>(thread)].floats(features);
+}
+
+void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body) {
+  constexpr int64_t worth = 16384;  // elements that outweigh waking a thread
+  const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / worth});
+  if (threads() == 1 || pieces <= 1) {
+    if (count > 0) body(0, count, 0);
+    return;
+  }
+  pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
+}
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) { return std::make_unique<CpuBackend>(threads); }
+
+}  // namespace sixfold

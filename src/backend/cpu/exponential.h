@@ -1,0 +1,65 @@
+// Exponentials over rows. Included once for each instruction set.
+#if defined(SIXFOLD_CPU_EXPONENTIAL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SIXFOLD_CPU_EXPONENTIAL_H
+#undef SIXFOLD_CPU_EXPONENTIAL_H
+#else
+#define SIXFOLD_CPU_EXPONENTIAL_H
+#endif
+
+#include <limits>
+
+#include "backend/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+/// exp(x) for x <= 0 within 2 units in the last place; 0 below -87.
+HWY_INLINE Vector exponential(Vector x) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> ints;
+  const auto low = hn::Set(d, -87.0f);
+  const auto bounded = hn::Max(x, low);
+  // x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts; exp(r) by its series, scaled by 2^n through the
+  // exponent.
+  const auto n = hn::Round(hn::Mul(bounded, hn::Set(d, 1.44269504088896341f)));
+  auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), bounded);
+  r = hn::NegMulAdd(n, hn::Set(d, 1.42860682030941723212e-6f), r);
+  auto y = hn::Set(d, 1.0f / 5040);
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f / 720));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f / 120));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f / 24));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f / 6));
+  y = hn::MulAdd(y, r, hn::Set(d, 0.5f));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.0f));
+  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(ints, n), hn::Set(ints, 127)));
+  y = hn::Mul(y, hn::BitCast(d, power));
+  return hn::IfThenZeroElse(hn::Lt(x, low), y);
+}
+
+HWY_INLINE float largest_of(const float* x, int64_t n) {
+  const Floats d;
+  auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) largest = hn::Max(largest, hn::LoadU(d, x + i));
+  float result = max_lanes(largest);
+  for (; i < n; ++i) result = std::max(result, x[i]);
+  return result;
+}
+
+HWY_INLINE float sum_of_exponentials(const float* x, int64_t n, float largest) {
+  const Floats d;
+  const auto shift = hn::Set(d, largest);
+  auto sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, exponential(hn::Sub(hn::LoadU(d, x + i), shift)));
+  if (i < n) {
+    const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, exponential(hn::Sub(hn::MaskedLoad(mask, d, x + i), shift))));
+  }
+  return sum_lanes(sum);
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,121 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/matmul.cc"
+#include <fmt/format.h>
+#include <hwy/foreach_target.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/panels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+PanelSizes panel_sizes() { return {tile_rows, tile_cols, tile_rows * a_stride}; }
+
+void pack_piece(const float* b, int64_t row, int64_t col, const int64_t size[2], const int64_t piece[3],
+                float* panels) {
+  pack_panel({b, row, col}, size[0], size[1], piece[0], piece[1], piece[2], panels);
+}
+
+/// Rows [row0, row1) and columns [col0, col1) of a product; col0 is a multiple of tile_cols.
+void multiply_block(const Matmul& p, const float* panels, int64_t k, const int64_t block[4], float* copy) {
+  const auto [row0, row1, col0, col1] = std::tuple(block[0], block[1], block[2], block[3]);
+  const Strided a = p.transpose_a ? Strided{p.a.as<float>() + row0, 1, p.a.stride}
+                                  : Strided{p.a.row<float>(row0), p.a.stride, 1};
+  BlockEpilogue epilogue;
+  if (p.epilogue.bias) epilogue.bias = p.epilogue.bias.as<float>() + col0;
+  epilogue.relu = p.epilogue.relu;
+  if (p.epilogue.relu_of) {
+    epilogue.relu_of = p.epilogue.relu_of.row<float>(row0) + col0;
+    epilogue.relu_of_stride = p.epilogue.relu_of.stride;
+  }
+  const bool any = epilogue.bias || epilogue.relu || epilogue.relu_of;
+  multiply_panels(a, panels + col0 * k, k, row1 - row0, col1 - col0, p.result.row<float>(row0) + col0,
+                  p.result.stride, p.accumulate, copy, any ? &epilogue : nullptr);
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sixfold {
+namespace {
+
+HWY_EXPORT(panel_sizes);
+HWY_EXPORT(pack_piece);
+HWY_EXPORT(multiply_block);
+
+/// A weight in panels.
+struct Panels final : PreparedWeight {
+  explicit Panels(int64_t size) { data = memory.floats(size); }
+  Scratch memory;
+  float* data;
+};
+
+int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+std::string CpuBackend::name() const {
+  const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
+  return fmt::format("cpu, {}, {} threads", hwy::TargetName(usable & -usable), threads());
+}
+
+/// Packs b [k, n] into `panels`, in pieces that threads share.
+static void pack(ThreadPool& pool, View b, bool transpose, float* panels) {
+  const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
+  const int64_t size[2] = {transpose ? b.cols : b.rows, transpose ? b.rows : b.cols};
+  const int64_t row = transpose ? 1 : b.stride, col = transpose ? b.stride : 1;
+  const int64_t count = round_up(size[1], sizes.tile_cols) / sizes.tile_cols, chunks = (size[0] + 1023) / 1024;
+  const auto one = [&](int64_t task, int) {
+    const int64_t chunk = task / count;
+    const int64_t piece[3] = {task % count, chunk * 1024, std::min(size[0], (chunk + 1) * 1024)};
+    HWY_DYNAMIC_DISPATCH(pack_piece)(b.as<float>(), row, col, size, piece, panels);
+  };
+  if (size[0] * size[1] < 16384)
+    for (int64_t task = 0; task < count * chunks; ++task) one(task, 0);
+  else
+    pool.run(count * chunks, one);
+}
+
+std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b) {
+  const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
+  const int64_t k = transpose_b ? b.cols : b.rows, n = transpose_b ? b.rows : b.cols;
+  auto weight = std::make_shared<Panels>(round_up(n, sizes.tile_cols) * k);
+  pack(pool_, b, transpose_b, weight->data);
+  return weight;
+}
+
+void CpuBackend::matmul(const Matmul& p) {
+  const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
+  const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
+  if (m == 0 || n == 0) return;
+  const float* panels;
+  if (p.prepared_b) {
+    panels = static_cast<const Panels*>(p.prepared_b)->data;
+  } else {
+    float* packed = shared_.floats(round_up(n, sizes.tile_cols) * std::max<int64_t>(k, 1));
+    pack(pool_, p.b, p.transpose_b, packed);
+    panels = packed;
+  }
+  // Blocks of C: as wide as k_block rows of B fit in the second cache, as high as gives each thread some to
+  // take.
+  const bool parallel = threads() > 1 && m * n * k > 100'000;
+  const int64_t width = std::min(round_up(n, sizes.tile_cols), round_up(512, sizes.tile_cols));
+  const int64_t columns = (n + width - 1) / width;
+  const int64_t wanted = parallel ? std::max<int64_t>(1, (4 * threads() + columns - 1) / columns) : 1;
+  const int64_t height =
+      std::min<int64_t>(round_up((m + wanted - 1) / wanted, sizes.tile_rows), 40 * sizes.tile_rows);
+  const int64_t rows = (m + height - 1) / height;
+  const auto one = [&](int64_t task, int thread) {
+    const int64_t i = task % rows * height, j = task / rows * width;
+    const int64_t block[4] = {i, std::min(m, i + height), j, std::min(n, j + width)};
+    HWY_DYNAMIC_DISPATCH(multiply_block)(p, panels, k, block, private_[thread].floats(sizes.copy));
+  };
+  if (parallel)
+    pool_.run(rows * columns, one);
+  else
+    for (int64_t task = 0; task < rows * columns; ++task) one(task, 0);
+}
+
+}  // namespace sixfold
+#endif

@@ -1,0 +1,105 @@
+// Included once for each instruction set, by a file that foreach_target.h includes over and over.
+#if defined(SIXFOLD_CPU_SIMD_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SIXFOLD_CPU_SIMD_H
+#undef SIXFOLD_CPU_SIMD_H
+#else
+#define SIXFOLD_CPU_SIMD_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backend/backend.h"
+#include "base/random.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, 16>;
+using Words = hn::Repartition<uint32_t, Floats>;
+using Vector = hn::Vec<Floats>;
+inline constexpr int lanes = static_cast<int>(hn::MaxLanes(Floats()));
+
+/// Calls body(i, vector_of) for i in steps of a vector over [0, n): full vectors first, then one cut short.
+/// `load(p)` and `store(v, p)` touch only what is there; lanes beyond the end load as zero.
+template <class Body>
+HWY_INLINE void over_vectors(int64_t n, const Body& body) {
+  const Floats d;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    body(
+        i, [&](const float* p) HWY_ATTR { return hn::LoadU(d, p); },
+        [&](Vector v, float* p) HWY_ATTR { hn::StoreU(v, d, p); });
+  if (i < n) {
+    const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
+    body(
+        i, [&](const float* p) HWY_ATTR { return hn::MaskedLoad(mask, d, p); },
+        [&](Vector v, float* p) HWY_ATTR { hn::BlendedStore(v, mask, d, p); });
+  }
+}
+
+/// Sum of all lanes, in one order.
+HWY_INLINE float sum_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floats(), v)); }
+HWY_INLINE float max_lanes(Vector v) { return hn::GetLane(hn::MaxOfLanes(Floats(), v)); }
+
+/// The 16 random bits of each feature of a row, in the order that `Dropout` describes. `bits` has room for
+/// `features` rounded up to 8 x lanes.
+HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t module, int64_t features,
+                             uint16_t* bits) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int64_t block = 0; block * 8 < features; ++block) {
+    const auto words = Philox::bits({static_cast<uint32_t>(block), static_cast<uint32_t>(dropout.position[row]),
+                                     static_cast<uint32_t>(dropout.sentence[row]), module},
+                                    dropout.seed, dropout.update);
+    std::memcpy(bits + block * 8, words.data(), sizeof words);
+  }
+#else
+  const Words d;
+  const hn::Repartition<uint64_t, Words> wide;
+  const auto multiply = [&](auto c, uint32_t by, auto& high, auto& low) HWY_ATTR {
+    const auto factor = hn::Set(d, by);
+    const auto even = hn::MulEven(c, factor);
+    const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, c))), factor);
+    high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
+    low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
+  };
+  for (int64_t block = 0; block * 8 < features; block += lanes) {
+    auto c0 = hn::Iota(d, static_cast<uint32_t>(block));
+    auto c1 = hn::Set(d, static_cast<uint32_t>(dropout.position[row]));
+    auto c2 = hn::Set(d, static_cast<uint32_t>(dropout.sentence[row]));
+    auto c3 = hn::Set(d, module);
+    uint32_t key0 = dropout.seed, key1 = dropout.update;
+    for (int round = 0; round < Philox::rounds; ++round) {
+      hn::Vec<Words> high0, low0, high1, low1;
+      multiply(c0, Philox::multiplier0, high0, low0);
+      multiply(c2, Philox::multiplier1, high1, low1);
+      c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(d, key0));
+      c1 = low1;
+      c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, key1));
+      c3 = low0;
+      key0 += Philox::weyl0;
+      key1 += Philox::weyl1;
+    }
+    hn::StoreInterleaved4(c0, c1, c2, c3, d, reinterpret_cast<uint32_t*>(bits + block * 8));
+  }
+#endif
+}
+
+/// `scale` where the feature is kept, 0 where it is dropped; `bits` as above, read for a whole vector.
+HWY_INLINE Vector keep_factor(const uint16_t* bits, uint32_t threshold, float scale) {
+  const Floats d;
+  const hn::Repartition<int32_t, Floats> ints;
+  const hn::Rebind<uint16_t, Floats> halves;
+  const auto draw = hn::PromoteTo(ints, hn::LoadU(halves, bits));
+  const auto kept = hn::Gt(draw, hn::Set(ints, static_cast<int32_t>(threshold) - 1));
+  return hn::IfThenElseZero(hn::RebindMask(d, kept), hn::Set(d, scale));
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,120 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/softmax.cc"
+#include <hwy/foreach_target.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/exponential.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+/// The largest of a row and the sum of exp(x - largest).
+struct RowSum {
+  float largest, sum;
+  float log() const { return largest + std::log(sum); }
+};
+
+HWY_INLINE RowSum sum_row(const float* x, int64_t n) {
+  const float largest = largest_of(x, n);
+  return {largest, sum_of_exponentials(x, n, largest)};
+}
+
+void cross_entropy_rows(const CrossEntropy& p, int64_t begin, int64_t end) {
+  const Floats d;
+  const int64_t n = p.logits.cols;
+  const float smoothing = static_cast<float>(p.smoothing), scale = static_cast<float>(p.scale);
+  for (int64_t r = begin; r < end; ++r) {
+    float* x = p.logits.row<float>(r);
+    const int32_t target = p.targets[r];
+    const auto sum = sum_row(x, n);
+    auto total = hn::Zero(d);
+    over_vectors(
+        n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR { total = hn::Add(total, load(x + i)); });
+    const float mean = sum_lanes(total) / static_cast<float>(n);
+    p.losses.as<float>()[r] = sum.log() - (1 - smoothing) * x[target] - smoothing * mean;
+    if (!p.gradient) continue;
+    const auto by = hn::Set(d, scale / sum.sum), even = hn::Set(d, scale * smoothing / static_cast<float>(n));
+    const auto largest = hn::Set(d, sum.largest);
+    over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      store(hn::MulSub(exponential(hn::Sub(load(x + i), largest)), by, even), x + i);
+    });
+    x[target] -= scale * (1 - smoothing);
+  }
+}
+
+void log_probability_rows(const View& out, const View& logits, const int32_t* targets, int64_t begin,
+                          int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    const float* x = logits.row<float>(r);
+    out.as<float>()[r] = x[targets[r]] - sum_row(x, logits.cols).log();
+  }
+}
+
+/// Keeps the k best seen; a vector is looked into only where it holds something better than the worst of them.
+void top_k_rows(const TopK& p, int64_t begin, int64_t end) {
+  const Floats d;
+  const int64_t n = p.logits.cols;
+  for (int64_t r = begin; r < end; ++r) {
+    const float* x = p.logits.row<float>(r);
+    int32_t* ids = p.ids + r * p.k;
+    float* best = p.log_probs + r * p.k;
+    std::fill_n(ids, p.k, -1);
+    std::fill_n(best, p.k, -std::numeric_limits<float>::infinity());
+    const auto offer = [&](int64_t id) {
+      if (!(x[id] > best[p.k - 1])) return;
+      for (const int32_t ban : p.banned)
+        if (ban == id) return;
+      int place = p.k - 1;
+      for (; place > 0 && x[id] > best[place - 1]; --place) {
+        best[place] = best[place - 1];
+        ids[place] = ids[place - 1];
+      }
+      best[place] = x[id];
+      ids[place] = static_cast<int32_t>(id);
+    };
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+      if (!hn::AllFalse(d, hn::Gt(hn::LoadU(d, x + i), hn::Set(d, best[p.k - 1]))))
+        for (int64_t j = i; j < i + lanes; ++j) offer(j);
+    for (; i < n; ++i) offer(i);
+    const float log_sum = sum_row(x, n).log();
+    for (int j = 0; j < p.k; ++j) best[j] -= log_sum;
+  }
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sixfold {
+namespace {
+
+HWY_EXPORT(cross_entropy_rows);
+HWY_EXPORT(log_probability_rows);
+HWY_EXPORT(top_k_rows);
+
+}  // namespace
+
+void CpuBackend::cross_entropy(const CrossEntropy& p) {
+  split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(cross_entropy_rows)(p, begin, end);
+  });
+}
+
+void CpuBackend::log_probability(View out, View logits, const int32_t* targets) {
+  split(logits.rows, logits.cols * 4, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(log_probability_rows)(out, logits, targets, begin, end);
+  });
+}
+
+void CpuBackend::top_k(const TopK& p) {
+  split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(top_k_rows)(p, begin, end);
+  });
+}
+
+}  // namespace sixfold
+#endif

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "backend/dropout.h"
+#include "backend/reference/reference_backend.h"
+
+namespace sixfold {
+namespace {
+
+/// One query in one head: the unit of attention, for it depends on no other query and no other head.
+struct HeadQuery {
+  const Attention& attention;
+  AttentionSpan span;
+  int head;
+  int64_t row;      ///< of `query` and `out`
+  int64_t visible;  ///< how many of the span's keys it sees, from the first
+
+  /// The row of `key` and `value` at a place of the span.
+  int64_t key_row(int64_t place) const {
+    const int64_t index = span.key_begin + place;
+    return attention.key_rows ? attention.key_rows[index] : index;
+  }
+
+  /// The block of columns that belongs to the head.
+  template <class T>
+  T* block(View x, int64_t r) const {
+    return x.row<T>(r) + head * (x.cols / attention.heads);
+  }
+
+  template <class T>
+  T dropped(int64_t place, T x) const {
+    Dropout dropout = attention.dropout;
+    dropout.module = weight_module(dropout, head);
+    return apply_dropout(dropout, row, place, x);
+  }
+};
+
+template <class Visit>
+void for_each_query(const Attention& attention, Visit visit) {
+  for (const AttentionSpan& span : attention.spans)
+    for (int head = 0; head < attention.heads; ++head)
+      for (int64_t j = 0; j < span.query_count; ++j) {
+        const int64_t last = attention.causal ? span.key_count - span.query_count + j : span.key_count - 1;
+        visit(HeadQuery{attention, span, head, span.query_begin + j, std::max<int64_t>(last + 1, 0)});
+      }
+}
+
+template <class T>
+T dot(const T* a, const T* b, int64_t count) {
+  T sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// y += factor * x
+template <class T>
+void add_scaled(T* y, T factor, const T* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) y[i] += factor * x[i];
+}
+
+template <class T>
+T score_scale(const Attention& attention) {
+  return static_cast<T>(1 / std::sqrt(static_cast<double>(attention.query.cols / attention.heads)));
+}
+
+/// query key^T / sqrt(d_k) for each key that the query sees.
+template <class T>
+std::vector<T> scores(const HeadQuery& q) {
+  const Attention& a = q.attention;
+  std::vector<T> result(q.visible);
+  for (int64_t j = 0; j < q.visible; ++j)
+    result[j] = score_scale<T>(a) *
+                dot(q.block<T>(a.query, q.row), q.block<T>(a.key, q.key_row(j)), a.query.cols / a.heads);
+  return result;
+}
+
+/// Scores to the weights of the softmax.
+template <class T>
+std::vector<T> softmax(std::vector<T> scores, double log_sum) {
+  for (T& score : scores) score = static_cast<T>(std::exp(score - log_sum));
+  return scores;
+}
+
+template <class T>
+void attend(const HeadQuery& q) {
+  const Attention& a = q.attention;
+  const int64_t d_v = a.out.cols / a.heads;
+  std::vector<T> weights = scores<T>(q);
+  const double log_sum = log_sum_exp(weights.data(), q.visible);
+  weights = softmax(std::move(weights), log_sum);
+
+  T* out = q.block<T>(a.out, q.row);
+  std::fill_n(out, d_v, T{0});
+  for (int64_t j = 0; j < q.visible; ++j)
+    add_scaled(out, q.dropped(j, weights[j]), q.block<T>(a.value, q.key_row(j)), d_v);
+
+  if (a.log_sum) a.log_sum.row<T>(q.row)[q.head] = static_cast<T>(log_sum);
+  if (a.weights) {
+    T* kept = a.weights.row<T>(q.head * a.query.rows + q.row);
+    std::fill(std::copy(weights.begin(), weights.end(), kept), kept + a.weights.cols, T{0});
+  }
+}
+
+/// The weights are computed again rather than kept. With w the weights and g_j the gradient of weight j, the
+/// gradient of score j is w_j * (g_j - sum of w_i * g_i).
+template <class T>
+void attend_backwards(const HeadQuery& q, const AttentionGradient& g) {
+  const Attention& a = q.attention;
+  const int64_t d_k = a.query.cols / a.heads, d_v = a.out.cols / a.heads;
+  const std::vector<T> weights = softmax(scores<T>(q), a.log_sum.row<T>(q.row)[q.head]);
+  const T* grad_out = q.block<T>(g.grad_out, q.row);
+
+  std::vector<T> grad_weights(q.visible);
+  double mean = 0;
+  for (int64_t j = 0; j < q.visible; ++j) {
+    const int64_t row = q.key_row(j);
+    add_scaled(q.block<T>(g.grad_value, row), q.dropped(j, weights[j]), grad_out, d_v);
+    grad_weights[j] = q.dropped(j, dot(grad_out, q.block<T>(a.value, row), d_v));
+    mean += static_cast<double>(weights[j]) * grad_weights[j];
+  }
+  for (int64_t j = 0; j < q.visible; ++j) {
+    const int64_t row = q.key_row(j);
+    const T grad_dot = score_scale<T>(a) * static_cast<T>(weights[j] * (grad_weights[j] - mean));
+    add_scaled(q.block<T>(g.grad_query, q.row), grad_dot, q.block<T>(a.key, row), d_k);
+    add_scaled(q.block<T>(g.grad_key, row), grad_dot, q.block<T>(a.query, q.row), d_k);
+  }
+}
+
+}  // namespace
+
+void ReferenceBackend::attention(const Attention& attention) {
+  with_type(attention.out.dtype,
+            [&]<class T>(T) { for_each_query(attention, [](const HeadQuery& q) { attend<T>(q); }); });
+}
+
+void ReferenceBackend::attention_gradient(const AttentionGradient& g) {
+  for (View gradient : {g.grad_query, g.grad_key, g.grad_value}) fill(gradient, 0);
+  with_type(g.grad_out.dtype, [&]<class T>(T) {
+    for_each_query(g.forward, [&](const HeadQuery& q) { attend_backwards<T>(q, g); });
+  });
+}
+
+}  // namespace sixfold

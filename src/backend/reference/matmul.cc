@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <vector>
+
+#include "backend/reference/reference_backend.h"
+
+namespace sixfold {
+namespace {
+
+/// The weight as it was, packed in no way.
+struct ReferenceWeight final : PreparedWeight {
+  std::vector<std::byte> bytes;
+  View view;
+};
+
+template <class T>
+T element(View x, bool transposed, int64_t row, int64_t column) {
+  return transposed ? x.row<T>(column)[row] : x.row<T>(row)[column];
+}
+
+template <class T>
+T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
+  if (epilogue.bias) sum += epilogue.bias.as<T>()[column];
+  if (epilogue.relu) sum = std::max(sum, T{0});
+  if (epilogue.relu_of && !(epilogue.relu_of.row<T>(row)[column] > 0)) sum = 0;
+  return sum;
+}
+
+}  // namespace
+
+std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool) {
+  auto weight = std::make_shared<ReferenceWeight>();
+  const size_t row_bytes = b.cols * size_of(b.dtype);
+  weight->bytes.resize(b.rows * row_bytes);
+  weight->view = {weight->bytes.data(), b.dtype, b.rows, b.cols, b.cols};
+  for (int64_t r = 0; r < b.rows; ++r)
+    copy_in(weight->view.slice_rows(r, 1).data, b.slice_rows(r, 1).data, row_bytes);
+  return weight;
+}
+
+void ReferenceBackend::matmul(const Matmul& m) {
+  const View b = m.prepared_b ? static_cast<const ReferenceWeight*>(m.prepared_b)->view : m.b;
+  const int64_t depth = m.transpose_a ? m.a.rows : m.a.cols;
+  with_type(m.result.dtype, [&]<class T>(T) {
+    for (int64_t row = 0; row < m.result.rows; ++row)
+      for (int64_t column = 0; column < m.result.cols; ++column) {
+        T& result = m.result.row<T>(row)[column];
+        T sum = m.accumulate ? result : T{0};
+        for (int64_t k = 0; k < depth; ++k)
+          sum += element<T>(m.a, m.transpose_a, row, k) * element<T>(b, m.transpose_b, k, column);
+        result = finish(m.epilogue, sum, row, column);
+      }
+  });
+}
+
+}  // namespace sixfold

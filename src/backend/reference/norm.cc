@@ -1,0 +1,83 @@
+#include <cmath>
+#include <vector>
+
+#include "backend/dropout.h"
+#include "backend/reference/reference_backend.h"
+
+namespace sixfold {
+namespace {
+
+template <class T>
+struct Statistics {
+  T mean, inverse_deviation;
+};
+
+template <class T>
+Statistics<T> statistics_of(const std::vector<T>& row, double epsilon) {
+  const auto d = static_cast<double>(row.size());
+  double mean = 0, variance = 0;
+  for (T x : row) mean += x / d;
+  for (T x : row) variance += (x - mean) * (x - mean) / d;
+  return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(variance + epsilon))};
+}
+
+/// With n_c = (sum_c - mean) * inverse_deviation and g_c = grad_out_c * weight_c, the gradient of sum_c is
+/// inverse_deviation * (g_c - mean(g) - n_c * mean(g * n)): a change of the mean and one of the deviation do
+/// not come through.
+template <class T>
+std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised,
+                               T inverse_deviation) {
+  const auto d = static_cast<double>(normalised.size());
+  std::vector<T> gradient(normalised.size());
+  double mean = 0, slope = 0;
+  for (size_t c = 0; c < gradient.size(); ++c) {
+    gradient[c] = grad_out[c] * weight[c];
+    mean += gradient[c] / d;
+    slope += static_cast<double>(gradient[c]) * normalised[c] / d;
+  }
+  for (size_t c = 0; c < gradient.size(); ++c)
+    gradient[c] = static_cast<T>(inverse_deviation * (gradient[c] - mean - normalised[c] * slope));
+  return gradient;
+}
+
+}  // namespace
+
+void ReferenceBackend::residual_norm(const ResidualNorm& n) {
+  with_type(n.out.dtype, [&]<class T>(T) {
+    std::vector<T> sum(n.x.cols);
+    for (int64_t r = 0; r < n.x.rows; ++r) {
+      for (int64_t c = 0; c < n.x.cols; ++c)
+        sum[c] = n.x.row<T>(r)[c] + (n.y ? apply_dropout(n.dropout, r, c, n.y.row<T>(r)[c]) : T{0});
+      const auto [mean, inverse_deviation] = statistics_of(sum, n.epsilon);
+      if (n.statistics) {
+        n.statistics.row<T>(r)[0] = mean;
+        n.statistics.row<T>(r)[1] = inverse_deviation;
+      }
+      for (int64_t c = 0; c < n.x.cols; ++c) {
+        if (n.sum) n.sum.row<T>(r)[c] = sum[c];
+        n.out.row<T>(r)[c] = (sum[c] - mean) * inverse_deviation * n.weight.as<T>()[c] + n.bias.as<T>()[c];
+      }
+    }
+  });
+}
+
+void ReferenceBackend::residual_norm_gradient(const ResidualNormGradient& n) {
+  with_type(n.grad_out.dtype, [&]<class T>(T) {
+    const int64_t d = n.grad_out.cols;
+    std::vector<T> normalised(d);
+    for (int64_t r = 0; r < n.grad_out.rows; ++r) {
+      const T* grad_out = n.grad_out.row<T>(r);
+      const T mean = n.statistics.row<T>(r)[0], inverse_deviation = n.statistics.row<T>(r)[1];
+      for (int64_t c = 0; c < d; ++c) normalised[c] = (n.sum.row<T>(r)[c] - mean) * inverse_deviation;
+      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, inverse_deviation);
+      for (int64_t c = 0; c < d; ++c) {
+        if (n.grad_weight) n.grad_weight.as<T>()[c] += grad_out[c] * normalised[c];
+        if (n.grad_bias) n.grad_bias.as<T>()[c] += grad_out[c];
+        if (n.grad_y) n.grad_y.row<T>(r)[c] = apply_dropout(n.dropout, r, c, grad_sum[c]);
+        if (n.grad_x) n.grad_x.row<T>(r)[c] = grad_sum[c] + (n.accumulate_x ? n.grad_x.row<T>(r)[c] : T{0});
+      }
+    }
+  });
+}
+
+}  // namespace sixfold

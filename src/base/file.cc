@@ -1,0 +1,209 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+
+namespace sixfold {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Closes a file descriptor when the scope ends.
+struct Descriptor {
+  int number;
+  ~Descriptor() { ::close(number); }
+};
+
+[[noreturn]] void throw_write_error(const std::string& path, int error) {
+  throw_world_error("{}: can't write: {}", path, std::strerror(error));
+}
+
+int open_for_reading(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_input_error("{}: can't open: {}", path, std::strerror(errno));
+  return descriptor;
+}
+
+void flush_to_disk(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0 || ::fsync(file.number) != 0) throw_write_error(path, errno);
+}
+
+std::string parent_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+/// A name beside `path` that no other process or thread uses; left over files of that name are skipped by the
+/// caller.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter = 0;
+  return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter++);
+}
+
+/// What a symbolic link points at is what the user means to replace, not the link.
+std::string resolve_link(const std::string& path) {
+  std::error_code ignored;
+  const fs::path real = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  return real.empty() ? path : real.string();
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const Descriptor file{open_for_reading(path)};
+  std::string bytes;
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t count = ::read(file.number, block, sizeof block);
+    if (count > 0) bytes.append(block, static_cast<size_t>(count));
+    if (count == 0) return bytes;
+    if (count < 0 && errno == EISDIR) throw_input_error("{}: is a folder, not a file", path);
+    if (count < 0 && errno != EINTR) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
+  }
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const Descriptor file{open_for_reading(path)};
+  struct stat status {};
+  if (::fstat(file.number, &status) != 0) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
+  require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
+  size_ = static_cast<size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
+  if (address == MAP_FAILED) throw_world_error("{}: can't map into memory: {}", path, std::strerror(errno));
+  data_ = static_cast<const std::byte*>(address);
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
+  struct stat status {};
+  // A rename over /dev/null or a pipe would put a file in its place.
+  if (::stat(path_.c_str(), &status) == 0) require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
+  do {
+    temporary_ = temporary_name(path_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) throw_write_error(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  constexpr size_t buffer_limit = 1 << 16;
+  if (buffer_.size() + bytes.size() > buffer_limit) flush();
+  if (bytes.size() > buffer_limit)
+    write_through(bytes);
+  else
+    buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+void AtomicFile::flush() {
+  write_through(std::as_bytes(std::span(buffer_)));
+  buffer_.clear();
+}
+
+void AtomicFile::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) throw_write_error(path_, errno);
+    if (count > 0) bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (::fsync(descriptor_) != 0) throw_write_error(path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw_write_error(path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_write_error(path_, errno);
+  temporary_.clear();
+  flush_to_disk(parent_of(path_));
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+AtomicDirectory::AtomicDirectory(const std::string& target) : target_(resolve_link(target)) {
+  while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) == 0) require(S_ISDIR(status.st_mode), "{}: is not a folder", target);
+  int result;
+  do {
+    temporary_ = temporary_name(target_);
+    result = ::mkdir(temporary_.c_str(), 0777);
+  } while (result != 0 && errno == EEXIST);
+  if (result != 0) throw_write_error(target_, errno);
+}
+
+AtomicDirectory::~AtomicDirectory() {
+  std::error_code ignored;  // a destructor can't throw, and what stays behind says by its name what it is
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+void AtomicDirectory::commit() {
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(temporary_, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->is_regular_file() || entry->is_directory()) flush_to_disk(entry->path().string());
+  if (error) throw_write_error(target_, error.value());
+  flush_to_disk(temporary_);
+  // A rename gives the folder its name when there is none, or an empty one.
+  if (::rename(temporary_.c_str(), target_.c_str()) == 0)
+    temporary_.clear();
+  else if (errno == ENOTEMPTY || errno == EEXIST)
+    replace_target();
+  else
+    throw_write_error(target_, errno);
+  flush_to_disk(parent_of(target_));
+}
+
+void AtomicDirectory::replace_target() {
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) {
+    // The old folder now has the temporary name, and goes with it, once the exchange is on disk.
+    flush_to_disk(parent_of(target_));
+  } else {
+    // Not every file system can exchange two names.
+    const std::string old = temporary_name(target_);
+    if (::rename(target_.c_str(), old.c_str()) != 0) throw_write_error(target_, errno);
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+      const int error = errno;
+      ::rename(old.c_str(), target_.c_str());
+      throw_write_error(target_, error);
+    }
+    temporary_ = old;
+  }
+  std::error_code ignored;
+  fs::remove_all(std::exchange(temporary_, ""), ignored);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,83 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sixfold {
+
+/// The whole of a file (or pipe). Throws an input error that names a file which is not there or can't be
+/// opened.
+std::string read_file(const std::string& path);
+
+/// A regular file mapped into memory, read-only, for the life of the object. An empty file gives an empty span.
+class MappedFile {
+ public:
+  /// Throws an input error when the file can't be opened or is no regular file.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// A file that appears whole or not at all: what is written goes to a temporary file beside the target, and
+/// `commit` puts it on disk and gives it its name. Without `commit` the temporary file is removed and an older
+/// file of that name stays as it was. Every failure to write is a world error naming the path and the system's
+/// reason.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Writes what is buffered, flushes the file to disk, renames it and flushes the folder. Call once, last.
+  void commit();
+
+ private:
+  void flush();
+  void write_through(std::span<const std::byte> bytes);
+
+  std::string path_;
+  std::string temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+/// Writes a file in one go, by `AtomicFile`.
+void write_file_atomically(const std::string& path, std::string_view bytes);
+
+/// A folder that appears whole or not at all: write the files into `path()`, then `commit`. A folder that has
+/// the name already is replaced; at no time, where the file system can exchange two names, is there none.
+/// Without `commit` nothing remains. Errors as for `AtomicFile`.
+class AtomicDirectory {
+ public:
+  explicit AtomicDirectory(const std::string& target);
+  ~AtomicDirectory();
+  AtomicDirectory(const AtomicDirectory&) = delete;
+  AtomicDirectory& operator=(const AtomicDirectory&) = delete;
+
+  /// Where to write until `commit`: a new, empty folder beside the target.
+  const std::string& path() const { return temporary_; }
+  /// Flushes every file in the folder to disk, renames the folder to the target and flushes the parent. Call
+  /// once.
+  void commit();
+
+ private:
+  void replace_target();
+
+  std::string target_;
+  std::string temporary_;  ///< empty once there is nothing to clean up
+};
+
+}  // namespace sixfold

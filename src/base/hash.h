@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace sixfold {
+
+/// The 128-bit XXH3 hash of `bytes` as 32 lower-case hexadecimal digits, the most significant first (as `xxhsum
+/// -H2` prints it). For telling files apart, not for security.
+std::string hash_hex(std::string_view bytes);
+
+}  // namespace sixfold

@@ -1,0 +1,166 @@
+#include "base/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/join.h"
+#include "base/nearest.h"
+
+namespace sixfold {
+
+using Kind = OptionNode::Kind;
+
+namespace {
+
+bool is_value(const OptionNode& node) {
+  return node.kind == Kind::plain || node.kind == Kind::quoted || node.kind == Kind::assigned;
+}
+
+/// What stands there, for the end of an error message.
+std::string found(const OptionNode& node) {
+  switch (node.kind) {
+    case Kind::null:
+      return "nothing";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a group of keys";
+    default:
+      constexpr size_t shown = 60;
+      return fmt::format("'{}'{}", node.text.substr(0, shown), node.text.size() > shown ? "..." : "");
+  }
+}
+
+template <class T>
+void read_number(const OptionSource& source, T& value, std::string_view what) {
+  const OptionNode& node = source.node;
+  if (node.kind != Kind::plain && node.kind != Kind::assigned) source.throw_expected(what);
+  const char* end = node.text.data() + node.text.size();
+  T parsed{};
+  const auto [stopped, error] = std::from_chars(node.text.data(), end, parsed);
+  if (error != std::errc() || stopped != end || !std::isfinite(static_cast<double>(parsed)))
+    source.throw_expected(what);
+  if (!source.range.contains(static_cast<double>(parsed)))
+    source.throw_expected(fmt::format("{} {}", what, source.range.describe()));
+  value = parsed;
+}
+
+}  // namespace
+
+OptionNode* OptionNode::find(std::string_view key) {
+  for (auto& [name, child] : children)
+    if (name == key) return &child;
+  return nullptr;
+}
+
+void set_option(OptionNode& root, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  require(equals != std::string::npos && equals > 0, "--set {}: expected KEY=VALUE, as in train.minutes=5",
+          assignment);
+  const std::string where = "--set " + assignment;
+  OptionNode* node = &root;
+  for (std::string_view key = std::string_view(assignment).substr(0, equals);;) {
+    const size_t dot = key.find('.');
+    if (node->kind == Kind::null) *node = {.kind = Kind::map, .where = where};
+    require(node->kind == Kind::map, "{}: the part before '{}' is a value, not a group ({})", where, key,
+            node->where);
+    const std::string_view name = key.substr(0, dot);
+    OptionNode* child = node->find(name);
+    node = child ? child : &node->children.emplace_back(name, OptionNode{}).second;
+    if (dot == std::string_view::npos) break;
+    key.remove_prefix(dot + 1);
+  }
+  *node = {.kind = Kind::assigned, .text = assignment.substr(equals + 1), .where = where};
+}
+
+std::string Range::describe() const {
+  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
+  const std::string_view to = half_open ? "below " : "";
+  if (has_low && has_high) return fmt::format("from {} to {}{}", low, to, high);
+  if (has_low) return fmt::format("at least {}", low);
+  if (has_high) return fmt::format("{} {}", half_open ? "below" : "at most", high);
+  return "";
+}
+
+void OptionSource::throw_expected(std::string_view what) const {
+  const std::string place = node.where.empty() || key.empty() ? node.where + key : node.where + ": " + key;
+  throw_input_error("{}: expected {}, found {}", place, what, found(node));
+}
+
+void OptionSource::throw_unknown_name(const std::vector<std::string>& names) const {
+  const auto meant = nearest(node.text, names);
+  throw_expected(fmt::format("one of {}{}", join(names), meant ? " (perhaps " + *meant + ")" : ""));
+}
+
+void read_value(const OptionSource& source, bool& value) {
+  const bool may_be = source.node.kind == Kind::plain || source.node.kind == Kind::assigned;
+  if (!may_be || (source.node.text != "true" && source.node.text != "false"))
+    source.throw_expected("true or false");
+  value = source.node.text == "true";
+}
+
+void read_value(const OptionSource& source, int& value) { read_number(source, value, "a whole number"); }
+void read_value(const OptionSource& source, int64_t& value) { read_number(source, value, "a whole number"); }
+void read_value(const OptionSource& source, uint64_t& value) {
+  read_number(source, value, "a whole number that is not negative");
+}
+void read_value(const OptionSource& source, float& value) { read_number(source, value, "a number"); }
+void read_value(const OptionSource& source, double& value) { read_number(source, value, "a number"); }
+
+void read_value(const OptionSource& source, std::string& value) {
+  if (!is_value(source.node)) source.throw_expected("text");
+  value = source.node.text;
+}
+
+std::vector<OptionNode> list_elements(const OptionSource& source) {
+  const OptionNode& node = source.node;
+  std::vector<OptionNode> elements;
+  if (node.kind == Kind::list) {
+    for (const auto& [key, element] : node.children) elements.push_back(element);
+  } else if (node.kind == Kind::assigned) {
+    for (size_t begin = 0; begin <= node.text.size() && !node.text.empty();) {
+      const size_t comma = std::min(node.text.find(',', begin), node.text.size());
+      elements.push_back(node);
+      elements.back().text = node.text.substr(begin, comma - begin);
+      begin = comma + 1;
+    }
+  } else if (is_value(node)) {
+    elements.push_back(node);
+  } else {
+    source.throw_expected("a list");
+  }
+  return elements;
+}
+
+OptionReader::OptionReader(const OptionSource& source) : node_(source.node), key_(source.key) {
+  if (node_.kind != Kind::map && node_.kind != Kind::null) source.throw_expected("a group of keys with values");
+}
+
+std::string OptionReader::key_of(std::string_view name) const {
+  return key_.empty() ? std::string(name) : fmt::format("{}.{}", key_, name);
+}
+
+const OptionNode* OptionReader::find(std::string_view name) {
+  known_.emplace_back(name);
+  for (const auto& [key, child] : node_.children)
+    if (key == name) return &child;
+  return nullptr;
+}
+
+void OptionReader::refuse_unknown_keys() const {
+  for (const auto& [key, child] : node_.children)
+    if (std::find(known_.begin(), known_.end(), key) == known_.end())
+      throw_input_error("{}: unknown key '{}'{}", child.where, key_of(key), suggestion(key, known_));
+}
+
+OptionNode node_of(bool value) { return {.kind = Kind::plain, .text = value ? "true" : "false"}; }
+
+OptionNode node_of(const std::string& value) { return {.kind = Kind::quoted, .text = value}; }
+
+void OptionWriter::add(std::string_view name, OptionNode node, std::string_view help) {
+  node.help = help;
+  node_.children.emplace_back(name, std::move(node));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,234 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+// Typed options. A struct of options names its fields once:
+//
+//   template <class Visitor>
+//   void visit(Visitor& v, TrainOptions& o) {
+//     v.field("updates", o.updates, "stop after so many updates", at_least(1));
+//     v.group("data", o.data, "what to train on");
+//   }
+//
+// and can then be read from YAML, JSON and `--set key=value`, and written as JSON or as a documented listing.
+// Between the formats and the structs stands one tree, `OptionNode`.
+
+namespace sixfold {
+
+/// A value as it was written, with the place it came from.
+struct OptionNode {
+  enum class Kind {
+    null,
+    plain,     ///< a word without quotes, or a number or truth value in JSON
+    quoted,    ///< text in quotes
+    assigned,  ///< what follows the = of a --set; a list is divided by commas
+    list,      ///< children without keys
+    map,       ///< children with keys, no two alike
+  };
+  Kind kind = Kind::null;
+  std::string text{};   ///< of a plain, quoted or assigned value
+  std::string where{};  ///< "train.yaml:12" or "--set train.minutes=5", the start of an error message
+  std::string help{};   ///< what the listing says of it
+  std::vector<std::pair<std::string, OptionNode>> children{};
+
+  OptionNode* find(std::string_view key);
+};
+
+/// No file of options is larger, in bytes.
+inline constexpr size_t largest_options_text = 1 << 20;
+
+/// The tree of a YAML or JSON text. Throw an input error with the place when it is not well formed, has a key
+/// twice, is too large or nested too deep (32 levels); YAML anchors and aliases are refused.
+OptionNode parse_yaml_options(std::string_view text, const std::string& file_name);
+OptionNode parse_json_options(std::string_view text, const std::string& file_name);
+
+/// Puts "train.minutes=5", as it stands after --set, into the tree, in place of what was there.
+void set_option(OptionNode& root, const std::string& assignment);
+
+/// All values, in the order of the fields, with an indent of two.
+std::string to_json(const OptionNode& node);
+/// The same as YAML with a comment of help and range for each key; it can be read again.
+std::string to_documented_yaml(const OptionNode& node);
+
+/// The values that an option may have. `low` is allowed; `high` is unless the range is half open.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool half_open = false;
+
+  bool contains(double value) const { return value >= low && (half_open ? value < high : value <= high); }
+  /// "at least 1", "from 0 to 1", "from 0 to below 1", or nothing when every value is allowed.
+  std::string describe() const;
+};
+inline Range at_least(double low) { return {.low = low}; }
+inline Range between(double low, double high) { return {.low = low, .high = high}; }
+inline Range from_to_below(double low, double high) { return {.low = low, .high = high, .half_open = true}; }
+
+/// Specialised for each enum that is an option: `static constexpr std::pair<E, std::string_view> names[]`.
+template <class E>
+struct EnumNames;
+
+template <class E>
+constexpr std::string_view name_of_enum(E value) {
+  for (const auto& [known, name] : EnumNames<E>::names)
+    if (known == value) return name;
+  return "?";
+}
+
+/// A node and what to call it in an error message.
+struct OptionSource {
+  const OptionNode& node;
+  std::string key;  ///< dotted, from the root
+  Range range;
+
+  /// Throws "train.yaml:12: train.minutes: expected a number, found 'five'".
+  [[noreturn]] void throw_expected(std::string_view what) const;
+  [[noreturn]] void throw_unknown_name(const std::vector<std::string>& names) const;
+};
+
+void read_value(const OptionSource& source, bool& value);
+void read_value(const OptionSource& source, int& value);
+void read_value(const OptionSource& source, int64_t& value);
+void read_value(const OptionSource& source, uint64_t& value);
+void read_value(const OptionSource& source, float& value);
+void read_value(const OptionSource& source, double& value);
+void read_value(const OptionSource& source, std::string& value);
+
+/// The elements of a list; a single value is a list of one, and an assigned one is divided by commas.
+std::vector<OptionNode> list_elements(const OptionSource& source);
+
+template <class E>
+requires std::is_enum_v<E>
+void read_value(const OptionSource& source, E& value) {
+  std::string text;
+  read_value(OptionSource{source.node, source.key, {}}, text);
+  std::vector<std::string> names;
+  for (const auto& [known, name] : EnumNames<E>::names) {
+    if (name == text) return void(value = known);
+    names.emplace_back(name);
+  }
+  source.throw_unknown_name(names);
+}
+
+template <class T>
+void read_value(const OptionSource& source, std::vector<T>& value) {
+  value.clear();
+  for (const OptionNode& element : list_elements(source)) {
+    const OptionSource item{element, fmt::format("{}[{}]", source.key, value.size()), source.range};
+    read_value(item, value.emplace_back());
+  }
+}
+
+/// The visitor that reads a struct from a map. Keys that are not there leave their fields as they are.
+class OptionReader {
+ public:
+  /// Throws when the node is neither a map nor null.
+  explicit OptionReader(const OptionSource& source);
+
+  /// Returns whether the key was there.
+  template <class T>
+  bool field(std::string_view name, T& value, std::string_view /*help*/, Range range = {}) {
+    const OptionNode* node = find(name);
+    if (node) read_value(OptionSource{*node, key_of(name), range}, value);
+    return node;
+  }
+
+  template <class T>
+  void group(std::string_view name, T& options, std::string_view /*help*/) {
+    if (const OptionNode* node = find(name)) read_group(OptionSource{*node, key_of(name), {}}, options);
+  }
+
+  template <class T>
+  static void read_group(const OptionSource& source, T& options) {
+    OptionReader reader(source);
+    visit(reader, options);
+    reader.refuse_unknown_keys();
+  }
+
+ private:
+  const OptionNode* find(std::string_view name);
+  std::string key_of(std::string_view name) const;
+  void refuse_unknown_keys() const;
+
+  const OptionNode& node_;
+  std::string key_;
+  std::vector<std::string> known_;
+};
+
+/// Reads a struct of options. Throws an input error at the first value of a wrong type or out of its range, and
+/// at a key that the struct does not have, naming the nearest one it has.
+template <class T>
+void read_options(const OptionNode& root, T& options) {
+  OptionReader::read_group(OptionSource{root, "", {}}, options);
+}
+
+OptionNode node_of(bool value);
+OptionNode node_of(const std::string& value);
+
+template <class T>
+requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) OptionNode node_of(T value) {
+  return {.kind = OptionNode::Kind::plain,
+          .text = fmt::format("{}", value)};  // shortest that reads back the same
+}
+
+template <class E>
+requires std::is_enum_v<E> OptionNode node_of(E value) { return node_of(std::string(name_of_enum(value))); }
+
+template <class T>
+OptionNode node_of(const std::vector<T>& values) {
+  OptionNode node{.kind = OptionNode::Kind::list};
+  for (const T& value : values) node.children.emplace_back("", node_of(value));
+  return node;
+}
+
+/// The visitor that makes the tree of a struct.
+class OptionWriter {
+ public:
+  template <class T>
+  bool field(std::string_view name, const T& value, std::string_view help, Range range = {}) {
+    const std::string allowed = range.describe();
+    add(name, node_of(value), allowed.empty() ? std::string(help) : fmt::format("{}; {}", help, allowed));
+    return false;
+  }
+
+  template <class T>
+  void group(std::string_view name, T& options, std::string_view help) {
+    OptionWriter writer;
+    visit(writer, options);
+    add(name, std::move(writer.node_), help);
+  }
+
+  OptionNode take() { return std::move(node_); }
+
+ private:
+  void add(std::string_view name, OptionNode node, std::string_view help);
+
+  OptionNode node_{.kind = OptionNode::Kind::map};
+};
+
+/// The tree of a struct of options: every field, in order, with its help.
+template <class T>
+OptionNode write_options(T options) {
+  OptionWriter writer;
+  visit(writer, options);
+  return writer.take();
+}
+
+/// Throws an input error at the first value out of its range, for options that were set by a program.
+template <class T>
+void check_ranges(const T& options) {
+  T copy = options;
+  read_options(write_options(options), copy);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,72 @@
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/options.h"
+
+namespace sixfold {
+
+using Kind = OptionNode::Kind;
+
+namespace {
+
+OptionNode node_of_json(const nlohmann::json& value, const std::string& file_name) {
+  OptionNode node{.where = file_name};
+  if (value.is_object()) {
+    node.kind = Kind::map;
+    for (const auto& [key, child] : value.items())
+      node.children.emplace_back(key, node_of_json(child, file_name));
+  } else if (value.is_array()) {
+    node.kind = Kind::list;
+    for (const auto& child : value) node.children.emplace_back("", node_of_json(child, file_name));
+  } else if (value.is_string()) {
+    node.kind = Kind::quoted;
+    node.text = value.get<std::string>();
+  } else if (!value.is_null()) {
+    node.kind = Kind::plain;
+    node.text = value.dump();
+  }
+  return node;
+}
+
+nlohmann::ordered_json json_of_node(const OptionNode& node) {
+  using nlohmann::ordered_json;
+  ordered_json value;
+  switch (node.kind) {
+    case Kind::null:
+      break;
+    case Kind::plain:  // numbers and truth values are written alike in JSON and here
+      value = ordered_json::parse(node.text);
+      break;
+    case Kind::quoted:
+    case Kind::assigned:
+      value = node.text;
+      break;
+    case Kind::list:
+      value = ordered_json::array();
+      for (const auto& [key, child] : node.children) value.push_back(json_of_node(child));
+      break;
+    case Kind::map:
+      value = ordered_json::object();
+      for (const auto& [key, child] : node.children) value[key] = json_of_node(child);
+      break;
+  }
+  return value;
+}
+
+}  // namespace
+
+OptionNode parse_json_options(std::string_view text, const std::string& file_name) {
+  require(text.size() <= largest_options_text, "{}: larger than a file of options can be ({} bytes)", file_name,
+          largest_options_text);
+  return node_of_json(parse_json(text, file_name), file_name);
+}
+
+std::string to_json(const OptionNode& node) {
+  try {
+    return json_of_node(node).dump(2) + "\n";
+  } catch (const nlohmann::json::type_error&) {
+    throw_input_error("an option's text is not valid UTF-8, as JSON demands");
+  }
+}
+
+}  // namespace sixfold

@@ -1,0 +1,145 @@
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+#include <yaml-cpp/yaml.h>
+
+#include <sstream>
+
+#include "base/join.h"
+#include "base/options.h"
+
+namespace sixfold {
+
+using Kind = OptionNode::Kind;
+
+namespace {
+
+/// Builds the tree from the parser's events, so that nothing is ever expanded.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(OptionNode& root, const std::string& file_name) : root_(root), file_name_(file_name) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    require(!started_, "{}: a second document begins here; one is read", place(mark));
+    started_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, Kind::null, ""); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    add(mark, anchor, tag == "!" ? Kind::quoted : Kind::plain, value);  // "!" is how yaml-cpp tells of quotes
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, add(mark, anchor, Kind::list, ""));
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, add(mark, anchor, Kind::map, ""));
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    throw_input_error("{}: YAML aliases are not read here; write the value out", place(mark));
+  }
+
+ private:
+  struct Open {
+    OptionNode* node;
+    bool has_key = false;  ///< the key of the next value of a map has been read
+  };
+
+  std::string place(const YAML::Mark& mark) const { return fmt::format("{}:{}", file_name_, mark.line + 1); }
+
+  void open(const YAML::Mark& mark, OptionNode& node) {
+    constexpr size_t deepest = 32;
+    require(open_.size() < deepest, "{}: nested deeper than {} levels", place(mark), deepest);
+    open_.push_back({&node});
+  }
+
+  /// Returns the node made or, as keys and values of a map arrive in turn, the one whose key has been read.
+  OptionNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind, const std::string& text) {
+    require(anchor == YAML::NullAnchor, "{}: YAML anchors are not read here; write the value out", place(mark));
+    if (open_.empty()) return root_ = {.kind = kind, .text = text, .where = place(mark)};
+    Open& parent = open_.back();
+    auto& siblings = parent.node->children;
+    if (parent.node->kind == Kind::list)
+      return siblings.emplace_back("", OptionNode{.kind = kind, .text = text, .where = place(mark)}).second;
+    parent.has_key = !parent.has_key;
+    if (parent.has_key) return add_key(mark, kind, text);
+    OptionNode& node = siblings.back().second;
+    node.kind = kind;
+    node.text = text;
+    return node;
+  }
+
+  OptionNode& add_key(const YAML::Mark& mark, Kind kind, const std::string& key) {
+    OptionNode& map = *open_.back().node;
+    constexpr size_t most_keys = 1000;  // the search for keys that stand there twice is quadratic
+    require(kind == Kind::plain || kind == Kind::quoted, "{}: a key must be a word", place(mark));
+    require(map.children.size() < most_keys, "{}: more than {} keys in one group", place(mark), most_keys);
+    require(!map.find(key), "{}: the key '{}' stands there twice", place(mark), key);
+    return map.children.emplace_back(key, OptionNode{.where = place(mark)}).second;
+  }
+
+  OptionNode& root_;
+  const std::string& file_name_;
+  std::vector<Open> open_;
+  bool started_ = false;
+};
+
+/// Text stands in quotes unless it is a word that nothing else is written like.
+std::string yaml_text(const OptionNode& node) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  constexpr std::string_view letters_and_digits =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const std::string& text = node.text;
+  const bool word = text.find_first_of(letters) == 0 &&
+                    text.find_first_not_of(letters_and_digits) == std::string::npos && text != "true" &&
+                    text != "false" && text != "null";
+  if (node.kind == Kind::plain || word) return text;
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
+void write_listing(const OptionNode& map, int indent, std::string& out) {
+  for (const auto& [key, node] : map.children) {
+    std::string line = fmt::format("{:{}}{}:", "", indent, key);
+    if (node.kind == Kind::list) {
+      std::vector<std::string> elements;
+      for (const auto& [unused, element] : node.children) elements.push_back(yaml_text(element));
+      line += fmt::format(" [{}]", join(elements));
+    } else if (node.kind != Kind::map) {
+      line += fmt::format(" {}", yaml_text(node));
+    }
+    out += node.help.empty() ? line + "\n" : fmt::format("{:<36}  # {}\n", line, node.help);
+    if (node.kind == Kind::map) write_listing(node, indent + 2, out);
+  }
+}
+
+}  // namespace
+
+OptionNode parse_yaml_options(std::string_view text, const std::string& file_name) {
+  require(text.size() <= largest_options_text, "{}: larger than a file of options can be ({} bytes)", file_name,
+          largest_options_text);
+  OptionNode root{.where = file_name};
+  TreeBuilder builder(root, file_name);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) continue;
+  } catch (const YAML::Exception& error) {
+    throw_input_error("{}:{}: not valid YAML: {}", file_name, error.mark.line + 1, error.msg);
+  }
+  return root;
+}
+
+std::string to_documented_yaml(const OptionNode& node) {
+  std::string out;
+  write_listing(node, 0, out);
+  return out;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,57 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace sixfold {
+
+/// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): 128 random bits as a pure
+/// function of a counter and a key. Nothing is drawn in sequence, so what a place in the model gets does not
+/// depend on packing, threads or accumulation.
+struct Philox {
+  using Counter = std::array<uint32_t, 4>;
+  static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
+  static constexpr uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+  static constexpr int rounds = 10;
+
+  static constexpr Counter bits(Counter c, uint32_t key0, uint32_t key1) {
+    for (int round = 0; round < rounds; ++round) {
+      const uint64_t p0 = uint64_t{multiplier0} * c[0], p1 = uint64_t{multiplier1} * c[2];
+      c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ key0, static_cast<uint32_t>(p1),
+           static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ key1, static_cast<uint32_t>(p0)};
+      key0 += weyl0;
+      key1 += weyl1;
+    }
+    return c;
+  }
+};
+
+/// Random numbers for what has an order of its own: initial weights, permutations, samples. A stream is named
+/// by (seed, stream); numbers come from Philox at counters 0, 1, 2, ...
+class RandomStream {
+ public:
+  RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+
+  uint32_t bits() {
+    if (used_ == 4) {
+      block_ = Philox::bits({static_cast<uint32_t>(count_), static_cast<uint32_t>(count_ >> 32),
+                             static_cast<uint32_t>(stream_), static_cast<uint32_t>(stream_ >> 32)},
+                            static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+      ++count_;
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  /// In [0, 1), 32 bits fine.
+  double uniform() { return bits() * 0x1p-32; }
+  /// In [0, n), n > 0.
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(uint64_t{bits()} * n >> 32); }
+  /// Mean 0, variance 1 (Box-Muller).
+  double normal();
+
+ private:
+  uint64_t seed_, stream_, count_ = 0;
+  Philox::Counter block_{};
+  int used_ = 4;
+};
+
+}  // namespace sixfold

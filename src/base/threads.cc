@@ -1,0 +1,107 @@
+#include "base/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace sixfold {
+namespace {
+
+constexpr int spins = 20000;  // some 50 microseconds: the pause between two operations of a training step
+
+void pause_processor() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Subnormal numbers are treated as zero alike in every thread: they cost a hundred times more and matter to
+// nothing here.
+void flush_subnormals() {
+#if defined(__x86_64__)
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+/// Processors that the container's quota pays for (cgroup v2 cpu.max), or 0 where there is none.
+int quota_threads() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+}
+
+}  // namespace
+
+int available_threads() {
+  cpu_set_t set;
+  const int processors = sched_getaffinity(0, sizeof set, &set) == 0
+                             ? CPU_COUNT(&set)
+                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int quota = quota_threads();
+  return quota > 0 ? std::min(quota, processors) : processors;
+}
+
+ThreadPool::ThreadPool(int threads) {
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    ++round_;
+  }
+  wake_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& task) {
+  flush_subnormals();
+  if (workers_.empty() || count <= 1) {
+    for (int64_t i = 0; i < count; ++i) task(i, 0);
+    return;
+  }
+  task_ = &task;
+  count_ = count;
+  next_ = 0;
+  busy_ = static_cast<int>(workers_.size());
+  {
+    std::lock_guard lock(mutex_);
+    ++round_;
+  }
+  wake_.notify_all();
+  take_tasks(0);
+  while (busy_.load(std::memory_order_acquire) != 0) pause_processor();
+}
+
+void ThreadPool::take_tasks(int thread) {
+  for (int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) (*task_)(i, thread);
+}
+
+void ThreadPool::work(int thread) {
+  flush_subnormals();
+  for (uint64_t seen = 0;;) {
+    for (int spin = 0; spin < spins && round_.load(std::memory_order_acquire) == seen; ++spin)
+      pause_processor();
+    if (round_.load(std::memory_order_acquire) == seen) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return round_.load(std::memory_order_acquire) != seen; });
+    }
+    if (stop_) return;
+    seen = round_.load(std::memory_order_acquire);
+    take_tasks(thread);
+    busy_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace sixfold

@@ -1,0 +1,47 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sixfold {
+
+/// The number of threads that this process may really use: its processors, or its container's quota where that
+/// is less.
+int available_threads();
+
+/// Threads that share the work of one caller at a time. Tasks are numbered pieces of work whose results do not
+/// depend on who does them; the caller takes its share. Between calls workers spin for some microseconds and
+/// then sleep.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls `task(index, thread)` for each index in [0, count), thread in [0, threads()); returns when all are
+  /// done. Tasks must not throw.
+  void run(int64_t count, const std::function<void(int64_t index, int thread)>& task);
+
+ private:
+  void work(int thread);
+  void take_tasks(int thread);
+
+  std::vector<std::thread> workers_;
+  const std::function<void(int64_t, int)>* task_ = nullptr;
+  int64_t count_ = 0;
+  std::atomic<int64_t> next_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<uint64_t> round_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+};
+
+}  // namespace sixfold

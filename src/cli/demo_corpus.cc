@@ -1,0 +1,83 @@
+#include "data/demo_corpus.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/commands.h"
+
+namespace sixfold::cli {
+namespace {
+
+using demo::SentencePair;
+
+struct Settings {
+  std::string out;
+  demo::CorpusOptions corpus;
+};
+
+void make_folder(const std::string& path) {
+  std::error_code failure;
+  std::filesystem::file_status status = std::filesystem::status(path, failure);
+  require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
+          "--out {}: is a file; name a folder, new or existing", path);
+  std::filesystem::create_directories(path, failure);
+  if (failure) throw_world_error("can't make the folder {}: {}", path, failure.message());
+}
+
+void write_lines(const std::string& path, const std::vector<SentencePair>& pairs,
+                 std::string SentencePair::*side) {
+  std::string text;
+  for (const SentencePair& pair : pairs) text += pair.*side + "\n";
+  write_file_atomically(path, text);
+}
+
+size_t distinct_words(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
+  std::unordered_set<std::string> words;
+  for (const SentencePair& pair : pairs) {
+    std::string sentence = pair.*side;
+    std::erase_if(sentence, [](char c) { return c == '.' || c == ',' || c == '?'; });
+    std::istringstream split(sentence);
+    for (std::string word; split >> word;) words.insert(word);
+  }
+  return words.size();
+}
+
+void run(const Settings& settings) {
+  make_folder(settings.out);
+  demo::Corpus corpus = demo::make_corpus(settings.corpus);
+  auto write = [&](const std::string& name, const std::vector<SentencePair>& pairs) {
+    std::string base = (std::filesystem::path(settings.out) / name).string();
+    write_lines(base + ".en", pairs, &SentencePair::english);
+    write_lines(base + ".de", pairs, &SentencePair::german);
+  };
+  write("train", corpus.train);
+  write("valid", corpus.valid);
+  write("test", corpus.test);
+  fmt::print("{}: {} training, {} validation and {} held-out pairs; {} distinct English and {} German words\n",
+             settings.out, corpus.train.size(), corpus.valid.size(), corpus.test.size(),
+             distinct_words(corpus.train, &SentencePair::english),
+             distinct_words(corpus.train, &SentencePair::german));
+}
+
+}  // namespace
+
+void add_demo_corpus(CLI::App& app) {
+  auto settings = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand(
+      "demo-corpus", "Generate a parallel corpus, English to German, from a small built-in grammar");
+  command->add_option("--out", settings->out, "folder for train.en, train.de, valid.*, test.*")->required();
+  command->add_option("--pairs", settings->corpus.train, "training pairs")->capture_default_str();
+  command->add_option("--held-out", settings->corpus.test, "pairs in test.*, none of them in training")
+      ->capture_default_str();
+  command->add_option("--seed", settings->corpus.seed, "another seed, another corpus")->capture_default_str();
+  command->footer("Example:\n  sixfold demo-corpus --out demo --pairs 24000 --held-out 500");
+  command->callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

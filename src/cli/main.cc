@@ -1,0 +1,122 @@
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/text_io.h"
+
+namespace sixfold::cli {
+namespace {
+
+enum ExitStatus { success = 0, failure = 1, usage = 2 };
+
+std::string version() {
+#ifdef __clang__
+  const char* compiler = "clang " __clang_version__;
+#else
+  const char* compiler = "gcc " __VERSION__;
+#endif
+  return fmt::format("sixfold {} ({}, {})", SIXFOLD_VERSION, compiler, SIXFOLD_BUILD_TYPE);
+}
+
+void add_group(CLI::App& app, const std::string& title, std::initializer_list<void (*)(CLI::App&)> commands) {
+  for (const auto add : commands) {
+    add(app);
+    app.get_subcommands([](const CLI::App*) { return true; }).back()->group(title);
+  }
+}
+
+void describe(CLI::App& app) {
+  app.set_version_flag("--version", version(), "Print name, version, compiler and build type");
+  app.require_subcommand(1);
+  add_group(app, "Make a model", {add_demo_corpus, add_train, add_average});
+  add_group(app, "Use a model", {add_translate, add_tokenize});
+  add_group(app, "Judge a model", {add_evaluate, add_info, add_plot});
+  app.footer(
+      "Each command has its own --help, with an example. From nothing to a score:\n"
+      "  sixfold demo-corpus --out demo\n"
+      "  sixfold train recipes/demo.yaml --out run\n"
+      "  sixfold translate run/model --input demo/test.en | sixfold evaluate --reference demo/test.de");
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// What is wrong with the command line. An argument that nothing takes comes before what the parser says, for
+/// it is often the cause: a mistyped option leaves its value behind as a word too many.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const auto unknown = [](const char* kind, const std::string& name, const std::vector<std::string>& known) {
+    const auto meant = nearest(name, known);
+    return fmt::format("unknown {} {}{}", kind, name, meant ? fmt::format("; did you mean {}?", *meant) : "");
+  };
+  const std::vector<std::string> extras = app.remaining(true);
+  for (const std::string& extra : extras)
+    if (extra.starts_with("-") && extra.size() > 1)
+      return unknown("option", extra.substr(0, extra.find('=')), names_of_options(command));
+  if (extras.empty()) return error.what();
+  if (chosen.empty()) return unknown("command", extras.front(), names_of_commands(app));
+  return fmt::format("unexpected argument '{}'", extras.front());
+}
+
+ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
+  if (argc < 2) {
+    std::cerr << app.help();
+    return usage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    std::cerr << "error: " << complaint(app, error) << "\nsee sixfold "
+              << (chosen.empty() ? "" : chosen.front()->get_name() + " ") << "--help\n";
+    return usage;
+  }
+  flush_standard_output();
+  return success;
+}
+
+ExitStatus run(int argc, char** argv) {
+  CLI::App app{"Sixfold: a complete Transformer, from raw text to translations.", "sixfold"};
+  describe(app);
+  try {
+    return parse_and_run(app, argc, argv);
+  } catch (const Error& error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return error.fault() == Fault::input ? usage : failure;
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) return success;  // the reader of our output has seen enough
+    std::cerr << "error: " << error.what() << "\n";
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory; smaller batches need less (data.batch_tokens, --batch-tokens)\n";
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << "; this should not happen, please report it\n";
+  }
+  return failure;
+}
+
+}  // namespace
+}  // namespace sixfold::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write instead
+  return sixfold::cli::run(argc, argv);
+}

@@ -1,0 +1,44 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace sixfold::cli {
+
+/// Where a command that turns text into text reads and writes: files, or "-" for standard input and output.
+struct TextPaths {
+  std::string input = "-";
+  std::string output = "-";
+};
+
+/// Adds --input and --output.
+void add_text_options(CLI::App& command, TextPaths& paths);
+
+/// What to give to `LineReader` and `read_lines`: the path itself, or standard input's for "-".
+std::string readable_path(const std::string& path);
+
+/// The text that a command makes, written to standard output ("-") or to a file that appears whole at `close`.
+///
+/// Throws a world error when writing fails; but where the reader of standard output has gone, as in `| head`, a
+/// std::system_error of broken_pipe, which fmt::print throws as well and main.cc takes for a good end.
+class TextOutput {
+ public:
+  explicit TextOutput(const std::string& path);
+
+  void write(std::string_view text);
+  /// Hands what was written to standard output on to its reader; a file waits for `close`.
+  void flush();
+  /// Call once, last: without it a file does not appear.
+  void close();
+
+ private:
+  std::optional<AtomicFile> file_;  ///< none for standard output
+};
+
+/// Flushes standard output, however it was written to, and throws as `TextOutput` if any of it was lost.
+void flush_standard_output();
+
+}  // namespace sixfold::cli

@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "data/token_corpus.h"
+#include "tensor/ragged.h"
+
+namespace sixfold {
+
+struct BatcherOptions {
+  int64_t batch_tokens = 4096;  ///< most source and target tokens of a batch, end symbols counted, no padding
+  int max_sentences = 0;        ///< most pairs of a batch; 0 for no limit
+  bool shuffle = true;          ///< each epoch in an order of its own
+  bool sort_by_length = false;  ///< batches of pairs of like length; packed batches don't need it
+  uint64_t seed = 1;
+};
+
+/// Some pairs, packed.
+struct Batch {
+  IdBatch source;                      ///< pieces, end symbol
+  IdBatch target_input;                ///< start symbol, pieces: what the decoder sees
+  std::vector<int32_t> target_output;  ///< pieces, end symbol: what it should say, in the rows of target_input
+  std::vector<int32_t> sentence_ids;   ///< which pairs of the corpus they are
+
+  int sentences() const { return static_cast<int>(sentence_ids.size()); }
+  int64_t source_tokens() const { return source.rows.tokens(); }
+  int64_t target_tokens() const { return target_input.rows.tokens(); }
+  int64_t tokens() const { return source_tokens() + target_tokens(); }
+};
+
+/// Cuts a corpus into batches, epoch after epoch. An epoch's order is a function of seed and epoch alone, the
+/// same on every machine. A batch is as full as the budget allows; a pair larger than the budget is a batch of
+/// its own; none spans two epochs.
+class Batcher {
+ public:
+  /// The batch that comes next: the epoch and the batch's place in it, both from 0.
+  struct Position {
+    int64_t epoch = 0, index = 0;
+    friend bool operator==(const Position&, const Position&) = default;
+  };
+
+  /// `corpus` must outlive the batcher. Throws when it is empty, or a limit is out of range.
+  Batcher(const TokenCorpus& corpus, const BatcherOptions& options);
+
+  Batch next();
+
+  Position position() const { return position_; }
+  /// Goes to a position that a batcher with the same corpus and options was at. Throws when there is none such.
+  void seek(Position position);
+
+  /// How many batches the epoch has that `position` is in.
+  int64_t batches_in_epoch() const { return static_cast<int64_t>(starts_.size()) - 1; }
+
+ private:
+  void plan_epoch();
+
+  const TokenCorpus* corpus_;
+  BatcherOptions options_;
+  Position position_;
+  std::vector<int32_t> order_;    ///< of the pairs in this epoch
+  std::vector<int64_t> starts_;   ///< where in `order_` each cut falls, ends included
+  std::vector<int32_t> batches_;  ///< the order in which the cuts' batches come
+};
+
+/// The pairs of `batch`, in order, in batches of at most `max_tokens` tokens each, or of one pair.
+std::vector<Batch> split(const Batch& batch, int64_t max_tokens);
+
+}  // namespace sixfold

@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+
+namespace sixfold {
+
+/// What to do with a line that is not valid UTF-8.
+enum class InvalidUtf8 {
+  error,    ///< stop, naming file and line
+  replace,  ///< put U+FFFD where bytes make no character
+  skip,     ///< leave the pair out
+};
+
+template <>
+struct EnumNames<InvalidUtf8> {
+  static constexpr std::pair<InvalidUtf8, std::string_view> names[] = {
+      {InvalidUtf8::error, "error"}, {InvalidUtf8::replace, "replace"}, {InvalidUtf8::skip, "skip"}};
+};
+
+/// Which text to read, and how it becomes batches.
+struct DataOptions {
+  std::vector<std::string>
+      train;  ///< a source and a target file in turn, or .tsv files of both; each may be .gz
+  std::vector<std::string> valid;
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
+  int max_length = 256;
+  int batch_tokens = 8192;
+  int micro_batch_tokens = 0;
+  bool shuffle = true;
+  bool sort_by_length = false;
+};
+
+template <class Visitor>
+void visit(Visitor& v, DataOptions& o) {
+  v.field("train", o.train, "pairs of files, source then target, or .tsv files; each may be gzipped");
+  v.field("valid", o.valid, "the same for validation; without any there is none");
+  v.field("invalid_utf8", o.invalid_utf8, "lines that are not valid UTF-8: error, replace or skip");
+  v.field("max_length", o.max_length, "pairs with more symbols on a side are left out, and counted",
+          at_least(1));
+  v.field("batch_tokens", o.batch_tokens, "source and target symbols of a batch", at_least(1));
+  v.field("micro_batch_tokens", o.micro_batch_tokens,
+          "work through a batch in parts of so many, to save memory; 0: whole", at_least(0));
+  v.field("shuffle", o.shuffle, "a new order in each epoch");
+  v.field("sort_by_length", o.sort_by_length,
+          "batches of sentences alike in length; nothing is padded either way");
+}
+
+}  // namespace sixfold

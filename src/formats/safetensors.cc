@@ -1,0 +1,213 @@
+#include "formats/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/json.h"
+#include "base/nearest.h"
+
+namespace sixfold {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little endian");
+
+namespace {
+
+constexpr size_t length_bytes = 8;
+constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
+constexpr std::string_view metadata_key = "__metadata__";
+
+/// The bytes of a tensor of that shape; nothing when a size is negative or the product overflows.
+std::optional<uint64_t> bytes_of(DType dtype, const std::vector<int64_t>& shape) {
+  uint64_t bytes = size_of(dtype);
+  for (const int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) return std::nullopt;
+  return bytes;
+}
+
+/// One entry of the header. `where` is the file and the tensor, for messages.
+TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const std::string& where) {
+  require(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
+              entry.contains("data_offsets"),
+          "{}: expected an entry with dtype, shape and data_offsets", where);
+  const json& type = entry["dtype"];
+  const auto dtype = type.is_string() ? dtype_from_name(type.get<std::string>()) : std::nullopt;
+  if (!dtype) throw_input_error("{}: the type {} is not one that is read here", where, type.dump());
+
+  TensorInfo tensor{*dtype, {}, {}};
+  require(entry["shape"].is_array(), "{}: the shape is not a list", where);
+  for (const json& size : entry["shape"]) {
+    require(size.is_number_unsigned() && size.get<uint64_t>() <= std::numeric_limits<int64_t>::max(),
+            "{}: the shape holds {}, which is no size", where, size.dump());
+    tensor.shape.push_back(size.get<int64_t>());
+  }
+  const json& offsets = entry["data_offsets"];
+  require(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
+              offsets[1].is_number_unsigned(),
+          "{}: data_offsets are not two whole numbers", where);
+  const uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+  require(begin <= end && end <= data.size(), "{}: bytes {} to {} do not lie in the file's {} bytes of data",
+          where, begin, end, data.size());
+  const auto expected = bytes_of(*dtype, tensor.shape);
+  require(expected == end - begin, "{}: {} bytes do not fit type {} and shape [{}]", where, end - begin,
+          name_of(*dtype), join(tensor.shape));
+  tensor.bytes = data.subspan(begin, end - begin);
+  return tensor;
+}
+
+std::map<std::string, std::string> parse_metadata(const json& entry, const std::string& path) {
+  std::map<std::string, std::string> metadata;
+  require(entry.is_object(), "{}: the metadata are not an object", path);
+  for (const auto& [key, value] : entry.items()) {
+    require(value.is_string(), "{}: the metadata's '{}' is not text", path, key);
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+/// Every byte of the data belongs to one tensor. `names` are in the order of the tensors.
+void require_no_gaps(const std::vector<std::string>& names,
+                     const std::map<std::string, TensorInfo, std::less<>>& tensors,
+                     std::span<const std::byte> data, const std::string& path) {
+  const std::byte* end = data.data();
+  for (const std::string& name : names) {
+    const auto bytes = tensors.at(name).bytes;
+    require(bytes.data() == end, "{}: tensor '{}': its bytes {} those before", path, name,
+            bytes.data() < end ? "overlap" : "leave a gap after");
+    end = bytes.data() + bytes.size();
+  }
+  require(end == data.data() + data.size(), "{}: the last {} bytes belong to no tensor; the file is damaged",
+          path, data.data() + data.size() - end);
+}
+
+float float_of_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float sign = half & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+}
+
+/// JSON for the header of a file to write.
+std::string text_of(const json& value, const std::string& path) {
+  try {
+    return value.dump();
+  } catch (const json::type_error&) {
+    throw_input_error("{}: a name or the metadata are not valid UTF-8, as the format demands", path);
+  }
+}
+
+/// Reads elements of type `Stored` wherever they lie and turns each into a float.
+template <class Stored, class Convert>
+std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert) {
+  std::vector<float> values(bytes.size() / sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
+    values[i] = convert(stored);
+  }
+  return values;
+}
+
+}  // namespace
+
+SafetensorsFile SafetensorsFile::open(const std::string& path) {
+  SafetensorsFile file(path);
+  const auto bytes = file.file_.bytes();
+  require(bytes.size() >= length_bytes, "{}: too short for a safetensors file", path);
+  uint64_t header_length;
+  std::memcpy(&header_length, bytes.data(), length_bytes);
+  require(header_length <= longest_header && header_length <= bytes.size() - length_bytes,
+          "{}: not a safetensors file, or cut short: a header of {} bytes in a file of {}", path, header_length,
+          bytes.size());
+  const auto header_bytes = bytes.subspan(length_bytes, header_length);
+  const auto data = bytes.subspan(length_bytes + header_length);
+  const json header =
+      parse_json({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()}, path + ": header");
+  require(header.is_object(), "{}: the header is not a JSON object", path);
+
+  for (const auto& [name, entry] : header.items()) {
+    if (name == metadata_key) {
+      file.metadata_ = parse_metadata(entry, path);
+    } else {
+      file.tensors_.emplace(name, parse_entry(entry, data, fmt::format("{}: tensor '{}'", path, name)));
+      file.names_.push_back(name);
+    }
+  }
+  // A tensor without elements ends where it begins, so that its end decides its place too.
+  std::stable_sort(file.names_.begin(), file.names_.end(), [&](const std::string& a, const std::string& b) {
+    const auto left = file.tensors_.at(a).bytes, right = file.tensors_.at(b).bytes;
+    return std::pair(left.data(), left.size()) < std::pair(right.data(), right.size());
+  });
+  require_no_gaps(file.names_, file.tensors_, data, path);
+  return file;
+}
+
+const TensorInfo* SafetensorsFile::find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+const TensorInfo& SafetensorsFile::at(std::string_view name) const {
+  if (const TensorInfo* tensor = find(name)) return *tensor;
+  const auto meant = nearest(name, names_);
+  throw_input_error("{}: no tensor '{}'{}", path_, name, meant ? fmt::format(" (there is '{}')", *meant) : "");
+}
+
+std::vector<float> to_floats(const TensorInfo& tensor) {
+  switch (tensor.dtype) {
+    case DType::f32:
+      return convert_all<float>(tensor.bytes, [](float value) { return value; });
+    case DType::f64:
+      return convert_all<double>(tensor.bytes, [](double value) { return static_cast<float>(value); });
+    case DType::f16:
+      return convert_all<uint16_t>(tensor.bytes, float_of_half);
+    case DType::bf16:  // the upper half of a float
+      return convert_all<uint16_t>(tensor.bytes,
+                                   [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); });
+    default:
+      throw_input_error("a tensor of type {} does not hold floating-point numbers", name_of(tensor.dtype));
+  }
+}
+
+void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<uint64_t> sizes;
+  std::vector<std::string> entries;
+  std::set<std::string> names{std::string(metadata_key)};
+  if (!metadata.empty()) entries.push_back(fmt::format("\"{}\":{}", metadata_key, text_of(metadata, path)));
+  uint64_t begin = 0;
+  for (const NamedTensor& tensor : tensors) {
+    require(names.insert(tensor.name).second, "{}: the name '{}' can't be given to a tensor, or not to two",
+            path, tensor.name);
+    const auto size = bytes_of(tensor.dtype, tensor.shape);
+    require(size.has_value(), "{}: tensor '{}': [{}] is no shape", path, tensor.name, join(tensor.shape));
+    entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                                  text_of(tensor.name, path), name_of(tensor.dtype), join(tensor.shape, ","),
+                                  begin, begin + *size));
+    begin += *size;
+    sizes.push_back(*size);
+  }
+  std::string header = fmt::format("{{{}}}", join(entries, ","));
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begin at a multiple of eight bytes
+  require(header.size() <= longest_header, "{}: too many tensors for a safetensors header", path);
+
+  AtomicFile file(path);
+  const uint64_t header_length = header.size();
+  file.write(std::as_bytes(std::span(&header_length, 1)));
+  file.write(header);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    file.write(std::span(static_cast<const std::byte*>(tensors[i].data), sizes[i]));
+  file.commit();
+}
+
+}  // namespace sixfold

@@ -1,0 +1,68 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/file.h"
+
+// The safetensors format: eight bytes with the length of a JSON header, the header (for each tensor its type,
+// shape and range of bytes), and the tensors, little endian and without gaps.
+
+namespace sixfold {
+
+/// A tensor in a mapped file. Its bytes need not be aligned to its type.
+struct TensorInfo {
+  DType dtype;
+  std::vector<int64_t> shape;  ///< empty for a scalar
+  std::span<const std::byte> bytes;
+};
+
+/// A file of named tensors, mapped into memory; the bytes of its tensors live as long as it does.
+class SafetensorsFile {
+ public:
+  /// Reads and checks the header: every length, type and range, that no bytes belong to two tensors or to none.
+  /// Throws an input error that names the file, the tensor and what is wrong.
+  static SafetensorsFile open(const std::string& path);
+
+  /// The names, in the order in which the tensors lie in the file.
+  const std::vector<std::string>& names() const { return names_; }
+  /// The tensor of that name, or null.
+  const TensorInfo* find(std::string_view name) const;
+  /// The tensor of that name; without one throws an input error with the nearest name there is.
+  const TensorInfo& at(std::string_view name) const;
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit SafetensorsFile(const std::string& path) : path_(path), file_(path) {}
+
+  std::string path_;
+  MappedFile file_;
+  std::vector<std::string> names_;
+  std::map<std::string, TensorInfo, std::less<>> tensors_;
+  std::map<std::string, std::string> metadata_;
+};
+
+/// The values of a tensor of type F32, F64, F16 or BF16; F64 is rounded. Throws an input error for another
+/// type.
+std::vector<float> to_floats(const TensorInfo& tensor);
+
+/// A tensor to write: `data` holds the product of `shape` elements, row-major.
+struct NamedTensor {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+  const void* data;
+};
+
+/// Writes the tensors in the order given, atomically and without a copy of them in memory. Throws an input
+/// error for a name given twice or a negative size, a world error when the file can't be written.
+void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace sixfold

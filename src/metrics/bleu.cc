@@ -1,0 +1,125 @@
+#include "metrics/bleu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "metrics/ngrams.h"
+#include "metrics/unicode.h"
+
+namespace sixfold {
+namespace {
+
+/// exp(log_sum / orders) is 0 as soon as one precision is; the number is sacreBLEU's.
+double floored_log(double x) { return x == 0 ? -9999999999.0 : std::log(x); }
+
+/// True if a reference of `length` words suits the hypothesis better than one of `best` words: nearer, or as
+/// near and shorter.
+bool is_nearer(int64_t length, int64_t best, int64_t hypothesis) {
+  const int64_t distance = std::abs(length - hypothesis), best_distance = std::abs(best - hypothesis);
+  return distance < best_distance || (distance == best_distance && length < best);
+}
+
+}  // namespace
+
+BleuStatistics& BleuStatistics::operator+=(const BleuStatistics& other) {
+  hypothesis_length += other.hypothesis_length;
+  reference_length += other.reference_length;
+  for (size_t n = 0; n < kOrders; ++n) {
+    matches[n] += other.matches[n];
+    totals[n] += other.totals[n];
+  }
+  return *this;
+}
+
+std::string BleuScore::details() const {
+  const double ratio = reference_length > 0
+                           ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
+                           : 0.0;
+  return fmt::format("{:.1f}/{:.1f}/{:.1f}/{:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})",
+                     precisions[0], precisions[1], precisions[2], precisions[3], brevity_penalty, ratio,
+                     hypothesis_length, reference_length);
+}
+
+std::u32string Bleu::words(std::string_view sentence) const {
+  std::u32string text = decode_utf8(sentence);
+  if (options_.lowercase) text = to_lower(text);
+  return tokenize(text, options_.tokenizer);
+}
+
+BleuStatistics Bleu::statistics(std::string_view hypothesis, std::span<const std::string> references) const {
+  require(!references.empty(), "BLEU needs at least one reference for each sentence");
+  const std::u32string hypothesis_text = words(hypothesis);
+  const auto hypothesis_words = split_words(hypothesis_text);
+  std::vector<std::u32string> texts;  // whole before any view of them is taken
+  for (const std::string& reference : references) texts.push_back(words(reference));
+
+  BleuStatistics result;
+  result.hypothesis_length = static_cast<int64_t>(hypothesis_words.size());
+  std::array<NgramCounts, BleuStatistics::kOrders> allowed;  // the most that any reference has of an n-gram
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto reference_words = split_words(texts[i]);
+    const auto length = static_cast<int64_t>(reference_words.size());
+    if (i == 0 || is_nearer(length, result.reference_length, result.hypothesis_length))
+      result.reference_length = length;
+    for (size_t n = 0; n < allowed.size(); ++n)
+      for (const auto& [ngram, count] : count_ngrams(reference_words, n + 1))
+        allowed[n][ngram] = std::max(allowed[n][ngram], count);
+  }
+  for (size_t n = 0; n < allowed.size(); ++n) {
+    result.totals[n] = std::max<int64_t>(result.hypothesis_length - static_cast<int64_t>(n), 0);
+    result.matches[n] = count_matches(count_ngrams(hypothesis_words, n + 1), allowed[n]);
+  }
+  return result;
+}
+
+double Bleu::smooth_value() const {
+  return options_.smooth_value.value_or(options_.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
+}
+
+BleuScore Bleu::score(const BleuStatistics& statistics) const {
+  BleuScore result;
+  result.hypothesis_length = statistics.hypothesis_length;
+  result.reference_length = statistics.reference_length;
+  const auto hypothesis_length = static_cast<double>(statistics.hypothesis_length);
+  const auto reference_length = static_cast<double>(statistics.reference_length);
+  if (hypothesis_length < reference_length)
+    result.brevity_penalty = hypothesis_length > 0 ? std::exp(1 - reference_length / hypothesis_length) : 0.0;
+  if (std::ranges::all_of(statistics.matches, [](int64_t count) { return count == 0; })) return result;
+
+  const BleuSmoothing smoothing = options_.smoothing;
+  double halvings = 1;
+  size_t orders = BleuStatistics::kOrders;
+  for (size_t n = 0; n < BleuStatistics::kOrders; ++n) {
+    auto matches = static_cast<double>(statistics.matches[n]);
+    auto total = static_cast<double>(statistics.totals[n]);
+    if (smoothing == BleuSmoothing::add_k && n > 0) {
+      matches += smooth_value();
+      total += smooth_value();
+    }
+    if (total == 0) break;
+    if (options_.effective_order) orders = n + 1;
+    if (matches > 0)
+      result.precisions[n] = 100 * matches / total;
+    else if (smoothing == BleuSmoothing::exponential)
+      result.precisions[n] = 100 / ((halvings *= 2) * total);
+    else if (smoothing == BleuSmoothing::floor)
+      result.precisions[n] = 100 * smooth_value() / total;
+  }
+  double log_sum = 0;
+  for (size_t n = 0; n < orders; ++n) log_sum += floored_log(result.precisions[n]);
+  result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(orders));
+  return result;
+}
+
+std::string Bleu::signature(size_t references, std::string_view version) const {
+  std::string smooth(name_of_enum(options_.smoothing));
+  if (options_.smoothing == BleuSmoothing::floor || options_.smoothing == BleuSmoothing::add_k)
+    smooth += fmt::format("[{:.2f}]", smooth_value());
+  return fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|version:{}", references,
+                     options_.lowercase ? "lc" : "mixed", options_.effective_order ? "yes" : "no",
+                     name_of_enum(options_.tokenizer), smooth, version);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,88 @@
+#include "model/config.h"
+
+#include "base/file.h"
+
+namespace sixfold {
+
+Architecture preset(Preset name) {
+  Architecture a;
+  switch (name) {
+    case Preset::tiny:
+      a.d_model = 128, a.d_ff = 256, a.heads = 4, a.encoder_layers = a.decoder_layers = 4;
+      break;
+    case Preset::small:
+      a.d_model = 256, a.d_ff = 1024, a.heads = 4, a.encoder_layers = a.decoder_layers = 3;
+      break;
+    case Preset::base:
+      break;
+    case Preset::big:
+      a.d_model = 1024, a.d_ff = 4096, a.heads = 16, a.dropout = 0.3f;
+      break;
+  }
+  return a;
+}
+
+int64_t parameter_count(const ModelConfig& c) {
+  const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
+  const int64_t d_model = c.d_model;
+  const int64_t keys = int64_t{c.heads} * c.key_width(), values = int64_t{c.heads} * c.value_width();
+  const int64_t attention = 2 * linear(d_model, keys) + linear(d_model, values) + linear(values, d_model);
+  const int64_t feed_forward = linear(d_model, c.d_ff) + linear(c.d_ff, d_model);
+  const int64_t norm = 2 * d_model;
+  const int64_t encoder_layer = attention + feed_forward + 2 * norm;
+  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * norm;
+
+  int64_t symbols = c.target_vocab;  // rows of all embeddings and output projections
+  if (c.tied_embeddings != TiedEmbeddings::all) symbols += c.source_vocab;
+  if (c.tied_embeddings == TiedEmbeddings::none) symbols += c.target_vocab;
+  return symbols * d_model + (c.output_bias ? c.target_vocab : 0) + c.encoder_layers * encoder_layer +
+         c.decoder_layers * decoder_layer;
+}
+
+void validate(const Architecture& a) {
+  check_ranges(a);
+  require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
+          "d_model {} is not divisible by {} heads; choose other heads, or set d_k and d_v", a.d_model,
+          a.heads);
+}
+
+void validate(const ModelConfig& c) {
+  require(c.format_version == ModelConfig::current_format_version,
+          "format_version: this program reads {}, found {}; the model was written by another version",
+          ModelConfig::current_format_version, c.format_version);
+  check_ranges(c);
+  validate(static_cast<const Architecture&>(c));
+  require(c.tied_embeddings != TiedEmbeddings::all || c.source_vocab == c.target_vocab,
+          "tied_embeddings: 'all' needs one joint vocabulary, but the source has {} symbols and the target {}; "
+          "choose 'decoder' or 'none'",
+          c.source_vocab, c.target_vocab);
+  const auto require_symbol = [&](std::string_view key, int id) {
+    require(id < c.target_vocab, "{}: the id {} lies beyond the vocabulary of {} symbols", key, id,
+            c.target_vocab);
+  };
+  require_symbol("unk", c.unk);
+  require_symbol("bos", c.bos);
+  require_symbol("eos", c.eos);
+  require_symbol("search.decoder_start", c.search.decoder_start);
+  for (const int id : c.search.banned_symbols) require_symbol("search.banned_symbols", id);
+}
+
+ModelConfig load_config(const std::string& path) {
+  ModelConfig config;
+  // What decides the weights' shapes has no default in a file: a missing key is out of its range.
+  config.format_version = config.d_model = config.heads = config.d_ff = 0;
+  config.encoder_layers = config.decoder_layers = 0;
+  read_options(parse_json_options(read_file(path), path), config);
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    throw_input_error("{}: {}", path, error.what());
+  }
+  return config;
+}
+
+void save_config(const std::string& path, const ModelConfig& config) {
+  write_file_atomically(path, to_json(write_options(config)));
+}
+
+}  // namespace sixfold

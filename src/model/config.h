@@ -1,0 +1,146 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/options.h"
+#include "model/search_rules.h"
+
+namespace sixfold {
+
+/// Which of the three matrices of section 3.4 are one: source embedding, target embedding, output projection.
+enum class TiedEmbeddings {
+  all,      ///< all three, as the paper; needs a joint vocabulary
+  decoder,  ///< target embedding and output projection
+  none,
+};
+
+/// What stands between the two linear maps of the feed-forward layer.
+enum class Activation { relu };
+
+/// How a symbol's place enters the model.
+enum class Positions { sinusoidal };
+
+/// The sizes of table 3 of the paper (`base`, `big`), and two smaller ones for less text or time.
+enum class Preset { tiny, small, base, big };
+
+template <>
+struct EnumNames<TiedEmbeddings> {
+  static constexpr std::pair<TiedEmbeddings, std::string_view> names[] = {
+      {TiedEmbeddings::all, "all"}, {TiedEmbeddings::decoder, "decoder"}, {TiedEmbeddings::none, "none"}};
+};
+
+template <>
+struct EnumNames<Activation> {
+  static constexpr std::pair<Activation, std::string_view> names[] = {{Activation::relu, "relu"}};
+};
+
+template <>
+struct EnumNames<Positions> {
+  static constexpr std::pair<Positions, std::string_view> names[] = {{Positions::sinusoidal, "sinusoidal"}};
+};
+
+template <>
+struct EnumNames<Preset> {
+  static constexpr std::pair<Preset, std::string_view> names[] = {
+      {Preset::tiny, "tiny"}, {Preset::small, "small"}, {Preset::base, "base"}, {Preset::big, "big"}};
+};
+
+/// The sizes and choices that make an architecture, but for the vocabularies. The defaults are the paper's base
+/// model.
+struct Architecture {
+  int d_model = 512;
+  int heads = 8;
+  int d_k = 0;  ///< width of a head's queries and keys; 0 stands for d_model / heads
+  int d_v = 0;  ///< width of a head's values; 0 stands for d_model / heads
+  int d_ff = 2048;
+  int encoder_layers = 6;
+  int decoder_layers = 6;
+  TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
+  Activation activation = Activation::relu;
+  Positions positions = Positions::sinusoidal;
+  float norm_epsilon = 1e-5f;
+  bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
+  bool output_bias = false;
+  float dropout = 0.1f;  ///< on sub-layer outputs and on the sums of embedding and position, section 5.4
+  float attention_dropout = 0;
+  float activation_dropout = 0;
+  SearchRules search;
+
+  int key_width() const { return d_k ? d_k : d_model / heads; }
+  int value_width() const { return d_v ? d_v : d_model / heads; }
+};
+
+template <class Visitor>
+void visit(Visitor& v, Architecture& o) {
+  const Range share = from_to_below(0, 1);
+  v.field("d_model", o.d_model, "width of the states between layers", between(1, 1 << 20));
+  v.field("heads", o.heads, "attention heads", between(1, 1024));
+  v.field("d_k", o.d_k, "width of a head's queries and keys; 0 stands for d_model / heads",
+          between(0, 1 << 16));
+  v.field("d_v", o.d_v, "width of a head's values; 0 stands for d_model / heads", between(0, 1 << 16));
+  v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
+  v.field("encoder_layers", o.encoder_layers, "depth of the encoder", between(1, 1000));
+  v.field("decoder_layers", o.decoder_layers, "depth of the decoder", between(1, 1000));
+  v.field("tied_embeddings", o.tied_embeddings,
+          "all: source, target and output are one matrix; decoder: the latter "
+          "two; none");
+  v.field("activation", o.activation, "relu");
+  v.field("positions", o.positions, "sinusoidal");
+  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer norms", between(1e-12, 1));
+  v.field("embedding_scale", o.embedding_scale, "embeddings times sqrt(d_model)");
+  v.field("output_bias", o.output_bias, "a bias for each symbol of the output");
+  v.field("dropout", o.dropout, "on outputs of sub-layers and on embeddings", share);
+  v.field("attention_dropout", o.attention_dropout, "on attention weights", share);
+  v.field("activation_dropout", o.activation_dropout, "inside the feed-forward layers", share);
+  v.group("search", o.search, "the rules of search, stored with the model");
+}
+
+/// A model as config.json describes it: the architecture, the vocabularies it speaks and the tokenizers it is
+/// sealed to.
+struct ModelConfig : Architecture {
+  static constexpr int current_format_version = 1;
+  int format_version = current_format_version;
+  int source_vocab = 0;
+  int target_vocab = 0;
+  int unk = 0;  ///< ids of the target's vocabulary
+  int bos = 1;  ///< -1 if there is none
+  int eos = 2;
+  std::string source_tokenizer_hash;  ///< as `hash_hex` of the tokenizer's file
+  std::string target_tokenizer_hash;
+};
+
+template <class Visitor>
+void visit(Visitor& v, ModelConfig& o) {
+  v.field("format_version", o.format_version, "of this file");
+  v.field("source_vocab", o.source_vocab, "symbols of the source", at_least(1));
+  v.field("target_vocab", o.target_vocab, "symbols of the target", at_least(1));
+  v.field("unk", o.unk, "id of the unknown symbol", at_least(0));
+  v.field("bos", o.bos, "id of the symbol that begins, -1 if there is none", at_least(-1));
+  v.field("eos", o.eos, "id of the symbol that ends", at_least(0));
+  v.field("source_tokenizer_hash", o.source_tokenizer_hash, "seals the source's tokenizer");
+  v.field("target_tokenizer_hash", o.target_tokenizer_hash, "seals the target's tokenizer");
+  visit(v, static_cast<Architecture&>(o));
+}
+
+/// The architecture of that name.
+Architecture preset(Preset name);
+
+/// The number of weights, from the formulas: 4 linear maps with biases for an attention, 2 for a feed-forward,
+/// 2 vectors for a norm; embeddings as they are tied. 63,082,496 for `base` with the paper's 37,000 joint
+/// symbols.
+int64_t parameter_count(const ModelConfig& config);
+
+/// Throws an input error naming the key and what is wrong: a size out of range, a head width that is not whole.
+void validate(const Architecture& architecture);
+/// The same, and: vocabularies that differ though tied, a special id beyond its vocabulary.
+void validate(const ModelConfig& config);
+
+/// Reads a config.json and validates it. Unknown keys are errors; the sizes must all be there.
+ModelConfig load_config(const std::string& path);
+
+/// Writes a config.json, atomically.
+void save_config(const std::string& path, const ModelConfig& config);
+
+}  // namespace sixfold

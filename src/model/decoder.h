@@ -1,0 +1,86 @@
+#pragma once
+#include <vector>
+
+#include "model/attention.h"
+
+namespace sixfold {
+
+/// What the decoder's self-attention sees. In training the whole target is there at once and each token sees
+/// those before it; in decoding a cache holds the tokens so far. This is the only difference between the two.
+class History {
+ public:
+  virtual ~History() = default;
+  /// Takes the keys and values of the tokens at hand, returns all that these tokens may see.
+  virtual KeysValues extend(int layer, const KeysValues& tokens) = 0;
+};
+
+/// The history of whole target sequences.
+class WholeTarget final : public History {
+ public:
+  explicit WholeTarget(const Ragged& target)
+      : pattern_(
+            std::make_shared<ops::AttentionPattern>(ops::attention_pattern(target, target, /*causal=*/true))) {}
+  KeysValues extend(int, const KeysValues& tokens) override { return {tokens.keys, tokens.values, pattern_}; }
+
+ private:
+  std::shared_ptr<const ops::AttentionPattern> pattern_;
+};
+
+/// What the decoder decodes from, besides the tokens themselves.
+struct DecoderInput {
+  const TokenRows& rows;  ///< of the target tokens
+  History& history;
+  const std::vector<KeysValues>& memory;  ///< the encoder's output, projected for each layer's cross-attention
+};
+
+/// Figure 1 right, one layer: masked self-attention, attention over the encoder's output, feed-forward; each
+/// inside dropout, residual and norm.
+class DecoderLayer {
+ public:
+  DecoderLayer(ParameterMaker& make, const Architecture& a, int index);
+  /// x: [target tokens, d_model].
+  Tensor operator()(const Tensor& x, const DecoderInput& input, Pass& pass) const;
+  /// The encoder's output [source tokens, d_model] as keys and values of this layer's cross-attention.
+  KeysValues project_memory(const Tensor& encoder_output, std::shared_ptr<const ops::AttentionPattern> pattern,
+                            Pass& pass) const;
+
+  Tensor self_attention_weights(const Tensor& x, const DecoderInput& input, Pass& pass) const;
+  Tensor cross_attention_weights(const Tensor& x, const DecoderInput& input, Pass& pass) const;
+
+ private:
+  Tensor attend_to_history(const Tensor& x, const DecoderInput& input, Pass& pass) const;
+
+  int index_;
+  MultiHeadAttention self_attention_;
+  AddNorm self_norm_;
+  MultiHeadAttention cross_attention_;
+  AddNorm cross_norm_;
+  FeedForward feed_forward_;
+  AddNorm feed_forward_norm_;
+  double dropout_;
+};
+
+/// Section 3.1: a stack of identical layers over the embedded target.
+class Decoder {
+ public:
+  Decoder(ParameterMaker& make, const Architecture& a);
+  int layers() const { return static_cast<int>(layers_.size()); }
+
+  /// The encoder's output projected once for all layers; `pattern` says what target tokens see of it.
+  std::vector<KeysValues> project_memory(const Tensor& encoder_output,
+                                         const std::shared_ptr<const ops::AttentionPattern>& pattern,
+                                         Pass& pass) const;
+  /// embedded: [target tokens, d_model] -> states [target tokens, d_model].
+  Tensor operator()(const Tensor& embedded, const DecoderInput& input, Pass& pass) const;
+
+  Tensor self_attention_weights(const Tensor& embedded, const DecoderInput& input, int layer, Pass& pass) const;
+  Tensor cross_attention_weights(const Tensor& embedded, const DecoderInput& input, int layer,
+                                 Pass& pass) const;
+
+ private:
+  Tensor run(Tensor x, const DecoderInput& input, int layers, Pass& pass) const;
+
+  std::vector<DecoderLayer> layers_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,57 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace sixfold {
+
+/// A weight and the name it has in a model file.
+struct Parameter {
+  std::string name;  ///< "encoder.layers.0.self_attn.q_proj.weight"
+  Tensor tensor;
+};
+
+/// How a weight begins.
+enum class Initial {
+  xavier,     ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  embedding,  ///< normal with variance 1 / d_model: of unit size once scaled by sqrt(d_model)
+  ones,
+  zeros,
+};
+
+/// Makes a model's weights, named by where they are asked for. What a weight begins with depends on the seed
+/// and on its place in the order of making alone.
+class ParameterMaker {
+ public:
+  ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, uint64_t seed);
+
+  /// A new weight [rows, cols] named `name` within the current prefix.
+  Tensor make(const std::string& name, int64_t rows, int64_t cols, Initial initial);
+  /// While it lives, names begin with `prefix` and a dot, within the current prefix.
+  class Prefix {
+   public:
+    Prefix(ParameterMaker& maker, const std::string& prefix) : maker_(maker), length_(maker.prefix_.size()) {
+      maker.prefix_ += prefix + ".";
+    }
+    ~Prefix() { maker_.prefix_.resize(length_); }
+    Prefix(const Prefix&) = delete;
+    Prefix& operator=(const Prefix&) = delete;
+
+   private:
+    ParameterMaker& maker_;
+    size_t length_;
+  };
+
+  std::vector<Parameter> take_all() { return std::move(parameters_); }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Memory> memory_;
+  DType dtype_;
+  uint64_t seed_;
+  std::string prefix_;
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,30 @@
+#include "model/positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sixfold {
+
+double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model) {
+  const double angle = static_cast<double>(position) /
+                       std::pow(10000.0, static_cast<double>(feature / 2 * 2) / static_cast<double>(d_model));
+  return feature % 2 == 0 ? std::sin(angle) : std::cos(angle);
+}
+
+PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model)
+    : backend_(std::move(backend)), dtype_(dtype), d_model_(d_model) {}
+
+Tensor PositionTable::at_least(int64_t length) const {
+  std::lock_guard lock(mutex_);
+  if (table_ && table_.rows() >= length) return table_;
+  const int64_t rows = std::max<int64_t>(256, length + length / 2);
+  std::vector<double> values(static_cast<size_t>(rows * d_model_));
+  for (int64_t p = 0; p < rows; ++p)
+    for (int64_t i = 0; i < d_model_; ++i)
+      values[static_cast<size_t>(p * d_model_ + i)] = sinusoidal_position(p, i, d_model_);
+  Tensor table(lasting_memory(backend_), rows, d_model_, dtype_);
+  table.copy_from(*backend_, values);
+  return table_ = table;
+}
+
+}  // namespace sixfold

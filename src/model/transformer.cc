@@ -1,0 +1,116 @@
+#include "model/transformer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+Tensor embedding_table(ParameterMaker& make, const char* name, int vocab, int d_model) {
+  return make.make(name, vocab, d_model, Initial::embedding);
+}
+
+void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side) {
+  for (const int32_t id : ids)
+    require(id >= 0 && id < vocab, "a {} id is {}, the model's vocabulary has {} symbols", side, id, vocab);
+}
+
+}  // namespace
+
+Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
+                         uint64_t seed)
+    : config_((validate(config), config)),
+      backend_(std::move(backend)),
+      maker_(backend_, dtype, seed),
+      source_embedding_(
+          config.tied_embeddings == TiedEmbeddings::all
+              ? embedding_table(maker_, "shared.weight", config.source_vocab, config.d_model)
+              : embedding_table(maker_, "encoder.embed_tokens.weight", config.source_vocab, config.d_model)),
+      target_embedding_(
+          config.tied_embeddings == TiedEmbeddings::all
+              ? source_embedding_
+              : embedding_table(maker_, "decoder.embed_tokens.weight", config.target_vocab, config.d_model)),
+      encoder_(maker_, config),
+      decoder_(maker_, config),
+      output_{config.tied_embeddings == TiedEmbeddings::none
+                  ? embedding_table(maker_, "output_projection.weight", config.target_vocab, config.d_model)
+                  : target_embedding_,
+              config.output_bias ? maker_.make("output_projection.bias", 1, config.target_vocab, Initial::zeros)
+                                 : Tensor()},
+      positions_(backend_, dtype, config.d_model),
+      parameters_(maker_.take_all()) {}
+
+Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
+                          Pass& pass) const {
+  const double scale = config_.embedding_scale ? std::sqrt(static_cast<double>(config_.d_model)) : 1.0;
+  return ops::embed(pass, {table, positions_.at_least(rows.longest), scale}, pass.indices(ids), rows,
+                    pass.dropout(config_.dropout, rows));
+}
+
+Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Pass& pass) const {
+  check_ids(source.ids, config_.source_vocab, "source");
+  return encoder_(embed(source_embedding_, source.ids, rows, pass), rows, pass);
+}
+
+Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Pass& pass) const {
+  return decoder_(embed(target_embedding_, ids, input.rows, pass), input, pass);
+}
+
+Tensor Transformer::states(const PairBatch& batch, Pass& pass) const {
+  check_ids(batch.target.ids, config_.target_vocab, "target");
+  const TokenRows source = pass.token_rows(batch.source.rows, batch.sentences);
+  const TokenRows target = pass.token_rows(batch.target.rows, batch.sentences);
+  const auto pattern = std::make_shared<ops::AttentionPattern>(
+      ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
+  const auto memory = decoder_.project_memory(encode(batch.source, source, pass), pattern, pass);
+  WholeTarget history(batch.target.rows);
+  return decode(batch.target.ids, {target, history, memory}, pass);
+}
+
+std::vector<std::vector<float>> Transformer::attention(const PairBatch& batch, AttentionKind kind, int layer,
+                                                       Pass& pass) const {
+  const int layers = kind == AttentionKind::encoder ? config_.encoder_layers : config_.decoder_layers;
+  require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
+          layers - 1);
+  check_ids(batch.target.ids, config_.target_vocab, "target");
+  const TokenRows source = pass.token_rows(batch.source.rows), target = pass.token_rows(batch.target.rows);
+  Tensor weights;  // [heads * queries, most keys]
+  if (kind == AttentionKind::encoder) {
+    check_ids(batch.source.ids, config_.source_vocab, "source");
+    weights = encoder_.attention_weights(embed(source_embedding_, batch.source.ids, source, pass), source,
+                                         layer, pass);
+  } else {
+    const auto pattern = std::make_shared<ops::AttentionPattern>(
+        ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
+    const auto memory = decoder_.project_memory(encode(batch.source, source, pass), pattern, pass);
+    WholeTarget history(batch.target.rows);
+    const DecoderInput input{target, history, memory};
+    const Tensor embedded = embed(target_embedding_, batch.target.ids, target, pass);
+    weights = kind == AttentionKind::decoder ? decoder_.self_attention_weights(embedded, input, layer, pass)
+                                             : decoder_.cross_attention_weights(embedded, input, layer, pass);
+  }
+  const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
+  const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
+  const auto all = weights.to_floats(pass.backend());
+  std::vector<std::vector<float>> result;
+  for (int i = 0; i < queries.sequences(); ++i) {
+    auto& sentence = result.emplace_back();
+    for (int head = 0; head < config_.heads; ++head)
+      for (int q = queries.begin(i); q < queries.begin(i + 1); ++q) {
+        const auto row = all.begin() + (int64_t{head} * queries.tokens() + q) * weights.cols();
+        sentence.insert(sentence.end(), row, row + keys.length(i));
+      }
+  }
+  return result;
+}
+
+void Transformer::prepare() const {
+  for (const auto& parameter : parameters_)
+    if (parameter.name.ends_with("proj.weight") || parameter.name.ends_with("fc1.weight") ||
+        parameter.name.ends_with("fc2.weight") || parameter.tensor.same_as(output_.weight))
+      parameter.tensor.set_prepared(backend_->prepare(parameter.tensor.view(), /*transpose_b=*/true));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace sixfold::ops {
+namespace {
+
+Attention attention_call(const AttentionInputs& in, const AttentionPattern& pattern) {
+  check_shape("attention", "key", in.key, -1, in.query.cols());
+  check_shape("attention", "value", in.value, in.key.rows(), -1);
+  require(in.heads > 0 && in.query.cols() % in.heads == 0 && in.value.cols() % in.heads == 0,
+          "attention: {} and {} columns don't divide into {} heads", in.query.cols(), in.value.cols(),
+          in.heads);
+  return {.query = in.query.view(),
+          .key = in.key.view(),
+          .value = in.value.view(),
+          .spans = pattern.spans,
+          .key_rows = pattern.key_rows ? pattern.key_rows.ids() : nullptr,
+          .heads = in.heads,
+          .causal = pattern.causal};
+}
+
+}  // namespace
+
+AttentionPattern attention_pattern(const Ragged& queries, const Ragged& keys, bool causal) {
+  require(queries.sequences() == keys.sequences(), "attention: {} sequences of queries and {} of keys",
+          queries.sequences(), keys.sequences());
+  AttentionPattern pattern;
+  pattern.causal = causal;
+  for (int i = 0; i < queries.sequences(); ++i)
+    pattern.spans.push_back({queries.begin(i), queries.length(i), keys.begin(i), keys.length(i)});
+  return pattern;
+}
+
+Tensor attention(Pass& pass, const AttentionInputs& in, std::shared_ptr<const AttentionPattern> pattern,
+                 const Dropout& dropout) {
+  Attention call = attention_call(in, *pattern);
+  Tensor out = pass.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
+  const bool wants = pass.track(out, {in.query, in.key, in.value});
+  Tensor log_sum = wants ? pass.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
+  call.out = out.view();
+  call.log_sum = log_sum.view();
+  call.dropout = dropout;
+  pass.backend().attention(call);
+  if (wants)
+    pass.record("attention", out, [&pass, in, pattern, out, log_sum, call] {
+      const auto grad_query = pass.gradient_of(in.query), grad_key = pass.gradient_of(in.key),
+                 grad_value = pass.gradient_of(in.value);
+      require(grad_query.view && grad_key.view && grad_value.view && !grad_query.accumulate &&
+                  !grad_key.accumulate && !grad_value.accumulate,
+              "attention: queries, keys and values must be projections of their own");
+      pass.backend().attention_gradient({.forward = call,
+                                         .grad_out = out.gradient().view(),
+                                         .grad_query = grad_query.view,
+                                         .grad_key = grad_key.view,
+                                         .grad_value = grad_value.view});
+    });
+  return out;
+}
+
+Tensor attention_weights(Pass& pass, const AttentionInputs& in, const AttentionPattern& pattern) {
+  int64_t most = 0;
+  for (const auto& span : pattern.spans) most = std::max<int64_t>(most, span.key_count);
+  Attention call = attention_call(in, pattern);
+  Tensor out = pass.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
+  Tensor weights = pass.tensor(in.heads * in.query.rows(), most, in.query.dtype());
+  call.out = out.view();
+  call.weights = weights.view();
+  pass.backend().attention(call);
+  return weights;
+}
+
+}  // namespace sixfold::ops

@@ -1,0 +1,13 @@
+#pragma once
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+namespace sixfold::ops {
+
+/// Requires that `t` is [rows, cols]; -1 is any.
+inline void check_shape(const char* op, const char* what, const Tensor& t, int64_t rows, int64_t cols) {
+  require(t && (rows < 0 || t.rows() == rows) && (cols < 0 || t.cols() == cols),
+          "{}: {} is {} x {}, expected {} x {}", op, what, t ? t.rows() : 0, t ? t.cols() : 0, rows, cols);
+}
+
+}  // namespace sixfold::ops

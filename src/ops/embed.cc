@@ -1,0 +1,29 @@
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace sixfold::ops {
+
+Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows& rows, const Dropout& dropout) {
+  check_shape("embed", "positions", e.positions, -1, e.table.cols());
+  check_shape("embed", "ids", ids, 1, rows.ragged.tokens());
+  require(rows.longest <= e.positions.rows(), "embed: position {} is beyond the table of {}", rows.longest - 1,
+          e.positions.rows());
+  Tensor out = pass.tensor(ids.cols(), e.table.cols(), e.table.dtype());
+  const Embed forward{.out = out.view(),
+                      .table = e.table.view(),
+                      .ids = ids.ids(),
+                      .position = rows.position.ids(),
+                      .positions = e.positions.view(),
+                      .scale = e.scale,
+                      .dropout = dropout};
+  pass.backend().embed(forward);
+  if (pass.track(out, {e.table}))
+    pass.record("embed", out, [&pass, forward, out, table = e.table] {
+      const auto grad = pass.gradient_of(table);
+      if (!grad.accumulate) pass.backend().fill(grad.view, 0);
+      pass.backend().embed_gradient(forward, out.gradient().view(), grad.view);
+    });
+  return out;
+}
+
+}  // namespace sixfold::ops

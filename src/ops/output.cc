@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <functional>
+
+#include "ops/check.h"
+#include "ops/ops.h"
+#include "ops/products.h"
+
+namespace sixfold::ops {
+namespace {
+
+constexpr int64_t chunk_elements = int64_t{1} << 21;  // of logits at a time: 8 MB, some hundred rows
+
+/// Calls body(begin, count, logits of these rows) for chunks of rows.
+void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
+                const std::function<void(int64_t, int64_t, View)>& body) {
+  check_shape("output", "weight", output.weight, -1, states.cols());
+  if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
+  const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
+  Tensor logits = pass.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
+  for (int64_t begin = 0; begin < states.rows(); begin += rows) {
+    const int64_t count = std::min(rows, states.rows() - begin);
+    const View chunk = logits.view().slice_rows(0, count);
+    Matmul product{.result = chunk,
+                   .a = states.view().slice_rows(begin, count),
+                   .b = output.weight.view(),
+                   .transpose_b = true,
+                   .epilogue = {.bias = output.bias.view()}};
+    if (!pass.recording()) product.prepared_b = output.weight.prepared();
+    pass.backend().matmul(product);
+    body(begin, count, chunk);
+  }
+}
+
+}  // namespace
+
+double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets,
+                     const LossOptions& options) {
+  check_shape("cross_entropy", "targets", targets, 1, states.rows());
+  Backend& backend = pass.backend();
+  Tensor losses = pass.tensor(1, states.rows(), states.dtype());
+  const bool wants = pass.track(losses, {states, output.weight, output.bias});
+  const auto grad_weight = wants ? pass.gradient_of(output.weight) : Pass::Slot{};
+  const auto grad_bias = wants && output.bias ? pass.gradient_of(output.bias) : Pass::Slot{};
+  Tensor grad_states =
+      wants && states.wants_gradient() ? pass.tensor(states.rows(), states.cols(), states.dtype()) : Tensor();
+  for_chunks(pass, states, output, [&](int64_t begin, int64_t count, View logits) {
+    View chunk_losses = losses.view();
+    chunk_losses.data =
+        static_cast<char*>(chunk_losses.data) + begin * static_cast<int64_t>(size_of(losses.dtype()));
+    chunk_losses.cols = count;
+    backend.cross_entropy({.logits = logits,
+                           .targets = targets.ids() + begin,
+                           .losses = chunk_losses,
+                           .smoothing = options.label_smoothing,
+                           .scale = options.scale,
+                           .gradient = wants});
+    if (!wants) return;
+    const View x = states.view().slice_rows(begin, count);
+    if (grad_weight.view)
+      backend.matmul({.result = grad_weight.view,
+                      .a = logits,
+                      .b = x,
+                      .transpose_a = true,
+                      .accumulate = grad_weight.accumulate || begin > 0});
+    if (grad_bias.view) backend.column_sum(grad_bias.view, logits, grad_bias.accumulate || begin > 0);
+    if (grad_states)
+      backend.matmul(
+          {.result = grad_states.view().slice_rows(begin, count), .a = logits, .b = output.weight.view()});
+  });
+  if (grad_states) {
+    require(!states.gradient(), "cross_entropy: the states have another reader");
+    states.set_gradient(grad_states);
+  }
+  double sum = 0;
+  for (const double loss : losses.to_doubles(backend)) sum += loss;
+  return sum;
+}
+
+Tensor log_probability(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets) {
+  check_shape("log_probability", "targets", targets, 1, states.rows());
+  Tensor out = pass.tensor(states.rows(), 1, states.dtype());
+  for_chunks(pass, states, output, [&](int64_t begin, int64_t count, View logits) {
+    pass.backend().log_probability(out.view().slice_rows(begin, count), logits, targets.ids() + begin);
+  });
+  return out;
+}
+
+Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output) {
+  Tensor all = pass.tensor(states.rows(), output.weight.rows(), states.dtype());
+  multiply_weight(pass, all, states, output.weight, {.bias = output.bias.view()});
+  return all;
+}
+
+Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, int k,
+                 std::span<const int32_t> banned) {
+  const size_t count = static_cast<size_t>(states.rows()) * static_cast<size_t>(k);
+  Tensor ids = pass.tensor(states.rows(), k, DType::i32), log_probs = pass.tensor(states.rows(), k, DType::f32);
+  for_chunks(pass, states, output, [&](int64_t begin, int64_t, View logits) {
+    pass.backend().top_k({.logits = logits,
+                          .k = k,
+                          .ids = ids.view().row<int32_t>(begin),
+                          .log_probs = log_probs.view().row<float>(begin),
+                          .banned = banned});
+  });
+  Candidates best{.k = k, .ids = std::vector<int32_t>(count), .log_probs = log_probs.to_floats(pass.backend())};
+  pass.backend().copy_out(best.ids.data(), ids.view().data, ids.bytes());
+  return best;
+}
+
+}  // namespace sixfold::ops

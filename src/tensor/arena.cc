@@ -1,0 +1,84 @@
+#include "tensor/arena.h"
+
+#include <algorithm>
+
+namespace sixfold {
+namespace {
+
+constexpr size_t alignment = 64;
+constexpr size_t smallest_chunk = size_t{4} << 20;
+
+class LastingMemory final : public Memory {
+ public:
+  explicit LastingMemory(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  void* take(size_t bytes) override { return backend_->allocate(bytes); }
+  void give(void* data, size_t bytes) override { backend_->release(data, bytes); }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+};
+
+size_t padded(size_t bytes) { return std::max(alignment, (bytes + alignment - 1) / alignment * alignment); }
+
+}  // namespace
+
+std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend) {
+  return std::make_shared<LastingMemory>(std::move(backend));
+}
+
+Arena::~Arena() {
+  for (auto& [data, bytes] : chunks_) backend_->release(data, bytes);
+}
+
+void Arena::add_chunk(size_t bytes) {
+  char* data = static_cast<char*>(backend_->allocate(bytes));
+  chunks_.emplace_back(data, bytes);
+  blocks_[data] = {bytes, true, true};
+  reserved_ += bytes;
+}
+
+// A pass that outgrew its chunk leaves several; the next one starts on a single chunk that holds them all.
+void Arena::merge_chunks() {
+  const size_t total = reserved_;
+  for (auto& [data, bytes] : chunks_) backend_->release(data, bytes);
+  chunks_.clear();
+  blocks_.clear();
+  reserved_ = 0;
+  add_chunk(total);
+}
+
+void* Arena::take(size_t bytes) {
+  bytes = padded(bytes);
+  if (in_use_ == 0 && chunks_.size() > 1) merge_chunks();
+  auto best = blocks_.end();
+  for (auto it = blocks_.begin(); it != blocks_.end(); ++it)
+    if (it->second.free && it->second.bytes >= bytes &&
+        (best == blocks_.end() || it->second.bytes < best->second.bytes))
+      best = it;
+  if (best == blocks_.end()) {
+    add_chunk(std::max(bytes, smallest_chunk));
+    best = blocks_.find(chunks_.back().first);
+  }
+  if (best->second.bytes > bytes) blocks_[best->first + bytes] = {best->second.bytes - bytes, true, false};
+  best->second.bytes = bytes;
+  best->second.free = false;
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  return best->first;
+}
+
+void Arena::give(void* data, size_t) {
+  auto it = blocks_.find(static_cast<char*>(data));
+  in_use_ -= it->second.bytes;
+  it->second.free = true;
+  const auto join_next = [&](auto block) {
+    auto next = std::next(block);
+    if (next == blocks_.end() || !next->second.free || next->second.first) return;
+    block->second.bytes += next->second.bytes;
+    blocks_.erase(next);
+  };
+  join_next(it);
+  if (!it->second.first && std::prev(it)->second.free) join_next(std::prev(it));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/arena.h"
+
+namespace sixfold {
+
+/// A matrix [rows, cols] that several may hold: copies share the elements. Vectors are [1, n].
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Elements are not initialised.
+  Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols, DType dtype);
+
+  explicit operator bool() const { return state_ != nullptr; }
+  int64_t rows() const;
+  int64_t cols() const;
+  int64_t size() const { return rows() * cols(); }
+  size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype()); }
+  DType dtype() const;
+  /// An empty view of no tensor.
+  View view() const;
+  const int32_t* ids() const;
+  /// Nobody else holds the elements.
+  bool unique() const { return state_.use_count() == 1; }
+  bool same_as(const Tensor& other) const { return state_ == other.state_; }
+
+  /// Whether gradients flow here: to weights, and to all that is computed from them.
+  bool wants_gradient() const;
+  void set_wants_gradient(bool wants) const;
+  /// The gradient; none where nothing has reached it yet.
+  const Tensor& gradient() const;
+  void set_gradient(Tensor gradient) const;
+
+  /// The layout for products with this weight, where it was prepared (`Backend::prepare`, as the right side,
+  /// transposed).
+  const PreparedWeight* prepared() const;
+  void set_prepared(std::shared_ptr<PreparedWeight> prepared) const;
+
+  /// Copies from and to the host, converting between fp32 and fp64 where the types differ.
+  void copy_from(Backend& backend, const std::vector<double>& values) const;
+  void copy_from(Backend& backend, const std::vector<float>& values) const;
+  std::vector<double> to_doubles(Backend& backend) const;
+  std::vector<float> to_floats(Backend& backend) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct Tensor::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (memory) memory->give(view.data, bytes);
+  }
+  View view;
+  size_t bytes = 0;
+  std::shared_ptr<Memory> memory;
+  bool wants_gradient = false;
+  Tensor gradient;
+  std::shared_ptr<PreparedWeight> prepared;
+};
+
+inline int64_t Tensor::rows() const { return state_->view.rows; }
+inline int64_t Tensor::cols() const { return state_->view.cols; }
+inline DType Tensor::dtype() const { return state_->view.dtype; }
+inline View Tensor::view() const { return state_ ? state_->view : View{}; }
+inline const int32_t* Tensor::ids() const { return state_->view.as<int32_t>(); }
+inline bool Tensor::wants_gradient() const { return state_ && state_->wants_gradient; }
+inline void Tensor::set_wants_gradient(bool wants) const { state_->wants_gradient = wants; }
+inline const Tensor& Tensor::gradient() const { return state_->gradient; }
+inline void Tensor::set_gradient(Tensor gradient) const { state_->gradient = std::move(gradient); }
+inline const PreparedWeight* Tensor::prepared() const { return state_->prepared.get(); }
+inline void Tensor::set_prepared(std::shared_ptr<PreparedWeight> prepared) const {
+  state_->prepared = std::move(prepared);
+}
+
+}  // namespace sixfold

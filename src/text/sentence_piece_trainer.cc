@@ -1,0 +1,122 @@
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/sentence_piece.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+// BPE training keeps positions in 16 bits and ends the process where they don't suffice.
+constexpr size_t max_sentence_bytes = 1 << 15;
+// The unigram trainer's suffix array has 32-bit indices.
+constexpr size_t max_text_bytes = 1u << 31;
+// The trainer marks unknown characters with it, so it skips sentences that contain it.
+constexpr std::string_view reserved_character = "\u2585";
+
+bool usable(const std::string& sentence) {
+  return sentence.size() <= max_sentence_bytes && sentence.find(reserved_character) == sentence.npos &&
+         has_visible_character(sentence);
+}
+
+// At most `most` usable sentences (0 for all), evenly spread over the texts.
+std::vector<const std::string*> choose_sentences(const std::vector<std::span<const std::string>>& texts,
+                                                 size_t most) {
+  std::vector<const std::string*> all;
+  for (const auto& text : texts)
+    for (const std::string& sentence : text)
+      if (usable(sentence)) all.push_back(&sentence);
+  if (most == 0 || all.size() <= most) return all;
+  for (size_t i = 0; i < most; ++i) all[i] = all[i * all.size() / most];
+  all.resize(most);
+  return all;
+}
+
+class Sentences : public sentencepiece::SentenceIterator {
+ public:
+  explicit Sentences(const std::vector<const std::string*>& sentences)
+      : next_(sentences.data()), end_(next_ + sentences.size()) {}
+  bool done() const override { return next_ == end_; }
+  void Next() override { ++next_; }
+  const std::string& value() const override { return **next_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::string* const* next_;
+  const std::string* const* end_;
+};
+
+// Values stand in quotes, and a quote within is doubled.
+std::string comma_separated(const std::vector<std::string>& symbols) {
+  std::string list;
+  for (const std::string& symbol : symbols) {
+    list += list.empty() ? "\"" : ",\"";
+    for (const char c : symbol) list += c == '"' ? "\"\"" : std::string(1, c);
+    list += '"';
+  }
+  return list;
+}
+
+std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options,
+                                                               Normalization normalization) {
+  std::unordered_map<std::string, std::string> arguments = {
+      {"model_type", std::string(name_of_enum(options.model))},
+      {"vocab_size", fmt::format("{}", options.vocab_size)},
+      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"normalization_rule_name", std::string(name_of_enum(normalization))},
+      {"byte_fallback", options.byte_fallback ? "true" : "false"},
+      {"max_sentence_length", fmt::format("{}", max_sentence_bytes)},
+      {"hard_vocab_limit", "false"},
+      {"num_threads", "16"},  // part of the result: each thread's sums are added in order
+      {"minloglevel", "2"},
+  };
+  if (!options.user_defined_symbols.empty())
+    arguments["user_defined_symbols"] = comma_separated(options.user_defined_symbols);
+  return arguments;
+}
+
+// What the library says, without the file and condition that it puts first: "src/x.cc(1) [a <= b] reason".
+std::string reason_of(const sentencepiece::util::Status& status) {
+  const std::string message = status.ToString();
+  const size_t end = message.rfind("] ");
+  return end == message.npos ? message : message.substr(end + 2);
+}
+
+}  // namespace
+
+std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
+                                 const std::vector<std::span<const std::string>>& texts) {
+  require(options.vocab_size > 3 && options.vocab_size <= 1'000'000,
+          "tokenizer.vocab_size is {}: a SentencePiece vocabulary has from 4 to 1,000,000 pieces",
+          options.vocab_size);
+  const auto chosen = choose_sentences(texts, options.max_sentences);
+  require(!chosen.empty(),
+          "there is no text to train the tokenizer on: no line of at most {} bytes has a visible character",
+          max_sentence_bytes);
+  size_t bytes = 0;
+  for (const std::string* sentence : chosen) bytes += sentence->size();
+  require(bytes < max_text_bytes,
+          "the text to train the tokenizer on has {} bytes, more than SentencePiece can hold; "
+          "set tokenizer.max_sentences to less than {}",
+          bytes, chosen.size());
+
+  Sentences sentences(chosen);
+  std::string model;
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options, normalization), &sentences, &model);
+  require(status.ok(),
+          "SentencePiece can't train a vocabulary of {} pieces on this text (see tokenizer.vocab_size and "
+          "tokenizer.character_coverage): {}",
+          options.vocab_size, reason_of(status));
+  const int size = load_sentence_piece(model, "the trained tokenizer", Spaces::as_trained)->vocab_size();
+  if (size < options.vocab_size)
+    log_warning("the text holds {} pieces of the {} asked for in tokenizer.vocab_size", size,
+                options.vocab_size);
+  return model;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,137 @@
+#include "text/tokenizers.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "text/sentence_piece.h"
+#include "text/utf8.h"
+#include "text/whitespace.h"
+
+namespace sixfold {
+namespace {
+
+std::string_view extension(TokenizerKind kind) {
+  return kind == TokenizerKind::sentencepiece ? ".spm" : ".vocab";
+}
+
+std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& bytes, const std::string& origin,
+                                      Spaces spaces) {
+  return kind == TokenizerKind::sentencepiece ? load_sentence_piece(bytes, origin, spaces)
+                                              : load_whitespace(bytes, origin);
+}
+
+// A target's spaces are kept. So the sides of one SentencePiece file are two tokenizers.
+Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::string& origin) {
+  return {load(kind, bytes, origin, Spaces::as_trained), load(kind, bytes, origin, Spaces::keep), true};
+}
+
+Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, TokenizerKind target_kind,
+                         const std::string& target) {
+  return {load(source_kind, read_file(source), source, Spaces::as_trained),
+          load(target_kind, read_file(target), target, Spaces::keep), false};
+}
+
+Tokenizers load_given(const TokenizerOptions& options) {
+  if (options.joint) {
+    require(
+        !options.source.empty() && (options.target.empty() || options.target == options.source),
+        "tokenizer.joint is set, so give the one file as tokenizer.source, or set tokenizer.joint to false");
+    return load_joint(options.kind, read_file(options.source), options.source);
+  }
+  require(!options.source.empty() && !options.target.empty(),
+          "only one of tokenizer.source and tokenizer.target is given; give both, or neither to train them");
+  return load_separate(options.kind, options.source, options.kind, options.target);
+}
+
+void check_user_defined_symbols(const std::vector<std::string>& symbols) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const std::string& symbol = symbols[i];
+    const bool plain =
+        !symbol.empty() && !first_invalid_utf8(symbol) && symbol.find("\u2581") == symbol.npos &&
+        std::none_of(symbol.begin(), symbol.end(), [](char c) { return (c >= 0 && c <= ' ') || c == 0x7F; });
+    require(plain, "tokenizer.user_defined_symbols: '{}' is empty or holds a space or control character",
+            symbol);
+    require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
+            "tokenizer.user_defined_symbols: {} is a special symbol; it needs no mention", symbol);
+    require(std::count(symbols.begin(), symbols.begin() + i, symbol) == 0,
+            "tokenizer.user_defined_symbols: '{}' stands there twice", symbol);
+  }
+}
+
+std::string train(const TokenizerOptions& options, Normalization normalization,
+                  const std::vector<std::span<const std::string>>& texts) {
+  return options.kind == TokenizerKind::sentencepiece ? train_sentence_piece(options, normalization, texts)
+                                                      : build_whitespace_vocabulary(options, texts);
+}
+
+// The file in `folder` with that stem, or an empty path.
+std::filesystem::path find_file(const std::string& folder, const std::string& stem) {
+  std::filesystem::path found;
+  for (const TokenizerKind kind : {TokenizerKind::sentencepiece, TokenizerKind::whitespace}) {
+    const auto path = std::filesystem::path(folder) / (stem + std::string(extension(kind)));
+    if (!std::filesystem::exists(path)) continue;
+    require(found.empty(), "{}: {}.spm and {}.vocab are both there; remove the one that is not the model's",
+            folder, stem, stem);
+    found = path;
+  }
+  return found;
+}
+
+TokenizerKind kind_of(const std::filesystem::path& path) {
+  return path.extension() == ".spm" ? TokenizerKind::sentencepiece : TokenizerKind::whitespace;
+}
+
+void save(const Tokenizer& tokenizer, const std::string& folder, const std::string& stem) {
+  const auto path = std::filesystem::path(folder) / (stem + std::string(extension(tokenizer.kind())));
+  write_file_atomically(path.string(), tokenizer.serialized());
+}
+
+}  // namespace
+
+Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source_sentences,
+                           std::span<const std::string> target_sentences) {
+  if (!options.source.empty() || !options.target.empty()) return load_given(options);
+  check_user_defined_symbols(options.user_defined_symbols);
+  if (options.joint) {
+    require(
+        options.normalization == options.target_normalization,
+        "a joint vocabulary has one normalization for both sides: set tokenizer.target_normalization to {} too "
+        "(targets are then rewritten), or set tokenizer.joint to false",
+        name_of_enum(options.normalization));
+    const std::string file = train(options, options.normalization, {source_sentences, target_sentences});
+    return load_joint(options.kind, file, "the trained tokenizer");
+  }
+  const std::string source = train(options, options.normalization, {source_sentences});
+  const std::string target = train(options, options.target_normalization, {target_sentences});
+  return {load(options.kind, source, "the trained source tokenizer", Spaces::as_trained),
+          load(options.kind, target, "the trained target tokenizer", Spaces::keep), false};
+}
+
+void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder) {
+  if (tokenizers.joint) return save(*tokenizers.source, folder, "tokenizer");
+  save(*tokenizers.source, folder, "source");
+  save(*tokenizers.target, folder, "target");
+}
+
+Tokenizers load_tokenizers(const std::string& folder) {
+  const auto joint = find_file(folder, "tokenizer");
+  const auto source = find_file(folder, "source"), target = find_file(folder, "target");
+  if (joint.empty()) {
+    require(!source.empty() || !target.empty(),
+            "{}: there is no tokenizer (tokenizer.spm, or source.spm and target.spm); is it a model folder?",
+            folder);
+    require(!source.empty(), "{}: target{} is there but the source's tokenizer is missing", folder,
+            target.extension().string());
+    require(!target.empty(), "{}: source{} is there but the target's tokenizer is missing", folder,
+            source.extension().string());
+    return load_separate(kind_of(source), source.string(), kind_of(target), target.string());
+  }
+  require(source.empty() && target.empty(),
+          "{}: {} is there beside a tokenizer of one side; remove what is not the model's", folder,
+          joint.filename().string());
+  return load_joint(kind_of(joint), read_file(joint.string()), joint.string());
+}
+
+}  // namespace sixfold

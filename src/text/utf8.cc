@@ -1,0 +1,61 @@
+#include "text/utf8.h"
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <cstdlib>
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
+// The bytes of the character that begins `text` (not empty), or minus the bytes of the ill-formed run that
+// does.
+int character_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return -1;
+  const int length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  for (int i = 1; i < length; ++i) {
+    if (byte(i) < low || byte(i) > high) return -i;
+    low = 0x80;
+    high = 0xBF;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::optional<size_t> first_invalid_utf8(std::string_view text) {
+  for (size_t position = 0; position < text.size();) {
+    const int length = character_length(text.substr(position));
+    if (length < 0) return position;
+    position += length;
+  }
+  return std::nullopt;
+}
+
+std::string replace_invalid_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const int length = character_length(text);
+    result += length > 0 ? text.substr(0, length) : replacement_character;
+    text.remove_prefix(std::abs(length));
+  }
+  return result;
+}
+
+bool has_visible_character(std::string_view text) {
+  for (size_t position = 0; position < text.size();) {
+    UChar32 character;
+    U8_NEXT(text.data(), position, text.size(), character);
+    if (u_isgraph(character)) return true;
+  }
+  return false;
+}
+
+}  // namespace sixfold

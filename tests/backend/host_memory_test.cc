@@ -1,0 +1,52 @@
+#include "backend/host_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+TEST(HostMemory, IsAlignedAndHoldsWhatIsCopiedIn) {
+  const auto backend = make_reference_backend();
+  const char text[] = "sixfold";
+  for (size_t bytes : {sizeof text, size_t{64}, size_t{1000}}) {
+    void* data = backend->allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    std::memset(data, 1, bytes);
+    backend->copy_in(data, text, sizeof text);
+    char back[sizeof text] = {};
+    backend->copy_out(back, data, sizeof text);
+    EXPECT_STREQ(back, text);
+    backend->release(data, bytes);
+  }
+}
+
+TEST(HostMemory, NothingCanBeAllocatedCopiedAndReleased) {
+  const auto backend = make_reference_backend();
+  void* data = backend->allocate(0);
+  ASSERT_NE(data, nullptr);
+  backend->copy_in(data, nullptr, 0);
+  backend->release(data, 0);
+  backend->release(nullptr, 0);
+}
+
+TEST(HostMemory, SaysThatThereIsNone) {
+  const auto backend = make_reference_backend();
+  for (size_t bytes : {std::numeric_limits<size_t>::max(), size_t{1} << 63}) {
+    try {
+      backend->allocate(bytes);
+      FAIL() << "no error was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::world);
+      EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sixfold

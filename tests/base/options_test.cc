@@ -1,0 +1,244 @@
+#include "base/options.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "error_message.h"
+
+namespace sixfold {
+
+enum class Fruit { apple, pear, plum };
+
+template <>
+struct EnumNames<Fruit> {
+  static constexpr std::pair<Fruit, std::string_view> names[] = {
+      {Fruit::apple, "apple"}, {Fruit::pear, "pear"}, {Fruit::plum, "plum"}};
+};
+
+namespace {
+
+struct Basket {
+  std::vector<std::string> files;
+  std::vector<int> sizes = {1, 2};
+  Fruit fruit = Fruit::pear;
+};
+
+template <class Visitor>
+void visit(Visitor& v, Basket& o) {
+  v.field("files", o.files, "text files");
+  v.field("sizes", o.sizes, "their sizes", at_least(0));
+  v.field("fruit", o.fruit, "what is in it");
+}
+
+struct Shop {
+  bool open = true;
+  int count = 3;
+  int64_t far = -5'000'000'000;
+  uint64_t seed = std::numeric_limits<uint64_t>::max();
+  double ratio = 0.1;
+  float rate = 1e-9f;
+  std::string name = "a \"b\"\n\tä: #c";
+  std::string word = "true";
+  Basket basket;
+};
+
+template <class Visitor>
+void visit(Visitor& v, Shop& o) {
+  v.field("open", o.open, "is it open");
+  v.field("count", o.count, "how many", at_least(1));
+  v.field("far", o.far, "how far");
+  v.field("seed", o.seed, "of chance");
+  v.field("ratio", o.ratio, "of two", from_to_below(0, 1));
+  v.field("rate", o.rate, "per second");
+  v.field("name", o.name, "over the door");
+  v.field("word", o.word, "a word");
+  v.group("basket", o.basket, "what is sold");
+}
+
+Shop shop_of_yaml(const std::string& text, const std::vector<std::string>& assignments = {}) {
+  OptionNode root = parse_yaml_options(text, "shop.yaml");
+  for (const std::string& assignment : assignments) set_option(root, assignment);
+  Shop shop;
+  read_options(root, shop);
+  return shop;
+}
+
+std::string yaml_error(const std::string& text, const std::vector<std::string>& assignments = {}) {
+  return error_message([&] { shop_of_yaml(text, assignments); });
+}
+
+TEST(Options, ReadsYaml) {
+  const Shop shop = shop_of_yaml(R"(
+open: false      # a comment
+count: 7
+far: 9000000000
+ratio: 5e-1
+name: plain words
+basket:
+  files: [a.en, "b,c"]
+  sizes:
+    - 4
+    - 5
+  fruit: plum
+)");
+  EXPECT_FALSE(shop.open);
+  EXPECT_EQ(shop.count, 7);
+  EXPECT_EQ(shop.far, 9'000'000'000);
+  EXPECT_EQ(shop.ratio, 0.5);
+  EXPECT_EQ(shop.name, "plain words");
+  EXPECT_EQ(shop.basket.files, (std::vector<std::string>{"a.en", "b,c"}));
+  EXPECT_EQ(shop.basket.sizes, (std::vector<int>{4, 5}));
+  EXPECT_EQ(shop.basket.fruit, Fruit::plum);
+  EXPECT_EQ(shop.rate, 1e-9f);  // not in the file
+}
+
+TEST(Options, EmptyFilesAndGroupsLeaveTheDefaults) {
+  EXPECT_EQ(shop_of_yaml("").count, 3);
+  EXPECT_EQ(shop_of_yaml("# only a comment\n").count, 3);
+  EXPECT_EQ(shop_of_yaml("basket:\ncount: 4\n").basket.fruit, Fruit::pear);
+}
+
+TEST(Options, AssignmentsReplaceWhatTheFileSays) {
+  const Shop shop =
+      shop_of_yaml("count: 4\nbasket: {files: [a]}\n",
+                   {"count=5", "basket.files=b=1,c", "basket.sizes=", "basket.fruit=apple", "name="});
+  EXPECT_EQ(shop.count, 5);
+  EXPECT_EQ(shop.basket.files, (std::vector<std::string>{"b=1", "c"}));
+  EXPECT_TRUE(shop.basket.sizes.empty());
+  EXPECT_EQ(shop.basket.fruit, Fruit::apple);
+  EXPECT_EQ(shop.name, "");
+  EXPECT_EQ(shop_of_yaml("basket:\n", {"basket.fruit=plum"}).basket.fruit, Fruit::plum);
+  EXPECT_EQ(shop_of_yaml("basket: {files: one.tsv}").basket.files, std::vector<std::string>{"one.tsv"});
+}
+
+TEST(Options, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(yaml_error("count: 4\nbasket:\n  fiels: [a]\n"),
+            "shop.yaml:3: unknown key 'basket.fiels' (did you mean 'files'?)");
+  EXPECT_EQ(yaml_error("basket: {zzz: 1}"),
+            "shop.yaml:1: unknown key 'basket.zzz' (known: files, sizes, fruit)");
+  EXPECT_EQ(yaml_error("", {"coutn=4"}), "--set coutn=4: unknown key 'coutn' (did you mean 'count'?)");
+  EXPECT_EQ(yaml_error("", {"baskets.fruit=plum"}),
+            "--set baskets.fruit=plum: unknown key 'baskets' (did you mean 'basket'?)");
+  EXPECT_EQ(yaml_error("", {"basket..fruit=plum"}).substr(0, 47),
+            "--set basket..fruit=plum: unknown key 'basket.'");
+}
+
+TEST(Options, WrongTypesSayWhatWasExpected) {
+  EXPECT_EQ(yaml_error("open: yes"), "shop.yaml:1: open: expected true or false, found 'yes'");
+  EXPECT_EQ(yaml_error("\ncount: 1.5"), "shop.yaml:2: count: expected a whole number, found '1.5'");
+  EXPECT_EQ(yaml_error("count: \"4\""), "shop.yaml:1: count: expected a whole number, found '4'");
+  EXPECT_EQ(yaml_error("count: 3000000000"), "shop.yaml:1: count: expected a whole number, found '3000000000'");
+  EXPECT_EQ(yaml_error("count:"), "shop.yaml:1: count: expected a whole number, found nothing");
+  EXPECT_EQ(yaml_error("seed: -1"),
+            "shop.yaml:1: seed: expected a whole number that is not negative, found '-1'");
+  EXPECT_EQ(yaml_error("rate: nan"), "shop.yaml:1: rate: expected a number, found 'nan'");
+  EXPECT_EQ(yaml_error("rate: 1e99"), "shop.yaml:1: rate: expected a number, found '1e99'");
+  EXPECT_EQ(yaml_error("name: [a]"), "shop.yaml:1: name: expected text, found a list");
+  EXPECT_EQ(yaml_error("basket: 5"), "shop.yaml:1: basket: expected a group of keys with values, found '5'");
+  EXPECT_EQ(yaml_error("basket: {files: {a: b}}"),
+            "shop.yaml:1: basket.files: expected a list, found a group of keys");
+  EXPECT_EQ(yaml_error("basket:\n  sizes: [1,\n    two]"),
+            "shop.yaml:3: basket.sizes[1]: expected a whole number, found 'two'");
+  EXPECT_EQ(yaml_error("basket: {fruit: plumb}"),
+            "shop.yaml:1: basket.fruit: expected one of apple, pear, plum (perhaps plum), found 'plumb'");
+  EXPECT_EQ(yaml_error("- 1"), "shop.yaml:1: expected a group of keys with values, found a list");
+  EXPECT_EQ(yaml_error("", {"count=many"}), "--set count=many: count: expected a whole number, found 'many'");
+}
+
+TEST(Options, RangesAreChecked) {
+  EXPECT_EQ(yaml_error("count: 0"), "shop.yaml:1: count: expected a whole number at least 1, found '0'");
+  EXPECT_EQ(yaml_error("ratio: 1"), "shop.yaml:1: ratio: expected a number from 0 to below 1, found '1'");
+  EXPECT_EQ(yaml_error("basket: {sizes: [3, -1]}"),
+            "shop.yaml:1: basket.sizes[1]: expected a whole number at least 0, found '-1'");
+  Shop shop;
+  EXPECT_NO_THROW(check_ranges(shop));
+  shop.ratio = -1;
+  EXPECT_EQ(error_message([&] { check_ranges(shop); }),
+            "ratio: expected a number from 0 to below 1, found '-1'");
+  shop.ratio = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(error_message([&] { check_ranges(shop); }), "ratio: expected a number, found 'nan'");
+}
+
+TEST(Options, BadAssignments) {
+  EXPECT_EQ(yaml_error("", {"count"}), "--set count: expected KEY=VALUE, as in train.minutes=5");
+  EXPECT_EQ(yaml_error("", {"=5"}), "--set =5: expected KEY=VALUE, as in train.minutes=5");
+  EXPECT_EQ(yaml_error("count: 4", {"count.a=5"}),
+            "--set count.a=5: the part before 'a' is a value, not a group (shop.yaml:1)");
+}
+
+TEST(Options, HostileYaml) {
+  EXPECT_EQ(yaml_error("count: 4\ncount: 5"), "shop.yaml:2: the key 'count' stands there twice");
+  EXPECT_EQ(yaml_error("a: &x [1]\nb: *x"), "shop.yaml:1: YAML anchors are not read here; write the value out");
+  EXPECT_EQ(yaml_error("a: 1\n---\nb: 2"), "shop.yaml:2: a second document begins here; one is read");
+  EXPECT_EQ(yaml_error("? [a]\n: b"), "shop.yaml:1: a key must be a word");
+  EXPECT_EQ(yaml_error("count: [1").substr(0, 29), "shop.yaml:1: not valid YAML: ");
+  EXPECT_EQ(yaml_error("count: 1\n\tname: b").substr(0, 29), "shop.yaml:2: not valid YAML: ");
+  EXPECT_EQ(yaml_error(std::string(5'000, '[') + std::string(5'000, ']')),
+            "shop.yaml:1: nested deeper than 32 levels");
+  EXPECT_EQ(yaml_error(std::string(2'000'000, 'a')),
+            "shop.yaml: larger than a file of options can be (1048576 bytes)");
+  std::string wide, deep;
+  for (int i = 0; i < 100'000; ++i) wide += fmt::format("k{}:\n", i);
+  EXPECT_EQ(yaml_error(wide), "shop.yaml:1001: more than 1000 keys in one group");
+  for (int i = 0; i < 1'000; ++i) deep += std::string(i, ' ') + "a:\n";
+  EXPECT_EQ(yaml_error(deep), "shop.yaml:33: nested deeper than 32 levels");
+}
+
+bool same(const Shop& a, const Shop& b) { return to_json(write_options(a)) == to_json(write_options(b)); }
+
+TEST(Options, JsonReadsBackTheSame) {
+  Shop shop;
+  shop.basket.files = {"a,b", ""};
+  shop.ratio = 0.30000000000000004;
+  const std::string json = to_json(write_options(shop));
+  Shop read;
+  read_options(parse_json_options(json, "shop.json"), read);
+  EXPECT_TRUE(same(shop, read)) << json;
+  EXPECT_EQ(read.seed, shop.seed);
+  EXPECT_EQ(read.ratio, shop.ratio);
+  EXPECT_EQ(read.rate, shop.rate);
+  EXPECT_EQ(read.name, shop.name);
+  EXPECT_EQ(read.basket.files, shop.basket.files);
+}
+
+TEST(Options, JsonKeepsTheOrderOfTheFields) {
+  EXPECT_EQ(to_json(write_options(Basket{})), R"({
+  "files": [],
+  "sizes": [
+    1,
+    2
+  ],
+  "fruit": "pear"
+}
+)");
+}
+
+TEST(Options, JsonErrorsNameFileAndKey) {
+  Shop shop;
+  const auto message = [&](const std::string& text) {
+    return error_message([&] { read_options(parse_json_options(text, "shop.json"), shop); });
+  };
+  EXPECT_EQ(message(R"({"basket": {"friut": "plum"}})"),
+            "shop.json: unknown key 'basket.friut' (did you mean 'fruit'?)");
+  EXPECT_EQ(message(R"({"count": "5"})"), "shop.json: count: expected a whole number, found '5'");
+  EXPECT_EQ(message(R"({"count": null})"), "shop.json: count: expected a whole number, found nothing");
+  EXPECT_EQ(message("[]"), "shop.json: expected a group of keys with values, found a list");
+  shop.name = "\xff";
+  EXPECT_EQ(error_message([&] { to_json(write_options(shop)); }),
+            "an option's text is not valid UTF-8, as JSON demands");
+}
+
+TEST(Options, TheListingExplainsAndReadsBack) {
+  const std::string listing = to_documented_yaml(write_options(Shop{}));
+  EXPECT_NE(listing.find("count: 3                              # how many; at least 1\n"), std::string::npos)
+      << listing;
+  EXPECT_NE(listing.find("  fruit: pear                         # what is in it\n"), std::string::npos)
+      << listing;
+  const Shop read = shop_of_yaml(listing);
+  EXPECT_TRUE(same(read, Shop{})) << listing;
+  EXPECT_EQ(read.word, "true");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/shell.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class Evaluate : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    const std::string path = folder_ / name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  TemporaryFolder folder_;
+  const std::string reference_ = file("ref", "the cat sat on the mat\nA dog, barking.\n");
+  const std::string hypothesis_ = file("hyp", "the cat sat on a mat\nA dog, barking.\n");
+  const std::string files_ = "evaluate --reference " + reference_ + " --hypothesis " + hypothesis_;
+};
+
+// The numbers of the next three tests are sacreBLEU 2.6.0's.
+TEST_F(Evaluate, PrintsBleuAndChrf) {
+  const Outcome outcome = sixfold(files_);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-"),
+            std::string::npos);
+  EXPECT_NE(
+      outcome.text.find(" = 74.2 90.9/77.8/71.4/60.0 (BP = 1.000 ratio = 1.000 hyp_len = 11 ref_len = 11)\n"),
+      std::string::npos)
+      << outcome.text;
+  EXPECT_NE(outcome.text.find("chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:sixfold-"),
+            std::string::npos);
+  EXPECT_NE(outcome.text.find(" = 80.3\n"), std::string::npos) << outcome.text;
+}
+
+TEST_F(Evaluate, TakesOptionsOfBothMetrics) {
+  const std::string second = file("ref2", "THE cat is on a mat\nThe dog barks.\n");
+  const Outcome outcome =
+      sixfold(files_ + " --reference " + second + " --metric chrf++,bleu --lowercase --tokenize intl " +
+              "--smooth floor --smooth-value 0.5 --width 3");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("nrefs:2|case:lc|eff:no|tok:intl|smooth:floor[0.50]"), std::string::npos)
+      << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 84.684 100.0/100.0/85.7/60.0 (BP"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 81.352\n"), std::string::npos) << outcome.text;
+}
+
+TEST_F(Evaluate, PrintsJson) {
+  const auto one = nlohmann::json::parse(sixfold(files_ + " --metric bleu --format json").text);
+  EXPECT_EQ(one["name"], "BLEU");
+  EXPECT_EQ(one["score"], 74.2);
+  EXPECT_EQ(one["tok"], "13a");
+  const auto both = nlohmann::json::parse(sixfold(files_ + " --metric bleu,chrf --format json").text);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[1]["name"], "chrF2");
+  EXPECT_EQ(both[1]["nc"], "6");
+}
+
+TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
+  const Outcome piped =
+      shell("cat " + hypothesis_ + " | " SIXFOLD_BINARY " evaluate --reference " + reference_);
+  EXPECT_EQ(piped.status, 0);
+  EXPECT_EQ(piped.text, sixfold(files_).text);
+}
+
+TEST_F(Evaluate, RefusesTextsOfDifferentLength) {
+  const std::string shorter = file("short", "one line\n");
+  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + shorter),
+               "short has 1 lines and ");
+}
+
+TEST_F(Evaluate, RefusesMissingAndEmptyFiles) {
+  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis nowhere"),
+               "nowhere: can't be read");
+  const std::string empty = file("empty", "");
+  expect_error(sixfold("evaluate --hypothesis " + hypothesis_ + " --reference " + empty), "empty: is empty");
+  expect_error(sixfold("evaluate --hypothesis " + hypothesis_), "--reference is required");
+}
+
+TEST_F(Evaluate, RefusesInvalidUtf8ByFileAndLine) {
+  const std::string bad = file("bad", "fine\nnot \xff fine\n");
+  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + bad), "bad:2: byte 5");
+}
+
+TEST_F(Evaluate, RefusesUnknownNamesAndValues) {
+  expect_error(sixfold(files_ + " --metric blue"), "expected one of bleu, chrf, chrf++");
+  expect_error(sixfold(files_ + " --tokenize 13b"), "(perhaps 13a)");
+  expect_error(sixfold(files_ + " --smooth-value 1"), "--smooth-value");
+  expect_error(sixfold(files_ + " --smooth floor --smooth-value nan"), "--smooth-value");
+  expect_error(sixfold(files_ + " --smooth floor --smooth-value -1"), "--smooth-value");
+  expect_error(sixfold(files_ + " --width 99"), "--width");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,36 @@
+#pragma once
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+namespace sixfold {
+
+/// What a shell command printed, errors and all, and its exit status.
+struct Outcome {
+  std::string text;
+  int status = -1;
+};
+
+inline Outcome shell(const std::string& command) {
+  Outcome outcome;
+  FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
+  char buffer[4096];
+  while (const size_t read = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, read);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
+  return outcome;
+}
+
+/// Runs the program.
+inline Outcome sixfold(const std::string& arguments) { return shell(SIXFOLD_BINARY " " + arguments); }
+
+/// An error of usage or input, with `part` in its message.
+inline void expect_error(const Outcome& outcome, const std::string& part) {
+  EXPECT_EQ(outcome.status, 2) << outcome.text;
+  EXPECT_TRUE(outcome.text.starts_with("error: ")) << outcome.text;
+  EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,207 @@
+#include "data/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "error_message.h"
+
+namespace sixfold {
+namespace {
+
+// Pair i has `source[i]` source tokens with the end symbol and `target[i]` with it; its ids tell the pair.
+TokenCorpus corpus_of(const std::vector<int>& source, const std::vector<int>& target) {
+  TokenCorpus corpus{.source = {}, .target = {}, .target_bos = 1, .target_eos = 2};
+  for (size_t i = 0; i < source.size(); ++i) {
+    std::vector<int32_t> ids(source[i], static_cast<int32_t>(10 + i));
+    ids.back() = 2;
+    corpus.source.add(ids);
+    corpus.target.add(std::vector<int32_t>(target[i] - 1, static_cast<int32_t>(10 + i)));
+  }
+  return corpus;
+}
+
+TokenCorpus many_pairs(int count = 500) {
+  std::vector<int> source, target;
+  for (int i = 0; i < count; ++i) {
+    source.push_back(2 + i * 37 % 41);
+    target.push_back(2 + i * 53 % 29);
+  }
+  return corpus_of(source, target);
+}
+
+std::vector<Batch> epoch_of(Batcher& batcher) {
+  std::vector<Batch> batches;
+  for (const int64_t epoch = batcher.position().epoch; batcher.position().epoch == epoch;)
+    batches.push_back(batcher.next());
+  return batches;
+}
+
+std::vector<int32_t> sentence_order(const std::vector<Batch>& batches) {
+  std::vector<int32_t> order;
+  for (const Batch& batch : batches)
+    order.insert(order.end(), batch.sentence_ids.begin(), batch.sentence_ids.end());
+  return order;
+}
+
+void expect_equal(const Batch& a, const Batch& b) {
+  EXPECT_EQ(a.source.ids, b.source.ids);
+  EXPECT_EQ(a.source.rows.offsets, b.source.rows.offsets);
+  EXPECT_EQ(a.target_input.ids, b.target_input.ids);
+  EXPECT_EQ(a.target_input.rows.offsets, b.target_input.rows.offsets);
+  EXPECT_EQ(a.target_output, b.target_output);
+  EXPECT_EQ(a.sentence_ids, b.sentence_ids);
+}
+
+TEST(Batcher, PacksPairs) {
+  TokenCorpus corpus{.source = {}, .target = {}, .target_bos = 1, .target_eos = 2};
+  corpus.source.add(std::vector<int32_t>{5, 6, 2});
+  corpus.target.add(std::vector<int32_t>{7});
+  corpus.source.add(std::vector<int32_t>{8, 2});
+  corpus.target.add(std::vector<int32_t>{9, 5});
+  const Batch batch = Batcher(corpus, {.batch_tokens = 100, .shuffle = false}).next();
+  EXPECT_EQ(batch.source.ids, (std::vector<int32_t>{5, 6, 2, 8, 2}));
+  EXPECT_EQ(batch.source.rows.offsets, (std::vector<int32_t>{0, 3, 5}));
+  EXPECT_EQ(batch.target_input.ids, (std::vector<int32_t>{1, 7, 1, 9, 5}));
+  EXPECT_EQ(batch.target_output, (std::vector<int32_t>{7, 2, 9, 5, 2}));
+  EXPECT_EQ(batch.target_input.rows.offsets, (std::vector<int32_t>{0, 2, 5}));
+  EXPECT_EQ(batch.sentence_ids, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(batch.source_tokens(), 5);
+  EXPECT_EQ(batch.target_tokens(), 5);
+  EXPECT_EQ(batch.tokens(), 10);
+}
+
+TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
+  const TokenCorpus corpus = corpus_of({3, 3, 4, 20, 2, 2}, {2, 2, 2, 9, 2, 2});
+  Batcher batcher(corpus, {.batch_tokens = 11, .shuffle = false});
+  EXPECT_EQ(batcher.batches_in_epoch(), 4);
+  std::vector<std::vector<int32_t>> sentences;
+  for (const Batch& batch : epoch_of(batcher)) sentences.push_back(batch.sentence_ids);
+  EXPECT_EQ(sentences, (std::vector<std::vector<int32_t>>{{0, 1}, {2}, {3}, {4, 5}}));
+}
+
+TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
+  const TokenCorpus corpus = many_pairs();
+  for (const bool shuffle : {false, true})
+    for (const bool sort : {false, true})
+      for (const int max_sentences : {0, 1, 7}) {
+        Batcher batcher(
+            corpus,
+            {.batch_tokens = 300, .max_sentences = max_sentences, .shuffle = shuffle, .sort_by_length = sort});
+        for (int epoch = 0; epoch < 2; ++epoch) {
+          const int64_t expected = batcher.batches_in_epoch();
+          const auto batches = epoch_of(batcher);
+          EXPECT_EQ(static_cast<int64_t>(batches.size()), expected);
+          for (const Batch& batch : batches) {
+            EXPECT_LE(batch.tokens(), 300);
+            if (max_sentences > 0) {
+              EXPECT_LE(batch.sentences(), max_sentences);
+            }
+          }
+          auto order = sentence_order(batches);
+          std::sort(order.begin(), order.end());
+          std::vector<int32_t> all(corpus.size());
+          std::iota(all.begin(), all.end(), 0);
+          EXPECT_EQ(order, all);
+        }
+      }
+}
+
+TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
+  const TokenCorpus corpus = many_pairs();
+  const auto order = [&](uint64_t seed, int64_t epoch, bool sort) {
+    Batcher batcher(corpus, {.batch_tokens = 200, .sort_by_length = sort, .seed = seed});
+    batcher.seek({epoch, 0});
+    return sentence_order(epoch_of(batcher));
+  };
+  for (const bool sort : {false, true}) {
+    EXPECT_EQ(order(1, 0, sort), order(1, 0, sort));
+    EXPECT_NE(order(1, 0, sort), order(2, 0, sort));
+    EXPECT_NE(order(1, 0, sort), order(1, 1, sort));
+  }
+}
+
+TEST(Batcher, OrderIsTheSameOnEveryMachine) {
+  const TokenCorpus corpus = many_pairs(8);
+  Batcher batcher(corpus, {.seed = 7});
+  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{3, 4, 2, 1, 6, 0, 5, 7}));
+  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{0, 4, 2, 7, 5, 6, 1, 3}));
+}
+
+TEST(Batcher, SortedBatchesHoldPairsOfLikeLength) {
+  const TokenCorpus corpus = many_pairs();
+  Batcher batcher(corpus, {.batch_tokens = 400, .sort_by_length = true});
+  std::vector<int> firsts;
+  for (const Batch& batch : epoch_of(batcher)) {
+    const Ragged& rows = batch.target_input.rows;
+    EXPECT_LE(rows.length(batch.sentences() - 1) - rows.length(0), 2);
+    firsts.push_back(rows.length(0));
+  }
+  EXPECT_FALSE(std::is_sorted(firsts.begin(), firsts.end()));
+}
+
+TEST(Batcher, GoesOnFromAnyPosition) {
+  const TokenCorpus corpus = many_pairs(100);
+  for (const bool sort : {false, true}) {
+    const BatcherOptions options{.batch_tokens = 250, .sort_by_length = sort, .seed = 3};
+    Batcher whole(corpus, options);
+    std::vector<Batcher::Position> positions;
+    std::vector<Batch> batches;
+    while (whole.position().epoch < 3) {
+      positions.push_back(whole.position());
+      batches.push_back(whole.next());
+    }
+    for (size_t i = 0; i < positions.size(); ++i) {
+      Batcher resumed(corpus, options);
+      resumed.seek(positions[i]);
+      EXPECT_EQ(resumed.position(), positions[i]);
+      for (size_t j = i; j < std::min(i + 3, batches.size()); ++j) expect_equal(resumed.next(), batches[j]);
+    }
+  }
+}
+
+TEST(Batcher, PlacesThatAreNotThereAreErrors) {
+  const TokenCorpus corpus = many_pairs(10);
+  Batcher batcher(corpus, {.batch_tokens = 100});
+  EXPECT_THROW(batcher.seek({-1, 0}), Error);
+  EXPECT_THROW(batcher.seek({0, -1}), Error);
+  const auto message = error_message([&] { batcher.seek({0, batcher.batches_in_epoch()}); });
+  EXPECT_NE(message.find("is not what it was"), std::string::npos);
+  EXPECT_GT(batcher.next().sentences(), 0);
+}
+
+TEST(Batcher, OptionsOutOfRangeAreErrors) {
+  const TokenCorpus corpus = many_pairs(10), nothing;
+  EXPECT_THROW(Batcher(nothing, {}), Error);
+  EXPECT_THROW(Batcher(corpus, {.batch_tokens = 0}), Error);
+  EXPECT_THROW(Batcher(corpus, {.batch_tokens = int64_t{1} << 31}), Error);
+  EXPECT_THROW(Batcher(corpus, {.max_sentences = -1}), Error);
+}
+
+TEST(Split, KeepsPairsInOrderWithinTheLimit) {
+  const TokenCorpus corpus = many_pairs(60);
+  const Batch batch = Batcher(corpus, {.batch_tokens = 2000}).next();
+  for (const int64_t limit : {1, 60, 200, 5000}) {
+    const auto parts = split(batch, limit);
+    Batch joined;
+    for (const Batch& part : parts) {
+      EXPECT_TRUE(part.tokens() <= limit || part.sentences() == 1);
+      for (int i = 0; i < part.sentences(); ++i) {
+        joined.source.rows.add(part.source.rows.length(i));
+        joined.target_input.rows.add(part.target_input.rows.length(i));
+      }
+      const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+      append(joined.source.ids, part.source.ids);
+      append(joined.target_input.ids, part.target_input.ids);
+      append(joined.target_output, part.target_output);
+      append(joined.sentence_ids, part.sentence_ids);
+    }
+    expect_equal(joined, batch);
+    EXPECT_EQ(parts.size() == 1, limit == 5000);
+  }
+  EXPECT_TRUE(split(Batch{}, 10).empty());
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,108 @@
+#include "data/corpus.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "corpus/gzip.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+class CorpusTest : public testing::Test {
+ protected:
+  CorpusFiles pair(std::string_view source, std::string_view target) const {
+    return {put("a.en", source), put("a.de", target), ""};
+  }
+  CorpusFiles tsv(std::string_view text) const { return {"", "", put("a.tsv", text)}; }
+  std::string put(const std::string& name, std::string_view text) const {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  static std::string refusal(const std::vector<CorpusFiles>& files) {
+    return error_message([&] { read_corpus(files); });
+  }
+  static bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(CorpusTest, PairsOfFiles) {
+  const Corpus corpus = read_corpus({pair("one\r\ntwo\r\n", "\uFEFFeins\nzwei")});
+  EXPECT_EQ(corpus.text.source, (Lines{"one", "two"}));
+  EXPECT_EQ(corpus.text.target, (Lines{"eins", "zwei"}));
+  EXPECT_EQ(corpus.report.describe(), "2 pairs, 2 kept");
+}
+
+TEST_F(CorpusTest, TsvTakesItsFirstTwoColumns) {
+  const Corpus corpus = read_corpus({tsv("one\teins\r\ntwo\tzwei\tCC-BY\textra\n")});
+  EXPECT_EQ(corpus.text.source, (Lines{"one", "two"}));
+  EXPECT_EQ(corpus.text.target, (Lines{"eins", "zwei"}));
+}
+
+TEST_F(CorpusTest, SeveralCorporaInOrderSomeGzipped) {
+  CorpusFiles zipped{folder_ / "b.en", folder_ / "b.de", ""};
+  write_gzip(zipped.source, "three\n");
+  write_gzip(zipped.target, "drei\n");
+  const Corpus corpus = read_corpus({pair("one\n", "eins\n"), zipped, tsv("two\tzwei\n")});
+  EXPECT_EQ(corpus.text.source, (Lines{"one", "three", "two"}));
+  EXPECT_EQ(corpus.text.target, (Lines{"eins", "drei", "zwei"}));
+}
+
+TEST_F(CorpusTest, PairsWithAnEmptySideAreDroppedAndCounted) {
+  const Corpus corpus = read_corpus({pair("one\n\nthree\n \t\nfive\n", "eins\nzwei\n\n\nfünf\n")});
+  EXPECT_EQ(corpus.text.source, (Lines{"one", "five"}));
+  EXPECT_EQ(corpus.text.target, (Lines{"eins", "fünf"}));
+  EXPECT_EQ(corpus.report.describe(), "5 pairs, 2 kept; dropped: 3 with an empty side");
+}
+
+TEST_F(CorpusTest, InvalidUtf8) {
+  const CorpusFiles files = pair("one\ntw\xFF\nthree\nfour\n", "eins\nzwei\ndr\xC3\nvier\n");
+  EXPECT_TRUE(has(refusal({files}), files.source + ":2: byte 3"));
+  const Corpus replaced = read_corpus({files}, InvalidUtf8::replace);
+  EXPECT_EQ(replaced.text.source[1], "tw\uFFFD");
+  EXPECT_EQ(replaced.text.target[2], "dr\uFFFD");
+  EXPECT_EQ(replaced.report.describe(), "4 pairs, 4 kept; bad UTF-8 replaced in 2");
+  const Corpus skipped = read_corpus({files}, InvalidUtf8::skip);
+  EXPECT_EQ(skipped.text.source, (Lines{"one", "four"}));
+  EXPECT_EQ(skipped.text.target, (Lines{"eins", "vier"}));
+  EXPECT_EQ(skipped.report.describe(), "4 pairs, 2 kept; dropped: 2 not valid UTF-8");
+  const CorpusFiles table = tsv("one\teins\ntwo\tzw\xFF\n");
+  EXPECT_TRUE(has(refusal({table}), table.tsv + ":2: byte 7"));
+  EXPECT_EQ(read_corpus({table}, InvalidUtf8::skip).text.size(), 1);
+}
+
+TEST_F(CorpusTest, DifferentNumbersOfLines) {
+  const CorpusFiles files = pair("one\ntwo\nthree\n", "eins\n");
+  EXPECT_TRUE(has(refusal({files}), "a.en has 3 lines")) << refusal({files});
+  EXPECT_TRUE(has(refusal({files}), "a.de has 1;"));
+  EXPECT_TRUE(has(refusal({pair("one\n", "eins\nzwei\n")}), "a.en has 1 lines"));
+}
+
+TEST_F(CorpusTest, LinesOfATsvNeedATab) {
+  EXPECT_TRUE(has(refusal({tsv("one\teins\ntwo zwei\n")}), "a.tsv:2: there is no tab"));
+}
+
+TEST_F(CorpusTest, EmptyCorpora) {
+  EXPECT_TRUE(has(refusal({}), "no corpus"));
+  EXPECT_TRUE(has(refusal({pair("", "")}), "the corpus is empty"));
+  EXPECT_TRUE(has(refusal({pair("one\n\n", "\nzwei\n")}), "2 with an empty side"));
+}
+
+TEST_F(CorpusTest, MissingFilesAreNoticedBeforeAnyIsRead) {
+  const CorpusFiles broken = pair("one\ntwo\n", "eins\n");
+  const CorpusFiles missing{folder_ / "nowhere.en", broken.target, ""};
+  EXPECT_TRUE(has(refusal({broken, missing}), "nowhere.en: can't be read: No such file"));
+}
+
+TEST_F(CorpusTest, HalfGivenCorpora) {
+  EXPECT_TRUE(has(refusal({{put("a.en", "one\n"), "", ""}}), "a file for each side"));
+  EXPECT_TRUE(has(refusal({{"", "", ""}}), "a file for each side"));
+  EXPECT_TRUE(has(refusal({{put("a.en", "one\n"), "", put("a.tsv", "a\tb\n")}}), "both sides"));
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Writes metrics.json: what sacreBLEU makes of sentences of our own. Needs `pip install sacrebleu`.
+
+    python3 tests/data/make_metric_goldens.py > tests/data/metrics.json
+
+tokenized:  [sentence, {tokenizer: tokens joined by spaces}] for random sentences of a soup of awkward characters.
+bleu, chrf: the settings, each with its signature for two references and version V.
+corpora:    hypotheses, streams of references, and what the metrics print: a full line with the first setting, then the
+            score with six digits (and BLEU's details) with each.
+"""
+
+import json
+import logging
+import random
+
+import sacrebleu
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import _get_tokenizer
+
+TOKENIZERS = ["13a", "none", "char", "intl"]
+
+# Characters that the tokenizers treat in ways of their own. All are in Unicode since 12 or longer, so that a
+# younger or older table of properties changes nothing.
+SOUP = (
+    list("aabZ019") + [" "] * 8 + list(".,.,-'\"!?;:()[]{}<>/\\|@#$%^&*+=_`~") + ["&quot;", "&amp;", "&lt;", "&gt;", "&amp;lt;"]
+    + ["<skipped>", "1,000.50", "3.", ".5", "-7", "x-ray", "U.S.", "...", "--"]
+    + list("äßÉσΣжДשםعر中文。、「」अन्नไทย") + list("«»„“”‚‘’–—…¿¡§¶†•°©®™€£¥¢±×÷≤∑√∞←½²٣Ⅷ①") + ["e\u0301", "o\u0308", "\u0327"]
+    + ["😀", "👩‍🚀", "🇩🇪", "✈\ufe0f", "🎸"] + list("\t\xa0\u2009\u3000\u202f\u1680\u2028\x1c\x85\u200b\ufeff\xad\x07\x7f")
+)
+
+CORPORA = {
+    "plain": (
+        ["The old captain counted 1,234.50 coins.", "Nobody, not even Ada, saw the well-known comet -- twice!", "A fox sleeps."],
+        [["The old captain counted 1,234.50 coins today.", "Nobody, not even Ada, saw that well-known comet twice!", "The fox is asleep."]],
+    ),
+    "identical": (["Rain fell on 3.5 million roofs (again).", "So be it."], [["Rain fell on 3.5 million roofs (again).", "So be it."]]),
+    "entities": (
+        ["She said &quot;tea &amp; cake&quot; &lt;loudly&gt;.", "It&apos;s 5&#37; of &amp;amp; <skipped> nothing"],
+        [['She said "tea & cake" <loudly>.', "It's 5% of &amp; nothing"]],
+    ),
+    "scripts": (
+        ["Der Kapitän grüßt die Möwen – „sofort“!", "今天的天气很好。", "ΟΔΥΣΣΕΥΣ ήρθε σήμερα.", "Поезд №5 ушёл в 7:45.", "مرحبا، كيف الحال؟", "नमस्ते, दुनिया।"],
+        [["Der Kapitän grüßte die Möwen – „sofort“!", "今天天气很好。", "Οδυσσεύς ήρθε σήμερα.", "Поезд № 5 ушёл в 7.45.", "مرحبا كيف الحال؟", "नमस्ते दुनिया।"]],
+    ),
+    "emoji and marks": (
+        ["Cafe\u0301 😀👩‍🚀 costs €3.50™", "na\u00efve co\u00f6peration 🇩🇪", "İstanbul ISSIZ ẞ"],
+        [["Café 😀 👩‍🚀 costs € 3.50", "nai\u0308ve cooperation 🇩🇪!", "istanbul ıssız ß"]],
+    ),
+    "empty hypotheses": (["", "a small boat on the lake", "   "], [["the moon", "a small boat on a lake", "stars"]]),
+    "all hypotheses empty": (["", ""], [["one two", "three"]]),
+    "empty references": (["something here", "a b c d e"], [["", "a b c d e"]]),
+    "all references empty": (["something"], [[""]]),
+    "nothing at all": ([""], [[""]]),
+    "short": (["yes", "no way", "go"], [["yes", "no", "went"]]),
+    "one word": (["yes"], [["yes"]]),
+    "two words": (["red house"], [["red houses stand there"]]),
+    "no match": (["alpha beta gamma delta"], [["uno dos tres cuatro"]]),
+    "unigrams only": (["d c b a and some more words"], [["a b c d"]]),
+    "references": (
+        ["the cat sat on on the mat", "two dogs (barking) ran away", "x"],
+        [
+            ["the cat is on the mat", "two barking dogs ran off", "x y"],
+            ["there is a cat on the mat today", "a pair of dogs, barking, ran", ""],
+            ["on the mat sat the cat", "two dogs (barking) went away", "z"],
+        ],
+    ),
+    "case": (["THE Quick brown FOX", "Straße ΣΑΣ"], [["the quick Brown fox jumps", "STRASSE σας"]]),
+    "spaces": (["  two\xa0spaces\u3000here . ", "tab\there\x1cand there"], [["two spaces here.", "tab here and there "]]),
+    "ends in a number": (["It was in 1999.", "See § 5, no. 7."], [["It was in 1999 .", "See §5, no. 7"]]),
+    "punctuation of words": (["(hi) 'tis ... \"so!\" ) (a b)", "-x- , 1-2"], [["( hi ) tis... so! ) (a b)", "x , -1-2-"]]),
+    "repeats": (["the the the the the the", "a a a b b"], [["the cat the cat", "a b a b a b"]]),
+    "halves": (["a b c d e f g h i j k l m n o p"], [["a b x c d x e f x g x h x x x x x x"]]),
+}
+
+BLEU_SETTINGS = (
+    [{"tokenize": t, "lowercase": lower} for t in TOKENIZERS for lower in (False, True)]
+    + [{"smooth_method": m} for m in ("floor", "add-k", "none")]
+    + [{"smooth_method": "floor", "smooth_value": 0.5}, {"smooth_method": "add-k", "smooth_value": 2.5}, {"effective_order": True}]
+)
+CHRF_SETTINGS = [{"word_order": w, "lowercase": lower} for w in (0, 1, 2) for lower in (False, True)]
+
+
+def soup_sentences(rng, count):
+    return ["".join(rng.choices(SOUP, k=rng.randint(1, 24))) for _ in range(count)]
+
+
+def degraded(sentence, rng):
+    """The sentence with some characters gone or doubled, so that a part of it still matches."""
+    return "".join(c * rng.choices([0, 1, 2], [1, 8, 1])[0] for c in sentence)
+
+
+def metric_scores(hypotheses, references, kind, settings):
+    metrics = [kind(**setting) for setting in settings]
+    scores = [metric.corpus_score(hypotheses, references) for metric in metrics]
+    # The line of the first setting as printed, then of all with more digits.
+    first = scores[0].format(width=1, signature=signature(metrics[0]))
+    return [first] + [score.format(width=6).split(" = ", 1)[1] for score in scores]
+
+
+def signature(metric):
+    return str(metric.get_signature()).rsplit("|version:", 1)[0] + "|version:V"
+
+
+def with_signatures(kind, settings):
+    """Each setting and its signature for two references."""
+    metrics = [kind(**setting) for setting in settings]
+    for metric in metrics:
+        metric.corpus_score(["a"], [["a"], ["b"]])
+    return [[setting, signature(metric)] for setting, metric in zip(settings, metrics)]
+
+
+def corpus(name, hypotheses, references):
+    return {
+        "name": name,
+        "hypotheses": hypotheses,
+        "references": references,
+        "bleu": metric_scores(hypotheses, references, BLEU, BLEU_SETTINGS),
+        "chrf": metric_scores(hypotheses, references, CHRF, CHRF_SETTINGS),
+    }
+
+
+def main():
+    logging.disable(logging.WARNING)
+    rng = random.Random(6)
+    sentences = soup_sentences(rng, 200)
+    tokenizers = {name: _get_tokenizer(name)() for name in TOKENIZERS if name != "none"}
+    tokenized = [
+        # `char` is the sentence itself with spaces between, so short sentences are enough for it.
+        [s, {name: " ".join(t(s.rstrip()).split()) for name, t in tokenizers.items() if name != "char" or len(s) < 12}]
+        for s in sentences
+    ]
+    corpora = [corpus(name, *texts) for name, texts in CORPORA.items()]
+    # Pairs of the soup in corpora of four.
+    references = sentences[:32]
+    hypotheses = [degraded(s, rng) for s in references]
+    for i in range(0, 32, 4):
+        corpora.append(corpus(f"soup {i}", hypotheses[i : i + 4], [references[i : i + 4]]))
+    parts = {
+        "sacrebleu": sacrebleu.__version__,
+        "bleu": with_signatures(BLEU, BLEU_SETTINGS),
+        "chrf": with_signatures(CHRF, CHRF_SETTINGS),
+        "tokenized": tokenized,
+        "corpora": corpora,
+    }
+    print("{" + ",\n".join(f"{json.dumps(name)}: {layout(part)}" for name, part in parts.items()) + "}")
+
+
+def layout(part):
+    """JSON with one line for each element of a list."""
+    if not isinstance(part, list):
+        return json.dumps(part)
+    return "[\n" + ",\n".join(json.dumps(item) for item in part) + "\n]"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.h"
+
+namespace sixfold {
+
+/// The message of the `Error` that `action` throws; a failure of the test when it throws none.
+template <class Action>
+std::string error_message(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return "";
+}
+
+}  // namespace sixfold

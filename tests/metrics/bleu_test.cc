@@ -1,0 +1,80 @@
+#include "metrics/bleu.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "metrics/metric_goldens.h"
+
+namespace sixfold {
+namespace {
+
+template <class E>
+E enum_named(const std::string& text) {
+  for (const auto& [value, name] : EnumNames<E>::names)
+    if (name == text) return value;
+  throw std::invalid_argument(text);
+}
+
+/// sacreBLEU's arguments as our options.
+BleuOptions options_of(const nlohmann::json& setting) {
+  BleuOptions options;
+  options.tokenizer = enum_named<BleuTokenizer>(setting.value("tokenize", "13a"));
+  options.smoothing = enum_named<BleuSmoothing>(setting.value("smooth_method", "exp"));
+  if (setting.contains("smooth_value")) options.smooth_value = setting["smooth_value"];
+  options.lowercase = setting.value("lowercase", false);
+  options.effective_order = setting.value("effective_order", false);
+  return options;
+}
+
+TEST(Bleu, EqualsSacreBleu) {
+  const auto& settings = metric_goldens()["bleu"];
+  for (const auto& corpus : metric_goldens()["corpora"]) {
+    for (size_t i = 0; i < settings.size(); ++i) {
+      const Bleu bleu(options_of(settings[i][0]));
+      const BleuScore score = bleu.score(corpus_statistics(bleu, corpus));
+      EXPECT_EQ(fmt::format("{:.6f} {}", score.score, score.details()), corpus["bleu"][i + 1])
+          << corpus["name"] << settings[i];
+    }
+  }
+}
+
+TEST(Bleu, PrintsTheLineOfSacreBleu) {
+  for (const auto& corpus : metric_goldens()["corpora"]) {
+    const Bleu bleu;
+    const BleuScore score = bleu.score(corpus_statistics(bleu, corpus));
+    EXPECT_EQ(fmt::format("BLEU|{} = {:.1f} {}", bleu.signature(corpus["references"].size(), "V"), score.score,
+                          score.details()),
+              corpus["bleu"][0]);
+  }
+}
+
+TEST(Bleu, SignatureEqualsSacreBleu) {
+  for (const auto& item : metric_goldens()["bleu"])
+    EXPECT_EQ(Bleu(options_of(item[0])).signature(2, "V"), item[1]);
+}
+
+TEST(Bleu, CountsClippedMatchesOfAllReferences) {
+  const std::vector<std::string> references{"the cat", "a cat on the the mat"};
+  const BleuStatistics statistics = Bleu().statistics("the the the cat", references);
+  EXPECT_EQ(statistics.hypothesis_length, 4);
+  EXPECT_EQ(statistics.reference_length, 2);  // 2 and 6 are as near to 4: the shorter
+  EXPECT_EQ(statistics.matches, (std::array<int64_t, 4>{3, 2, 0, 0}));
+  EXPECT_EQ(statistics.totals, (std::array<int64_t, 4>{4, 3, 2, 1}));
+}
+
+TEST(Bleu, OfItselfIs100) {
+  const std::vector<std::string> reference{"one two three four five"};
+  EXPECT_DOUBLE_EQ(Bleu().score(Bleu().statistics(reference[0], reference)).score, 100);
+}
+
+TEST(Bleu, RefusesNoReferenceAndInvalidUtf8) {
+  EXPECT_THROW(Bleu().statistics("a", {}), Error);
+  const std::vector<std::string> good{"a"}, bad{"\xff"};
+  EXPECT_THROW(Bleu().statistics("\xc3", good), Error);
+  EXPECT_THROW(Bleu().statistics("a", bad), Error);
+}
+
+TEST(Bleu, OfNothingIsZero) { EXPECT_EQ(Bleu().score({}).score, 0); }
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,67 @@
+#include "metrics/chrf.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "metrics/metric_goldens.h"
+
+namespace sixfold {
+namespace {
+
+/// sacreBLEU's arguments as our options.
+ChrfOptions options_of(const nlohmann::json& setting) {
+  return {.word_order = setting.value("word_order", 0), .lowercase = setting.value("lowercase", false)};
+}
+
+TEST(Chrf, EqualsSacreBleu) {
+  const auto& settings = metric_goldens()["chrf"];
+  for (const auto& corpus : metric_goldens()["corpora"]) {
+    for (size_t i = 0; i < settings.size(); ++i) {
+      const Chrf chrf(options_of(settings[i][0]));
+      EXPECT_EQ(fmt::format("{:.6f}", chrf.score(corpus_statistics(chrf, corpus))), corpus["chrf"][i + 1])
+          << corpus["name"] << settings[i];
+    }
+  }
+}
+
+TEST(Chrf, PrintsTheLineOfSacreBleu) {
+  for (const auto& corpus : metric_goldens()["corpora"]) {
+    const Chrf chrf;
+    EXPECT_EQ(fmt::format("{}|{} = {:.1f}", chrf.name(), chrf.signature(corpus["references"].size(), "V"),
+                          chrf.score(corpus_statistics(chrf, corpus))),
+              corpus["chrf"][0]);
+  }
+}
+
+TEST(Chrf, SignatureEqualsSacreBleu) {
+  for (const auto& item : metric_goldens()["chrf"])
+    EXPECT_EQ(Chrf(options_of(item[0])).signature(2, "V"), item[1]);
+}
+
+TEST(Chrf, NamesItsVariants) {
+  EXPECT_EQ(Chrf().name(), "chrF2");
+  EXPECT_EQ(Chrf({.word_order = 2}).name(), "chrF2++");
+}
+
+TEST(Chrf, IgnoresWhiteSpace) {
+  const std::vector<std::string> reference{"a bc d"};
+  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("ab\u3000cd", reference)), 100);
+}
+
+TEST(Chrf, TakesTheBestReference) {
+  const std::vector<std::string> references{"unlike", "the same", "also other"};
+  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("the same", references)), 100);
+}
+
+TEST(Chrf, RefusesWhatItCannotCount) {
+  EXPECT_THROW(Chrf({.word_order = 3}), Error);
+  EXPECT_THROW(Chrf({.word_order = -1}), Error);
+  EXPECT_THROW(Chrf().statistics("a", {}), Error);
+  const std::vector<std::string> good{"a"};
+  EXPECT_THROW(Chrf().statistics("\xe2\x82", good), Error);
+}
+
+TEST(Chrf, OfNothingIsZero) { EXPECT_EQ(Chrf().score({}), 0); }
+
+}  // namespace
+}  // namespace sixfold

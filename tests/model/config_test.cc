@@ -1,0 +1,123 @@
+#include "model/config.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+ModelConfig config_of(Preset name, int vocab) {
+  ModelConfig config;
+  static_cast<Architecture&>(config) = preset(name);
+  config.source_vocab = config.target_vocab = vocab;
+  return config;
+}
+
+TEST(ModelConfig, ThePresetsHaveThePapersSizes) {
+  EXPECT_EQ(parameter_count(config_of(Preset::base, 37'000)), 63'082'496);
+  EXPECT_EQ(parameter_count(config_of(Preset::big, 37'000)), 214'245'376);
+  EXPECT_EQ(preset(Preset::big).dropout, 0.3f);
+  for (const auto& [name, text] : EnumNames<Preset>::names)
+    EXPECT_NO_THROW(validate(config_of(name, 100))) << text;
+}
+
+TEST(ModelConfig, CountsEmbeddingsAsTheyAreTied) {
+  ModelConfig config = config_of(Preset::tiny, 1000);
+  const int64_t joint = parameter_count(config);
+  config.tied_embeddings = TiedEmbeddings::decoder;
+  config.source_vocab = 700;
+  EXPECT_EQ(parameter_count(config), joint + 700 * 128);
+  config.tied_embeddings = TiedEmbeddings::none;
+  EXPECT_EQ(parameter_count(config), joint + 1700 * 128);
+  config.output_bias = true;
+  EXPECT_EQ(parameter_count(config), joint + 1700 * 128 + 1000);
+}
+
+TEST(ModelConfig, CountsHeadsOfAnyWidth) {
+  ModelConfig config = config_of(Preset::tiny, 1000);
+  const int64_t before = parameter_count(config);
+  config.d_k = 32;  // they are given, and d_model / heads
+  config.d_v = 32;
+  EXPECT_EQ(parameter_count(config), before);
+  config.d_k = 33;  // 4 heads, queries and keys, in 4 encoder and 8 decoder attentions
+  EXPECT_EQ(parameter_count(config), before + 12 * 2 * 4 * (128 + 1));
+  config.d_k = 32;
+  config.d_v = 33;  // the values' map has a bias for each column, the output's has none
+  EXPECT_EQ(parameter_count(config), before + 12 * 4 * (128 + 1 + 128));
+}
+
+TEST(ModelConfig, ValidationNamesTheKey) {
+  const auto message = [](auto change) {
+    ModelConfig config = config_of(Preset::tiny, 1000);
+    change(config);
+    return error_message([&] { validate(config); });
+  };
+  EXPECT_EQ(message([](auto& c) { c.heads = 3; }),
+            "d_model 128 is not divisible by 3 heads; choose other heads, or set d_k and d_v");
+  EXPECT_EQ(message([](auto& c) { c.heads = 0; }), "heads: expected a whole number from 1 to 1024, found '0'");
+  EXPECT_EQ(message([](auto& c) { c.d_ff = -1; }),
+            "d_ff: expected a whole number from 1 to 1048576, found '-1'");
+  EXPECT_EQ(message([](auto& c) { c.dropout = 1; }), "dropout: expected a number from 0 to below 1, found '1'");
+  EXPECT_EQ(
+      message([](auto& c) { c.source_vocab = 999; }),
+      "tied_embeddings: 'all' needs one joint vocabulary, but the source has 999 symbols and the target 1000; "
+      "choose 'decoder' or 'none'");
+  EXPECT_EQ(message([](auto& c) { c.eos = 1000; }),
+            "eos: the id 1000 lies beyond the vocabulary of 1000 symbols");
+  EXPECT_EQ(message([](auto& c) {
+              c.search.banned_symbols = {5, 1000};
+            }),
+            "search.banned_symbols: the id 1000 lies beyond the vocabulary of 1000 symbols");
+  EXPECT_EQ(message([](auto& c) { c.search.beam_size = 0; }),
+            "search.beam_size: expected a whole number from 1 to 1000, found '0'");
+  EXPECT_EQ(message([](auto& c) { c.format_version = 2; }),
+            "format_version: this program reads 1, found 2; the model was written by another version");
+  ModelConfig odd = config_of(Preset::tiny, 1000);
+  odd.heads = 3;
+  odd.d_k = 10;
+  odd.d_v = 20;
+  EXPECT_NO_THROW(validate(odd));
+  EXPECT_EQ(odd.key_width(), 10);
+  EXPECT_EQ(odd.value_width(), 20);
+}
+
+TEST(ModelConfig, IsSavedAndLoaded) {
+  const TemporaryFolder folder;
+  ModelConfig config = config_of(Preset::big, 37'000);
+  config.source_tokenizer_hash = "0123";
+  config.search.normalization = ScoreNormalization::length;
+  config.search.banned_symbols = {3, 4};
+  config.tied_embeddings = TiedEmbeddings::decoder;
+  save_config(folder / "config.json", config);
+  const ModelConfig loaded = load_config(folder / "config.json");
+  EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(config)));
+  EXPECT_EQ(loaded.search.banned_symbols, config.search.banned_symbols);
+  EXPECT_EQ(loaded.dropout, 0.3f);
+}
+
+TEST(ModelConfig, LoadingNamesFileAndKey) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "config.json";
+  const ModelConfig config = config_of(Preset::tiny, 1000);
+  const auto message = [&](const std::string& from, const std::string& to) {
+    std::string text = to_json(write_options(config));
+    EXPECT_NE(text.find(from), std::string::npos) << text;
+    text.replace(text.find(from), from.size(), to);
+    write_file_atomically(path, text);
+    return error_message([&] { load_config(path); });
+  };
+  EXPECT_EQ(message("\"heads\"", "\"haeds\""), path + ": unknown key 'haeds' (did you mean 'heads'?)");
+  EXPECT_EQ(message("  \"heads\": 4,\n", ""),
+            path + ": heads: expected a whole number from 1 to 1024, found '0'");
+  EXPECT_EQ(message("\"format_version\": 1", "\"format_version\": 7"),
+            path + ": format_version: this program reads 1, found 7; the model was written by another version");
+  EXPECT_EQ(message("\"relu\"", "\"rleu\""),
+            path + ": activation: expected one of relu (perhaps relu), found 'rleu'");
+  EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,230 @@
+#include "text/sentence_piece.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "text/sample_text.h"
+
+namespace sixfold {
+namespace {
+
+TokenizerOptions options_of(int vocab_size) {
+  TokenizerOptions options;
+  options.vocab_size = vocab_size;
+  return options;
+}
+
+std::string train(const TokenizerOptions& options, const std::vector<std::string>& text) {
+  return train_sentence_piece(options, options.normalization, {text});
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const TokenizerOptions& options,
+                                              const std::vector<std::string>& text,
+                                              Spaces spaces = Spaces::as_trained) {
+  return load_sentence_piece(train(options, text), "test", spaces);
+}
+
+std::string round_trip(const Tokenizer& tokenizer, std::string_view text) {
+  return tokenizer.decode(tokenizer.encode(text));
+}
+
+class SentencePieceModels : public testing::TestWithParam<PieceModel> {};
+
+TEST_P(SentencePieceModels, RoundTrip) {
+  for (const auto& text : {sample::english(), sample::german(), sample::japanese()}) {
+    TokenizerOptions options = options_of(80);
+    options.model = GetParam();
+    const auto tokenizer = tokenizer_of(options, text);
+    for (const std::string& sentence : text) {
+      const auto ids = tokenizer->encode(sentence);
+      EXPECT_EQ(tokenizer->decode(ids), sentence);
+      EXPECT_LT(ids.size(), sentence.size());
+      for (const int32_t id : ids) EXPECT_TRUE(id > tokenizer->eos() && id < tokenizer->vocab_size());
+    }
+  }
+}
+
+TEST_P(SentencePieceModels, SameTextGivesTheSameBytes) {
+  TokenizerOptions options = options_of(100);
+  options.model = GetParam();
+  EXPECT_EQ(train(options, sample::german()), train(options, sample::german()));
+  EXPECT_NE(train(options, sample::german()), train(options, sample::english()));
+}
+
+TEST_P(SentencePieceModels, VocabularyLargerThanTheText) {
+  TokenizerOptions options = options_of(30000);
+  options.model = GetParam();
+  const auto tokenizer = tokenizer_of(options, sample::english());
+  EXPECT_LT(tokenizer->vocab_size(), 1000);
+  EXPECT_EQ(round_trip(*tokenizer, "Nobody likes horses."), "Nobody likes horses.");
+}
+
+TEST_P(SentencePieceModels, VocabularySmallerThanTheAlphabet) {
+  TokenizerOptions options = options_of(10);
+  options.model = GetParam();
+  EXPECT_THROW(train(options, sample::english()), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SentencePieceModels, testing::Values(PieceModel::unigram, PieceModel::bpe));
+
+TEST(SentencePiece, SpecialSymbols) {
+  const auto tokenizer = tokenizer_of(options_of(40), sample::english());
+  EXPECT_EQ(tokenizer->unk(), 0);
+  EXPECT_EQ(tokenizer->bos(), 1);
+  EXPECT_EQ(tokenizer->eos(), 2);
+  EXPECT_EQ(tokenizer->piece(2), "</s>");
+  EXPECT_EQ(tokenizer->vocab_size(), 40);
+  auto ids = tokenizer->encode("A man sees two horses.");
+  ids.insert(ids.begin(), tokenizer->bos());
+  ids.push_back(tokenizer->eos());
+  EXPECT_EQ(tokenizer->decode(ids), "A man sees two horses.");
+  for (const int32_t id : tokenizer->encode("A </s> <s> man")) EXPECT_TRUE(id != 1 && id != 2);
+  EXPECT_EQ(tokenizer->encode("東")[1], tokenizer->unk());
+  EXPECT_TRUE(tokenizer->encode("").empty());
+  EXPECT_EQ(tokenizer->decode({}), "");
+}
+
+TEST(SentencePiece, IdsOutsideTheVocabularyAreErrors) {
+  const auto tokenizer = tokenizer_of(options_of(40), sample::english());
+  for (const int32_t id : {-1, 40, INT32_MAX}) {
+    EXPECT_THROW(tokenizer->decode(std::vector<int32_t>{id}), Error);
+    EXPECT_THROW(tokenizer->piece(id), Error);
+  }
+}
+
+TEST(SentencePiece, SpacesAreKeptWhereAsked) {
+  const auto collapsing = tokenizer_of(options_of(40), sample::english());
+  const auto keeping = tokenizer_of(options_of(40), sample::english(), Spaces::keep);
+  const std::string text = "  A man  sees   two horses. ";
+  EXPECT_EQ(round_trip(*collapsing, text), "A man sees two horses.");
+  EXPECT_EQ(round_trip(*keeping, text), text);
+  EXPECT_EQ(keeping->encode("A man sees."), collapsing->encode("A man sees."));
+  EXPECT_EQ(keeping->hash(), collapsing->hash());
+}
+
+TEST(SentencePiece, NormalizationIsAnOption) {
+  TokenizerOptions options = options_of(40);
+  EXPECT_EQ(round_trip(*tokenizer_of(options, sample::english()), "A man."), "A man.");
+  options.normalization = Normalization::nmt_nfkc_cf;
+  const auto folding = tokenizer_of(options, sample::english());
+  EXPECT_EQ(round_trip(*folding, "Ａ ＭAN."), "a man.");
+}
+
+TEST(SentencePiece, UserDefinedSymbolsAreNeverDivided) {
+  TokenizerOptions options = options_of(48);
+  options.user_defined_symbols = {"<de>", "a,b", "\"q\""};
+  const auto tokenizer = tokenizer_of(options, sample::english());
+  for (const std::string& symbol : options.user_defined_symbols) {
+    const auto ids = tokenizer->encode("man" + symbol + "man");
+    EXPECT_EQ(std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return tokenizer->piece(id) == symbol; }),
+              1)
+        << symbol;
+  }
+}
+
+TEST(SentencePiece, ByteFallbackKnowsEveryCharacter) {
+  TokenizerOptions options = options_of(300);
+  options.byte_fallback = true;
+  const auto tokenizer = tokenizer_of(options, sample::english());
+  EXPECT_EQ(round_trip(*tokenizer, "A man sees 東京."), "A man sees 東京.");
+}
+
+TEST(SentencePiece, TrainsOnAnEvenSampleOfTheText) {
+  std::vector<std::string> text = sample::english();
+  for (const std::string& sentence : sample::japanese()) text.push_back(sentence);
+  TokenizerOptions options = options_of(60);
+  options.max_sentences = 16;
+  const auto tokenizer = tokenizer_of(options, text);
+  EXPECT_EQ(round_trip(*tokenizer, "man"), "man");
+  EXPECT_NE(tokenizer->encode("は")[1], tokenizer->unk());
+}
+
+TEST(SentencePiece, TextWithNothingToLearnIsAnError) {
+  const std::string zero_and_one("\0\x01", 2);
+  for (const std::string& line : {std::string(), std::string("  "), zero_and_one, std::string("\u200B"),
+                                  std::string("\u2585"), std::string(1 << 16, 'a')})
+    EXPECT_THROW(train(options_of(40), {line, line}), Error);
+  EXPECT_THROW(train(options_of(40), {}), Error);
+}
+
+TEST(SentencePiece, OddTextIsNoHarm) {
+  std::vector<std::string> text = sample::english();
+  text.push_back(std::string("nul \0 inside", 12));
+  text.push_back("bad \xFF byte");
+  text.push_back("tab\tand \u2581 mark");
+  text.push_back(std::string(3000, 'x'));
+  const auto tokenizer = tokenizer_of(options_of(48), text);
+  for (const std::string& line : text) round_trip(*tokenizer, line);
+  EXPECT_EQ(round_trip(*tokenizer, "A man."), "A man.");
+}
+
+TEST(SentencePieceHostile, JunkIsRefused) {
+  const std::string model = train(options_of(40), sample::english());
+  for (const std::string& bytes :
+       {std::string(), std::string("junk"), std::string(1000, '\0'), std::string(1000, '\xFF'),
+        std::string(100, '\x0A'), std::string("PK\x03\x04"), std::string("<html>not found</html>"),
+        model + "x"})
+    EXPECT_THROW(load_sentence_piece(bytes, "bad.spm", Spaces::as_trained), Error);
+}
+
+TEST(SentencePieceHostile, EveryTruncationIsRefused) {
+  TokenizerOptions options = options_of(40);
+  options.normalization = Normalization::nfkc;
+  const std::string model = train(options, sample::english());
+  for (size_t size = 0; size < model.size(); size += size < 4000 ? 1 : 997)
+    EXPECT_THROW(load_sentence_piece(model.substr(0, size), "cut.spm", Spaces::as_trained), Error) << size;
+}
+
+// Whatever the checks let through must load and work, or be refused: no crash, no hang.
+TEST(SentencePieceHostile, ChangedBytesDoNoHarm) {
+  TokenizerOptions options = options_of(40);
+  options.user_defined_symbols = {"<de>"};
+  const std::string model = train(options, sample::english());
+  int refused = 0;
+  for (size_t i = 0; i < model.size(); ++i) {
+    std::string changed = model;
+    changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+    try {
+      const auto tokenizer = load_sentence_piece(changed, "changed.spm", Spaces::as_trained);
+      round_trip(*tokenizer, "A man <de> sees two horses.");
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+std::string refusal(const std::string& model) {
+  try {
+    load_sentence_piece(model, "some/bad.spm", Spaces::as_trained);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(SentencePieceHostile, NormalisationTableMustNotPointOutsideItself) {
+  TokenizerOptions options = options_of(40);
+  options.normalization = Normalization::nfkc;
+  std::string model = train(options, sample::english());
+  const size_t table = model.find("nfkc\x12") + 8;  // behind the name: a tag and a length of 3 bytes
+  const auto with = [&](size_t position, uint32_t value) {
+    std::string changed = model;
+    std::memcpy(&changed.at(position), &value, 4);
+    return refusal(changed);
+  };
+  for (const uint32_t size : {0u, 3u, 0x7FFFFFFCu, 0xFFFFFFFFu})
+    EXPECT_NE(with(table, size).find("impossible size"), std::string::npos) << size;
+  EXPECT_NE(with(table + 4, 0x7FFFFC00).find("points outside itself"), std::string::npos);
+  EXPECT_NE(with(table + 4, 0xFFFFFFFF).find("points outside its strings"), std::string::npos);
+}
+
+TEST(SentencePieceHostile, ErrorsNameTheFile) {
+  EXPECT_NE(refusal("junk").find("some/bad.spm"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,148 @@
+#include "train/config.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+const std::string example = R"(# English to German
+model:
+  preset: small
+  dropout: 0.2
+  tied_embeddings: decoder
+  search: {beam_size: 6, alpha: 1.0}
+tokenizer:
+  joint: false
+  vocab_size: 6000
+data:
+  train: [train.en, train.de, more.tsv.gz]
+  valid: [valid.en, valid.de]
+  invalid_utf8: skip
+train:
+  epochs: 12.5
+  minutes: 30
+  average_last: 2
+schedule:
+  kind: cosine
+  learning_rate: 1e-3
+  warmup: 500
+validation:
+  metrics: [loss, bleu]
+  best_by: bleu
+)";
+
+class TrainConfig : public testing::Test {
+ protected:
+  TrainOptions read(const std::string& yaml, const std::vector<std::string>& assignments = {}) {
+    std::ofstream(path_) << yaml;
+    return read_train_options(path_, assignments);
+  }
+
+  /// The message with which it is refused, without the folder's name.
+  std::string refusal(const std::string& yaml, const std::vector<std::string>& assignments = {}) {
+    std::string message = error_message([&] { read(yaml, assignments); });
+    if (message.rfind(path_, 0) == 0) message.replace(0, path_.size(), "CONFIG.yaml");
+    return message;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_ / "CONFIG.yaml";
+};
+
+TEST_F(TrainConfig, ReadsTheExample) {
+  const TrainOptions o = read(example);
+  EXPECT_EQ(o.model.preset, Preset::small);
+  EXPECT_EQ(o.model.d_model, 256);  // of the preset
+  EXPECT_EQ(o.model.dropout, 0.2f);
+  EXPECT_EQ(o.model.tied_embeddings, TiedEmbeddings::decoder);
+  EXPECT_EQ(o.model.search.beam_size, 6);
+  EXPECT_EQ(o.model.search.length_offset, 50);
+  EXPECT_EQ(o.tokenizer.vocab_size, 6000);
+  EXPECT_EQ(o.data.train, (std::vector<std::string>{"train.en", "train.de", "more.tsv.gz"}));
+  EXPECT_EQ(o.data.invalid_utf8, InvalidUtf8::skip);
+  EXPECT_EQ(o.data.batch_tokens, 8192);
+  EXPECT_EQ(o.train.epochs, 12.5);
+  EXPECT_EQ(o.train.label_smoothing, 0.1f);
+  EXPECT_EQ(o.optimizer.epsilon, 1e-9);
+  EXPECT_EQ(o.schedule.kind, ScheduleKind::cosine);
+  EXPECT_EQ(o.schedule.learning_rate, 1e-3);
+  EXPECT_EQ(o.validation.metrics, (std::vector<Metric>{Metric::loss, Metric::bleu}));
+}
+
+TEST_F(TrainConfig, AnyKeyCanBeSet) {
+  const TrainOptions o = read(example, {"train.minutes=5", "data.train=a.en,a.de", "model.preset=tiny",
+                                        "model.search.alpha=0.5", "validation.metrics=bleu,chrf,perplexity"});
+  EXPECT_EQ(o.train.minutes, 5);
+  EXPECT_EQ(o.data.train, (std::vector<std::string>{"a.en", "a.de"}));
+  EXPECT_EQ(o.model.d_model, 128);
+  EXPECT_EQ(o.model.dropout, 0.2f);  // what the file says of single keys holds against the preset
+  EXPECT_EQ(o.model.search.alpha, 0.5f);
+  EXPECT_EQ(o.validation.metrics.size(), 3u);
+}
+
+TEST_F(TrainConfig, ErrorsPointToTheirPlace) {
+  EXPECT_EQ(
+      refusal("model:\n  preset: smal\n"),
+      "CONFIG.yaml:2: model.preset: expected one of tiny, small, base, big (perhaps small), found 'smal'");
+  EXPECT_EQ(refusal("data:\n  trian: [a]\n"),
+            "CONFIG.yaml:2: unknown key 'data.trian' (did you mean 'train'?)");
+  EXPECT_EQ(refusal("trian:\n  minutes: 5\n"), "CONFIG.yaml:1: unknown key 'trian' (did you mean 'train'?)");
+  EXPECT_EQ(refusal(example, {"train.minuts=5"}),
+            "--set train.minuts=5: unknown key 'train.minuts' (did you mean 'minutes'?)");
+  EXPECT_EQ(refusal(example, {"optimizer.beta1=1"}),
+            "--set optimizer.beta1=1: optimizer.beta1: expected a number from 0 to below 1, found '1'");
+  EXPECT_EQ(error_message([&] { read_train_options(folder_ / "missing.yaml"); }),
+            (folder_ / "missing.yaml") + ": can't open: No such file or directory");
+}
+
+TEST_F(TrainConfig, ContradictionsAreRefused) {
+  EXPECT_EQ(refusal("train: {minutes: 5}"),
+            "CONFIG.yaml: data.train: no text to train on; name a source and a target file, or a .tsv file");
+  EXPECT_EQ(refusal("data: {train: a.tsv}"),
+            "CONFIG.yaml: train: when to stop? set train.updates, train.epochs or train.minutes");
+  EXPECT_EQ(
+      refusal(example, {"model.tied_embeddings=all"}),
+      "CONFIG.yaml: model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
+      "tokenizer.joint");
+  EXPECT_EQ(
+      refusal(example, {"train.average_last=4"}),
+      "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of as many, not 2");
+  EXPECT_EQ(refusal(example, {"data.micro_batch_tokens=9000"}),
+            "CONFIG.yaml: data.micro_batch_tokens: 9000 is more than data.batch_tokens, 8192");
+  EXPECT_EQ(refusal(example, {"schedule.kind=noam", "schedule.warmup=0"}),
+            "CONFIG.yaml: schedule.warmup: the noam schedule needs at least 1 update");
+  EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
+            "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
+  EXPECT_EQ(refusal(example, {"model.heads=3"}),
+            "CONFIG.yaml: d_model 256 is not divisible by 3 heads; choose other heads, or set d_k and "
+            "d_v");
+}
+
+TEST_F(TrainConfig, TheResolvedOptionsAreSavedAndLoaded) {
+  const TrainOptions options = read(example, {"train.seed=18446744073709551615"});
+  const std::string path = folder_ / "options.json";
+  save_train_options(path, options);
+  const TrainOptions loaded = load_train_options(path);
+  EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(options)));
+  EXPECT_EQ(loaded.train.seed, 18446744073709551615u);
+  EXPECT_EQ(loaded.model.dropout, 0.2f);
+  EXPECT_EQ(loaded.data.train, options.data.train);
+  EXPECT_EQ(load_train_options(path, {"train.minutes=60"}).train.minutes, 60);
+}
+
+TEST_F(TrainConfig, TheListingOfAllKeysCanBeRead) {
+  const std::string listing = documented_train_options();
+  const TrainOptions read_back = read(listing, {"data.train=a.tsv", "train.updates=1"});
+  TrainOptions expected;
+  expected.data.train = {"a.tsv"};
+  expected.train.updates = 1;
+  EXPECT_EQ(to_json(write_options(read_back)), to_json(write_options(expected))) << listing;
+}
+
+}  // namespace
+}  // namespace sixfold
