@@ -4,8 +4,8 @@
 Trains a joint SentencePiece unigram model on DATA_DIR/train.en and train.de, sorts the pairs by length, so that
 padding is as little as a user of PyTorch would have, and cuts batches whose number of pairs times longest side
 (pieces and one start or end symbol) is at most the budget. Batches come in a shuffled order that is always the
-same. Each line of OUT.jsonl is one batch, {"source": [[ids]...], "target": [[ids]...]}: sources end with the end
-symbol (id 2); targets carry no symbols, the trainer adds start (id 1) and end.
+same. Each line of OUT.jsonl is one batch, {"source": [[ids]...], "target": [[ids]...]}: sources end with the
+end symbol (id 2); targets carry no symbols, the trainer adds start (id 1) and end.
 
     python make_batches.py DATA_DIR OUT.jsonl [--pieces 8000] [--budget 4096] [--batches 40]
 """
@@ -42,7 +42,7 @@ def width(pair):
 
 
 def cut_batches(pairs, budget):
-    """`pairs` are sorted by width, so the newest is the widest. The last few, which fill no batch, are left out."""
+    """`pairs` are sorted by width, so the newest is the widest. The last ones, which fill no batch, stay out."""
     batch = []
     for pair in pairs:
         if batch and (len(batch) + 1) * width(pair) > budget:

@@ -22,6 +22,7 @@ struct Settings {
 };
 
 void make_folder(const std::string& path) {
+  require(!path.empty(), "--out: name a folder, new or existing");
   std::error_code failure;
   std::filesystem::file_status status = std::filesystem::status(path, failure);
   require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),

@@ -183,8 +183,9 @@ void Sampler::put_time_first(Clause& clause) {
 void Sampler::add_objects(Clause& clause) {
   if (clause.verb->indirect) clause.indirect = object(people);
   if (!clause.verb->objects) return;
-  // After an indirect object a pronoun would change the order ("es ihm"), and the mouse gives nothing anyway.
-  clause.object = clause.indirect ? noun_phrase(clause.verb->objects) : object(clause.verb->objects);
+  // After an indirect object a pronoun would change the order ("gibt sie ihm"), and a noun alone mislead
+  // ("gives her books").
+  clause.object = clause.indirect ? determined_phrase(clause.verb->objects) : object(clause.verb->objects);
 }
 
 void Sampler::add_preposition(Clause& clause) {
@@ -198,11 +199,7 @@ void Sampler::add_preposition(Clause& clause) {
 
 NounPhrase Sampler::subject(unsigned kinds) {
   if ((kinds & person) && chance(30)) return {.pronoun = &pick(pronouns())};
-  while (true) {
-    NounPhrase phrase = noun_phrase(kinds);
-    bool bare = !phrase.determiner && !phrase.count;
-    if (!bare) return phrase;  // "Old women sing" would be said of all of them
-  }
+  return determined_phrase(kinds);  // "Old women sing" would be said of all of them
 }
 
 NounPhrase Sampler::object(unsigned kinds) {
@@ -215,6 +212,14 @@ NounPhrase Sampler::location() {
   while (true) {
     NounPhrase phrase = noun_phrase(place);
     if (!phrase.plural && !says(phrase, "every") && !says(phrase, "no")) return phrase;
+  }
+}
+
+/// With a determiner or a number.
+NounPhrase Sampler::determined_phrase(unsigned kinds) {
+  while (true) {
+    NounPhrase phrase = noun_phrase(kinds);
+    if (phrase.determiner || phrase.count) return phrase;
   }
 }
 

@@ -33,6 +33,7 @@ class Sampler {
   NounPhrase subject(unsigned kinds);
   NounPhrase object(unsigned kinds);
   NounPhrase location();
+  NounPhrase determined_phrase(unsigned kinds);
   NounPhrase noun_phrase(unsigned kinds);
   void determine(NounPhrase& phrase);
 

@@ -31,8 +31,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exponential;
   std::optional<double> smooth_value{};  // the constant of `floor` (0.1 unless given) and `add_k` (1)
   bool lowercase = false;
-  bool effective_order =
-      false;  // leave out orders that the hypotheses are too short for: right for single sentences
+  bool effective_order = false;  // for single sentences: leave out orders that they are too short for
 };
 
 /// All that BLEU needs to know of some sentences. Statistics add up: those of a corpus are the sum of its

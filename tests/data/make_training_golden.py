@@ -3,8 +3,8 @@
 
 The model is written out plainly in fp64, one sentence at a time, so that nothing in it depends on padding or
 masks. A file holds the batch, packed (`source`, `source_offsets`, `target_input`, `target_output`,
-`target_offsets`), the initial weights under our names (fp32 numbers, so that a run in fp32 starts at exactly the
-same point), what the first update saw (`encoder_output`, `decoder_states`, `logits`, `grad/<name>`) and the
+`target_offsets`), the initial weights under our names (fp32 numbers, so that a run in fp32 starts at exactly
+the same point), what the first update saw (`encoder_output`, `decoder_states`, `logits`, `grad/<name>`) and the
 weights at the end (`final/<name>`). The JSON beside it holds the model's sizes, learning rates and losses.
 
     python make_training_golden.py     # PyTorch and safetensors must be installed
@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 BOS, EOS, FIRST_PIECE = 1, 2, 3
 UPDATES = 10
 LABEL_SMOOTHING = 0.1
-# At its full rate so short a warm-up is chaotic: in ten updates fp32 leaves fp64 by 1e-4. At a quarter, by 1e-6.
+# At its full rate so short a warm-up is chaotic: in ten updates fp32 and fp64 differ by 1e-4; at a quarter, 1e-6.
 WARMUP, RATE_SCALE = 4, 0.25
 
 RUNS = {
@@ -67,7 +67,7 @@ LENGTHS = [(4, 5), (1, 0), (7, 3), (2, 8), (5, 5)]
 
 
 class Model:
-    """Sections 3.1 to 3.5, for one sentence at a time: [length, d_model]. `weights` maps our names to tensors."""
+    """Sections 3.1 to 3.5, one sentence at a time: [length, d_model]. `weights` maps our names to tensors."""
 
     def __init__(self, sizes, weights):
         self.sizes = sizes

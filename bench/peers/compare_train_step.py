@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Trains the same batches with Sixfold and with PyTorch, by turns, and prints a table (Markdown).
+
+Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios. Memory is
+what a run's peak lies above what it held before it built the model. PyTorch needs the environment whose activation
+script is named by SIXFOLD_PEERS (default ~/.cache/sixfold-peers/peers.sh); without it only Sixfold runs.
+
+    python3 compare_train_step.py BATCHES.jsonl [--presets tiny,small,base] [--peers eager,onednn,compile,autocast]
+                                  [--threads 2] [--updates N] [--rounds 3] [--sixfold PROGRAM]
+"""
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PEERS = {
+    "eager": ("PyTorch", []),
+    "onednn": ("PyTorch, oneDNN products", ["--onednn"]),
+    "compile": ("PyTorch, compiled", ["--compile"]),
+    "autocast": ("PyTorch, bf16", ["--autocast"]),
+}
+UPDATES = {"tiny": 20, "small": 20, "base": 8}
+
+
+def peer_command(activation, arguments):
+    script = f". {shlex.quote(str(activation))}; exec python {shlex.quote(str(HERE / 'train_step.py'))} "
+    return ["bash", "-c", script + shlex.join(arguments)]
+
+
+def measure(command):
+    """The program's last line of output."""
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{shlex.join(command)} failed with status {run.returncode}:\n{run.stderr}")
+    result = json.loads(run.stdout.splitlines()[-1])
+    result["growth_mb"] = result["peak_mb"] - result["baseline_mb"]
+    return result
+
+
+def run_rounds(commands, rounds):
+    """For each program its results, taken by turns so that all of them see the same machine."""
+    results = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            results[name].append(measure(command))
+    return results
+
+
+def row(preset, name, results, ours):
+    cells = [preset, name]
+    for key, form in ("tokens_per_second", "{:,.0f}"), ("growth_mb", "{:,.0f}"):
+        cells.append(form.format(statistics.median(result[key] for result in results)))
+        ratio = statistics.median(a[key] / b[key] for a, b in zip(ours, results)) if ours else None
+        cells.append("" if ratio is None else f"{ratio:.2f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def processor():
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    return f"{name}, {os.cpu_count()} processors; load before: {os.getloadavg()[0]:.1f}"
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("batches")
+    parser.add_argument("--presets", default="tiny,small,base")
+    parser.add_argument("--peers", default="eager,onednn")
+    parser.add_argument("--threads", default="2")
+    parser.add_argument("--updates", help="for every preset; default: " + str(UPDATES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--sixfold", type=Path, default=HERE.parents[1] / "build/release/bench/bench_train_step"
+    )
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    activation = Path(os.environ.get("SIXFOLD_PEERS", "~/.cache/sixfold-peers/peers.sh")).expanduser()
+    peers = options.peers.split(",")
+    for path, what in (options.sixfold, "Sixfold"), (activation, "PyTorch"):
+        if not path.exists():
+            print(f"skipped: {what} (no {path})")
+    print(processor())
+    versions = set()
+    print("\n| preset | program | tokens/s | Sixfold's is x times | growth, MB | Sixfold's is x times |")
+    print("|---|---|---:|---:|---:|---:|")
+    for preset in options.presets.split(","):
+        updates = options.updates or str(UPDATES[preset])
+        common = [options.batches, "--preset", preset, "--threads", options.threads, "--updates", updates]
+        commands = {"Sixfold": [str(options.sixfold), *common]} if options.sixfold.exists() else {}
+        if activation.exists():
+            commands |= {PEERS[peer][0]: peer_command(activation, common + PEERS[peer][1]) for peer in peers}
+        results = run_rounds(commands, options.rounds)
+        for name, of_rounds in results.items():
+            print(row(preset, name, of_rounds, results.get("Sixfold")), flush=True)
+            versions.add(of_rounds[0].get("version", name))
+    print("\nVersions: " + ", ".join(sorted(versions)))
+
+
+if __name__ == "__main__":
+    main()
