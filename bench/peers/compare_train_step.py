@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Trains the same batches with Sixfold and with PyTorch, by turns, and prints a table (Markdown).
 
-Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios. Memory is
-what a run's peak lies above what it held before it built the model. PyTorch needs the environment whose activation
-script is named by SIXFOLD_PEERS (default ~/.cache/sixfold-peers/peers.sh); without it only Sixfold runs.
+Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios.
+Growth is how far a run's peak memory lies above what it held before it built the model. PyTorch needs the
+environment whose activation script SIXFOLD_PEERS names (default ~/.cache/sixfold-peers/peers.sh); a program that
+is absent is skipped by name.
 
-    python3 compare_train_step.py BATCHES.jsonl [--presets tiny,small,base] [--peers eager,onednn,compile,autocast]
-                                  [--threads 2] [--updates N] [--rounds 3] [--sixfold PROGRAM]
+    python3 compare_train_step.py BATCHES.jsonl [--presets tiny,small,base] [--threads 2] [--updates N]
+                                  [--rounds 3] [--peers eager,onednn,compile,autocast] [--sixfold PROGRAM]
 """
 
 import argparse
@@ -90,7 +91,7 @@ def main():
             print(f"skipped: {what} (no {path})")
     print(processor())
     versions = set()
-    print("\n| preset | program | tokens/s | Sixfold's is x times | growth, MB | Sixfold's is x times |")
+    print("\n| preset | program | tokens/s | Sixfold / it | growth, MB | Sixfold / it |")
     print("|---|---|---:|---:|---:|---:|")
     for preset in options.presets.split(","):
         updates = options.updates or str(UPDATES[preset])

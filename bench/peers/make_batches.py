@@ -42,7 +42,7 @@ def width(pair):
 
 
 def cut_batches(pairs, budget):
-    """`pairs` are sorted by width, so the newest is the widest. The last ones, which fill no batch, stay out."""
+    """`pairs` are sorted by width, so the newest is the widest. The last, which fill no batch, stay out."""
     batch = []
     for pair in pairs:
         if batch and (len(batch) + 1) * width(pair) > budget:

@@ -4,8 +4,8 @@
 Reads batches made by make_batches.py, pads each side to its longest sentence, and runs forward, backward and
 Adam. What was measured to be fastest in PyTorch is used: one product for the queries, keys and values of self
 attention; attention by plain products (for sentences this short `tiny` is 8% faster than by
-scaled_dot_product_attention, `small` as fast); masks only where a batch has padding; the output projection and its
-loss as one op over real tokens only, in chunks; fused Adam; denormals flushed. Prints one line of JSON.
+scaled_dot_product_attention, `small` as fast); masks only where a batch has padding; the output projection and
+its loss as one op over real tokens only, in chunks; fused Adam; denormals flushed. Prints one line of JSON.
 
     python train_step.py BATCHES.jsonl --preset tiny|small|base [--threads 2] [--updates 20]
                          [--onednn | --compile] [--autocast]
@@ -48,7 +48,7 @@ def onednn_product(x, weight, bias=None):
 
 
 class OneDnnLinear(torch.autograd.Function):
-    """F.linear by oneDNN. PyTorch takes MKL for fp32, which keeps to AVX2 on processors that are not Intel's."""
+    """F.linear by oneDNN. PyTorch takes MKL for fp32, which keeps to AVX2 on processors not Intel's."""
 
     @staticmethod
     def forward(ctx, x, weight, bias):

@@ -15,6 +15,8 @@ Tensor Pass::indices(std::span<const int32_t> values) {
 }
 
 TokenRows Pass::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
+  require(sentences.empty() || static_cast<int>(sentences.size()) == ragged.sequences(),
+          "{} numbers for a batch of {} sentences", sentences.size(), ragged.sequences());
   std::vector<int32_t> sentence, position;
   int longest = 0;
   for (int i = 0; i < ragged.sequences(); ++i) {

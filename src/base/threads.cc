@@ -23,14 +23,6 @@ void pause_processor() {
 #endif
 }
 
-// Subnormal numbers are treated as zero alike in every thread: they cost a hundred times more and matter to
-// nothing here.
-void flush_subnormals() {
-#if defined(__x86_64__)
-  _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
-}
-
 /// Processors that the container's quota pays for (cgroup v2 cpu.max), or 0 where there is none.
 int quota_threads() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
@@ -51,6 +43,16 @@ int available_threads() {
   return quota > 0 ? std::min(quota, processors) : processors;
 }
 
+#if defined(__x86_64__)
+SubnormalsAsZero::SubnormalsAsZero() : before_(_mm_getcsr()) {
+  _mm_setcsr(before_ | 0x8040);  // operands and results
+}
+SubnormalsAsZero::~SubnormalsAsZero() { _mm_setcsr(before_); }
+#else
+SubnormalsAsZero::SubnormalsAsZero() = default;
+SubnormalsAsZero::~SubnormalsAsZero() = default;
+#endif
+
 ThreadPool::ThreadPool(int threads) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
@@ -66,7 +68,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& task) {
-  flush_subnormals();
+  const SubnormalsAsZero mode;
   if (workers_.empty() || count <= 1) {
     for (int64_t i = 0; i < count; ++i) task(i, 0);
     return;
@@ -89,7 +91,7 @@ void ThreadPool::take_tasks(int thread) {
 }
 
 void ThreadPool::work(int thread) {
-  flush_subnormals();
+  const SubnormalsAsZero mode;
   for (uint64_t seen = 0;;) {
     for (int spin = 0; spin < spins && round_.load(std::memory_order_acquire) == seen; ++spin)
       pause_processor();

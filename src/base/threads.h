@@ -13,6 +13,19 @@ namespace sixfold {
 /// is less.
 int available_threads();
 
+/// While it lives, its thread takes subnormal numbers for zero: they cost a hundred times more and matter to
+/// nothing here. Every thread must do alike, or results would depend on who computed them.
+class SubnormalsAsZero {
+ public:
+  SubnormalsAsZero();
+  ~SubnormalsAsZero();
+  SubnormalsAsZero(const SubnormalsAsZero&) = delete;
+  SubnormalsAsZero& operator=(const SubnormalsAsZero&) = delete;
+
+ private:
+  unsigned before_ = 0;
+};
+
 /// Threads that share the work of one caller at a time. Tasks are numbered pieces of work whose results do not
 /// depend on who does them; the caller takes its share. Between calls workers spin for some microseconds and
 /// then sleep.
@@ -26,7 +39,7 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   /// Calls `task(index, thread)` for each index in [0, count), thread in [0, threads()); returns when all are
-  /// done. Tasks must not throw.
+  /// done. Tasks must not throw; they take subnormal numbers for zero.
   void run(int64_t count, const std::function<void(int64_t index, int thread)>& task);
 
  private:

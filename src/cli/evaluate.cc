@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "data/lines.h"
 #include "metrics/bleu.h"
@@ -138,16 +139,6 @@ void run(const Settings& settings) {
     for (const Report& report : reports) output.write(text_line(report, settings.width));
   }
   output.close();
-}
-
-/// Adds an option that takes one of an enum's names, or a list of them.
-template <class T>
-CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& value, const std::string& help) {
-  const auto parse = [option, &value](const std::string& text) {
-    const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
-    read_value(OptionSource{node, option, {}}, value);
-  };
-  return command.add_option_function<std::string>(option, parse, help)->type_name("NAME");
 }
 
 }  // namespace

@@ -43,6 +43,17 @@ void describe(CLI::App& app) {
       "  sixfold translate run/model --input demo/test.en | sixfold evaluate --reference demo/test.de");
 }
 
+/// The command that was asked for, or as much of its name as was understood; the program itself without any.
+const CLI::App& chosen_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : chosen_command(*chosen.front());
+}
+
+/// "sixfold plot attention"
+std::string full_name(const CLI::App& command) {
+  return (command.get_parent() ? full_name(*command.get_parent()) + " " : "") + command.get_name();
+}
+
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -60,8 +71,7 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
 /// What is wrong with the command line. An argument that nothing takes comes before what the parser says, for
 /// it is often the cause: a mistyped option leaves its value behind as a word too many.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::App& command = chosen_command(app);
   const auto unknown = [](const char* kind, const std::string& name, const std::vector<std::string>& known) {
     const auto meant = nearest(name, known);
     return fmt::format("unknown {} {}{}", kind, name, meant ? fmt::format("; did you mean {}?", *meant) : "");
@@ -71,7 +81,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     if (extra.starts_with("-") && extra.size() > 1)
       return unknown("option", extra.substr(0, extra.find('=')), names_of_options(command));
   if (extras.empty()) return error.what();
-  if (chosen.empty()) return unknown("command", extras.front(), names_of_commands(app));
+  const auto commands = names_of_commands(command);
+  if (!commands.empty()) return unknown("command", extras.front(), commands);
   return fmt::format("unexpected argument '{}'", extras.front());
 }
 
@@ -85,9 +96,8 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::Success& help_or_version) {
     app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    const auto chosen = app.get_subcommands();
-    std::cerr << "error: " << complaint(app, error) << "\nsee sixfold "
-              << (chosen.empty() ? "" : chosen.front()->get_name() + " ") << "--help\n";
+    std::cerr << "error: " << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
+              << " --help\n";
     return usage;
   }
   flush_standard_output();

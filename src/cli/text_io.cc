@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "cli/named_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -37,6 +38,8 @@ void add_text_options(CLI::App& command, TextPaths& paths) {
                   "file to write, which appears once it is whole; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
+  add_named_option(command, "--invalid-utf8", paths.invalid,
+                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
 }
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }

@@ -5,16 +5,18 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "data/lines.h"
 
 namespace sixfold::cli {
 
-/// Where a command that turns text into text reads and writes: files, or "-" for standard input and output.
+/// What a command that turns text into text reads and writes: files, or "-" for standard input and output.
 struct TextPaths {
   std::string input = "-";
   std::string output = "-";
+  InvalidUtf8 invalid = InvalidUtf8::error;
 };
 
-/// Adds --input and --output.
+/// Adds --input, --output and --invalid-utf8.
 void add_text_options(CLI::App& command, TextPaths& paths);
 
 /// What to give to `LineReader` and `read_lines`: the path itself, or standard input's for "-".

@@ -5,21 +5,9 @@
 #include <vector>
 
 #include "base/options.h"
+#include "data/lines.h"
 
 namespace sixfold {
-
-/// What to do with a line that is not valid UTF-8.
-enum class InvalidUtf8 {
-  error,    ///< stop, naming file and line
-  replace,  ///< put U+FFFD where bytes make no character
-  skip,     ///< leave the pair out
-};
-
-template <>
-struct EnumNames<InvalidUtf8> {
-  static constexpr std::pair<InvalidUtf8, std::string_view> names[] = {
-      {InvalidUtf8::error, "error"}, {InvalidUtf8::replace, "replace"}, {InvalidUtf8::skip, "skip"}};
-};
 
 /// Which text to read, and how it becomes batches.
 struct DataOptions {
@@ -29,7 +17,7 @@ struct DataOptions {
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   int max_length = 256;
   int batch_tokens = 8192;
-  int micro_batch_tokens = 0;
+  int micro_batch_tokens = 4096;
   bool shuffle = true;
   bool sort_by_length = false;
 };

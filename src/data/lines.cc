@@ -1,5 +1,7 @@
 #include "data/lines.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -16,48 +18,109 @@ namespace sixfold {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\uFEFF";
-constexpr unsigned chunk_bytes = 1 << 18;
+constexpr std::string_view gzip_mark = "\x1f\x8b";
+constexpr size_t chunk_bytes = 1 << 18;
 
-gzFile gz(void* file) { return static_cast<gzFile>(file); }
+[[noreturn]] void throw_read_error(const std::string& path, int reason) {
+  throw_world_error("{}: can't be read: {}", path, std::strerror(reason));
+}
+
+/// Appends what one call gives, up to a chunk; false at the end.
+bool read_some(int descriptor, const std::string& path, std::string& bytes) {
+  const size_t kept = bytes.size();
+  bytes.resize(kept + chunk_bytes);
+  ssize_t read;
+  do read = ::read(descriptor, bytes.data() + kept, chunk_bytes);
+  while (read < 0 && errno == EINTR);
+  const int reason = errno;
+  bytes.resize(kept + static_cast<size_t>(std::max<ssize_t>(read, 0)));
+  if (read < 0) throw_read_error(path, reason);
+  return read > 0;
+}
 
 }  // namespace
 
-void LineReader::Close::operator()(void* file) const { gzclose(gz(file)); }
+/// Unpacks gzip: one member, or several one after another.
+class LineReader::Gunzip {
+ public:
+  Gunzip() {
+    constexpr int gzip_window = 15 + 16;  // the largest window, and gzip's header
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
+  }
+  ~Gunzip() { inflateEnd(&stream_); }
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+
+  /// Appends what the bytes unpack to; false when they are damaged.
+  bool append(std::string_view packed, std::string& text) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    bool full = false;  // of the room for text: the stream may hold more of it back
+    while (stream_.avail_in > 0 || full) {
+      if (whole_) inflateReset(&stream_);
+      const size_t kept = text.size();
+      text.resize(kept + chunk_bytes);
+      stream_.next_out = reinterpret_cast<Bytef*>(text.data() + kept);
+      stream_.avail_out = chunk_bytes;
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      text.resize(text.size() - stream_.avail_out);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) return false;
+      whole_ = status == Z_STREAM_END;
+      full = !whole_ && stream_.avail_out == 0;
+    }
+    return true;
+  }
+
+  /// Whether the last member has come to its end.
+  bool whole() const { return whole_; }
+
+ private:
+  z_stream stream_{};
+  bool whole_ = false;
+};
 
 void require_readable(const std::string& path) {
-  require(::access(path.c_str(), R_OK) == 0, "{}: can't be read: {}", path, std::strerror(errno));
+  if (::access(path.c_str(), R_OK) != 0) throw_input_error("{}: can't be read: {}", path, std::strerror(errno));
   std::error_code ignored;
   require(!std::filesystem::is_directory(path, ignored), "{}: is a folder; give a text file", path);
 }
 
 LineReader::LineReader(const std::string& path) : path_(path) {
   require_readable(path);
-  file_.reset(gzopen(path.c_str(), "rb"));
-  if (!file_) throw_world_error("{}: can't be opened: {}", path, std::strerror(errno));
-  gzbuffer(gz(file_.get()), chunk_bytes);
+  descriptor_ = path == "/dev/stdin" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path, std::strerror(errno));
 }
 
+LineReader::~LineReader() { ::close(descriptor_); }
+
+/// Reads more text, if only a part of a line; false at the end.
 bool LineReader::fill() {
   buffer_.erase(0, used_);
   used_ = 0;
-  const size_t kept = buffer_.size();
-  buffer_.resize(kept + chunk_bytes);
-  const int read = gzread(gz(file_.get()), buffer_.data() + kept, chunk_bytes);
-  buffer_.resize(kept + std::max(read, 0));
-  int status = Z_OK;
-  const char* message = gzerror(gz(file_.get()), &status);
-  if (status == Z_ERRNO) throw_world_error("{}: can't be read: {}", path_, std::strerror(errno));
-  require(status == Z_OK || status == Z_STREAM_END,
-          "{}: the gzip stream is damaged or cut off after line {} ({})", path_, line_number_, message);
-  return read > 0;
+  std::string packed;
+  std::string& bytes = gunzip_ ? packed : buffer_;
+  ended_ = !read_some(descriptor_, path_, bytes);
+  if (!begun_) {  // what the file is shows in two bytes; a pipe may give the first of them alone
+    begun_ = true;
+    while (!ended_ && buffer_.size() == 1 && gzip_mark.starts_with(buffer_))
+      ended_ = !read_some(descriptor_, path_, buffer_);
+    if (buffer_.starts_with(gzip_mark)) {
+      gunzip_ = std::make_unique<Gunzip>();
+      packed.swap(buffer_);
+    }
+  }
+  if (gunzip_)
+    require(gunzip_->append(packed, buffer_) && (!ended_ || gunzip_->whole()),
+            "{}: the gzip stream is damaged or cut off after line {}", path_, line_number_);
+  return !ended_;
 }
 
 bool LineReader::next(std::string& line) {
   size_t end, searched = used_;
   while ((end = buffer_.find('\n', searched)) == buffer_.npos) {
     searched = buffer_.size() - used_;
-    if (fill()) continue;
-    if (buffer_.empty()) return false;
+    if (!ended_ && fill()) continue;
+    if (used_ == buffer_.size()) return false;
     end = buffer_.size();
     break;
   }
@@ -69,16 +132,29 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
+bool LineReader::ready(std::chrono::milliseconds patience) {
+  while (!ended_ && buffer_.find('\n', used_) == buffer_.npos) {
+    pollfd input{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    if (::poll(&input, 1, static_cast<int>(patience.count())) <= 0) return false;
+    fill();
+  }
+  return true;
+}
+
 std::string LineReader::place() const { return fmt::format("{}:{}", path_, line_number_); }
+
+void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
+  const auto bad = first_invalid_utf8(line);
+  if (!bad) return;
+  require(invalid != InvalidUtf8::error, "{}: byte {} is not valid UTF-8", reader.place(), *bad + 1);
+  line = invalid == InvalidUtf8::replace ? replace_invalid_utf8(line) : "";
+}
 
 std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid) {
   std::vector<std::string> lines;
   LineReader reader(path);
   for (std::string line; reader.next(line);) {
-    if (const auto bad = first_invalid_utf8(line)) {
-      require(invalid != InvalidUtf8::error, "{}: byte {} is not valid UTF-8", reader.place(), *bad + 1);
-      line = invalid == InvalidUtf8::replace ? replace_invalid_utf8(line) : "";
-    }
+    make_valid(line, reader, invalid);
     lines.push_back(line);
   }
   return lines;

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,14 +29,19 @@ void require_readable(const std::string& path);
 
 /// The lines of a text file, plain or gzipped (told by its first bytes, whatever its name). A carriage return
 /// at the end of a line and a byte order mark at the start of the file are dropped; the last line needs no line
-/// end.
+/// end. "/dev/stdin" is standard input from where it stands.
 class LineReader {
  public:
   /// Throws as `require_readable`.
   explicit LineReader(const std::string& path);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
 
   /// Reads the next line; false at the end. Throws when the file can't be read, or its gzip stream is damaged.
   bool next(std::string& line);
+  /// Whether `next` has a line, or the end, to tell without waiting for input much longer than that.
+  bool ready(std::chrono::milliseconds patience);
 
   /// How many lines were read.
   int64_t line_number() const { return line_number_; }
@@ -43,17 +49,21 @@ class LineReader {
   std::string place() const;
 
  private:
+  class Gunzip;
   bool fill();
 
-  struct Close {
-    void operator()(void* file) const;
-  };
   std::string path_;
-  std::unique_ptr<void, Close> file_;
-  std::string buffer_;
-  size_t used_ = 0;  ///< of the buffer
+  int descriptor_;
+  std::unique_ptr<Gunzip> gunzip_;  ///< none for plain text
+  std::string buffer_;              ///< text
+  size_t used_ = 0;                 ///< of the buffer
+  bool begun_ = false, ended_ = false;
   int64_t line_number_ = 0;
 };
+
+/// Makes a line that was just read valid UTF-8: as it is, with U+FFFD for bad bytes, or empty where it is to be
+/// skipped. Throws for `error`, naming file, line and byte.
+void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid);
 
 /// All lines of a text file. With `skip`, a line that is not valid UTF-8 becomes an empty one, so that line
 /// numbers keep their meaning.

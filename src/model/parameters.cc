@@ -6,12 +6,9 @@
 
 namespace sixfold {
 
-ParameterMaker::ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, uint64_t seed)
-    : backend_(backend), memory_(lasting_memory(std::move(backend))), dtype_(dtype), seed_(seed) {}
+namespace {
 
-Tensor ParameterMaker::make(const std::string& name, int64_t rows, int64_t cols, Initial initial) {
-  Tensor tensor(memory_, rows, cols, dtype_);
-  RandomStream random(seed_, parameters_.size());
+std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, RandomStream random) {
   std::vector<double> values(static_cast<size_t>(rows * cols), initial == Initial::ones ? 1.0 : 0.0);
   const double limit = std::sqrt(6.0 / static_cast<double>(rows + cols)),
                deviation = 1 / std::sqrt(static_cast<double>(cols));
@@ -19,9 +16,22 @@ Tensor ParameterMaker::make(const std::string& name, int64_t rows, int64_t cols,
     for (auto& value : values) value = limit * (2 * random.uniform() - 1);
   if (initial == Initial::embedding)
     for (auto& value : values) value = deviation * random.normal();
-  tensor.copy_from(*backend_, values);
+  return values;
+}
+
+}  // namespace
+
+ParameterMaker::ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
+    : backend_(backend), memory_(lasting_memory(std::move(backend))), dtype_(dtype), seed_(seed) {}
+
+Tensor ParameterMaker::make(const std::string& name, int64_t rows, int64_t cols, Initial initial) {
+  Tensor tensor(memory_, rows, cols, dtype_);
+  if (seed_)
+    tensor.copy_from(*backend_, initial_values(rows, cols, initial, RandomStream(*seed_, parameters_.size())));
   tensor.set_wants_gradient(true);
-  parameters_.push_back({prefix_ + name, tensor});
+  const bool vector = initial == Initial::ones || initial == Initial::zeros;
+  parameters_.push_back(
+      {prefix_ + name, tensor, vector ? std::vector<int64_t>{cols} : std::vector<int64_t>{rows, cols}});
   return tensor;
 }
 

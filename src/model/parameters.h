@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace sixfold {
 struct Parameter {
   std::string name;  ///< "encoder.layers.0.self_attn.q_proj.weight"
   Tensor tensor;
+  std::vector<int64_t> shape;  ///< as a model file has it: [out, in], and [n] for biases and norms
 };
 
 /// How a weight begins.
@@ -24,7 +26,8 @@ enum class Initial {
 /// and on its place in the order of making alone.
 class ParameterMaker {
  public:
-  ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, uint64_t seed);
+  /// Without a seed the weights are not initialised.
+  ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed);
 
   /// A new weight [rows, cols] named `name` within the current prefix.
   Tensor make(const std::string& name, int64_t rows, int64_t cols, Initial initial);
@@ -49,7 +52,7 @@ class ParameterMaker {
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Memory> memory_;
   DType dtype_;
-  uint64_t seed_;
+  std::optional<uint64_t> seed_;
   std::string prefix_;
   std::vector<Parameter> parameters_;
 };

@@ -20,7 +20,7 @@ void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
-                         uint64_t seed)
+                         std::optional<uint64_t> seed)
     : config_((validate(config), config)),
       backend_(std::move(backend)),
       maker_(backend_, dtype, seed),
@@ -111,6 +111,10 @@ void Transformer::prepare() const {
     if (parameter.name.ends_with("proj.weight") || parameter.name.ends_with("fc1.weight") ||
         parameter.name.ends_with("fc2.weight") || parameter.tensor.same_as(output_.weight))
       parameter.tensor.set_prepared(backend_->prepare(parameter.tensor.view(), /*transpose_b=*/true));
+}
+
+void Transformer::forget_prepared() const {
+  for (const auto& parameter : parameters_) parameter.tensor.set_prepared(nullptr);
 }
 
 }  // namespace sixfold

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/config.h"
@@ -22,8 +23,9 @@ struct PairBatch {
 /// The model of the paper, figure 1. Training, scoring and decoding run this code; a pass that records trains.
 class Transformer {
  public:
-  /// With fresh weights; all follow from `seed`.
-  Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype, uint64_t seed);
+  /// With fresh weights; all follow from `seed`. Without one they are not initialised, for the caller to fill.
+  Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
+              std::optional<uint64_t> seed);
 
   const ModelConfig& config() const { return config_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -46,6 +48,7 @@ class Transformer {
 
   /// Lays the weights out for products without gradients. To be called again when they have changed.
   void prepare() const;
+  void forget_prepared() const;
 
  private:
   Tensor embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows, Pass& pass) const;

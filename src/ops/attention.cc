@@ -12,6 +12,13 @@ Attention attention_call(const AttentionInputs& in, const AttentionPattern& patt
   require(in.heads > 0 && in.query.cols() % in.heads == 0 && in.value.cols() % in.heads == 0,
           "attention: {} and {} columns don't divide into {} heads", in.query.cols(), in.value.cols(),
           in.heads);
+  const int64_t places = pattern.key_rows ? pattern.key_rows.cols() : in.key.rows();
+  for (const auto& span : pattern.spans)
+    require(span.query_begin >= 0 && span.query_count >= 0 && span.key_begin >= 0 && span.key_count >= 0 &&
+                span.query_begin + span.query_count <= in.query.rows() &&
+                span.key_begin + span.key_count <= places,
+            "attention: a span of {} queries from {} and {} keys from {} leaves the {} queries or the {} keys",
+            span.query_count, span.query_begin, span.key_count, span.key_begin, in.query.rows(), places);
   return {.query = in.query.view(),
           .key = in.key.view(),
           .value = in.value.view(),

@@ -6,7 +6,9 @@ namespace sixfold::ops {
 
 Tensor feed_forward(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   check_shape("feed_forward", "weight1", w.weight1, -1, x.cols());
+  check_shape("feed_forward", "bias1", w.bias1, 1, w.weight1.rows());
   check_shape("feed_forward", "weight2", w.weight2, -1, w.weight1.rows());
+  check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
   Backend& backend = pass.backend();
   Tensor hidden = pass.tensor(x.rows(), w.weight1.rows(), x.dtype());  // [n, d_ff]
   multiply_weight(pass, hidden, x, w.weight1, {.bias = w.bias1.view(), .relu = true});

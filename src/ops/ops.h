@@ -45,8 +45,7 @@ struct NormWeights {
   double epsilon = 1e-5;
 };
 
-/// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model]. Takes y's memory for the sum where nobody else holds
-/// it.
+/// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model]. Takes y's memory for the sum: y has no other reader.
 Tensor residual_norm(Pass& pass, const Tensor& x, Dropped&& y, const NormWeights& norm);
 /// LayerNorm(x).
 Tensor norm(Pass& pass, const Tensor& x, const NormWeights& norm);
@@ -87,12 +86,12 @@ struct LossOptions {
 /// gradients are computed at once, chunk by chunk, while the logits are there: this op ends the tape.
 double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
-/// log p(target) of each row, [1, n], in chunks likewise.
+/// log p(target) of each row, [n, 1], in chunks likewise.
 Tensor log_probability(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets);
 /// The logits whole, [n, vocab]: for tests and for looking at.
 Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output);
 
-/// The k likeliest ids of each row, best first, and their log-probabilities.
+/// The k likeliest ids of each row, k at most the vocabulary, best first, and their log-probabilities.
 struct Candidates {
   int k = 0;
   std::vector<int32_t> ids;      ///< [rows, k]

@@ -17,7 +17,8 @@ void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
   const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
   Tensor logits = pass.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
-  for (int64_t begin = 0; begin < states.rows(); begin += rows) {
+  for (int64_t begin = 0; begin == 0 || begin < states.rows();
+       begin += rows) {  // once for no rows: zero gradients
     const int64_t count = std::min(rows, states.rows() - begin);
     const View chunk = logits.view().slice_rows(0, count);
     Matmul product{.result = chunk,
@@ -93,6 +94,11 @@ Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output) {
 
 Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, int k,
                  std::span<const int32_t> banned) {
+  require(k >= 1 && k <= output.weight.rows(), "top_k: the {} likeliest of {} symbols", k,
+          output.weight.rows());
+  for (const int32_t id : banned)
+    require(id >= 0 && id < output.weight.rows(), "top_k: the banned id {} is not one of {} symbols", id,
+            output.weight.rows());
   const size_t count = static_cast<size_t>(states.rows()) * static_cast<size_t>(k);
   Tensor ids = pass.tensor(states.rows(), k, DType::i32), log_probs = pass.tensor(states.rows(), k, DType::f32);
   for_chunks(pass, states, output, [&](int64_t begin, int64_t, View logits) {

@@ -1,16 +1,27 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
 #include "model/transformer.h"
+#include "search/hypothesis.h"
 
 namespace sixfold {
 
-/// What decoding put out for one source.
-struct Hypothesis {
-  std::vector<int32_t> ids;    ///< without start and end symbol
-  double log_probability = 0;  ///< the sum over ids and end symbol
-  double score = 0;            ///< divided as `SearchRules::normalization` says
+/// What one thread decodes with: a model, which threads may share, and a backend and buffers of the thread's
+/// own.
+struct Decoding {
+  /// With the model's own backend: for one thread at a time.
+  Decoding(const Transformer& shared) : Decoding(shared, shared.backend()) {}
+  /// With a backend of the same kind as the model's.
+  Decoding(const Transformer& shared, std::shared_ptr<Backend> own)
+      : model(shared), backend(std::move(own)), arena(std::make_shared<Arena>(backend)) {}
+
+  const Transformer& model;
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Arena> arena;
 };
 
 struct SearchOptions {
@@ -19,16 +30,41 @@ struct SearchOptions {
   int64_t batch_tokens = 4096;  ///< source tokens times beam that are decoded at once
 };
 
-/// Translates each source (ids with end symbol; an empty one gives empty hypotheses): best first. Sources enter
-/// as others leave: a finished sentence's place is taken at once by the next. `done` is called for each source
-/// as it finishes, with its index, in any order. What a source gets depends on nothing but itself.
-void search(const Transformer& model, const std::vector<std::vector<int32_t>>& sources,
-            const SearchOptions& options,
-            const std::function<void(size_t index, std::vector<Hypothesis>)>& done);
+/// Sources that several searches share: each takes the next ones when it has room for them.
+class SourceQueue {
+ public:
+  /// Sources are ids with end symbol. They must outlive the queue.
+  explicit SourceQueue(std::span<const std::vector<int32_t>> sources) : sources_(sources) {}
+
+  const std::vector<int32_t>& operator[](size_t index) const { return sources_[index]; }
+  /// The indices of the next sources, as many as have no more than `room` tokens together; where
+  /// `at_least_one`, the first of any tokens whatever its length.
+  std::vector<size_t> take(int64_t room, bool at_least_one);
+  /// Leaves nothing to take.
+  void close();
+
+ private:
+  std::span<const std::vector<int32_t>> sources_;
+  std::mutex mutex_;
+  size_t next_ = 0;
+};
+
+/// Is called for each source as it finishes, with its index, in any order.
+using SearchResult = std::function<void(size_t index, std::vector<Hypothesis> best_first)>;
+
+/// Translates each source, by beam search under the rules that `Beam` tells; an empty source gives one empty
+/// hypothesis. Sources enter as others leave: a finished sentence's place is soon taken by the next. What a
+/// source gets depends on nothing but itself. The start symbol and `banned_symbols` are never put out, but the
+/// end symbol, even if banned, is where the longest output is reached.
+void search(const Decoding& decoding, const std::vector<std::vector<int32_t>>& sources,
+            const SearchOptions& options, const SearchResult& done);
+/// The same for what this search takes of a queue.
+void search(const Decoding& decoding, SourceQueue& queue, const SearchOptions& options,
+            const SearchResult& done);
 
 /// log p of each symbol of each target, its end symbol the last: targets without start and end symbol, sources
-/// with end.
-std::vector<std::vector<double>> score_targets(const Transformer& model,
+/// with end. `batch_tokens`: source and target tokens that are scored at once.
+std::vector<std::vector<double>> score_targets(const Decoding& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
                                                const std::vector<std::vector<int32_t>>& targets,
                                                int64_t batch_tokens);

@@ -6,7 +6,7 @@ namespace sixfold {
 namespace {
 
 constexpr size_t alignment = 64;
-constexpr size_t smallest_chunk = size_t{4} << 20;
+constexpr size_t smallest_chunk = size_t{16} << 20;
 
 class LastingMemory final : public Memory {
  public:
@@ -37,9 +37,10 @@ void Arena::add_chunk(size_t bytes) {
   reserved_ += bytes;
 }
 
-// A pass that outgrew its chunk leaves several; the next one starts on a single chunk that holds them all.
+// A pass that outgrew its chunk leaves several; the next one starts on a single chunk that holds what was in
+// use, and some for the gaps between: more each time that it was not enough.
 void Arena::merge_chunks() {
-  const size_t total = reserved_;
+  const size_t total = padded(peak_ + peak_ / 8 * ++merges_);
   for (auto& [data, bytes] : chunks_) backend_->release(data, bytes);
   chunks_.clear();
   blocks_.clear();
@@ -56,7 +57,7 @@ void* Arena::take(size_t bytes) {
         (best == blocks_.end() || it->second.bytes < best->second.bytes))
       best = it;
   if (best == blocks_.end()) {
-    add_chunk(std::max(bytes, smallest_chunk));
+    add_chunk(std::max({bytes, smallest_chunk, reserved_}));  // host pages cost nothing before they are touched
     best = blocks_.find(chunks_.back().first);
   }
   if (best->second.bytes > bytes) blocks_[best->first + bytes] = {best->second.bytes - bytes, true, false};

@@ -44,7 +44,7 @@ class Arena final : public Memory {
   std::shared_ptr<Backend> backend_;
   std::map<char*, Block> blocks_;  ///< by address
   std::vector<std::pair<char*, size_t>> chunks_;
-  size_t in_use_ = 0, peak_ = 0, reserved_ = 0;
+  size_t in_use_ = 0, peak_ = 0, reserved_ = 0, merges_ = 0;
 };
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "model/search_rules.h"
 
 namespace sixfold {
@@ -12,7 +13,13 @@ namespace sixfold {
 struct TranslateOptions {
   std::optional<int> beam_size;  ///< none: as the model says
   int64_t batch_tokens = 4096;   ///< tokens decoded at once by each thread
-  int max_source_length = 1024;  ///< tokens; what is beyond is cut, with a warning
+  int max_source_length = 1024;  ///< pieces, end symbol not counted; what is beyond is cut, with a warning
+};
+
+/// A translation and its score, as the model's rules of search make it of log-probabilities.
+struct Translation {
+  std::string text;
+  double score = 0;
 };
 
 /// One sentence's attention, for pictures.
@@ -25,21 +32,26 @@ struct SentenceAttention {
 /// Text in, text out: a model folder opened for use. Safe to share between threads.
 class Translator {
  public:
-  /// `threads` 0: all there are. Throws an input error for a folder that is no model.
+  /// `threads` 0: all there are. Throws an input error for a folder that is no model, or whose tokenizer is not
+  /// the one that the model was trained with.
   explicit Translator(const std::string& model_folder, int threads = 0);
   ~Translator();
   Translator(Translator&&) noexcept;
 
-  /// One line for each line, in order; empty lines stay empty.
+  /// One line for each line, in order; a line without visible characters gives an empty one.
   std::vector<std::string> translate(const std::vector<std::string>& lines,
                                      const TranslateOptions& options = {}) const;
   std::string translate(const std::string& line) const;
-  /// The same, handing out each line with its index as soon as it and all before it are ready.
+  /// The same, handing out each line with its index as soon as it and all before it are ready: one at a time
+  /// and in order, though from several threads. An exception of `emit` ends the work and comes out here.
   void translate(const std::vector<std::string>& lines, const TranslateOptions& options,
                  const std::function<void(size_t, const std::string&)>& emit) const;
+  /// Of each line the n best, best first, handed out likewise; `n` is at most the beam size.
+  void n_best(const std::vector<std::string>& lines, int n, const TranslateOptions& options,
+              const std::function<void(size_t, const std::vector<Translation>&)>& emit) const;
 
   /// Cross-attention of a layer (negative: counted from the last) while `target` (none: the translation) is
-  /// said for `source`.
+  /// said for `source`. A row of weights is what the model looked at to choose that target piece.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {},
                               int layer = -1) const;
 

@@ -1,6 +1,7 @@
 #include "data/lines.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "corpus/gzip.h"
@@ -64,8 +65,51 @@ TEST_F(LinesTest, DamagedGzipIsAnError) {
   EXPECT_THROW(read_lines(file(changed)), Error);
 }
 
+TEST_F(LinesTest, GzipMayHaveSeveralMembers) {
+  const std::string path = folder_ / "member.gz";
+  write_gzip(path, "a\nb");
+  const std::string first = read_file(path);
+  write_gzip(path, std::string(1'000'000, 'x') + "\nc\n");
+  const Lines expected{"a", "b" + std::string(1'000'000, 'x'), "c"};
+  EXPECT_EQ(read_lines(file(first + read_file(path))), expected);
+  EXPECT_NE(error_message([&] { read_lines(file(first + "more")); }).find("damaged"), std::string::npos);
+  write_gzip(path, "");
+  EXPECT_EQ(read_lines(path), Lines{});
+}
+
+TEST_F(LinesTest, GivesALineOfAPipeAsSoonAsItIsWhole) {
+  using namespace std::chrono_literals;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto write = [&](std::string_view text) {
+    ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  };
+  LineReader reader("/dev/fd/" + std::to_string(ends[0]));
+  std::string line;
+  EXPECT_FALSE(reader.ready(0ms));
+  write("\x1f");  // may be gzip or not
+  write("a\n\nb");
+  EXPECT_TRUE(reader.ready(0ms));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line,
+            "\x1f"
+            "a");
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "");
+  EXPECT_FALSE(reader.ready(5ms));
+  write("c");
+  ::close(ends[1]);
+  EXPECT_TRUE(reader.ready(0ms));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "bc");
+  EXPECT_TRUE(reader.ready(0ms));
+  EXPECT_FALSE(reader.next(line));
+  ::close(ends[0]);
+}
+
 TEST_F(LinesTest, MissingFilesAndFolders) {
-  EXPECT_NE(error_message([&] { read_lines(folder_ / "nowhere"); }).find("nowhere"), std::string::npos);
+  EXPECT_EQ(error_message([&] { read_lines(folder_ / "nowhere"); }),
+            (folder_ / "nowhere") + ": can't be read: No such file or directory");
   EXPECT_NE(error_message([&] { read_lines(folder_.path()); }).find("folder"), std::string::npos);
 }
 

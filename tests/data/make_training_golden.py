@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 BOS, EOS, FIRST_PIECE = 1, 2, 3
 UPDATES = 10
 LABEL_SMOOTHING = 0.1
-# At its full rate so short a warm-up is chaotic: in ten updates fp32 and fp64 differ by 1e-4; at a quarter, 1e-6.
+# At its full rate so short a warm-up is chaotic: after ten updates fp32 is off by 1e-4; at a quarter, by 1e-6.
 WARMUP, RATE_SCALE = 4, 0.25
 
 RUNS = {

@@ -36,7 +36,7 @@ void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int
   constexpr int64_t worth = 16384;  // elements that outweigh waking a thread
   const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / worth});
   if (threads() == 1 || pieces <= 1) {
-    if (count > 0) body(0, count, 0);
+    if (count > 0) pool_.run(1, [&](int64_t, int thread) { body(0, count, thread); });
     return;
   }
   pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });

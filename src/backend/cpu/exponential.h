@@ -55,7 +55,7 @@ HWY_INLINE float sum_of_exponentials(const float* x, int64_t n, float largest) {
   for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, exponential(hn::Sub(hn::LoadU(d, x + i), shift)));
   if (i < n) {
     const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
-    sum = hn::Add(sum, hn::IfThenElseZero(mask, exponential(hn::Sub(hn::MaskedLoad(mask, d, x + i), shift))));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, exponential(hn::Sub(load_first(x + i, n - i), shift))));
   }
   return sum_lanes(sum);
 }

@@ -89,6 +89,7 @@ void CpuBackend::matmul(const Matmul& p) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
+  const SubnormalsAsZero mode;
   const float* panels;
   if (p.prepared_b) {
     panels = static_cast<const Panels*>(p.prepared_b)->data;

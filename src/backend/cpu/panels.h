@@ -156,7 +156,7 @@ HWY_INLINE void multiply_panels(const Strided& a, const float* panels, int64_t k
                                 float* c, int64_t c_stride, bool onto, float* copy,
                                 const BlockEpilogue* epilogue = nullptr) {
   HWY_ALIGN float edge[tile_rows * tile_cols];
-  for (int64_t k0 = 0; k0 < k_height; k0 += k_block) {
+  for (int64_t k0 = 0; k0 == 0 || k0 < k_height; k0 += k_block) {  // once for k = 0: sums of nothing
     const int64_t k = std::min<int64_t>(k_block, k_height - k0);
     for (int64_t i = 0; i < m; i += tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tile_rows, m - i));

@@ -25,6 +25,14 @@ using Words = hn::Repartition<uint32_t, Floats>;
 using Vector = hn::Vec<Floats>;
 inline constexpr int lanes = static_cast<int>(hn::MaxLanes(Floats()));
 
+/// The first `count` floats at p; further lanes are zero, and what lies there is not touched. (MaskedLoad does
+/// touch it where the instruction set has no masks, and wants p aligned.)
+HWY_INLINE Vector load_first(const float* p, int64_t count) {
+  HWY_ALIGN float first[lanes] = {};
+  std::memcpy(first, p, sizeof(float) * static_cast<size_t>(count));
+  return hn::Load(Floats(), first);
+}
+
 /// Calls body(i, vector_of) for i in steps of a vector over [0, n): full vectors first, then one cut short.
 /// `load(p)` and `store(v, p)` touch only what is there; lanes beyond the end load as zero.
 template <class Body>
@@ -38,7 +46,7 @@ HWY_INLINE void over_vectors(int64_t n, const Body& body) {
   if (i < n) {
     const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
     body(
-        i, [&](const float* p) HWY_ATTR { return hn::MaskedLoad(mask, d, p); },
+        i, [&](const float* p) HWY_ATTR { return load_first(p, n - i); },
         [&](Vector v, float* p) HWY_ATTR { hn::BlendedStore(v, mask, d, p); });
   }
 }

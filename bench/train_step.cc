@@ -1,0 +1,144 @@
+// The rate of whole training steps over given batches, the same that bench/peers/train_step.py runs on PyTorch.
+// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--threads N] [--updates N] [--vocab N]
+// [--micro-batch-tokens N] prints one line of JSON: real source+target tokens a second (median over the
+// updates), peak memory.
+
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "model/transformer.h"
+#include "train/optimizer.h"
+
+using namespace sixfold;
+
+namespace {
+
+constexpr int32_t bos = 1, eos = 2;
+constexpr int warm_up = 3;
+
+struct TrainBatch {
+  PairBatch pairs;
+  std::vector<int32_t> output;
+  int64_t tokens() const { return pairs.source.rows.tokens() + pairs.target.rows.tokens(); }
+};
+
+std::vector<TrainBatch> read_batches(const std::string& path) {
+  std::ifstream file(path);
+  require(file.good(), "{}: can't be read; bench/peers/make_batches.py makes it", path);
+  std::vector<TrainBatch> batches;
+  for (std::string line; std::getline(file, line);) {
+    const auto json = nlohmann::json::parse(line);
+    TrainBatch batch;
+    for (const auto& source : json.at("source")) batch.pairs.source.add(source.get<std::vector<int32_t>>());
+    for (const auto& sequence : json.at("target")) {
+      auto target = sequence.get<std::vector<int32_t>>();
+      batch.output.insert(batch.output.end(), target.begin(), target.end());
+      batch.output.push_back(eos);
+      target.insert(target.begin(), bos);
+      batch.pairs.target.add(target);
+    }
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+double peak_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// The batch in parts of whole sentences, at most `most` tokens each, as `data.micro_batch_tokens` has the
+/// trainer do.
+std::vector<TrainBatch> split(const TrainBatch& batch, int64_t most) {
+  std::vector<TrainBatch> parts(1);
+  const Ragged &source = batch.pairs.source.rows, &target = batch.pairs.target.rows;
+  for (int i = 0; i < source.sequences(); ++i) {
+    if (parts.back().tokens() > 0 && parts.back().tokens() + source.length(i) + target.length(i) > most)
+      parts.emplace_back();
+    TrainBatch& part = parts.back();
+    part.pairs.source.add(std::span(batch.pairs.source.ids).subspan(source.begin(i), source.length(i)));
+    part.pairs.target.add(std::span(batch.pairs.target.ids).subspan(target.begin(i), target.length(i)));
+    part.pairs.sentences.push_back(i);
+    part.output.insert(part.output.end(), batch.output.begin() + target.begin(i),
+                       batch.output.begin() + target.begin(i + 1));
+  }
+  return parts;
+}
+
+int64_t train_on(const std::vector<TrainBatch>& parts, const Transformer& model, const Optimizer& optimizer,
+                 const std::shared_ptr<Arena>& arena, uint32_t update, double& loss) {
+  optimizer.clear_gradients();
+  double targets = 0;
+  int64_t tokens = 0;
+  for (const auto& part : parts) {
+    targets += static_cast<double>(part.output.size());
+    tokens += part.tokens();
+  }
+  loss = 0;
+  for (const auto& part : parts) {
+    Tape tape;
+    Pass pass(model.backend(), arena, tape, {1, update});
+    const Tensor states = model.states(part.pairs, pass);
+    loss += ops::cross_entropy(pass, states, model.output(), pass.indices(part.output),
+                               {.label_smoothing = 0.1, .scale = 1 / targets}) /
+            targets;
+    tape.backward();
+  }
+  optimizer.update(update + 1, 1e-4, 1);
+  return tokens;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("training steps a second");
+  std::string path, name = "small";
+  int threads = 2, updates = 20, vocab = 8000;
+  int64_t micro = 4096;
+  app.add_option("batches", path)->required();
+  app.add_option("--preset", name);
+  app.add_option("--threads", threads);
+  app.add_option("--updates", updates);
+  app.add_option("--vocab", vocab);
+  app.add_option("--micro-batch-tokens", micro);
+  CLI11_PARSE(app, argc, argv);
+
+  std::vector<std::vector<TrainBatch>> batches;
+  for (const auto& batch : read_batches(path)) batches.push_back(split(batch, micro));
+  const double baseline = peak_mb();
+  ModelConfig config;
+  for (const auto& [value, text] : EnumNames<Preset>::names)
+    if (text == name) static_cast<Architecture&>(config) = preset(value);
+  config.source_vocab = config.target_vocab = vocab;
+  const std::shared_ptr<Backend> backend = make_cpu_backend(threads);
+  const Transformer model(config, backend, DType::f32, 1);
+  const Optimizer optimizer(backend, model.parameters(), {}, 0);
+  const auto arena = std::make_shared<Arena>(backend);
+  std::vector<double> rates;
+  double loss = 0;
+  for (int i = 0; i < warm_up + updates; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const int64_t tokens = train_on(batches[static_cast<size_t>(i) % batches.size()], model, optimizer, arena,
+                                    static_cast<uint32_t>(i), loss);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (i >= warm_up) rates.push_back(static_cast<double>(tokens) / seconds);
+  }
+  std::sort(rates.begin(), rates.end());
+  std::cout << nlohmann::json{{"preset", name},
+                              {"threads", threads},
+                              {"backend", backend->name()},
+                              {"tokens_per_second", rates[rates.size() / 2]},
+                              {"peak_mb", peak_mb()},
+                              {"baseline_mb", baseline},
+                              {"arena_peak_mb", static_cast<double>(arena->peak()) / (1 << 20)},
+                              {"loss", loss}}
+            << "\n";
+}

@@ -1,0 +1,48 @@
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "model/model_dir.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Settings {
+  std::vector<std::string> models;
+  std::string out;
+};
+
+/// What is replaced whole must not be somebody's folder of other things.
+void require_replaceable(const std::string& folder) {
+  std::error_code ignored;
+  require(!fs::exists(folder, ignored) || fs::is_empty(folder, ignored) ||
+              fs::exists(fs::path(folder) / "config.json"),
+          "--out {}: is there already and is no model; name a new folder", folder);
+}
+
+void run(const Settings& settings) {
+  require_replaceable(settings.out);
+  average_models(settings.models, settings.out);
+  log_info("{}: the mean of {} models", settings.out, settings.models.size());
+}
+
+}  // namespace
+
+void add_average(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("average", "Make one model of several: the mean of their weights");
+  command.add_option("models", settings->models, "model folders of one training run")
+      ->type_name("MODEL")
+      ->required();
+  command.add_option("--out", settings->out, "folder for the new model")->type_name("MODEL")->required();
+  command.footer(
+      "Tokenizer and rules of search are those of the first model.\n"
+      "Example:\n  sixfold average run/checkpoints/* --out averaged");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,155 @@
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/model_folder.h"
+#include "cli/text_io.h"
+#include "formats/safetensors.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct Settings {
+  std::string model;
+  bool json = false;
+};
+
+struct Description {
+  std::string folder;
+  ModelFolder model;
+  int64_t parameters = 0;
+  std::string dtype;                                   ///< "F32", or several
+  std::vector<std::pair<std::string, int64_t>> files;  ///< and their bytes
+};
+
+/// Counts what the file of weights really holds.
+void count_weights(Description& d) {
+  const SafetensorsFile file = SafetensorsFile::open(fs::path(d.folder) / "model.safetensors");
+  for (const std::string& name : file.names()) {
+    const TensorInfo& tensor = file.at(name);
+    d.parameters += static_cast<int64_t>(tensor.bytes.size() / size_of(tensor.dtype));
+    const std::string dtype(name_of(tensor.dtype));
+    if (d.dtype.find(dtype) == d.dtype.npos) d.dtype += (d.dtype.empty() ? "" : ", ") + dtype;
+  }
+  const int64_t expected = parameter_count(d.model.config);
+  require(d.parameters == expected, "{}: holds {} numbers, the model's config asks for {}", file.path(),
+          d.parameters, expected);
+}
+
+Description describe(const std::string& folder) {
+  Description d{.folder = folder, .model = open_model_folder(folder)};
+  count_weights(d);
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file())
+      d.files.emplace_back(entry.path().filename(), static_cast<int64_t>(entry.file_size()));
+  std::sort(d.files.begin(), d.files.end());
+  return d;
+}
+
+std::string bytes_text(int64_t bytes) {
+  const double size = static_cast<double>(bytes);
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  return bytes < 1'000'000 ? fmt::format("{:.1f} kB", size / 1e3) : fmt::format("{:.1f} MB", size / 1e6);
+}
+
+std::string layers_text(const ModelConfig& c) {
+  return fmt::format("{} encoder and {} decoder layers, d_model {}, d_ff {}, {} heads of d_k {} and d_v {}",
+                     c.encoder_layers, c.decoder_layers, c.d_model, c.d_ff, c.heads, c.key_width(),
+                     c.value_width());
+}
+
+std::string embeddings_text(const ModelConfig& c) {
+  switch (c.tied_embeddings) {
+    case TiedEmbeddings::all:
+      return "one matrix for source, target and output";
+    case TiedEmbeddings::decoder:
+      return "one matrix for the source, one for target and output";
+    case TiedEmbeddings::none:
+      break;
+  }
+  return "a matrix each for source, target and output";
+}
+
+std::string tokenizer_text(const Tokenizer& tokenizer) {
+  return fmt::format("{} symbols, {}, {}", tokenizer.vocab_size(), name_of_enum(tokenizer.kind()),
+                     tokenizer.hash());
+}
+
+std::string search_text(const SearchRules& rules) {
+  std::string score = "not divided";
+  if (rules.normalization == ScoreNormalization::length) score = fmt::format("divided by n^{}", rules.alpha);
+  if (rules.normalization == ScoreNormalization::google)
+    score = fmt::format("divided by ((5 + n) / 6)^{}", rules.alpha);
+  return fmt::format("beam of {}, scores {}, at most {} * source + {} symbols, until {}", rules.beam_size,
+                     score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
+}
+
+std::string as_text(const Description& d) {
+  const ModelConfig& config = d.model.config;
+  const Tokenizers& tokenizers = d.model.tokenizers;
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<12} {}\n", name, value);
+  };
+  line("model", d.folder);
+  line("layers", layers_text(config));
+  line("embeddings", embeddings_text(config));
+  line("parameters",
+       fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
+  if (tokenizers.joint) {
+    line("tokenizer", tokenizer_text(*tokenizers.source) + ", joint");
+  } else {
+    line("source", tokenizer_text(*tokenizers.source));
+    line("target", tokenizer_text(*tokenizers.target));
+  }
+  line("search", search_text(config.search));
+  std::string_view name = "files";
+  for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
+  return text;
+}
+
+ordered_json tokenizer_json(const Tokenizer& tokenizer) {
+  return {{"kind", name_of_enum(tokenizer.kind())},
+          {"symbols", tokenizer.vocab_size()},
+          {"hash", tokenizer.hash()}};
+}
+
+std::string as_json(const Description& d) {
+  const Tokenizers& tokenizers = d.model.tokenizers;
+  ordered_json object{{"model", d.folder},
+                      {"parameters", d.parameters},
+                      {"dtype", d.dtype},
+                      {"tokenizers",
+                       {{"joint", tokenizers.joint},
+                        {"source", tokenizer_json(*tokenizers.source)},
+                        {"target", tokenizer_json(*tokenizers.target)}}},
+                      {"config", ordered_json::parse(to_json(write_options(d.model.config)))}};
+  for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;
+  return object.dump(2) + "\n";
+}
+
+void run(const Settings& settings) {
+  const Description description = describe(settings.model);
+  TextOutput output("-");
+  output.write(settings.json ? as_json(description) : as_text(description));
+  output.close();
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("info", "Tell a model's sizes, vocabulary and rules of search");
+  add_model_argument(command, settings->model);
+  command.add_flag("--json", settings->json, "the same and the whole config, as JSON");
+  command.footer("Example:\n  sixfold info run/model");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

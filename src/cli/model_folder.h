@@ -1,0 +1,22 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "model/config.h"
+#include "text/tokenizers.h"
+
+namespace sixfold::cli {
+
+/// A model folder but for its weights.
+struct ModelFolder {
+  ModelConfig config;
+  Tokenizers tokenizers;
+};
+
+/// Throws an input error for a folder that is no model, or whose tokenizers are not those it is sealed to.
+ModelFolder open_model_folder(const std::string& folder);
+
+/// Adds the argument MODEL.
+void add_model_argument(CLI::App& command, std::string& folder);
+
+}  // namespace sixfold::cli

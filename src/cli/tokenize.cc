@@ -1,0 +1,94 @@
+#include <charconv>
+#include <memory>
+#include <sstream>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "cli/commands.h"
+#include "cli/model_folder.h"
+#include "cli/text_io.h"
+
+namespace sixfold::cli {
+namespace {
+
+struct Settings {
+  std::string model;
+  TextPaths paths;
+  bool target = false, ids = false, decode = false;
+};
+
+/// Lines of text to lines of symbols, or back; symbols are written as pieces or as ids, with spaces between.
+class LineTokenizer {
+ public:
+  LineTokenizer(const Tokenizer& tokenizer, bool ids) : tokenizer_(tokenizer), ids_(ids) {
+    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) id_of_.emplace(tokenizer.piece(id), id);
+  }
+
+  std::string encode(const std::string& line) const {
+    const std::vector<int32_t> ids = tokenizer_.encode(line);
+    if (ids_) return join(ids, " ");
+    std::vector<std::string> pieces;
+    for (const int32_t id : ids) pieces.push_back(tokenizer_.piece(id));
+    return join(pieces, " ");
+  }
+
+  /// `place` names the line in errors.
+  std::string decode(const std::string& line, const std::string& place) const {
+    std::vector<int32_t> ids;
+    for (const std::string& symbol : CLI::detail::split(line, ' '))
+      if (!symbol.empty()) ids.push_back(ids_ ? parse_id(symbol, place) : find_piece(symbol, place));
+    return tokenizer_.decode(ids);
+  }
+
+ private:
+  int32_t parse_id(const std::string& text, const std::string& place) const {
+    int32_t id = -1;
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, id);
+    require(result.ec == std::errc{} && result.ptr == end && id >= 0 && id < tokenizer_.vocab_size(),
+            "{}: '{}' is no id from 0 to {}", place, text, tokenizer_.vocab_size() - 1);
+    return id;
+  }
+
+  int32_t find_piece(const std::string& piece, const std::string& place) const {
+    const auto found = id_of_.find(piece);
+    require(found != id_of_.end(), "{}: '{}' is no piece of the vocabulary", place, piece);
+    return found->second;
+  }
+
+  const Tokenizer& tokenizer_;
+  bool ids_;
+  std::unordered_map<std::string, int32_t> id_of_;
+};
+
+void run(const Settings& settings) {
+  const Tokenizers tokenizers = open_model_folder(settings.model).tokenizers;
+  const LineTokenizer tokenizer(settings.target ? *tokenizers.target : *tokenizers.source, settings.ids);
+  LineReader input(readable_path(settings.paths.input));
+  TextOutput output(settings.paths.output);
+  for (std::string line; input.next(line);) {
+    make_valid(line, input, settings.paths.invalid);
+    output.write((settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line)) + "\n");
+    if (!input.ready(std::chrono::milliseconds(0))) output.flush();
+  }
+  output.close();
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("tokenize", "Show text as a model's symbols, or make text of them");
+  add_model_argument(command, settings->model);
+  add_text_options(command, settings->paths);
+  command.add_flag("--target", settings->target, "with the target's tokenizer instead of the source's");
+  command.add_flag("--ids", settings->ids, "write, or with --decode read, ids instead of pieces");
+  command.add_flag("--decode", settings->decode, "symbols to text");
+  command.footer(
+      "Examples:\n  echo \"two young women\" | sixfold tokenize run/model\n"
+      "  echo 17 4 90 | sixfold tokenize run/model --ids --decode --target");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,183 @@
+#include "model/cache.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sixfold {
+namespace {
+
+constexpr int64_t fewest_rows = 256;
+
+/// The history of a step: new tokens go into their rows of the cache, and see those before them there.
+class CachedTarget final : public History {
+ public:
+  CachedTarget(KeysValuesPool& pool, Tensor rows, std::shared_ptr<const ops::AttentionPattern> pattern)
+      : pool_(pool), rows_(std::move(rows)), pattern_(std::move(pattern)) {}
+  KeysValues extend(int layer, const KeysValues& tokens) override {
+    pool_.put(layer, rows_, tokens);
+    return pool_.at(layer, pattern_);
+  }
+
+ private:
+  KeysValuesPool& pool_;
+  Tensor rows_;
+  std::shared_ptr<const ops::AttentionPattern> pattern_;
+};
+
+/// As rows of a batch the tokens are sequences of one, each with the position that it has in its hypothesis.
+TokenRows batch_rows(std::span<const DecoderCache::NextToken> tokens, Pass& pass) {
+  TokenRows rows;
+  std::vector<int32_t> sentences, positions;
+  for (const auto& token : tokens) {
+    rows.ragged.add(1);
+    sentences.push_back(token.sentence);
+    positions.push_back(static_cast<int32_t>(token.rows->size()) - 1);
+    rows.longest = std::max(rows.longest, positions.back() + 1);
+  }
+  rows.sentence = pass.indices(sentences);
+  rows.position = pass.indices(positions);
+  return rows;
+}
+
+/// Each token sees its hypothesis, itself included.
+std::shared_ptr<const ops::AttentionPattern> see_hypothesis(std::span<const DecoderCache::NextToken> tokens,
+                                                            Pass& pass) {
+  auto pattern = std::make_shared<ops::AttentionPattern>();
+  std::vector<int32_t> rows;
+  for (const auto& token : tokens) {
+    pattern->spans.push_back({static_cast<int32_t>(pattern->spans.size()), 1, static_cast<int32_t>(rows.size()),
+                              static_cast<int32_t>(token.rows->size())});
+    rows.insert(rows.end(), token.rows->begin(), token.rows->end());
+  }
+  pattern->key_rows = pass.indices(rows);
+  return pattern;
+}
+
+}  // namespace
+
+KeysValuesPool::KeysValuesPool(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype)
+    : backend_(std::move(backend)),
+      memory_(lasting_memory(backend_)),
+      dtype_(dtype),
+      key_width_(int64_t{config.heads} * config.key_width()),
+      value_width_(int64_t{config.heads} * config.value_width()),
+      layers_(static_cast<size_t>(config.decoder_layers)) {}
+
+void KeysValuesPool::take(int count, std::vector<int32_t>& rows) {
+  if (free_rows() < count) grow(std::max({fewest_rows, 2 * rows_, rows_ + count}));
+  rows.insert(rows.end(), free_.end() - count, free_.end());
+  free_.resize(free_.size() - static_cast<size_t>(count));
+}
+
+void KeysValuesPool::give_back(std::span<const int32_t> rows) {
+  free_.insert(free_.end(), rows.begin(), rows.end());
+}
+
+void KeysValuesPool::put(int layer, const Tensor& rows, const KeysValues& tokens) {
+  const Layer& to = layers_[static_cast<size_t>(layer)];
+  backend_->copy_rows(to.keys.view(), rows.ids(), tokens.keys.view());
+  backend_->copy_rows(to.values.view(), rows.ids(), tokens.values.view());
+}
+
+KeysValues KeysValuesPool::at(int layer, std::shared_ptr<const ops::AttentionPattern> pattern) const {
+  const Layer& from = layers_[static_cast<size_t>(layer)];
+  return {from.keys, from.values, std::move(pattern)};
+}
+
+void KeysValuesPool::grow(int64_t rows) {
+  std::vector<int32_t> old_places(static_cast<size_t>(rows_));
+  std::iota(old_places.begin(), old_places.end(), 0);
+  const Tensor places(memory_, 1, rows_, DType::i32);
+  backend_->copy_in(places.view().data, old_places.data(), places.bytes());
+  for (Layer& layer : layers_) {
+    layer.keys = grown(layer.keys, rows, key_width_, places);
+    layer.values = grown(layer.values, rows, value_width_, places);
+  }
+  for (int64_t row = rows; row-- > rows_;) free_.push_back(static_cast<int32_t>(row));
+  rows_ = rows;
+}
+
+Tensor KeysValuesPool::grown(const Tensor& old, int64_t rows, int64_t cols, const Tensor& places) const {
+  Tensor larger(memory_, rows, cols, dtype_);
+  if (old) backend_->copy_rows(larger.view(), places.ids(), old.view());
+  return larger;
+}
+
+DecoderCache::DecoderCache(const Transformer& model, std::shared_ptr<Backend> backend)
+    : model_(model),
+      source_(model.config(), backend, model.output().weight.dtype()),
+      target_(model.config(), backend, model.output().weight.dtype()) {}
+
+std::vector<int> DecoderCache::enter(const IdBatch& sources, Pass& pass) {
+  const TokenRows tokens = pass.token_rows(sources.rows);
+  const auto memory = model_.decoder().project_memory(model_.encode(sources, tokens, pass), nullptr, pass);
+  std::vector<int32_t> rows;
+  source_.take(sources.rows.tokens(), rows);
+  const Tensor places = pass.indices(rows);
+  for (size_t layer = 0; layer < memory.size(); ++layer)
+    source_.put(static_cast<int>(layer), places, memory[layer]);
+
+  std::vector<int> numbers;
+  for (int i = 0; i < sources.rows.sequences(); ++i) {
+    if (free_sentences_.empty()) {
+      free_sentences_.push_back(static_cast<int>(sentences_.size()));
+      sentences_.emplace_back();
+    }
+    numbers.push_back(free_sentences_.back());
+    free_sentences_.pop_back();
+    sentences_[static_cast<size_t>(numbers.back())].source_rows.assign(
+        rows.begin() + sources.rows.begin(i), rows.begin() + sources.rows.begin(i + 1));
+  }
+  return numbers;
+}
+
+void DecoderCache::leave(int sentence) {
+  Sentence& leaving = sentences_[static_cast<size_t>(sentence)];
+  source_.give_back(leaving.source_rows);
+  target_.give_back(leaving.target_rows);
+  leaving = {};
+  free_sentences_.push_back(sentence);
+}
+
+Tensor DecoderCache::step(std::span<const NextToken> tokens, Pass& pass) {
+  const Tensor new_rows = pass.indices(take_rows(tokens));
+  CachedTarget history(target_, new_rows, see_hypothesis(tokens, pass));
+  const TokenRows rows = batch_rows(tokens, pass);
+  const auto sources = see_source(tokens, pass);
+  std::vector<KeysValues> memory;
+  for (int layer = 0; layer < model_.decoder().layers(); ++layer) memory.push_back(source_.at(layer, sources));
+  std::vector<int32_t> ids;
+  for (const NextToken& token : tokens) ids.push_back(token.id);
+  return model_.decode(ids, {rows, history, memory}, pass);
+}
+
+std::vector<int32_t> DecoderCache::take_rows(std::span<const NextToken> tokens) {
+  std::vector<int32_t> rows;
+  target_.take(static_cast<int>(tokens.size()), rows);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i].rows->push_back(rows[i]);
+    sentences_[static_cast<size_t>(tokens[i].sentence)].target_rows.push_back(rows[i]);
+  }
+  return rows;
+}
+
+/// The tokens of a sentence, side by side, see its source together.
+std::shared_ptr<const ops::AttentionPattern> DecoderCache::see_source(std::span<const NextToken> tokens,
+                                                                      Pass& pass) const {
+  auto pattern = std::make_shared<ops::AttentionPattern>();
+  std::vector<int32_t> rows;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0 && tokens[i].sentence == tokens[i - 1].sentence) {
+      ++pattern->spans.back().query_count;
+      continue;
+    }
+    const auto& seen = sentences_[static_cast<size_t>(tokens[i].sentence)].source_rows;
+    pattern->spans.push_back(
+        {static_cast<int32_t>(i), 1, static_cast<int32_t>(rows.size()), static_cast<int32_t>(seen.size())});
+    rows.insert(rows.end(), seen.begin(), seen.end());
+  }
+  pattern->key_rows = pass.indices(rows);
+  return pattern;
+}
+
+}  // namespace sixfold

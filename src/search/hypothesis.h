@@ -1,0 +1,14 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace sixfold {
+
+/// What decoding put out for one source.
+struct Hypothesis {
+  std::vector<int32_t> ids;    ///< without start and end symbol
+  double log_probability = 0;  ///< the sum over ids and end symbol
+  double score = 0;            ///< divided as `SearchRules::normalization` says
+};
+
+}  // namespace sixfold

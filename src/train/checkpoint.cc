@@ -1,0 +1,73 @@
+#include "train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/safetensors.h"
+#include "model/model_dir.h"
+
+namespace sixfold {
+namespace fs = std::filesystem;
+
+void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
+                        const std::function<void(const std::string&)>& add) {
+  AtomicDirectory directory(folder);
+  save_model(model, directory.path());
+  save_tokenizers(tokenizers, directory.path());
+  if (add) add(directory.path());
+  directory.commit();
+}
+
+static void save_optimizer(const std::string& path, const Optimizer& optimizer, Backend& backend) {
+  std::vector<std::vector<float>> values;
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor, shape] : optimizer.state()) {
+    values.push_back(tensor.to_floats(backend));
+    tensors.push_back({name, DType::f32, shape, values.back().data()});
+  }
+  write_safetensors(path, tensors);
+}
+
+void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
+                       const TrainingState& state) const {
+  fs::create_directories(folder_);
+  write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
+                     [&](const std::string& folder) {
+                       save_optimizer(folder + "/optimizer.safetensors", optimizer, *model.backend());
+                       write_file_atomically(folder + "/state.json", to_json_text(state));
+                     });
+  const auto all = list();
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) fs::remove_all(all[i]);
+}
+
+TrainingState Checkpoints::load(const std::string& checkpoint, const Transformer& model,
+                                const Optimizer& optimizer) {
+  load_weights(checkpoint + "/model.safetensors", model);
+  const auto file = SafetensorsFile::open(checkpoint + "/optimizer.safetensors");
+  for (const auto& [name, tensor, shape] : optimizer.state()) {
+    const TensorInfo& info = file.at(name);
+    require(info.shape == shape, "{}: {} has another shape than the model", file.path(), name);
+    tensor.copy_from(*model.backend(), to_floats(info));
+  }
+  const std::string path = checkpoint + "/state.json";
+  return parse_training_state(read_file(path), path);
+}
+
+std::vector<std::string> Checkpoints::list() const {
+  std::vector<std::string> found;
+  if (!fs::is_directory(folder_)) return found;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("update-") && name.size() == std::string("update-000000000").size())
+      found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace sixfold

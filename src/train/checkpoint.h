@@ -1,0 +1,36 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/transformer.h"
+#include "text/tokenizers.h"
+#include "train/optimizer.h"
+#include "train/state.h"
+
+namespace sixfold {
+
+/// Writes a whole model folder, or nothing: config, weights, tokenizers, and what `add` puts beside them.
+void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
+                        const std::function<void(const std::string& folder)>& add = {});
+
+/// The checkpoints of a run: RUN/checkpoints/update-000001000, each a model folder with the optimizer's and the
+/// run's state beside.
+class Checkpoints {
+ public:
+  Checkpoints(const std::string& run, int keep_last) : folder_(run + "/checkpoints"), keep_last_(keep_last) {}
+
+  void save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
+            const TrainingState& state) const;
+  /// Puts weights, optimizer and state back as they were saved.
+  static TrainingState load(const std::string& checkpoint, const Transformer& model,
+                            const Optimizer& optimizer);
+  /// Oldest first.
+  std::vector<std::string> list() const;
+
+ private:
+  std::string folder_;
+  int keep_last_;
+};
+
+}  // namespace sixfold

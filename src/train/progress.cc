@@ -1,0 +1,115 @@
+#include "train/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace sixfold {
+namespace {
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+double mean_loss(const ProgressSums& sums) {
+  return sums.target_tokens ? sums.loss / static_cast<double>(sums.target_tokens) : 0;
+}
+
+}  // namespace
+
+Progress::Progress(const std::string& jsonl, int64_t log_bytes)
+    : path_(jsonl), log_bytes_(log_bytes), terminal_(isatty(2)) {
+  std::error_code missing;
+  if (std::filesystem::file_size(jsonl, missing) > static_cast<uintmax_t>(log_bytes) && !missing)
+    std::filesystem::resize_file(jsonl, static_cast<uintmax_t>(log_bytes));
+  log_ = std::fopen(jsonl.c_str(), "ab");
+  if (!log_) throw_world_error("{}: can't be written: {}", jsonl, std::strerror(errno));
+}
+
+Progress::~Progress() {
+  clear_line();
+  std::fclose(log_);
+}
+
+void Progress::append(const std::string& json) {
+  const std::string text = json + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), log_) != text.size() || std::fflush(log_) != 0)
+    throw_world_error("{}: can't be written: {}", path_, std::strerror(errno));
+  log_bytes_ += static_cast<int64_t>(text.size());
+}
+
+void Progress::clear_line() {
+  if (line_shown_) std::fputs("\r\033[K", stderr);
+  line_shown_ = false;
+}
+
+std::string Progress::describe(const TrainingState& s, double learning_rate) const {
+  const double loss = mean_loss(s.sums), seconds = s.seconds - stretch_began_;
+  const double rate = seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0;
+  std::string left;
+  if (s.last_update > 0 && s.update > started_update_)
+    left = fmt::format("  left {}",
+                       clock_text((s.seconds - started_) / static_cast<double>(s.update - started_update_) *
+                                  static_cast<double>(s.last_update - s.update)));
+  return fmt::format(
+      "update {}{}  epoch {}  loss {:.3f}  perplexity {:.2f}  {:.0f} tokens/s  rate {:.2e}  {}{}", s.update,
+      s.last_update > 0 ? fmt::format("/{}", s.last_update) : "", s.position.epoch + 1, loss, std::exp(loss),
+      rate, learning_rate, clock_text(s.seconds), left);
+}
+
+void Progress::update(const TrainingState& s, double learning_rate) {
+  if (started_update_ < 0) {
+    started_update_ = s.update;
+    started_ = s.seconds;
+  }
+  if (!terminal_ || s.seconds - shown_at_ < 0.5) return;
+  std::fputs(("\r" + describe(s, learning_rate) + "\033[K").c_str(), stderr);
+  line_shown_ = true;
+  shown_at_ = s.seconds;
+}
+
+void Progress::line(const TrainingState& s, double learning_rate) {
+  if (!terminal_) log_line(describe(s, learning_rate));
+  const double loss = mean_loss(s.sums), seconds = s.seconds - stretch_began_;
+  append(nlohmann::json{
+      {"update", s.update},
+      {"epoch", s.position.epoch + 1},
+      {"loss", loss},
+      {"perplexity", std::exp(loss)},
+      {"learning_rate", learning_rate},
+      {"gradient_norm", s.sums.gradient_norm},
+      {"tokens", s.sums.tokens},
+      {"tokens_per_second", seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0},
+      {"seconds", s.seconds}}
+             .dump());
+  stretch_began_ = s.seconds;
+  stretch_tokens_ = 0;
+}
+
+void Progress::validation(const TrainingState& s, const Scores& scores, bool better) {
+  nlohmann::json json = {{"update", s.update}, {"epoch", s.position.epoch + 1}};
+  std::string text = fmt::format("validation at update {}:", s.update);
+  for (const auto& [name, value] : scores) {
+    json["validation"][name] = value;
+    text += fmt::format("  {} {:.{}f}", name, value, name == "loss" ? 4 : 2);
+  }
+  say(text + (better ? "  (best so far)" : ""));
+  append(json.dump());
+}
+
+void Progress::say(const std::string& text) {
+  clear_line();
+  log_line(text);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdio>
+#include <string>
+
+#include "train/state.h"
+#include "train/validate.h"
+
+namespace sixfold {
+
+/// Tells how a run goes: one line that renews itself on a terminal, plain lines elsewhere, and train.jsonl with
+/// every figure.
+class Progress {
+ public:
+  /// Appends to `jsonl`, cut back to `log_bytes` first.
+  Progress(const std::string& jsonl, int64_t log_bytes);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// After each update: keeps a terminal's line fresh.
+  void update(const TrainingState& state, double learning_rate);
+  /// Closes a stretch of updates: a plain line and a line of the log.
+  void line(const TrainingState& state, double learning_rate);
+  void validation(const TrainingState& state, const Scores& scores, bool better);
+  void say(const std::string& text);
+
+  /// Bytes written to the log and flushed.
+  int64_t log_bytes() const { return log_bytes_; }
+
+ private:
+  std::string describe(const TrainingState& state, double learning_rate) const;
+  void append(const std::string& json);
+  void clear_line();
+
+  std::string path_;
+  std::FILE* log_;
+  int64_t log_bytes_;
+  bool terminal_;
+  bool line_shown_ = false;
+  double shown_at_ = 0, started_ = 0;
+  int64_t started_update_ = -1;
+  double stretch_began_ = 0;
+  int64_t stretch_tokens_ = 0;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,54 @@
+#include "train/state.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace sixfold {
+
+std::string to_json_text(const TrainingState& s) {
+  nlohmann::json json = {{"update", s.update},
+                         {"epoch", s.position.epoch},
+                         {"batch", s.position.index},
+                         {"last_update", s.last_update},
+                         {"seconds", s.seconds},
+                         {"loss_sum", s.sums.loss},
+                         {"target_tokens", s.sums.target_tokens},
+                         {"tokens", s.sums.tokens},
+                         {"gradient_norm", s.sums.gradient_norm},
+                         {"best_update", s.best_update},
+                         {"without_better", s.without_better},
+                         {"log_bytes", s.log_bytes},
+                         {"instruction_set", s.instruction_set}};
+  if (s.best) json["best"] = *s.best;
+  return json.dump(2) + "\n";
+}
+
+TrainingState parse_training_state(const std::string& text, const std::string& where) {
+  const auto json = parse_json(text, where);
+  TrainingState s;
+  try {
+    json.at("update").get_to(s.update);
+    json.at("epoch").get_to(s.position.epoch);
+    json.at("batch").get_to(s.position.index);
+    json.at("last_update").get_to(s.last_update);
+    json.at("seconds").get_to(s.seconds);
+    json.at("loss_sum").get_to(s.sums.loss);
+    json.at("target_tokens").get_to(s.sums.target_tokens);
+    json.at("tokens").get_to(s.sums.tokens);
+    json.at("gradient_norm").get_to(s.sums.gradient_norm);
+    json.at("best_update").get_to(s.best_update);
+    json.at("without_better").get_to(s.without_better);
+    json.at("log_bytes").get_to(s.log_bytes);
+    json.at("instruction_set").get_to(s.instruction_set);
+    if (json.contains("best")) s.best = json.at("best").get<double>();
+  } catch (const nlohmann::json::exception& e) {
+    throw_input_error("{}: not the state of a training run: {}", where, e.what());
+  }
+  require(s.update >= 0 && s.position.epoch >= 0 && s.position.index >= 0 && s.log_bytes >= 0,
+          "{}: a count is negative", where);
+  return s;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "data/batcher.h"
+
+namespace sixfold {
+
+/// Sums since the last line of progress.
+struct ProgressSums {
+  double loss = 0;  ///< of target tokens, label-smoothed
+  int64_t target_tokens = 0;
+  int64_t tokens = 0;        ///< source and target
+  double gradient_norm = 0;  ///< of the last update
+};
+
+/// Where a training run stands, besides its weights: all that makes the next update what it is.
+struct TrainingState {
+  int64_t update = 0;  ///< done so far
+  Batcher::Position position;
+  int64_t last_update = 0;  ///< where the run ends; 0: not known yet (a run by minutes that is still measuring)
+  double seconds = 0;       ///< of training so far
+  ProgressSums sums;
+  std::optional<double> best;  ///< validation's best value so far
+  int64_t best_update = 0;
+  int64_t without_better = 0;   ///< validations since then
+  int64_t log_bytes = 0;        ///< length of train.jsonl
+  std::string instruction_set;  ///< the bits are those of this one
+};
+
+std::string to_json_text(const TrainingState& state);
+/// Throws an input error that names `where`.
+TrainingState parse_training_state(const std::string& text, const std::string& where);
+
+}  // namespace sixfold

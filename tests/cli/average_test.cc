@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_model.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class Average : public testing::Test {
+ protected:
+  Average() {
+    write_small_model(a_, 1);
+    write_small_model(b_, 2);
+  }
+  TemporaryFolder folder_;
+  const std::string a_ = folder_ / "a", b_ = folder_ / "b", out_ = folder_ / "out";
+};
+
+TEST_F(Average, MakesAModelThatCanBeUsed) {
+  const Outcome outcome = sixfold("average " + a_ + " " + b_ + " --out " + out_);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(sixfold("info " + out_).status, 0);
+  average_models({a_, b_}, folder_ / "expected");
+  EXPECT_EQ(read_file(out_ + "/model.safetensors"), read_file(folder_ / "expected/model.safetensors"));
+}
+
+TEST_F(Average, RefusesModelsThatAreNotAlike) {
+  write_small_model(b_ + "2", 2, /*joint=*/false);
+  expect_error(sixfold("average " + a_ + " " + b_ + "2 --out " + out_), "tied_embeddings is all in the one");
+  expect_error(sixfold("average " + a_ + " " + folder_ / "nowhere" + " --out " + out_), "is no model folder");
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(Average, ReplacesAModelButNoOtherFolder) {
+  std::filesystem::create_directory(out_);
+  write_file_atomically(out_ + "/letters", "precious");
+  expect_error(sixfold("average " + a_ + " --out " + out_), "is there already and is no model");
+  EXPECT_EQ(read_file(out_ + "/letters"), "precious");
+  EXPECT_EQ(sixfold("average " + a_ + " --out " + b_).status, 0);
+  EXPECT_EQ(read_file(b_ + "/model.safetensors"), read_file(a_ + "/model.safetensors"));
+}
+
+TEST_F(Average, TellsWhatIsMissing) {
+  expect_error(sixfold("average " + a_), "--out is required");
+  expect_error(sixfold("average --out " + out_), "models is required");
+}
+
+}  // namespace
+}  // namespace sixfold

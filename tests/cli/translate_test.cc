@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_model.h"
+#include "corpus/gzip.h"
+#include "temporary_folder.h"
+#include "translate/translator.h"
+
+namespace sixfold {
+namespace {
+
+class Translate : public testing::Test {
+ protected:
+  Translate() { write_small_model(model_, 1); }
+
+  std::string file(const std::string& name, const std::string& text) {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  /// Translates `input` through pipes.
+  Outcome translate(const std::string& input, const std::string& options = "") {
+    return shell("cat " + file("input", input) + " | " + program_ + " " + options + " | cat");
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+  const std::string program_ = SIXFOLD_BINARY " translate " + model_;
+};
+
+std::string many_lines(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    for (int j = 0; j < i % 7; ++j) text += std::string(1, static_cast<char>('a' + (i + j * j) % 8)) + " ";
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_F(Translate, SaysWhatTheLibrarySays) {
+  const Outcome outcome = translate("a b c\nh\n");
+  const Translator translator(model_, 1);
+  EXPECT_EQ(outcome.text, translator.translate("a b c") + "\n" + translator.translate("h") + "\n");
+  const std::vector<std::string> greedy = translator.translate({"a b c"}, {.beam_size = 1});
+  EXPECT_EQ(translate("a b c", "--beam-size 1").text, greedy[0] + "\n");
+}
+
+TEST_F(Translate, KeepsLinesAndTheirOrder) {
+  EXPECT_EQ(translate("").text, "");
+  EXPECT_EQ(translate("\n\n").text, "\n\n");
+  const std::string text = many_lines(300), last = translate("a b c\n").text;
+  const std::string whole = translate(text).text;
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 300);
+  EXPECT_EQ(translate("\n" + text + "a b c").text, "\n" + whole + last);  // no line end at the end
+  std::string crlf;
+  for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(translate(crlf).text, whole);
+}
+
+TEST_F(Translate, SaysTheSameHoweverItIsRun) {
+  const std::string text = many_lines(60), whole = translate(text).text;
+  EXPECT_EQ(translate(text, "--batch-tokens 1 --threads 1").text, whole);
+  EXPECT_EQ(translate(text, "--threads 2").text, whole);
+  write_gzip(folder_ / "input.gz", text);
+  const std::string out = folder_ / "out";
+  const Outcome files =
+      sixfold("translate " + model_ + " --input " + (folder_ / "input.gz") + " --output " + out);
+  EXPECT_EQ(files.status, 0);
+  EXPECT_EQ(files.text, "");
+  EXPECT_EQ(read_file(out), whole);
+}
+
+TEST_F(Translate, AnswersALineBeforeTheNextIsTyped) {
+  // The second line is written only when the translation of the first has been read.
+  const std::string in = folder_ / "in", out = folder_ / "out";
+  const Outcome outcome = shell(
+      "mkfifo " + in + " " + out + "; timeout 20 " + program_ + " < " + in + " > " + out + " & exec 3> " + in +
+      " 4< " + out + "; echo a b >&3; read -r first <&4; echo c >&3; read -r second <&4; exec 3>&-; wait $!; " +
+      "echo \"status $?\"; echo \"$first\"; echo \"$second\"");
+  EXPECT_EQ(outcome.text, "status 0\n" + translate("a b\nc\n").text);
+}
+
+TEST_F(Translate, EndsWellWhenItsReaderHasGone) {
+  const std::string input = file("input", many_lines(20'000));
+  const Outcome outcome =
+      shell("{ timeout 20 " + program_ + " < " + input + "; echo status $? >&2; } | head -n 1");
+  const size_t status = outcome.text.find("status 0\n");
+  ASSERT_NE(status, std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.size(), std::string("status 0\n").size() + translate("\n").text.size())
+      << outcome.text;
+}
+
+TEST_F(Translate, SaysThatItsOutputWasLost) {
+  const Outcome full = shell("echo a | " + program_ + " > /dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_NE(full.text.find("can't write to standard output: No space left on device"), std::string::npos)
+      << full.text;
+  expect_error(sixfold("translate " + model_ + " --input " + file("input", "a") + " --output " +
+                       folder_.path().string()),
+               "");
+  EXPECT_EQ(shell("echo a | " + program_ + " --output " + (folder_ / "nowhere/out")).status, 1);
+}
+
+TEST_F(Translate, TreatsInvalidUtf8AsAsked) {
+  const std::string text = "a\nb \xff\nc\n";
+  expect_error(
+      sixfold("translate " + model_ + " --input " + file("bad", text) + " --output " + (folder_ / "out")),
+      "bad:2: byte 3 is not valid UTF-8");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  EXPECT_EQ(translate(text, "--invalid-utf8 skip").text, translate("a\n\nc\n").text);
+  EXPECT_EQ(translate(text, "--invalid-utf8 replace").text, translate("a\nb zebra\nc\n").text);
+}
+
+TEST_F(Translate, RefusesWhatItCanNotUse) {
+  expect_error(sixfold("translate " + (folder_ / "nowhere") + " < /dev/null"), "is no model folder");
+  expect_error(sixfold("translate " + model_ + " --input " + (folder_ / "nowhere")), "nowhere: can't be read");
+  expect_error(sixfold("translate " + model_ + " --input " + model_), "is a folder");
+  expect_error(sixfold("translate " + model_ + " --beem-size 2"),
+               "unknown option --beem-size; did you mean --beam-size?");
+  expect_error(sixfold("translate " + model_ + " --beam-size 0"), "--beam-size");
+  expect_error(sixfold("translate " + model_ + " --batch-tokens 0"), "--batch-tokens");
+  expect_error(sixfold("translate " + model_ + " --threads -1"), "--threads");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,52 @@
+// The cpu backend against the reference, and with one thread against two.
+#include <gtest/gtest.h>
+
+#include "close.h"
+#include "instruction_sets.h"
+#include "ops/run_op.h"
+
+namespace sixfold {
+namespace {
+
+void expect_agreement(const OpResult& actual, const OpResult& expected, double tolerance,
+                      const std::string& what) {
+  expect_close(actual.output, expected.output, tolerance, what + ": output");
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size()) << what;
+  for (const auto& [name, gradient] : actual.gradients)
+    expect_close(gradient, expected.gradients.at(name), tolerance, what + ": gradient of " + name);
+}
+
+void expect_same_bits(const OpResult& actual, const OpResult& expected, const std::string& what) {
+  EXPECT_TRUE(actual.output == expected.output) << what << ": output";
+  for (const auto& [name, gradient] : actual.gradients)
+    EXPECT_TRUE(gradient == expected.gradients.at(name)) << what << ": gradient of " << name;
+}
+
+class Agreement : public testing::TestWithParam<OpCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, Agreement, testing::ValuesIn(op_cases(uneven_sizes())), name_of_case);
+
+TEST_P(Agreement, OfCpuWithReference) {
+  const OpCase& op = GetParam();
+  const OpValues values = draw_values(op, uneven_sizes(), 4);
+  const OpResult exact = run_op(reference_f64(), op, values);
+  const OpResult one = run_op(cpu(1), op, values), two = run_op(cpu(2), op, values);
+  expect_agreement(one, exact, 1e-5, op.name);
+  expect_same_bits(two, one, op.name + " with two threads");
+  expect_agreement(run_op(reference_f32(), op, values), exact, 1e-5, op.name + " of the reference in fp32");
+}
+
+TEST(AgreementOfInstructionSets, WithReference) {
+  for (const auto& sizes : {small_sizes(), uneven_sizes()})
+    for (const OpCase& op : op_cases(sizes)) {
+      const OpValues values = draw_values(op, sizes, 5);
+      const OpResult exact = run_op(reference_f32(), op, values);
+      for (const int64_t target : InstructionSet::all()) {
+        const InstructionSet set(target);
+        expect_agreement(run_op(cpu(1), op, values), exact, 1e-5, op.name + " on " + hwy::TargetName(target));
+      }
+    }
+}
+
+}  // namespace
+}  // namespace sixfold

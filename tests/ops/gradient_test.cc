@@ -1,0 +1,155 @@
+// Every op's way back against finite differences, in fp64.
+#include <gtest/gtest.h>
+
+#include "close.h"
+#include "ops/run_op.h"
+
+namespace sixfold {
+namespace {
+
+class Gradient : public testing::TestWithParam<OpCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, Gradient, testing::ValuesIn([] {
+                           auto cases = op_cases(small_sizes());
+                           std::erase_if(cases,
+                                         [](const OpCase& op) { return op.gradients == Gradients::none; });
+                           return cases;
+                         }()),
+                         name_of_case);
+
+double inner_product(const HostMatrix& a, const HostMatrix& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) sum += a.values[i] * b.values[i];
+  return sum;
+}
+
+/// d(sum of output * grad_output) / d(operand), by central differences.
+HostMatrix numeric_gradient(const OpCase& op, OpValues values, const std::string& operand,
+                            const HostMatrix& grad_output) {
+  constexpr double step = 1e-5;
+  const Machine machine = reference_f64();
+  HostMatrix gradient = values.operands.at(operand);
+  auto& elements = values.operands.at(operand).values;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double kept = elements[i];
+    const auto at = [&](double value) {
+      elements[i] = value;
+      return inner_product(run_op(machine, op, values, /*backwards=*/false).output, grad_output);
+    };
+    gradient.values[i] = (at(kept + step) - at(kept - step)) / (2 * step);
+    elements[i] = kept;
+  }
+  return gradient;
+}
+
+void check_gradients(const OpCase& op) {
+  const OpValues values = draw_values(op, small_sizes(), 1);
+  const OpResult result = run_op(reference_f64(), op, values);
+  for (const auto& [name, gradient] : result.gradients)
+    expect_close(gradient, numeric_gradient(op, values, name, result.grad_output), 1e-7, op.name + ": " + name);
+}
+
+TEST_P(Gradient, IsThatOfFiniteDifferences) { check_gradients(GetParam()); }
+
+OpCase chain_of_ops(Tensor (*run)(Pass&, const OpArguments&)) {
+  const int d_model = small_sizes().d_model;
+  return {.name = "chain",
+          .operands = {{"x", RowsOf::tokens, 0, d_model},
+                       {"weight", RowsOf::weight, d_model, d_model},
+                       {"bias", RowsOf::weight, 1, d_model}},
+          .run = run};
+}
+
+/// Like check_gradients, for several ops on one tape.
+void check_chain(const OpCase& op) {
+  const OpValues values = draw_values(op, small_sizes(), 2);
+  const Machine machine = reference_f64();
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  Tape tape;
+  Pass pass(machine.backend, arena, tape, {.seed = 7, .update = 3});
+  const OpArguments arguments = upload(values, pass, arena, machine.dtype);
+  const Tensor output = op.run(pass, arguments);
+  const HostMatrix grad_output = HostMatrix::normal(output.rows(), output.cols(), 99);
+  output.set_gradient(tensor_of(grad_output, *machine.backend, arena, machine.dtype));
+  tape.backward();
+  for (const auto& [name, tensor] : arguments.operands)
+    expect_close(host_copy(tensor.gradient(), *machine.backend),
+                 numeric_gradient(op, values, name, grad_output), 1e-7, name);
+}
+
+TEST(GradientOfChains, AddsUpWhereATensorHasSeveralReaders) {
+  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
+    const Tensor y = ops::linear(pass, a["x"], a["weight"], a["bias"]);
+    const Tensor z =
+        ops::residual_norm(pass, a["x"], {y, pass.dropout(test_dropout, a.rows)}, {a["bias"], a["bias"]});
+    const Tensor dropped = ops::dropout(pass, {a["x"], pass.dropout(test_dropout, a.rows)});
+    return ops::add(pass, ops::add(pass, z, dropped), ops::add(pass, a["x"], a["x"]));
+  }));
+}
+
+TEST(GradientOfChains, FlowsThroughAWeightThatIsUsedTwice) {
+  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
+    const Tensor hidden = ops::feed_forward(pass, a["x"], {a["weight"], a["bias"], a["weight"], a["bias"]});
+    return ops::linear(pass, ops::norm(pass, hidden, {a["bias"], a["bias"]}), a["weight"], a["bias"]);
+  }));
+}
+
+TEST(GradientOfChains, AttentionOverItsOwnProjections) {
+  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
+    const auto project = [&] { return ops::linear(pass, a["x"], a["weight"], a["bias"]); };
+    const auto pattern = std::make_shared<ops::AttentionPattern>(
+        ops::attention_pattern(a.rows.ragged, a.rows.ragged, /*causal=*/true));
+    return ops::attention(pass, {project(), project(), project(), a.heads}, pattern,
+                          pass.dropout(test_dropout, a.rows));
+  }));
+}
+
+TEST(GradientOfLoss, IsScaled) {
+  const Machine machine = reference_f64();
+  const auto gradient_at = [&](double scale) {
+    const auto arena = std::make_shared<Arena>(machine.backend);
+    Tape tape;
+    Pass pass(machine.backend, arena, tape, {});
+    const Tensor states = tensor_of(HostMatrix::normal(3, 4, 1), *machine.backend, arena, machine.dtype);
+    const Tensor weight = tensor_of(HostMatrix::normal(7, 4, 2), *machine.backend, arena, machine.dtype);
+    states.set_wants_gradient(true);
+    ops::cross_entropy(pass, states, {weight, {}}, pass.indices(std::vector<int32_t>{1, 6, 0}),
+                       {.label_smoothing = 0.1, .scale = scale});
+    return host_copy(states.gradient(), *machine.backend);
+  };
+  auto expected = gradient_at(1);
+  for (double& value : expected.values) value *= 0.25;
+  expect_close(gradient_at(0.25), expected, 1e-14, "states");
+}
+
+// Gradient accumulation: what a weight got from one batch stays when the next one comes.
+TEST_P(Gradient, OfWeightsAccumulates) {
+  const OpCase& op = GetParam();
+  const OpValues values = draw_values(op, small_sizes(), 3);
+  const Machine machine = reference_f64();
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  std::map<std::string, Tensor> weights;
+  const OpResult once = run_op(machine, op, values);
+  for (int batch = 0; batch < 2; ++batch) {
+    Tape tape;
+    Pass pass(machine.backend, arena, tape, {.seed = 7, .update = 3});
+    OpArguments arguments = upload(values, pass, arena, machine.dtype);
+    for (const auto& operand : op.operands) {
+      if (operand.of != RowsOf::weight) continue;
+      if (batch == 0) weights[operand.name] = arguments[operand.name];
+      arguments.operands[operand.name] = weights.at(operand.name);
+    }
+    const Tensor output = op.run(pass, arguments);
+    if (op.gradients == Gradients::by_tape)
+      output.set_gradient(tensor_of(once.grad_output, *machine.backend, arena, machine.dtype));
+    tape.backward();
+  }
+  for (const auto& [name, weight] : weights) {
+    HostMatrix twice = once.gradients.at(name);
+    for (double& value : twice.values) value *= 2;
+    expect_close(host_copy(weight.gradient(), *machine.backend), twice, 1e-13, op.name + ": " + name);
+  }
+}
+
+}  // namespace
+}  // namespace sixfold

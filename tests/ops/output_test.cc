@@ -1,0 +1,208 @@
+// The projection to the vocabulary: loss, log-probabilities and the likeliest ids, in chunks of rows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "close.h"
+#include "ops/run_op.h"
+
+namespace sixfold {
+namespace {
+
+/// States, weights and targets, and a pass without gradients over them.
+struct Output {
+  Machine machine;
+  std::shared_ptr<Arena> arena;
+  Pass pass;
+  Tensor states;
+  ops::OutputWeights weights;
+  Tensor targets;
+
+  Output(const Machine& m, int64_t rows, int64_t d_model, int64_t vocab)
+      : machine(m),
+        arena(std::make_shared<Arena>(m.backend)),
+        pass(m.backend, arena),
+        states(random(rows, d_model, 1)),
+        weights{random(vocab, d_model, 2), random(1, vocab, 3)} {
+    RandomStream stream(4, 0);
+    std::vector<int32_t> ids;
+    for (int64_t i = 0; i < rows; ++i)
+      ids.push_back(static_cast<int32_t>(stream.below(static_cast<uint32_t>(vocab))));
+    targets = pass.indices(ids);
+  }
+  Tensor random(int64_t rows, int64_t cols, uint64_t seed) const {
+    return tensor_of(HostMatrix::normal(rows, cols, seed), *machine.backend, arena, machine.dtype);
+  }
+  HostMatrix host(const Tensor& tensor) const { return host_copy(tensor, *machine.backend); }
+
+  /// log(sum exp) of each row of logits.
+  static std::vector<double> log_sums(const HostMatrix& logits) {
+    std::vector<double> sums;
+    for (int64_t r = 0; r < logits.rows; ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < logits.cols; ++c)
+        sum += std::exp(logits.values[static_cast<size_t>(r * logits.cols + c)]);
+      sums.push_back(std::log(sum));
+    }
+    return sums;
+  }
+};
+
+std::vector<Machine> machines() { return {reference_f64(), cpu(1), cpu(2)}; }
+
+TEST(LogProbability, AgreesWithLogitsOverManyChunks) {
+  for (const Machine& machine : machines()) {
+    Output o(machine, 2500, 3, 5);
+    const HostMatrix logits = o.host(ops::logits(o.pass, o.states, o.weights)),
+                     actual = o.host(ops::log_probability(o.pass, o.states, o.weights, o.targets));
+    const auto log_sums = Output::log_sums(logits);
+    HostMatrix expected{2500, 1, {}};
+    for (int64_t r = 0; r < 2500; ++r)
+      expected.values.push_back(logits.values[static_cast<size_t>(r * 5 + o.targets.ids()[r])] -
+                                log_sums[static_cast<size_t>(r)]);
+    expect_close(actual, expected, 1e-6, machine.name);
+  }
+}
+
+TEST(CrossEntropy, IsMinusLogProbabilityWhereNothingIsSmoothed) {
+  for (const Machine& machine : machines()) {
+    Output o(machine, 2500, 3, 5);
+    const auto log_probs = o.host(ops::log_probability(o.pass, o.states, o.weights, o.targets)).values;
+    const double sum = std::accumulate(log_probs.begin(), log_probs.end(), 0.0);
+    EXPECT_NEAR(ops::cross_entropy(o.pass, o.states, o.weights, o.targets, {}), -sum, 1e-6 * -sum)
+        << machine.name;
+  }
+}
+
+TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
+  for (const Machine& machine : machines()) {
+    Output o(machine, 1500, 3, 7);
+    const auto gradients = [&](int64_t piece) {
+      const auto fresh = [&](const Tensor& tensor) {
+        Tensor copy = tensor_of(o.host(tensor), *machine.backend, o.arena, machine.dtype);
+        copy.set_wants_gradient(true);
+        return copy;
+      };
+      const ops::OutputWeights weights{fresh(o.weights.weight), fresh(o.weights.bias)};
+      const HostMatrix states = o.host(o.states);
+      double loss = 0;
+      for (int64_t begin = 0; begin < 1500; begin += piece) {
+        Tape tape;
+        Pass pass(machine.backend, o.arena, tape, {});
+        const Tensor rows =
+            tensor_of(states.slice_rows(begin, piece), *machine.backend, o.arena, machine.dtype);
+        const Tensor targets = pass.indices({o.targets.ids() + begin, static_cast<size_t>(piece)});
+        loss += ops::cross_entropy(pass, rows, weights, targets, {.label_smoothing = 0.1, .scale = 0.01});
+      }
+      return std::tuple(o.host(weights.weight.gradient()), o.host(weights.bias.gradient()), loss);
+    };
+    const auto [weight, bias, loss] = gradients(1500);
+    const auto [weight_of_rows, bias_of_rows, loss_of_rows] = gradients(1);
+    EXPECT_TRUE(weight == weight_of_rows) << machine.name;
+    EXPECT_TRUE(bias == bias_of_rows) << machine.name;
+    EXPECT_NEAR(loss, loss_of_rows, 1e-12 * loss) << machine.name;
+  }
+}
+
+TEST(CrossEntropy, OfNoRowsHasNoGradient) {
+  for (const Machine& machine : machines()) {
+    Output o(machine, 0, 3, 7);
+    Tape tape;
+    Pass pass(machine.backend, o.arena, tape, {});
+    o.weights.weight.set_wants_gradient(true);
+    EXPECT_EQ(ops::cross_entropy(pass, o.states, o.weights, o.targets, {.label_smoothing = 0.1}), 0);
+    EXPECT_EQ(norm_of(o.host(o.weights.weight.gradient())), 0) << machine.name;
+  }
+}
+
+/// The ids of a row of logits from the best to the worst, the banned ones last.
+std::vector<int32_t> sorted_ids(const double* row, int vocab, const std::vector<int32_t>& banned) {
+  std::vector<int32_t> ids(static_cast<size_t>(vocab));
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto is_banned = [&](int32_t id) { return std::count(banned.begin(), banned.end(), id) > 0; };
+  std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+    if (is_banned(a) || is_banned(b)) return !is_banned(a) && is_banned(b);
+    return row[a] > row[b];
+  });
+  return ids;
+}
+
+TEST(TopK, IsTheBeginningOfASort) {
+  for (const Machine& machine : machines())
+    for (const int vocab : {1, 7, 16, 33, 517})
+      for (const int k : {1, 3, 8, 16}) {
+        if (k > vocab) continue;
+        Output o(machine, 40, 6, vocab);
+        const HostMatrix logits = o.host(ops::logits(o.pass, o.states, o.weights));
+        const auto log_sums = Output::log_sums(logits);
+        for (const std::vector<int32_t>& banned :
+             {std::vector<int32_t>{}, std::vector<int32_t>{0, vocab / 2}}) {
+          const auto best = ops::top_k(o.pass, o.states, o.weights, k, banned);
+          ASSERT_EQ(best.ids.size(), static_cast<size_t>(40 * k));
+          for (int r = 0; r < 40; ++r) {
+            const double* row = logits.values.data() + r * vocab;
+            const auto expected = sorted_ids(row, vocab, banned);
+            for (int i = 0; i < k; ++i) {
+              const auto place = static_cast<size_t>(r * k + i);
+              const int32_t id = expected[static_cast<size_t>(i)];
+              ASSERT_EQ(best.ids[place], id) << machine.name << ", " << k << " of " << vocab;
+              if (std::count(banned.begin(), banned.end(), id))
+                EXPECT_EQ(best.log_probs[place], -std::numeric_limits<float>::infinity());
+              else
+                EXPECT_NEAR(best.log_probs[place], row[id] - log_sums[static_cast<size_t>(r)], 1e-5);
+            }
+          }
+        }
+      }
+}
+
+TEST(TopK, TakesTheLowerIdOfEquals) {
+  for (const Machine& machine : machines()) {
+    const auto arena = std::make_shared<Arena>(machine.backend);
+    Pass pass(machine.backend, arena);
+    const auto tensor = [&](const HostMatrix& m) {
+      return tensor_of(m, *machine.backend, arena, machine.dtype);
+    };
+    HostMatrix weight{40, 1, std::vector<double>(40, 1.0)};
+    weight.values[30] = weight.values[37] = 2;
+    const auto best = ops::top_k(pass, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {});
+    EXPECT_EQ(best.ids, (std::vector<int32_t>{30, 37, 0, 1})) << machine.name;
+  }
+}
+
+// A model gone wrong must not send search out of bounds.
+TEST(TopK, OfWhatIsNoNumberStillGivesIds) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()})
+    for (const Machine& machine : machines()) {
+      const auto arena = std::make_shared<Arena>(machine.backend);
+      Pass pass(machine.backend, arena);
+      const auto tensor = [&](const HostMatrix& m) {
+        return tensor_of(m, *machine.backend, arena, machine.dtype);
+      };
+      const HostMatrix weight{20, 1, std::vector<double>(20, bad)};
+      auto ids = ops::top_k(pass, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {}).ids;
+      std::sort(ids.begin(), ids.end());
+      EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << machine.name;
+      for (const int32_t id : ids) EXPECT_TRUE(id >= 0 && id < 20) << machine.name << ": " << id;
+    }
+}
+
+// Prepared weights are for products without gradients.
+TEST(Logits, OfPreparedWeightsAreTheSameBits) {
+  for (const Machine& machine : machines()) {
+    Output o(machine, 37, 70, 133);
+    const HostMatrix expected = o.host(ops::logits(o.pass, o.states, o.weights));
+    o.weights.weight.set_prepared(machine.backend->prepare(o.weights.weight.view(), /*transpose_b=*/true));
+    EXPECT_TRUE(o.host(ops::logits(o.pass, o.states, o.weights)) == expected) << machine.name;
+    // A pass that records takes the weight as it is now, not as it was prepared.
+    machine.backend->fill(o.weights.weight.view(), 0);
+    Tape tape;
+    Pass training(machine.backend, o.arena, tape, {});
+    EXPECT_FALSE(o.host(ops::linear(training, o.states, o.weights.weight, o.weights.bias)) == expected);
+  }
+}
+
+}  // namespace
+}  // namespace sixfold

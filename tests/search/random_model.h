@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "model/transformer.h"
+
+namespace sixfold {
+
+/// Symbols: 0 unknown, 1 start, 2 end.
+inline ModelConfig small_config(int vocab) {
+  ModelConfig config;
+  config.d_model = 16;
+  config.heads = 2;
+  config.d_ff = 32;
+  config.d_v = 5;
+  config.encoder_layers = 1;
+  config.decoder_layers = 2;
+  config.source_vocab = config.target_vocab = vocab;
+  return config;
+}
+
+/// A model that has learnt nothing; its probabilities are uneven all the same.
+struct RandomModel : Transformer {
+  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> backend = make_cpu_backend(1))
+      : Transformer(small_config(vocab), std::move(backend), DType::f32, seed) {
+    prepare();
+  }
+};
+
+/// `count` sources of 1 to `longest` symbols, the end symbol the last.
+inline std::vector<std::vector<int32_t>> random_sources(size_t count, int longest, int vocab, uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::vector<std::vector<int32_t>> sources(count);
+  for (auto& source : sources) {
+    source.resize(random.below(static_cast<uint32_t>(longest)));
+    for (int32_t& id : source) id = 3 + static_cast<int32_t>(random.below(static_cast<uint32_t>(vocab - 3)));
+    source.push_back(2);
+  }
+  return sources;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,335 @@
+#include "search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "error_message.h"
+#include "search/beam.h"
+#include "search/random_model.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+constexpr int eos = 2;
+
+std::vector<std::vector<Hypothesis>> search_all(const Transformer& model, const std::vector<Ids>& sources,
+                                                const SearchOptions& options) {
+  std::vector<std::vector<Hypothesis>> results(sources.size());
+  search(model, sources, options, [&](size_t index, std::vector<Hypothesis> best) {
+    EXPECT_TRUE(results[index].empty()) << "source " << index << " came twice";
+    results[index] = std::move(best);
+  });
+  return results;
+}
+
+/// log p of every next symbol after `ids`, by a pass over the whole of them.
+std::vector<double> next_symbols(const Transformer& model, const Ids& source, const Ids& ids, int start) {
+  PairBatch batch;
+  batch.source.add(source);
+  Ids input{start};
+  input.insert(input.end(), ids.begin(), ids.end());
+  batch.target.add(input);
+  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
+  const Tensor states = model.states(batch, pass);
+  const auto logits = ops::logits(pass, states, model.output()).to_doubles(pass.backend());
+  std::vector<double> last(logits.end() - model.config().target_vocab, logits.end());
+  double sum = 0;
+  for (const double logit : last) sum += std::exp(logit);
+  for (double& logit : last) logit -= std::log(sum);
+  return last;
+}
+
+double divided(const SearchRules& rules, double sum, size_t length) {
+  const double n = static_cast<double>(length);
+  if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.alpha);
+  if (rules.normalization == ScoreNormalization::google) return sum / std::pow((5 + n) / 6, rules.alpha);
+  return sum;
+}
+
+/// Beam search as plainly as it can be said: every next symbol of every hypothesis is looked at.
+std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& source,
+                                          const SearchOptions& options) {
+  const SearchRules& rules = options.rules;
+  const size_t beam = static_cast<size_t>(rules.beam_size), wanted = static_cast<size_t>(options.n_best);
+  const size_t longest = static_cast<size_t>(std::max(
+      1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
+  std::set<int32_t> banned(rules.banned_symbols.begin(), rules.banned_symbols.end());
+  banned.insert(model.config().bos);
+  std::vector<Hypothesis> live(1), finished;
+  for (size_t length = 1;; ++length) {
+    std::vector<Hypothesis> all;
+    for (const Hypothesis& hypothesis : live) {
+      const auto next = next_symbols(model, source, hypothesis.ids, rules.decoder_start);
+      for (int32_t id = 0; id < model.config().target_vocab; ++id) {
+        if (length == longest ? id != eos : banned.contains(id)) continue;
+        all.push_back(hypothesis);
+        all.back().ids.push_back(id);
+        all.back().log_probability += next[static_cast<size_t>(id)];
+        all.back().score = divided(rules, all.back().log_probability, length);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Hypothesis& x, const Hypothesis& y) {
+      return x.log_probability > y.log_probability;
+    });
+    const bool keeps = rules.finished_keeps_slot || beam == 1;
+    const size_t slots = length == longest ? all.size() : keeps ? live.size() : beam;
+    live.clear();
+    for (size_t place = 0; place < all.size(); ++place) {
+      const bool ends = all[place].ids.back() == eos;
+      if (ends && place < (keeps && length == 1 ? beam : slots)) finished.push_back(all[place]);
+      if (!ends && (keeps ? place < (length == 1 ? beam : slots) : live.size() < slots))
+        live.push_back(all[place]);
+    }
+    std::stable_sort(finished.begin(), finished.end(),
+                     [](const Hypothesis& x, const Hypothesis& y) { return x.score > y.score; });
+    if (live.empty()) break;
+    if (rules.end == SearchEnd::beam_finished && finished.size() >= beam) break;
+    if (rules.end == SearchEnd::best_cannot_improve && finished.size() >= wanted &&
+        finished[wanted - 1].score >= divided(rules, live[0].log_probability, longest))
+      break;
+  }
+  for (Hypothesis& hypothesis : finished) hypothesis.ids.pop_back();
+  finished.resize(std::min(finished.size(), wanted));
+  return finished;
+}
+
+void expect_same(const std::vector<Hypothesis>& got, const std::vector<Hypothesis>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i].ids, expected[i].ids);
+    EXPECT_NEAR(got[i].log_probability, expected[i].log_probability, 1e-4);
+    EXPECT_NEAR(got[i].score, expected[i].score, 1e-4);
+  }
+}
+
+/// All kinds of rules; few symbols at the most, so that the plain search is quick.
+std::vector<SearchOptions> all_rules() {
+  std::vector<SearchOptions> all;
+  for (const int beam : {1, 2, 4})
+    for (const auto normalization :
+         {ScoreNormalization::none, ScoreNormalization::length, ScoreNormalization::google})
+      for (const auto end : {SearchEnd::best_cannot_improve, SearchEnd::beam_finished})
+        for (const bool keeps : {false, true}) {
+          SearchOptions options;
+          options.rules.beam_size = beam;
+          options.rules.normalization = normalization;
+          options.rules.end = end;
+          options.rules.finished_keeps_slot = keeps;
+          options.rules.length_offset = 4;
+          options.n_best = (beam + 1) / 2;
+          all.push_back(options);
+        }
+  return all;
+}
+
+TEST(Search, EqualsThePlainBeamSearchUnderAllRules) {
+  const RandomModel model(9, 5);
+  const auto sources = random_sources(5, 6, 9, 1);
+  for (const SearchOptions& options : all_rules()) {
+    const auto results = search_all(model, sources, options);
+    for (size_t i = 0; i < sources.size(); ++i)
+      expect_same(results[i], plain_beam_search(model, sources[i], options));
+  }
+}
+
+TEST(Search, BannedSymbolsAndAnotherStart) {
+  const RandomModel model(9, 6);
+  const auto sources = random_sources(8, 6, 9, 2);
+  SearchOptions options;
+  options.rules.decoder_start = eos;
+  options.rules.banned_symbols = {0, 5};
+  options.rules.length_offset = 4;
+  const auto results = search_all(model, sources, options);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    expect_same(results[i], plain_beam_search(model, sources[i], options));
+    for (const int32_t id : {0, 1, 5})
+      EXPECT_EQ(std::count(results[i][0].ids.begin(), results[i][0].ids.end(), id), 0);
+  }
+}
+
+TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
+  const RandomModel model(30, 7);
+  SearchOptions options;
+  options.rules.beam_size = 1;
+  options.rules.length_offset = 10;
+  const auto sources = random_sources(10, 9, 30, 3);
+  const auto results = search_all(model, sources, options);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Ids ids;
+    while (ids.size() + 1 < sources[i].size() + 10) {
+      auto next = next_symbols(model, sources[i], ids, 1);
+      next[1] = -INFINITY;
+      const auto best = std::max_element(next.begin(), next.end()) - next.begin();
+      if (best == eos) break;
+      ids.push_back(static_cast<int32_t>(best));
+    }
+    EXPECT_EQ(results[i].at(0).ids, ids);
+  }
+}
+
+/// The best of all outputs of at most `left` symbols more.
+void try_all(const Transformer& model, const Ids& source, const SearchRules& rules, const Hypothesis& so_far,
+             size_t left, Hypothesis& best) {
+  const auto next = next_symbols(model, source, so_far.ids, rules.decoder_start);
+  for (int32_t id = 0; id < model.config().target_vocab; ++id) {
+    Hypothesis longer = so_far;
+    longer.log_probability += next[static_cast<size_t>(id)];
+    longer.score = divided(rules, longer.log_probability, so_far.ids.size() + 1);
+    if (id == eos && longer.score > best.score) best = longer;
+    if (id == eos || id == model.config().bos || left == 1) continue;
+    longer.ids.push_back(id);
+    try_all(model, source, rules, longer, left - 1, best);
+  }
+}
+
+TEST(Search, AWideBeamFindsTheBestOfAll) {
+  const RandomModel model(5, 8);
+  SearchOptions options;
+  options.rules.beam_size = 100;
+  options.rules.length_factor = 0;
+  options.rules.length_offset = 4;
+  for (const auto normalization : {ScoreNormalization::none, ScoreNormalization::google}) {
+    options.rules.normalization = normalization;
+    for (const Ids& source : random_sources(3, 5, 5, 4)) {
+      Hypothesis best;
+      best.score = -INFINITY;
+      try_all(model, source, options.rules, {}, 4, best);
+      expect_same(search_all(model, {source}, options)[0], {best});
+    }
+  }
+}
+
+TEST(Search, ScoresAreThoseOfScoreTargets) {
+  const RandomModel model(40, 9);
+  SearchOptions options;
+  options.n_best = 4;
+  options.rules.length_offset = 20;
+  const auto sources = random_sources(12, 20, 40, 5);
+  const auto results = search_all(model, sources, options);
+  std::vector<Ids> repeated, targets;
+  std::vector<double> expected;
+  for (size_t i = 0; i < sources.size(); ++i)
+    for (const Hypothesis& hypothesis : results[i]) {
+      repeated.push_back(sources[i]);
+      targets.push_back(hypothesis.ids);
+      expected.push_back(hypothesis.log_probability);
+    }
+  for (const int64_t batch_tokens : {1, 100, 4096}) {
+    const auto scores = score_targets(model, repeated, targets, batch_tokens);
+    ASSERT_EQ(scores.size(), targets.size());
+    for (size_t i = 0; i < scores.size(); ++i) {
+      ASSERT_EQ(scores[i].size(), targets[i].size() + 1);
+      EXPECT_NEAR(std::accumulate(scores[i].begin(), scores[i].end(), 0.0), expected[i], 1e-4);
+    }
+  }
+}
+
+TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
+  const int vocab = 60;
+  const auto sources = random_sources(60, 18, vocab, 6);
+  for (const int threads : {1, 2}) {
+    const RandomModel model(vocab, 10, make_cpu_backend(threads));
+    for (const int beam : {1, 4}) {
+      SearchOptions options;
+      options.rules.beam_size = options.n_best = beam;
+      options.rules.length_offset = 12;
+      std::map<int64_t, std::vector<std::vector<Hypothesis>>> results;
+      for (const int64_t batch_tokens : {1, 7 * 10 * beam, 1'000'000}) {
+        options.batch_tokens = batch_tokens;
+        results[batch_tokens] = search_all(model, sources, options);
+      }
+      for (const auto& [batch_tokens, result] : results)
+        for (size_t i = 0; i < sources.size(); ++i) {
+          const auto &got = result[i], &alone = results.at(1)[i];
+          ASSERT_EQ(got.size(), alone.size());
+          for (size_t j = 0; j < got.size(); ++j) {
+            EXPECT_EQ(got[j].ids, alone[j].ids);
+            EXPECT_EQ(got[j].score, alone[j].score);  // to the bit
+          }
+        }
+    }
+  }
+}
+
+TEST(Search, TheLongestOutputEndsWithTheEndSymbol) {
+  const RandomModel model(30, 11);
+  SearchOptions options;
+  options.rules.banned_symbols = {eos};  // so that nothing ends before
+  options.rules.length_offset = 3;
+  const auto sources = random_sources(6, 8, 30, 7);
+  const auto results = search_all(model, sources, options);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Hypothesis& best = results[i].at(0);
+    EXPECT_EQ(best.ids.size() + 1, sources[i].size() + 3);
+    const auto scores = score_targets(model, {sources[i]}, {best.ids}, 100);
+    EXPECT_NEAR(best.log_probability, std::accumulate(scores[0].begin(), scores[0].end(), 0.0), 1e-4);
+  }
+}
+
+TEST(Search, EmptySources) {
+  const RandomModel model(20, 12);
+  const std::vector<Ids> sources{{}, {4, 5, 6, 7, 8, 9, 10, 11, eos}, {}, {4, eos}, {}};
+  SearchOptions options;
+  options.batch_tokens = 4;  // the second is longer than this
+  const auto results = search_all(model, sources, options);
+  for (const size_t i : {0, 2, 4}) {
+    ASSERT_EQ(results[i].size(), 1u);
+    EXPECT_TRUE(results[i][0].ids.empty());
+    EXPECT_EQ(results[i][0].score, 0);
+  }
+  EXPECT_EQ(results[1].size(), 1u);
+  EXPECT_EQ(results[3].size(), 1u);
+  EXPECT_TRUE(search_all(model, {}, options).empty());
+}
+
+TEST(Search, AQueueIsSharedAndCanBeClosed) {
+  const std::vector<Ids> sources{{5, 5, eos}, {}, {5, eos}, {5, 5, 5, 5, eos}, {eos}};
+  SourceQueue queue(sources);
+  EXPECT_EQ(queue.take(4, true), (std::vector<size_t>{0, 1}));
+  EXPECT_TRUE(queue.take(1, false).empty());
+  EXPECT_EQ(queue.take(1, true), (std::vector<size_t>{2}));
+  EXPECT_EQ(queue.take(5, false), (std::vector<size_t>{3}));
+  queue.close();
+  EXPECT_TRUE(queue.take(100, true).empty());
+}
+
+TEST(Search, RefusesWhatItCannotDo) {
+  const RandomModel model(20, 13);
+  const auto message = [&](const auto& change) {
+    SearchOptions options;
+    change(options);
+    return error_message([&] { search_all(model, {{4, eos}}, options); });
+  };
+  EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size is 0"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rules.banned_symbols = {20}; }).find("20 symbols"), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rules.decoder_start = -1; }).find("decoder_start is -1"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] {
+              search_all(model, {{99, eos}}, {});
+            }).find("source id is 99"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] { score_targets(model, {{}}, {{4}}, 10); }).find("source 0"), std::string::npos);
+  EXPECT_NE(error_message([&] { score_targets(model, {{eos}}, {}, 10); }).find("1 sources"), std::string::npos);
+}
+
+TEST(Search, BrokenWeightsAreSaid) {
+  const RandomModel model(20, 14);
+  const Tensor& weight = model.parameters().back().tensor;
+  weight.copy_from(*model.backend(), std::vector<float>(static_cast<size_t>(weight.size()), std::nanf("")));
+  model.prepare();
+  SearchOptions options;
+  EXPECT_NE(error_message([&] {
+              search_all(model, {{4, eos}}, options);
+            }).find("no numbers"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold

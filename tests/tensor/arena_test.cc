@@ -1,0 +1,149 @@
+#include "tensor/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "tensor/tensor.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t MB = size_t{1} << 20;
+
+struct ArenaTest : testing::Test {
+  std::shared_ptr<Backend> backend = make_reference_backend();
+  Arena arena{backend};
+};
+
+TEST_F(ArenaTest, PiecesAreAlignedAndApart) {
+  std::vector<std::pair<char*, size_t>> pieces;
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, 5 * MB}) {
+    auto* data = static_cast<char*>(arena.take(bytes));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    std::memset(data, 1, bytes);
+    for (const auto& [other, size] : pieces) EXPECT_TRUE(data + bytes <= other || other + size <= data);
+    pieces.emplace_back(data, std::max<size_t>(bytes, 1));
+  }
+}
+
+TEST_F(ArenaTest, CountsWhatIsInUseAndTheMostThatWas) {
+  void *a = arena.take(100), *b = arena.take(64);
+  EXPECT_EQ(arena.in_use(), 192u);  // in steps of 64
+  arena.give(a, 100);
+  EXPECT_EQ(arena.in_use(), 64u);
+  arena.give(b, 64);
+  EXPECT_EQ(arena.in_use(), 0u);
+  EXPECT_EQ(arena.peak(), 192u);
+  EXPECT_GE(arena.reserved(), arena.peak());
+}
+
+TEST_F(ArenaTest, JoinsNeighboursInAnyOrder) {
+  arena.give(arena.take(1), 1);
+  const size_t chunk = arena.reserved();
+  std::vector<int> order{0, 1, 2, 3};
+  do {
+    std::vector<void*> pieces;
+    for (int i = 0; i < 4; ++i) pieces.push_back(arena.take(chunk / 4));
+    for (const int i : order) arena.give(pieces[static_cast<size_t>(i)], 0);
+    void* whole = arena.take(chunk);
+    EXPECT_EQ(whole, pieces[0]);
+    EXPECT_EQ(arena.reserved(), chunk);
+    arena.give(whole, 0);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_F(ArenaTest, TakesTheBestFit) {
+  void* large = arena.take(1000);
+  void* wall1 = arena.take(64);
+  void* small = arena.take(200);
+  void* wall2 = arena.take(64);
+  arena.give(large, 1000);
+  arena.give(small, 200);
+  EXPECT_EQ(arena.take(150), small);
+  EXPECT_EQ(arena.take(900), large);
+  arena.give(wall1, 64);
+  arena.give(wall2, 64);
+}
+
+TEST_F(ArenaTest, StartsOnOneChunkAfterItOutgrewSeveral) {
+  std::vector<void*> pieces{arena.take(1)};
+  const size_t piece = arena.reserved();
+  for (int i = 0; i < 5; ++i) pieces.push_back(arena.take(piece));
+  for (void* data : pieces) arena.give(data, 0);
+  const size_t peak = arena.peak();
+  void* whole = arena.take(peak);
+  EXPECT_GE(arena.reserved(), peak);
+  EXPECT_LT(arena.reserved(), 2 * peak);  // a second chunk would have had to hold all
+  arena.give(whole, 0);
+}
+
+/// Takes and gives as a pass does; returns the places that it got.
+std::vector<void*> random_pass(Arena& arena, uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::vector<void*> places, held;
+  for (int i = 0; i < 2000; ++i) {
+    if (held.size() > 30 || (!held.empty() && random.below(2))) {
+      const size_t which = random.below(static_cast<uint32_t>(held.size()));
+      arena.give(held[which], 0);
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+    } else {
+      held.push_back(arena.take(random.below(4 * MB)));
+      places.push_back(held.back());
+    }
+  }
+  for (void* piece : held) arena.give(piece, 0);
+  return places;
+}
+
+TEST_F(ArenaTest, AWarmPassGetsTheSamePlacesAndNoMoreMemory) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Arena fresh(backend);
+    for (int i = 0; i < 6; ++i) random_pass(fresh, seed);
+    const size_t reserved = fresh.reserved();
+    const auto places = random_pass(fresh, seed);
+    EXPECT_EQ(random_pass(fresh, seed), places);
+    EXPECT_EQ(fresh.reserved(), reserved);
+    EXPECT_EQ(fresh.in_use(), 0u);
+    EXPECT_LE(fresh.peak(), reserved);
+    EXPECT_LE(reserved, 2 * fresh.peak());
+  }
+}
+
+TEST(Tensor, GivesItsMemoryBackWithItsLastHolder) {
+  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const auto arena = std::make_shared<Arena>(backend);
+  {
+    Tensor a(arena, 4, 16, DType::f32);
+    EXPECT_EQ(arena->in_use(), 256u);
+    EXPECT_TRUE(a.unique());
+    const Tensor b = a;
+    EXPECT_FALSE(a.unique());
+    EXPECT_TRUE(a.same_as(b));
+    a = Tensor();
+    EXPECT_EQ(arena->in_use(), 256u);
+    b.set_gradient(Tensor(arena, 4, 16, DType::f32));
+    EXPECT_EQ(arena->in_use(), 512u);
+  }
+  EXPECT_EQ(arena->in_use(), 0u);
+}
+
+TEST(Tensor, ConvertsBetweenTypes) {
+  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const auto memory = lasting_memory(backend);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor tensor(memory, 2, 2, dtype);
+    tensor.copy_from(*backend, std::vector<double>{1, 2.5, -3, 0});
+    EXPECT_EQ(tensor.to_floats(*backend), (std::vector<float>{1, 2.5, -3, 0}));
+    tensor.copy_from(*backend, std::vector<float>{4, 5, 6, 7});
+    EXPECT_EQ(tensor.to_doubles(*backend), (std::vector<double>{4, 5, 6, 7}));
+    EXPECT_THROW(tensor.copy_from(*backend, std::vector<float>{1, 2, 3}), Error);
+    EXPECT_THROW(tensor.copy_from(*backend, std::vector<double>(5)), Error);
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
