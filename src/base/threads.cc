@@ -74,20 +74,30 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& tas
     return;
   }
   task_ = &task;
-  count_ = count;
-  next_ = 0;
-  busy_ = static_cast<int>(workers_.size());
+  done_.store(0, std::memory_order_relaxed);
+  ticket_.store(static_cast<uint64_t>(count) << 32, std::memory_order_release);
   {
     std::lock_guard lock(mutex_);
     ++round_;
   }
   wake_.notify_all();
   take_tasks(0);
-  while (busy_.load(std::memory_order_acquire) != 0) pause_processor();
+  for (int spin = 0; done_.load(std::memory_order_acquire) != count; ++spin)
+    if (spin < spins)
+      pause_processor();
+    else
+      std::this_thread::yield();  // to a worker that waits for a processor
 }
 
 void ThreadPool::take_tasks(int thread) {
-  for (int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) (*task_)(i, thread);
+  for (uint64_t ticket = ticket_.load(std::memory_order_acquire);;) {
+    const uint64_t count = ticket >> 32, index = ticket & 0xffffffff;
+    if (index >= count) return;
+    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+    (*task_)(static_cast<int64_t>(index), thread);  // the caller can't leave before this one is done
+    done_.fetch_add(1, std::memory_order_release);
+    ticket = ticket_.load(std::memory_order_acquire);
+  }
 }
 
 void ThreadPool::work(int thread) {
@@ -102,7 +112,6 @@ void ThreadPool::work(int thread) {
     if (stop_) return;
     seen = round_.load(std::memory_order_acquire);
     take_tasks(thread);
-    busy_.fetch_sub(1, std::memory_order_release);
   }
 }
 

@@ -27,8 +27,8 @@ class SubnormalsAsZero {
 };
 
 /// Threads that share the work of one caller at a time. Tasks are numbered pieces of work whose results do not
-/// depend on who does them; the caller takes its share. Between calls workers spin for some microseconds and
-/// then sleep.
+/// depend on who does them; the caller takes its share, and waits for no worker that took none. Between calls
+/// workers spin for some microseconds and then sleep.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -48,9 +48,8 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
   const std::function<void(int64_t, int)>* task_ = nullptr;
-  int64_t count_ = 0;
-  std::atomic<int64_t> next_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<uint64_t> ticket_{0};  ///< how many tasks there are (upper half) and the next one (lower half)
+  std::atomic<int64_t> done_{0};
   std::atomic<uint64_t> round_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;

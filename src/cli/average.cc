@@ -18,6 +18,7 @@ struct Settings {
 
 /// What is replaced whole must not be somebody's folder of other things.
 void require_replaceable(const std::string& folder) {
+  require(!folder.empty(), "--out: name a folder for the new model");
   std::error_code ignored;
   require(!fs::exists(folder, ignored) || fs::is_empty(folder, ignored) ||
               fs::exists(fs::path(folder) / "config.json"),
@@ -27,7 +28,8 @@ void require_replaceable(const std::string& folder) {
 void run(const Settings& settings) {
   require_replaceable(settings.out);
   average_models(settings.models, settings.out);
-  log_info("{}: the mean of {} models", settings.out, settings.models.size());
+  const size_t count = settings.models.size();
+  log_info("{}: the mean of {} model{}", settings.out, count, count == 1 ? "" : "s");
 }
 
 }  // namespace

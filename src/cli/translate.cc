@@ -114,7 +114,7 @@ void add_translate(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--threads", settings->threads, "0: as many as there are")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();
   command.footer(

@@ -38,9 +38,6 @@ void validate(const TrainOptions& o) {
           "tokenizer.joint");
   require(!o.data.train.empty(),
           "data.train: no text to train on; name a source and a target file, or a .tsv file");
-  require(o.data.micro_batch_tokens <= o.data.batch_tokens,
-          "data.micro_batch_tokens: {} is more than data.batch_tokens, {}", o.data.micro_batch_tokens,
-          o.data.batch_tokens);
   require(o.train.updates > 0 || o.train.epochs > 0 || o.train.minutes > 0,
           "train: when to stop? set train.updates, train.epochs or train.minutes");
   require(o.train.average_last <= o.checkpoint.keep_last,

@@ -27,11 +27,17 @@ double mean_loss(const ProgressSums& sums) {
 
 }  // namespace
 
-Progress::Progress(const std::string& jsonl, int64_t log_bytes)
-    : path_(jsonl), log_bytes_(log_bytes), terminal_(isatty(2)) {
+Progress::Progress(const std::string& jsonl, const TrainingState& state)
+    : path_(jsonl),
+      log_bytes_(state.log_bytes),
+      terminal_(isatty(2)),
+      started_(state.seconds),
+      started_update_(state.update),
+      stretch_began_(state.seconds),
+      stretch_tokens_(state.sums.tokens) {
   std::error_code missing;
-  if (std::filesystem::file_size(jsonl, missing) > static_cast<uintmax_t>(log_bytes) && !missing)
-    std::filesystem::resize_file(jsonl, static_cast<uintmax_t>(log_bytes));
+  if (std::filesystem::file_size(jsonl, missing) > static_cast<uintmax_t>(log_bytes_) && !missing)
+    std::filesystem::resize_file(jsonl, static_cast<uintmax_t>(log_bytes_));
   log_ = std::fopen(jsonl.c_str(), "ab");
   if (!log_) throw_world_error("{}: can't be written: {}", jsonl, std::strerror(errno));
 }
@@ -53,9 +59,13 @@ void Progress::clear_line() {
   line_shown_ = false;
 }
 
+double Progress::tokens_per_second(const TrainingState& s) const {
+  const double seconds = s.seconds - stretch_began_;
+  return seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0;
+}
+
 std::string Progress::describe(const TrainingState& s, double learning_rate) const {
-  const double loss = mean_loss(s.sums), seconds = s.seconds - stretch_began_;
-  const double rate = seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0;
+  const double loss = mean_loss(s.sums);
   std::string left;
   if (s.last_update > 0 && s.update > started_update_)
     left = fmt::format("  left {}",
@@ -64,14 +74,10 @@ std::string Progress::describe(const TrainingState& s, double learning_rate) con
   return fmt::format(
       "update {}{}  epoch {}  loss {:.3f}  perplexity {:.2f}  {:.0f} tokens/s  rate {:.2e}  {}{}", s.update,
       s.last_update > 0 ? fmt::format("/{}", s.last_update) : "", s.position.epoch + 1, loss, std::exp(loss),
-      rate, learning_rate, clock_text(s.seconds), left);
+      tokens_per_second(s), learning_rate, clock_text(s.seconds), left);
 }
 
 void Progress::update(const TrainingState& s, double learning_rate) {
-  if (started_update_ < 0) {
-    started_update_ = s.update;
-    started_ = s.seconds;
-  }
   if (!terminal_ || s.seconds - shown_at_ < 0.5) return;
   std::fputs(("\r" + describe(s, learning_rate) + "\033[K").c_str(), stderr);
   line_shown_ = true;
@@ -80,17 +86,16 @@ void Progress::update(const TrainingState& s, double learning_rate) {
 
 void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
-  const double loss = mean_loss(s.sums), seconds = s.seconds - stretch_began_;
-  append(nlohmann::json{
-      {"update", s.update},
-      {"epoch", s.position.epoch + 1},
-      {"loss", loss},
-      {"perplexity", std::exp(loss)},
-      {"learning_rate", learning_rate},
-      {"gradient_norm", s.sums.gradient_norm},
-      {"tokens", s.sums.tokens},
-      {"tokens_per_second", seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0},
-      {"seconds", s.seconds}}
+  const double loss = mean_loss(s.sums);
+  append(nlohmann::json{{"update", s.update},
+                        {"epoch", s.position.epoch + 1},
+                        {"loss", loss},
+                        {"perplexity", std::exp(loss)},
+                        {"learning_rate", learning_rate},
+                        {"gradient_norm", s.sums.gradient_norm},
+                        {"tokens", s.sums.tokens},
+                        {"tokens_per_second", tokens_per_second(s)},
+                        {"seconds", s.seconds}}
              .dump());
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;

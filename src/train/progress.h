@@ -11,8 +11,8 @@ namespace sixfold {
 /// every figure.
 class Progress {
  public:
-  /// Appends to `jsonl`, cut back to `log_bytes` first.
-  Progress(const std::string& jsonl, int64_t log_bytes);
+  /// Appends to `jsonl`, cut back first to what it was at `state`, where the run begins or goes on.
+  Progress(const std::string& jsonl, const TrainingState& state);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -28,6 +28,7 @@ class Progress {
   int64_t log_bytes() const { return log_bytes_; }
 
  private:
+  double tokens_per_second(const TrainingState& state) const;
   std::string describe(const TrainingState& state, double learning_rate) const;
   void append(const std::string& json);
   void clear_line();
@@ -37,10 +38,11 @@ class Progress {
   int64_t log_bytes_;
   bool terminal_;
   bool line_shown_ = false;
-  double shown_at_ = 0, started_ = 0;
-  int64_t started_update_ = -1;
-  double stretch_began_ = 0;
-  int64_t stretch_tokens_ = 0;
+  double shown_at_ = 0;
+  double started_;  ///< seconds and updates where this process took over
+  int64_t started_update_;
+  double stretch_began_;  ///< seconds and tokens where the rate is measured from
+  int64_t stretch_tokens_;
 };
 
 }  // namespace sixfold

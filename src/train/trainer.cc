@@ -48,6 +48,7 @@ class Run {
   TrainOutcome finish();
 
  private:
+  int64_t planned_updates() const;
   void resume_or_begin();
   void update();
   void train_on(const Batch& batch, double loss_scale);
@@ -107,24 +108,34 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
   resume_or_begin();
 }
 
+/// The update that ends the run, from its options; 0 where only minutes are given.
+int64_t Run::planned_updates() const {
+  int64_t last = options_.train.updates;
+  if (options_.train.epochs > 0) {
+    const double batches = options_.train.epochs * static_cast<double>(batcher_.batches_in_epoch());
+    const auto updates = static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
+    last = last > 0 ? std::min(last, updates) : updates;
+  }
+  return last;
+}
+
 void Run::resume_or_begin() {
+  const std::string instruction_set = backend_->name();
   if (newest_.empty()) {
     fs::create_directories(request_.run);
-    state_.instruction_set = backend_->name();
-    state_.last_update = options_.train.updates;
-    if (options_.train.epochs > 0) {
-      const double batches = options_.train.epochs * static_cast<double>(batcher_.batches_in_epoch());
-      const auto updates = static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
-      state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, updates) : updates;
-    }
+    state_.instruction_set = instruction_set;
   } else {
     state_ = Checkpoints::load(newest_, model_, optimizer_);
     batcher_.seek(state_.position);
     log_info("resuming from {} (update {})", newest_, state_.update);
+    if (state_.instruction_set != instruction_set)
+      log_warning("the run was on {}, this machine is {}: it goes on, but not bit for bit",
+                  state_.instruction_set, instruction_set);
   }
+  if (const int64_t planned = planned_updates(); planned > 0) state_.last_update = planned;
   save_train_options(request_.run + "/config.json", options_);
-  progress_ = std::make_unique<Progress>(request_.run + "/train.jsonl", state_.log_bytes);
-  log_info("model: {} parameters; {}", parameter_count(model_.config()), backend_->name());
+  progress_ = std::make_unique<Progress>(request_.run + "/train.jsonl", state_);
+  log_info("model: {} parameters; {}, {} threads", parameter_count(model_.config()), instruction_set, threads_);
   began_ = now();
   resumed_seconds_ = state_.seconds;
   saved_at_ = state_.seconds;

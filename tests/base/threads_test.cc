@@ -31,10 +31,10 @@ TEST(ThreadPool, RunsEveryIndexOnce) {
 TEST(ThreadPool, SeesWhatTheTasksWroteAfterManyRounds) {
   ThreadPool pool(3);
   std::vector<int64_t> cells(17);  // not atomic: `run` alone orders the writes
-  for (int round = 0; round < 5000; ++round)
+  for (int round = 0; round < 20000; ++round)
     pool.run(1 + round % 17, [&](int64_t index, int) { cells[static_cast<size_t>(index)] += round; });
   int64_t expected = 0;
-  for (int round = 0; round < 5000; ++round) expected += int64_t{round} * (1 + round % 17);
+  for (int round = 0; round < 20000; ++round) expected += int64_t{round} * (1 + round % 17);
   int64_t sum = 0;
   for (const int64_t cell : cells) sum += cell;
   EXPECT_EQ(sum, expected);

@@ -21,6 +21,7 @@ class Average : public testing::Test {
 TEST_F(Average, MakesAModelThatCanBeUsed) {
   const Outcome outcome = sixfold("average " + a_ + " " + b_ + " --out " + out_);
   EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.text, out_ + ": the mean of 2 models\n");
   EXPECT_EQ(sixfold("info " + out_).status, 0);
   average_models({a_, b_}, folder_ / "expected");
   EXPECT_EQ(read_file(out_ + "/model.safetensors"), read_file(folder_ / "expected/model.safetensors"));
@@ -44,6 +45,7 @@ TEST_F(Average, ReplacesAModelButNoOtherFolder) {
 
 TEST_F(Average, TellsWhatIsMissing) {
   expect_error(sixfold("average " + a_), "--out is required");
+  expect_error(sixfold("average " + a_ + " --out ''"), "--out: name a folder");
   expect_error(sixfold("average --out " + out_), "models is required");
 }
 

@@ -34,7 +34,7 @@ TEST_F(Info, TellsWhatAModelIs) {
       outcome,
       "search       beam of 4, scores divided by ((5 + n) / 6)^0.6, at most 1 * source + 5 symbols, until "
       "best_cannot_improve");
-  expect_line(outcome, "             tokenizer.vocab, 28 B");
+  expect_line(outcome, "             tokenizer.vocab, 31 B");
 }
 
 TEST_F(Info, TellsItAsJson) {
@@ -44,7 +44,7 @@ TEST_F(Info, TellsItAsJson) {
   EXPECT_EQ(info["config"]["search"]["beam_size"], 4);
   EXPECT_EQ(info["tokenizers"]["joint"], true);
   EXPECT_EQ(info["tokenizers"]["target"]["kind"], "whitespace");
-  EXPECT_EQ(info["files"]["tokenizer.vocab"], 28);
+  EXPECT_EQ(info["files"]["tokenizer.vocab"], 31);
 }
 
 TEST_F(Info, RefusesFoldersWhosePartsDontBelongTogether) {

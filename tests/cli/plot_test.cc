@@ -29,7 +29,7 @@ TEST_F(Plot, DrawsEveryHead) {
   EXPECT_TRUE(svg.starts_with("<svg") || svg.starts_with("<?xml")) << svg.substr(0, 100);
   EXPECT_NE(svg.find("Attention of decoder layer 1 to the source"), std::string::npos);
   // Two heads and their mean; each cell, 3 target by 4 source symbols with the ends, tells its weight.
-  EXPECT_EQ(count(svg, "<title>"), 3 * 3 * 4);
+  EXPECT_EQ(count(svg, " → "), 3 * 3 * 4);
 }
 
 TEST_F(Plot, DrawsItsOwnTranslationAndAnyLayer) {
@@ -45,7 +45,8 @@ TEST_F(Plot, RefusesWhatItCanNotDraw) {
                "--layer 2: the model's decoder has layers 0 to 1");
   expect_error(plot("--text '  ' --output " + picture_), "--text: the text is empty");
   expect_error(plot("--text a --target '' --output " + picture_), "--target: the text is empty");
-  expect_error(plot("--text $'a \\xff' --output " + picture_), "--text: the text is not valid UTF-8");
+  expect_error(plot("--text \"$(printf 'a \\377')\" --output " + picture_),
+               "--text: the text is not valid UTF-8");
   expect_error(plot("--text a"), "--output is required");
   expect_error(plot("--test a --output x"), "unknown option --test; did you mean --text?");
   expect_error(sixfold("plot atention"), "unknown command atention; did you mean attention?");

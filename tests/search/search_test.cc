@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -129,12 +128,14 @@ std::vector<SearchOptions> all_rules() {
 }
 
 TEST(Search, EqualsThePlainBeamSearchUnderAllRules) {
-  const RandomModel model(9, 5);
-  const auto sources = random_sources(5, 6, 9, 1);
-  for (const SearchOptions& options : all_rules()) {
-    const auto results = search_all(model, sources, options);
-    for (size_t i = 0; i < sources.size(); ++i)
-      expect_same(results[i], plain_beam_search(model, sources[i], options));
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    const RandomModel model(9, seed);
+    const auto sources = random_sources(5, 6, 9, seed);
+    for (const SearchOptions& options : all_rules()) {
+      const auto results = search_all(model, sources, options);
+      for (size_t i = 0; i < sources.size(); ++i)
+        expect_same(results[i], plain_beam_search(model, sources[i], options));
+    }
   }
 }
 
@@ -233,27 +234,27 @@ TEST(Search, ScoresAreThoseOfScoreTargets) {
 TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
   const int vocab = 60;
   const auto sources = random_sources(60, 18, vocab, 6);
-  for (const int threads : {1, 2}) {
-    const RandomModel model(vocab, 10, make_cpu_backend(threads));
-    for (const int beam : {1, 4}) {
-      SearchOptions options;
-      options.rules.beam_size = options.n_best = beam;
-      options.rules.length_offset = 12;
-      std::map<int64_t, std::vector<std::vector<Hypothesis>>> results;
-      for (const int64_t batch_tokens : {1, 7 * 10 * beam, 1'000'000}) {
-        options.batch_tokens = batch_tokens;
-        results[batch_tokens] = search_all(model, sources, options);
-      }
-      for (const auto& [batch_tokens, result] : results)
-        for (size_t i = 0; i < sources.size(); ++i) {
-          const auto &got = result[i], &alone = results.at(1)[i];
-          ASSERT_EQ(got.size(), alone.size());
-          for (size_t j = 0; j < got.size(); ++j) {
-            EXPECT_EQ(got[j].ids, alone[j].ids);
-            EXPECT_EQ(got[j].score, alone[j].score);  // to the bit
-          }
+  const RandomModel model(vocab, 10), in_threads(vocab, 10, make_cpu_backend(2));
+  for (const int beam : {1, 4}) {
+    SearchOptions options;
+    options.rules.beam_size = options.n_best = beam;
+    options.rules.length_offset = 12;
+    options.batch_tokens = 1;
+    const auto alone = search_all(model, sources, options);
+    const auto expect_equal = [&](const Transformer& with, int64_t batch_tokens) {
+      options.batch_tokens = batch_tokens;
+      const auto results = search_all(with, sources, options);
+      for (size_t i = 0; i < sources.size(); ++i) {
+        ASSERT_EQ(results[i].size(), alone[i].size());
+        for (size_t j = 0; j < alone[i].size(); ++j) {
+          EXPECT_EQ(results[i][j].ids, alone[i][j].ids);
+          EXPECT_EQ(results[i][j].score, alone[i][j].score);  // to the bit
         }
-    }
+      }
+    };
+    expect_equal(model, 7 * 10 * beam);
+    expect_equal(model, 1'000'000);
+    expect_equal(in_threads, 1'000'000);
   }
 }
 

@@ -112,8 +112,6 @@ TEST_F(TrainConfig, ContradictionsAreRefused) {
   EXPECT_EQ(
       refusal(example, {"train.average_last=4"}),
       "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of as many, not 2");
-  EXPECT_EQ(refusal(example, {"data.micro_batch_tokens=9000"}),
-            "CONFIG.yaml: data.micro_batch_tokens: 9000 is more than data.batch_tokens, 8192");
   EXPECT_EQ(refusal(example, {"schedule.kind=noam", "schedule.warmup=0"}),
             "CONFIG.yaml: schedule.warmup: the noam schedule needs at least 1 update");
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),

@@ -57,7 +57,7 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 std::string CpuBackend::name() const {
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
-  return fmt::format("cpu, {}, {} threads", hwy::TargetName(usable & -usable), threads());
+  return fmt::format("cpu, {}", hwy::TargetName(usable & -usable));
 }
 
 /// Packs b [k, n] into `panels`, in pieces that threads share.

@@ -1,0 +1,45 @@
+#include "train/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sixfold {
+namespace {
+
+Schedule schedule(ScheduleKind kind, int64_t last = 1000) {
+  return Schedule({.kind = kind, .warmup = 100, .factor = 2, .learning_rate = 0.01}, 64, last);
+}
+
+TEST(Schedule, PaperFormula) {
+  const Schedule noam = schedule(ScheduleKind::noam);
+  for (const double step : {1.0, 50.0, 100.0, 101.0, 5000.0})
+    EXPECT_NEAR(noam.rate(static_cast<int64_t>(step)),
+                2 * std::pow(64, -0.5) * std::min(std::pow(step, -0.5), step * std::pow(100, -1.5)), 1e-12);
+}
+
+TEST(Schedule, AllRiseToThePeak) {
+  for (const auto kind :
+       {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::cosine, ScheduleKind::constant}) {
+    EXPECT_DOUBLE_EQ(schedule(kind).rate(50), 0.005);
+    EXPECT_DOUBLE_EQ(schedule(kind).rate(100), 0.01);
+  }
+}
+
+TEST(Schedule, EachFallsInItsWay) {
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::inverse_sqrt).rate(400), 0.005);
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::linear).rate(550), 0.005);
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::cosine).rate(550), 0.005);
+  EXPECT_NEAR(schedule(ScheduleKind::cosine).rate(325), 0.01 * (1 + std::cos(std::acos(-1.0) / 4)) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::constant).rate(400), 0.01);
+  EXPECT_NEAR(schedule(ScheduleKind::linear).rate(1000), 0, 1e-12);
+  EXPECT_NEAR(schedule(ScheduleKind::cosine).rate(1000), 0, 1e-12);
+}
+
+TEST(Schedule, StaysAtThePeakWhileTheEndIsUnknown) {
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::linear, 0).rate(500), 0.01);
+  EXPECT_DOUBLE_EQ(schedule(ScheduleKind::cosine, 0).rate(500), 0.01);
+}
+
+}  // namespace
+}  // namespace sixfold

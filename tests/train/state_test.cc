@@ -1,0 +1,36 @@
+#include "train/state.h"
+
+#include <gtest/gtest.h>
+
+#include "error_message.h"
+
+namespace sixfold {
+namespace {
+
+TEST(TrainingState, RoundTripIsExact) {
+  TrainingState state;
+  state.update = 12345678901;
+  state.position = {3, 77};
+  state.sums = {1.0 / 3, 5, 11, 0.1};
+  state.best = 2.0 / 7;
+  state.instruction_set = "cpu, AVX2";
+  const TrainingState again = parse_training_state(to_json_text(state), "here");
+  EXPECT_EQ(again.update, state.update);
+  EXPECT_TRUE(again.position == state.position);
+  EXPECT_EQ(again.sums.loss, state.sums.loss);
+  EXPECT_EQ(again.best, state.best);
+  EXPECT_EQ(again.instruction_set, state.instruction_set);
+}
+
+TEST(TrainingState, RefusesWhatIsNoState) {
+  for (const char* text : {"", "{", "[]", "{}", "{\"update\": \"x\"}"})
+    EXPECT_NE(error_message([&] { parse_training_state(text, "there"); }).find("there"), std::string::npos)
+        << text;
+  TrainingState state;
+  state.update = -1;
+  EXPECT_NE(error_message([&] { parse_training_state(to_json_text(state), "there"); }).find("negative"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold

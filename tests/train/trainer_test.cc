@@ -1,0 +1,254 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "error_message.h"
+#include "formats/safetensors.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Lines to learn from: the target is the source spelt backwards.
+void write_text(const std::string& source, const std::string& target, int lines, uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::string a, b;
+  for (int i = 0; i < lines; ++i) {
+    std::string x, y;
+    for (uint32_t n = 1 + random.below(6); n > 0; --n) {
+      const std::string word(1, static_cast<char>('a' + random.below(8)));
+      x = x.empty() ? word : x + " " + word;
+      y = y.empty() ? word : word + " " + y;
+    }
+    a += x + "\n";
+    b += y + "\n";
+  }
+  write_file_atomically(source, a);
+  write_file_atomically(target, b);
+}
+
+class TrainerTest : public testing::Test {
+ protected:
+  TrainerTest() {
+    write_text(folder_ / "train.a", folder_ / "train.b", 200, 1);
+    write_text(folder_ / "valid.a", folder_ / "valid.b", 20, 2);
+    options_.model.d_model = 16;
+    options_.model.d_ff = 32;
+    options_.model.heads = 2;
+    options_.model.encoder_layers = options_.model.decoder_layers = 1;
+    options_.model.search.length_offset = 4;
+    options_.tokenizer.kind = TokenizerKind::whitespace;
+    options_.tokenizer.vocab_size = 0;
+    options_.data.train = {folder_ / "train.a", folder_ / "train.b"};
+    options_.data.valid = {folder_ / "valid.a", folder_ / "valid.b"};
+    options_.data.batch_tokens = 300;
+    options_.train.updates = 23;
+    options_.train.threads = 1;
+    options_.train.ema_decay = 0.9f;
+    options_.train.clip_norm = 1;
+    options_.schedule.kind = ScheduleKind::linear;
+    options_.schedule.learning_rate = 5e-3;
+    options_.schedule.warmup = 5;
+    options_.checkpoint.every_updates = 7;
+    options_.checkpoint.keep_last = 10;
+    options_.validation.every_updates = 5;
+    options_.validation.metrics = {Metric::loss, Metric::bleu};
+    options_.log.every_updates = 4;
+  }
+
+  std::string run(const std::string& name) const { return folder_ / name; }
+  std::string last_checkpoint(const std::string& name) const {
+    return run(name) + "/checkpoints/update-000000023";
+  }
+
+  /// The log without what the clock says.
+  std::vector<nlohmann::json> log(const std::string& name) const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(read_file(run(name) + "/train.jsonl"));
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+      lines.back().erase("seconds");
+      lines.back().erase("tokens_per_second");
+    }
+    return lines;
+  }
+
+  void expect_same_run(const std::string& a, const std::string& b) const {
+    for (const char* file :
+         {"/model.safetensors", "/optimizer.safetensors", "/tokenizer.vocab", "/config.json"})
+      EXPECT_TRUE(read_file(last_checkpoint(a) + file) == read_file(last_checkpoint(b) + file)) << file;
+    EXPECT_TRUE(read_file(run(a) + "/model/model.safetensors") ==
+                read_file(run(b) + "/model/model.safetensors"));
+    EXPECT_EQ(log(a), log(b));
+  }
+
+  /// The mean gradients that the optimizer remembers after one update: a tenth of the gradient.
+  std::vector<float> gradients(const std::string& name) const {
+    const auto file = SafetensorsFile::open(run(name) + "/checkpoints/update-000000001/optimizer.safetensors");
+    std::vector<float> all;
+    for (const auto& tensor : file.names()) {
+      if (!tensor.starts_with("moment1.")) continue;
+      const auto values = to_floats(file.at(tensor));
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  double distance(const std::string& a, const std::string& b) const {
+    const auto x = gradients(a), y = gradients(b);
+    double apart = 0, size = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      apart += (x[i] - y[i]) * (x[i] - y[i]);
+      size += x[i] * x[i];
+    }
+    return std::sqrt(apart / size);
+  }
+
+  TemporaryFolder folder_;
+  TrainOptions options_;
+};
+
+TEST_F(TrainerTest, MakesAModelFolderAndLearns) {
+  options_.train.updates = 300;
+  options_.validation.every_updates = 100;
+  options_.log.every_updates = 100;
+  const TrainOutcome outcome = train(options_, {.run = run("a")});
+  EXPECT_EQ(outcome.model, run("a") + "/model");
+  EXPECT_EQ(outcome.updates, 300);
+  for (const char* file : {"config.json", "model.safetensors", "tokenizer.vocab"})
+    EXPECT_TRUE(fs::exists(outcome.model + "/" + file));
+  const auto lines = log("a");
+  EXPECT_GT(lines.front().at("loss").get<double>(), lines[lines.size() - 2].at("loss").get<double>() + 0.5);
+}
+
+TEST_F(TrainerTest, ResumedRunEqualsOneNeverStopped) {
+  train(options_, {.run = run("whole")});
+  for (const int kept : {7, 14, 21}) {
+    const std::string name = "from" + std::to_string(kept);
+    fs::copy(run("whole"), run(name), fs::copy_options::recursive);
+    fs::remove_all(run(name) + "/model");
+    for (const auto& entry : fs::directory_iterator(run(name) + "/checkpoints"))
+      if (entry.path().filename().string() > fmt::format("update-{:09}", kept)) fs::remove_all(entry.path());
+    train(options_, {.run = run(name), .resume = true});
+    expect_same_run("whole", name);
+  }
+}
+
+TEST_F(TrainerTest, StopRequestSavesAndResumes) {
+  train(options_, {.run = run("whole")});
+  const std::atomic<int> stop{1};
+  const TrainOutcome none = train(options_, {.run = run("never"), .stop = &stop});
+  EXPECT_EQ(none.updates, 0);
+  EXPECT_TRUE(none.checkpoint.empty());
+
+  std::atomic<int> later{0};
+  std::thread bell([&] {
+    while (!fs::exists(run("stopped") + "/checkpoints/update-000000007")) std::this_thread::yield();
+    later = 15;
+  });
+  const TrainOutcome outcome = train(options_, {.run = run("stopped"), .stop = &later});
+  bell.join();
+  EXPECT_TRUE(fs::exists(outcome.checkpoint));
+  train(options_, {.run = run("stopped"), .resume = true});
+  expect_same_run("whole", "stopped");
+}
+
+TEST_F(TrainerTest, TwoThreadsGiveTheSameBits) {
+  train(options_, {.run = run("one")});
+  options_.train.threads = 2;
+  train(options_, {.run = run("two")});
+  expect_same_run("one", "two");
+}
+
+TEST_F(TrainerTest, PartsOfABatchGiveTheSameGradient) {
+  options_.train.updates = 1;
+  options_.train.clip_norm = 0;
+  train(options_, {.run = run("whole")});
+  options_.data.micro_batch_tokens = 60;
+  train(options_, {.run = run("parts")});
+  EXPECT_LT(distance("whole", "parts"), 1e-6);
+  options_.train.seed = 2;
+  train(options_, {.run = run("other")});
+  EXPECT_GT(distance("whole", "other"), 1e-1);
+}
+
+TEST_F(TrainerTest, AccumulationCountsUpdates) {
+  options_.train.accumulate = 3;
+  train(options_, {.run = run("a")});
+  const auto state = nlohmann::json::parse(read_file(last_checkpoint("a") + "/state.json"));
+  EXPECT_EQ(state.at("update"), 23);
+}
+
+TEST_F(TrainerTest, KeepsTheLastCheckpointsOnly) {
+  options_.checkpoint.keep_last = 2;
+  train(options_, {.run = run("a")});
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(run("a") + "/checkpoints"))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"update-000000021", "update-000000023"}));
+  EXPECT_TRUE(fs::exists(run("a") + "/best/model.safetensors"));
+}
+
+TEST_F(TrainerTest, AveragesTheLastCheckpoints) {
+  options_.train.average_last = 2;
+  options_.train.ema_decay = 0;
+  train(options_, {.run = run("a")});
+  const auto mean = SafetensorsFile::open(run("a") + "/model/model.safetensors");
+  const auto one = SafetensorsFile::open(run("a") + "/checkpoints/update-000000021/model.safetensors");
+  const auto two = SafetensorsFile::open(last_checkpoint("a") + "/model.safetensors");
+  const std::string name = "encoder.layers.0.fc1.weight";
+  EXPECT_NEAR(to_floats(mean.at(name))[3], (to_floats(one.at(name))[3] + to_floats(two.at(name))[3]) / 2, 1e-7);
+}
+
+TEST_F(TrainerTest, PatienceEndsTheRun) {
+  options_.schedule.learning_rate = 0;  // nothing gets better
+  options_.validation.patience = 2;
+  options_.train.updates = 100;
+  EXPECT_EQ(train(options_, {.run = run("a")}).updates, 15);
+}
+
+TEST_F(TrainerTest, MinutesBecomeUpdates) {
+  options_.train.updates = 0;
+  options_.train.minutes = 0.02;
+  const TrainOutcome outcome = train(options_, {.run = run("a")});
+  EXPECT_GE(outcome.updates, 10);
+  const auto state = nlohmann::json::parse(read_file(outcome.checkpoint + "/state.json"));
+  EXPECT_EQ(state.at("last_update"), outcome.updates);
+}
+
+TEST_F(TrainerTest, EpochsBecomeUpdates) {
+  options_.train.updates = 0;
+  options_.train.epochs = 2;
+  train(options_, {.run = run("a")});
+  EXPECT_EQ(log("a").back().at("epoch"), 3);  // it stands at the third's beginning
+}
+
+TEST_F(TrainerTest, RefusesWhatWouldLoseWork) {
+  train(options_, {.run = run("a")});
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("--resume"), std::string::npos);
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("b"), .resume = true}); }).find("no checkpoint"),
+            std::string::npos);
+  options_.data.train = {folder_ / "train.a"};
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("c")}); }).find("data.train"), std::string::npos);
+}
+
+TEST_F(TrainerTest, DivergenceStopsTheRun) {
+  options_.schedule.kind = ScheduleKind::constant;
+  options_.schedule.learning_rate = 1e30;
+  options_.schedule.warmup = 0;
+  options_.validation.every_updates = 0;
+  options_.data.valid = {};
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("not finite"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold
