@@ -1,26 +1,12 @@
 #include "cli/model_folder.h"
 
-#include "base/error.h"
 #include "model/model_dir.h"
+#include "translate/sealed.h"
 
 namespace sixfold::cli {
-namespace {
-
-void require_sealed(const Tokenizer& tokenizer, const std::string& hash, int vocab, const std::string& where) {
-  require(tokenizer.hash() == hash && tokenizer.vocab_size() == vocab,
-          "{} tokenizer is not the one that the model was made with; put its own file back", where);
-}
-
-}  // namespace
-
 ModelFolder open_model_folder(const std::string& folder) {
-  ModelFolder model{load_model_config(folder), load_tokenizers(folder)};
-  const ModelConfig& config = model.config;
-  require_sealed(*model.tokenizers.source, config.source_tokenizer_hash, config.source_vocab,
-                 folder + ": the source's");
-  require_sealed(*model.tokenizers.target, config.target_tokenizer_hash, config.target_vocab,
-                 folder + ": the target's");
-  return model;
+  const ModelConfig config = load_model_config(folder);
+  return {config, load_sealed_tokenizers(folder, config)};
 }
 
 void add_model_argument(CLI::App& command, std::string& folder) {

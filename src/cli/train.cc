@@ -36,7 +36,7 @@ void run(const Arguments& a) {
     log_info("stopped before the first update; there is nothing to resume");
   else
     log_info("stopped at update {}; to go on: sixfold train {} --out {} --resume", outcome.updates, a.config,
-           a.run);
+             a.run);
   std::exit(128 + stop_signal.load());
 }
 

@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 std::string config_path(const std::string& folder) { return fs::path(folder) / "config.json"; }
 std::string weights_path(const std::string& folder) { return fs::path(folder) / "model.safetensors"; }
 
-/// Opens a file of weights and checks that its tensors are the model's, by name.
-SafetensorsFile open_weights(const std::string& path, const Transformer& model) {
+/// Opens a file of tensors and checks that they are those wanted, by name.
+SafetensorsFile open_parameters(const std::string& path, const std::vector<Parameter>& parameters) {
   SafetensorsFile file = SafetensorsFile::open(path);
   std::set<std::string> wanted;
-  for (const Parameter& parameter : model.parameters()) {
+  for (const Parameter& parameter : parameters) {
     file.at(parameter.name);
     wanted.insert(parameter.name);
   }
@@ -74,16 +74,6 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
   }
 }
 
-void write_weights(const Transformer& model, const std::string& path) {
-  std::vector<std::vector<float>> values;
-  std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : model.parameters()) {
-    values.push_back(parameter.tensor.to_floats(*model.backend()));
-    tensors.push_back({parameter.name, DType::f32, parameter.shape, values.back().data()});
-  }
-  write_safetensors(path, tensors);
-}
-
 }  // namespace
 
 ModelConfig load_model_config(const std::string& folder) {
@@ -95,7 +85,7 @@ ModelConfig load_model_config(const std::string& folder) {
 
 void save_model(const Transformer& model, const std::string& folder) {
   save_config(config_path(folder), model.config());
-  write_weights(model, weights_path(folder));
+  write_parameters(weights_path(folder), model.parameters(), *model.backend());
 }
 
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
@@ -107,9 +97,22 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
 }
 
 void load_weights(const std::string& path, const Transformer& model) {
-  const SafetensorsFile file = open_weights(path, model);
-  for (const Parameter& parameter : model.parameters())
-    parameter.tensor.copy_from(*model.backend(), values_of(file, parameter));
+  read_parameters(path, model.parameters(), *model.backend());
+}
+
+void write_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
+  std::vector<std::vector<float>> values;
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parameters) {
+    values.push_back(parameter.tensor.to_floats(backend));
+    tensors.push_back({parameter.name, DType::f32, parameter.shape, values.back().data()});
+  }
+  write_safetensors(path, tensors);
+}
+
+void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
+  const SafetensorsFile file = open_parameters(path, parameters);
+  for (const Parameter& parameter : parameters) parameter.tensor.copy_from(backend, values_of(file, parameter));
 }
 
 void average_models(const std::vector<std::string>& folders, const std::string& output) {
@@ -119,7 +122,7 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   std::vector<SafetensorsFile> files;
   for (const std::string& folder : folders) {
     require_alike(config, load_model_config(folder), folders.front(), folder);
-    files.push_back(open_weights(weights_path(folder), model));
+    files.push_back(open_parameters(weights_path(folder), model.parameters()));
   }
   for (const Parameter& parameter : model.parameters()) {
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));

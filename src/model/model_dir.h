@@ -23,6 +23,10 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
 /// finite, and none besides.
 void load_weights(const std::string& path, const Transformer& model);
 
+/// The same for any named tensors, such as an optimizer's: to a safetensors file in fp32 and back.
+void write_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend);
+void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend);
+
 /// Makes the folder `output`, or replaces it, with the mean of the weights of several model folders of one
 /// architecture and vocabulary, and the config and tokenizers of the first (section 6.1; also `sixfold
 /// average`). Throws an input error for models that are not alike.

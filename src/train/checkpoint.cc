@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "formats/safetensors.h"
 #include "model/model_dir.h"
 
 namespace sixfold {
@@ -23,22 +20,12 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
   directory.commit();
 }
 
-static void save_optimizer(const std::string& path, const Optimizer& optimizer, Backend& backend) {
-  std::vector<std::vector<float>> values;
-  std::vector<NamedTensor> tensors;
-  for (const auto& [name, tensor, shape] : optimizer.state()) {
-    values.push_back(tensor.to_floats(backend));
-    tensors.push_back({name, DType::f32, shape, values.back().data()});
-  }
-  write_safetensors(path, tensors);
-}
-
 void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
                        const TrainingState& state) const {
   fs::create_directories(folder_);
   write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
                      [&](const std::string& folder) {
-                       save_optimizer(folder + "/optimizer.safetensors", optimizer, *model.backend());
+                       write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
                        write_file_atomically(folder + "/state.json", to_json_text(state));
                      });
   const auto all = list();
@@ -48,12 +35,7 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
 TrainingState Checkpoints::load(const std::string& checkpoint, const Transformer& model,
                                 const Optimizer& optimizer) {
   load_weights(checkpoint + "/model.safetensors", model);
-  const auto file = SafetensorsFile::open(checkpoint + "/optimizer.safetensors");
-  for (const auto& [name, tensor, shape] : optimizer.state()) {
-    const TensorInfo& info = file.at(name);
-    require(info.shape == shape, "{}: {} has another shape than the model", file.path(), name);
-    tensor.copy_from(*model.backend(), to_floats(info));
-  }
+  read_parameters(checkpoint + "/optimizer.safetensors", optimizer.state(), *model.backend());
   const std::string path = checkpoint + "/state.json";
   return parse_training_state(read_file(path), path);
 }

@@ -11,6 +11,7 @@
 #include "search/search.h"
 #include "text/tokenizers.h"
 #include "text/utf8.h"
+#include "translate/sealed.h"
 
 namespace sixfold {
 namespace {
@@ -22,9 +23,8 @@ using Emit = std::function<void(size_t, const std::vector<Translation>&)>;
 class OpenModel {
  public:
   explicit OpenModel(const std::string& folder)
-      : model_(load_model(folder, make_cpu_backend(1))), tokenizers_(load_tokenizers(folder)) {
-    check_seal(folder, "source", model_->config().source_tokenizer_hash, *tokenizers_.source);
-    check_seal(folder, "target", model_->config().target_tokenizer_hash, *tokenizers_.target);
+      : model_(load_model(folder, make_cpu_backend(1))),
+        tokenizers_(load_sealed_tokenizers(folder, model_->config())) {
     model_->prepare();
   }
 
@@ -40,23 +40,11 @@ class OpenModel {
   std::shared_ptr<Decoding> borrow();
 
  private:
-  static void check_seal(const std::string& folder, const char* side, const std::string& sealed,
-                         const Tokenizer& tokenizer);
-
   std::unique_ptr<Transformer> model_;
   Tokenizers tokenizers_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Decoding>> idle_;
 };
-
-void OpenModel::check_seal(const std::string& folder, const char* side, const std::string& sealed,
-                           const Tokenizer& tokenizer) {
-  require(
-      sealed == tokenizer.hash(),
-      "{}: the {} tokenizer is not the one that the model was trained with: its hash is {}, config.json has "
-      "{}_tokenizer_hash '{}'; put the model's own tokenizer back",
-      folder, side, tokenizer.hash(), side, sealed);
-}
 
 Ids OpenModel::encode(const std::string& line, size_t line_number, int longest) const {
   if (!has_visible_character(replace_invalid_utf8(line))) return {};

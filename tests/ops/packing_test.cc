@@ -2,6 +2,7 @@
 // bit, forwards and backwards.
 #include <gtest/gtest.h>
 
+#include "instruction_sets.h"
 #include "ops/run_op.h"
 
 namespace sixfold {
@@ -59,6 +60,15 @@ void check_packing(const Machine& machine, const OpCase& op) {
 TEST_P(Packing, LeavesTheReferenceAsItIs) { check_packing(reference_f32(), GetParam()); }
 TEST_P(Packing, LeavesCpuWithOneThreadAsItIs) { check_packing(cpu(1), GetParam()); }
 TEST_P(Packing, LeavesCpuWithTwoThreadsAsItIs) { check_packing(cpu(2), GetParam()); }
+
+TEST_P(Packing, LeavesEveryInstructionSetAsItIs) {
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    Machine machine = cpu(1);
+    machine.name += std::string(" on ") + hwy::TargetName(target);
+    check_packing(machine, GetParam());
+  }
+}
 
 }  // namespace
 }  // namespace sixfold

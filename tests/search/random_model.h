@@ -17,19 +17,23 @@ inline ModelConfig small_config(int vocab) {
   config.encoder_layers = 1;
   config.decoder_layers = 2;
   config.source_vocab = config.target_vocab = vocab;
-  config.tied_embeddings = TiedEmbeddings::none;  // one that is tied and untrained says each symbol again
+  config.tied_embeddings = TiedEmbeddings::none;  // tied and untrained it would say each symbol again
   config.output_bias = true;
   return config;
 }
 
-/// A model that has learnt nothing. Its probabilities are uneven all the same, the end symbol's high, so that
-/// outputs are of many lengths.
+/// A model that has learnt nothing but to be sure of itself: some next symbols are far likelier than others,
+/// the end symbol often among them, so that outputs are of many lengths.
 struct RandomModel : Transformer {
-  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> backend = make_cpu_backend(1))
-      : Transformer(small_config(vocab), std::move(backend), DType::f32, seed) {
+  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_cpu_backend(1))
+      : Transformer(small_config(vocab), std::move(shared), DType::f32, seed) {
+    const Tensor& weight = output().weight;
+    auto weights = weight.to_floats(*backend());
+    for (float& w : weights) w *= 2;
+    weight.copy_from(*backend(), weights);
     std::vector<float> bias(static_cast<size_t>(vocab));
-    bias[2] = 1.5f;
-    parameters().back().tensor.copy_from(*this->backend(), bias);
+    bias[2] = 1;
+    output().bias.copy_from(*backend(), bias);
     prepare();
   }
 };

@@ -61,6 +61,7 @@ std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& s
   std::set<int32_t> banned(rules.banned_symbols.begin(), rules.banned_symbols.end());
   banned.insert(model.config().bos);
   std::vector<Hypothesis> live(1), finished;
+  size_t slots = beam;
   for (size_t length = 1;; ++length) {
     std::vector<Hypothesis> all;
     for (const Hypothesis& hypothesis : live) {
@@ -77,14 +78,14 @@ std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& s
       return x.log_probability > y.log_probability;
     });
     const bool keeps = rules.finished_keeps_slot || beam == 1;
-    const size_t slots = length == longest ? all.size() : keeps ? live.size() : beam;
+    const size_t first = length == longest ? all.size() : slots;
     live.clear();
     for (size_t place = 0; place < all.size(); ++place) {
       const bool ends = all[place].ids.back() == eos;
-      if (ends && place < (keeps && length == 1 ? beam : slots)) finished.push_back(all[place]);
-      if (!ends && (keeps ? place < (length == 1 ? beam : slots) : live.size() < slots))
-        live.push_back(all[place]);
+      if (ends && place < first) finished.push_back(all[place]);
+      if (!ends && (keeps ? place < first : live.size() < first)) live.push_back(all[place]);
     }
+    if (keeps) slots = live.size();
     std::stable_sort(finished.begin(), finished.end(),
                      [](const Hypothesis& x, const Hypothesis& y) { return x.score > y.score; });
     if (live.empty()) break;
@@ -120,6 +121,7 @@ std::vector<SearchOptions> all_rules() {
           options.rules.normalization = normalization;
           options.rules.end = end;
           options.rules.finished_keeps_slot = keeps;
+          options.rules.alpha = 1;
           options.rules.length_offset = 4;
           options.n_best = (beam + 1) / 2;
           all.push_back(options);

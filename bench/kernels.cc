@@ -1,0 +1,123 @@
+// The kernels, with Google Benchmark: products of the model's shapes beside oneDNN's where that is installed,
+// and each op of tests/op_cases.h forward and back. Threads: SIXFOLD_THREADS, 1 if unset.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+
+#include "op_cases.h"
+#ifdef SIXFOLD_HAVE_DNNL
+#include <dnnl.h>
+#endif
+
+namespace sixfold {
+namespace {
+
+int threads() {
+  const char* text = std::getenv("SIXFOLD_THREADS");
+  return text ? std::max(1, std::atoi(text)) : 1;
+}
+
+/// The rows of a packed batch and the widths of the presets, small things last.
+const std::vector<std::vector<int64_t>> shapes = {{3850, 128, 128}, {3850, 256, 256},  {3850, 1024, 256},
+                                                  {3850, 512, 512}, {3850, 2048, 512}, {3850, 512, 2048},
+                                                  {262, 8000, 512}, {64, 512, 512},    {4, 512, 512},
+                                                  {1, 512, 512},    {30, 64, 30}};
+
+struct Product {
+  explicit Product(const benchmark::State& state)
+      : m(state.range(0)), n(state.range(1)), k(state.range(2)), a(m * k, 0.5f), b(n * k, 0.25f), c(m * n) {}
+  Matmul call() {
+    return {.result = {c.data(), DType::f32, m, n, n},
+            .a = {a.data(), DType::f32, m, k, k},
+            .b = {b.data(), DType::f32, n, k, k},
+            .transpose_b = true};
+  }
+  void count(benchmark::State& state) const {
+    state.counters["FLOP"] =
+        benchmark::Counter(2.0 * static_cast<double>(m * n * k), benchmark::Counter::kIsIterationInvariantRate,
+                           benchmark::Counter::kIs1000);
+  }
+  int64_t m, n, k;
+  std::vector<float> a, b, c;
+};
+
+void product(benchmark::State& state) {
+  const auto backend = make_cpu_backend(threads());
+  Product p(state);
+  for (auto _ : state) backend->matmul(p.call());
+  p.count(state);
+}
+
+void prepared_product(benchmark::State& state) {
+  const auto backend = make_cpu_backend(threads());
+  Product p(state);
+  Matmul call = p.call();
+  const auto prepared = backend->prepare(call.b, true);
+  call.prepared_b = prepared.get();
+  for (auto _ : state) backend->matmul(call);
+  p.count(state);
+}
+
+#ifdef SIXFOLD_HAVE_DNNL
+// oneDNN takes its threads from OMP_NUM_THREADS.
+void dnnl_product(benchmark::State& state) {
+  Product p(state);
+  for (auto _ : state)
+    dnnl_sgemm('N', 'T', p.m, p.n, p.k, 1, p.a.data(), p.k, p.b.data(), p.k, 0, p.c.data(), p.n);
+  p.count(state);
+}
+#endif
+
+/// An op over 300 sentences of 13 tokens, forward and, where it has one, back.
+void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
+  const std::shared_ptr<Backend> backend = make_cpu_backend(threads());
+  const auto arena = std::make_shared<Arena>(backend);
+  const auto memory = lasting_memory(backend);
+  const OpValues values = draw_values(op, sizes, 1);
+  for (auto _ : state) {
+    Tape tape;
+    Pass pass(backend, arena, tape, {1, 1});
+    OpArguments arguments = upload(values, pass, memory, DType::f32);
+    Tensor out = op.run(pass, arguments);
+    if (op.gradients == Gradients::by_tape) {
+      Tensor gradient = pass.tensor(out.rows(), out.cols(), out.dtype());
+      backend->fill(gradient.view(), 1);
+      out.set_gradient(gradient);
+    }
+    tape.backward();
+  }
+  state.counters["tokens"] = benchmark::Counter(static_cast<double>(values.tokens.tokens()),
+                                                benchmark::Counter::kIsIterationInvariantRate);
+}
+
+}  // namespace
+}  // namespace sixfold
+
+int main(int argc, char** argv) {
+  using namespace sixfold;
+  benchmark::Initialize(&argc, argv);
+  const auto add_product = [&](const char* name, void (*run)(benchmark::State&)) {
+    auto* bench = benchmark::RegisterBenchmark(name, run)->UseRealTime();
+    for (const auto& shape : shapes) bench->Args(shape);
+  };
+  add_product("product", product);
+  add_product("prepared_product", prepared_product);
+#ifdef SIXFOLD_HAVE_DNNL
+  add_product("dnnl_product", dnnl_product);
+#endif
+  const OpSizes sizes{.lengths = std::vector<int>(300, 13),
+                      .key_lengths = std::vector<int>(300, 13),
+                      .d_model = 256,
+                      .heads = 4,
+                      .d_k = 64,
+                      .d_v = 64,
+                      .d_ff = 1024,
+                      .vocab = 8000};
+  for (const OpCase& op : op_cases(sizes))
+    benchmark::RegisterBenchmark(("op/" + op.name).c_str(),
+                                 [op, sizes](benchmark::State& state) { run_op(state, op, sizes); })
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  benchmark::RunSpecifiedBenchmarks();
+}
