@@ -79,7 +79,8 @@ MappedFile::MappedFile(const std::string& path) {
   const Descriptor file{open_for_reading(path)};
   struct stat status {};
   if (::fstat(file.number, &status) != 0) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
-  require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
+  require(S_ISREG(status.st_mode), "{}: is not a regular file; write to standard output and redirect it there",
+          path);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
@@ -103,7 +104,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
   // A rename over /dev/null or a pipe would put a file in its place.
-  if (::stat(path_.c_str(), &status) == 0) require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
+  if (::stat(path_.c_str(), &status) == 0)
+    require(S_ISREG(status.st_mode),
+            "{}: is not a regular file; write to standard output and redirect it there", path);
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -78,14 +78,16 @@ void run(const Settings& settings) {
   TextOutput output(settings.paths.output);
   const Translator translator(settings.model, settings.threads);
   Meter meter(settings.paths.output);
+  TranslateOptions options = settings.options;
   for (;;) {
     const std::vector<std::string> block = read_block(input, settings.paths.invalid);
     if (block.empty()) break;
-    translator.translate(block, settings.options, [&](size_t, const std::string& translation) {
+    translator.translate(block, options, [&](size_t, const std::string& translation) {
       output.write(translation + "\n");
       output.flush();
       meter.count();
     });
+    options.first_line += block.size();
   }
   output.close();
   meter.finish();

@@ -146,7 +146,7 @@ struct Translator::Parts {
     if (options.beam_size) how.rules.beam_size = *options.beam_size;
     std::vector<Ids> sources;
     for (const std::string& line : lines)
-      sources.push_back(open.encode(line, sources.size() + 1, options.max_source_length));
+      sources.push_back(open.encode(line, options.first_line + sources.size(), options.max_source_length));
     Job(open, std::move(sources), how, emit).run(threads);
   }
 };

@@ -94,9 +94,11 @@ TEST(AtomicFile, FailuresNameThePathAndTheReason) {
   const TemporaryFolder folder;
   const std::string orphan = folder / "no/such/file";
   EXPECT_EQ(error_message([&] { AtomicFile{orphan}; }), orphan + ": can't write: No such file or directory");
-  EXPECT_EQ(error_message([] { AtomicFile{"/dev/null"}; }), "/dev/null: is not a regular file");
+  EXPECT_EQ(error_message([] { AtomicFile{"/dev/null"}; }),
+            "/dev/null: is not a regular file; write to standard output and redirect it there");
   const std::string directory = folder.path();
-  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }), directory + ": is not a regular file");
+  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }),
+            directory + ": is not a regular file; write to standard output and redirect it there");
 }
 
 TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {

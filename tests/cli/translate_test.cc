@@ -57,6 +57,12 @@ TEST_F(Translate, KeepsLinesAndTheirOrder) {
   EXPECT_EQ(translate(crlf).text, whole);
 }
 
+TEST_F(Translate, NamesTheLineThatItCuts) {
+  const std::string many(5000, '\n');  // more than are translated at once
+  const Outcome outcome = translate(many + "a b c d\n", "--max-source-length 3");
+  EXPECT_NE(outcome.text.find("line 5001: 4 tokens, cut to the first 3"), std::string::npos) << outcome.text;
+}
+
 TEST_F(Translate, SaysTheSameHoweverItIsRun) {
   const std::string text = many_lines(60), whole = translate(text).text;
   EXPECT_EQ(translate(text, "--batch-tokens 1 --threads 1").text, whole);
