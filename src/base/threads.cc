@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -13,7 +14,9 @@
 namespace sixfold {
 namespace {
 
-constexpr int spins = 20000;  // some 50 microseconds: the pause between two operations of a training step
+// Longer than the pause between two operations of a training step: a thread that sleeps is slow to come back,
+// and then often to the processor that its waker is busy on.
+constexpr auto patience = std::chrono::milliseconds(1);
 
 void pause_processor() {
 #if defined(__x86_64__)
@@ -21,6 +24,19 @@ void pause_processor() {
 #else
   std::this_thread::yield();
 #endif
+}
+
+/// Waits, awake, until `done` or until patience ends. Returns whether it is done.
+template <class Condition>
+bool spin_until(const Condition& done) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      pause_processor();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
 }
 
 /// Processors that the container's quota pays for (cgroup v2 cpu.max), or 0 where there is none.
@@ -82,11 +98,9 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& tas
   }
   wake_.notify_all();
   take_tasks(0);
-  for (int spin = 0; done_.load(std::memory_order_acquire) != count; ++spin)
-    if (spin < spins)
-      pause_processor();
-    else
-      std::this_thread::yield();  // to a worker that waits for a processor
+  const auto done = [&] { return done_.load(std::memory_order_acquire) == count; };
+  if (spin_until(done)) return;
+  while (!done()) std::this_thread::yield();  // to a worker that waits for a processor
 }
 
 void ThreadPool::take_tasks(int thread) {
@@ -103,11 +117,10 @@ void ThreadPool::take_tasks(int thread) {
 void ThreadPool::work(int thread) {
   const SubnormalsAsZero mode;
   for (uint64_t seen = 0;;) {
-    for (int spin = 0; spin < spins && round_.load(std::memory_order_acquire) == seen; ++spin)
-      pause_processor();
-    if (round_.load(std::memory_order_acquire) == seen) {
+    const auto called = [&] { return round_.load(std::memory_order_acquire) != seen; };
+    if (!spin_until(called)) {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return round_.load(std::memory_order_acquire) != seen; });
+      wake_.wait(lock, called);
     }
     if (stop_) return;
     seen = round_.load(std::memory_order_acquire);

@@ -28,7 +28,7 @@ class SubnormalsAsZero {
 
 /// Threads that share the work of one caller at a time. Tasks are numbered pieces of work whose results do not
 /// depend on who does them; the caller takes its share, and waits for no worker that took none. Between calls
-/// workers spin for some microseconds and then sleep.
+/// workers spin for a millisecond and then sleep.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);

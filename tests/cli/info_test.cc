@@ -49,7 +49,8 @@ TEST_F(Info, TellsItAsJson) {
 
 TEST_F(Info, RefusesFoldersWhosePartsDontBelongTogether) {
   write_file_atomically(model_ + "/tokenizer.vocab", "<unk>\n<s>\n</s>\nh\ng\nf\ne\nd\nc\nb\na\n");
-  expect_error(sixfold("info " + model_), "the source tokenizer is not the one that the model was trained with");
+  expect_error(sixfold("info " + model_),
+               "the source tokenizer is not the one that the model was trained with");
   std::filesystem::remove(model_ + "/tokenizer.vocab");
   expect_error(sixfold("info " + model_), "there is no tokenizer");
 }

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "data/corpus.h"
+#include "metrics/bleu.h"
+#include "shared.h"
+#include "temporary_folder.h"
+#include "train/trainer.h"
+#include "translate/translator.h"
+
+namespace sixfold {
+namespace {
+
+// The whole path on real text, short: recipes/multi30k-en-de.yaml is the long form.
+TEST(Multi30k, RawTextToTranslations) {
+  SIXFOLD_NEEDS_SHARED("data/multi30k/raw/train.en");
+  TemporaryFolder folder;
+  const std::string raw = shared_file("data/multi30k/raw");
+  TrainOptions options = read_train_options(
+      SIXFOLD_SOURCE_DIR "/recipes/multi30k-en-de.yaml",
+      {"data.train=" + raw + "/val.en," + raw + "/val.de", "data.valid=" + raw + "/val.en," + raw + "/val.de",
+       "model.preset=tiny", "model.dropout=0", "model.attention_dropout=0", "model.activation_dropout=0",
+       "tokenizer.vocab_size=1000", "train.epochs=0", "train.updates=40", "train.ema_decay=0",
+       "schedule.learning_rate=3e-3", "schedule.warmup=10", "validation.every_updates=20",
+       "validation.max_sentences=20", "validation.metrics=loss", "validation.best_by=loss"});
+  const TrainOutcome outcome = train(options, {.run = folder / "run"});
+
+  const Translator translator(outcome.model, 2);
+  const auto sources = read_lines(raw + "/val.en");
+  const auto translations = translator.translate({sources.begin(), sources.begin() + 50}, {.beam_size = 1});
+  ASSERT_EQ(translations.size(), 50u);
+  for (const auto& line : translations) EXPECT_EQ(line.find('\n'), std::string::npos);
+  const std::string log = read_file(folder / "run" + "/train.jsonl");
+  EXPECT_NE(log.find("\"validation\":{\"loss\":"), std::string::npos);
+}
+
+// What sacreBLEU 2.6.0 prints for these hundred lines.
+TEST(Multi30k, ScoresAsSacrebleuDoes) {
+  SIXFOLD_NEEDS_SHARED("fixtures/marian/beam4.txt");
+  const auto hypotheses = read_lines(shared_file("fixtures/marian/beam4.txt"));
+  const auto references = read_lines(shared_file("fixtures/marian/ref100.de"));
+  const Bleu bleu;
+  BleuStatistics sum;
+  for (size_t i = 0; i < hypotheses.size(); ++i) sum += bleu.statistics(hypotheses[i], {&references[i], 1});
+  EXPECT_EQ(bleu.score(sum).details(),
+            "69.6/42.3/27.2/17.5 (BP = 0.901 ratio = 0.906 hyp_len = 1123 ref_len = 1240)");
+}
+
+}  // namespace
+}  // namespace sixfold
