@@ -79,8 +79,7 @@ MappedFile::MappedFile(const std::string& path) {
   const Descriptor file{open_for_reading(path)};
   struct stat status {};
   if (::fstat(file.number, &status) != 0) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
-  require(S_ISREG(status.st_mode), "{}: is not a regular file; write to standard output and redirect it there",
-          path);
+  require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);

@@ -26,6 +26,17 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+namespace {
+
+/// What is left out at a name's end counts little: people shorten.
+int distance_to(const std::string& candidate, std::string_view name) {
+  constexpr size_t shortest_beginning = 4;
+  if (name.size() >= shortest_beginning && candidate.starts_with(name)) return 1;
+  return edit_distance(name, candidate);
+}
+
+}  // namespace
+
 std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
   constexpr size_t longest_name =
       100;  // nobody mistypes more, and the distance costs the product of the lengths
@@ -33,7 +44,7 @@ std::optional<std::string> nearest(std::string_view name, std::span<const std::s
   std::optional<std::string> best;
   int best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const int distance = edit_distance(name, candidate);
+    const int distance = distance_to(candidate, name);
     const int allowed = std::max(1, static_cast<int>(std::max(name.size(), candidate.size())) / 3);
     if (distance <= allowed && (!best || distance < best_distance)) {
       best = candidate;

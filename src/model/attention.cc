@@ -4,9 +4,9 @@ namespace sixfold {
 
 MultiHeadAttention::MultiHeadAttention(ParameterMaker& make, const std::string& name, const Architecture& a)
     : name_(name),
-      query_(make, name + ".q_proj", a.d_model, a.heads * a.key_width()),
-      key_(make, name + ".k_proj", a.d_model, a.heads * a.key_width()),
-      value_(make, name + ".v_proj", a.d_model, a.heads * a.value_width()),
+      query_(make, name + ".q_proj", a.d_model, a.heads * a.key_width(), Initial::projection),
+      key_(make, name + ".k_proj", a.d_model, a.heads * a.key_width(), Initial::projection),
+      value_(make, name + ".v_proj", a.d_model, a.heads * a.value_width(), Initial::projection),
       out_(make, name + ".out_proj", a.heads * a.value_width(), a.d_model),
       heads_(a.heads),
       dropout_(a.attention_dropout) {}

@@ -2,8 +2,8 @@
 
 namespace sixfold {
 
-Linear::Linear(ParameterMaker& make, const std::string& name, int64_t in, int64_t out)
-    : weight_(make.make(name + ".weight", out, in, Initial::xavier)),
+Linear::Linear(ParameterMaker& make, const std::string& name, int64_t in, int64_t out, Initial initial)
+    : weight_(make.make(name + ".weight", out, in, initial)),
       bias_(make.make(name + ".bias", 1, out, Initial::zeros)) {}
 
 AddNorm::AddNorm(ParameterMaker& make, const std::string& name, const Architecture& a)

@@ -10,7 +10,8 @@ namespace sixfold {
 /// y = x W^T + b. x: [n, in], y: [n, out].
 class Linear {
  public:
-  Linear(ParameterMaker& make, const std::string& name, int64_t in, int64_t out);
+  Linear(ParameterMaker& make, const std::string& name, int64_t in, int64_t out,
+         Initial initial = Initial::xavier);
   Tensor operator()(const Tensor& x, Pass& pass) const { return ops::linear(pass, x, weight_, bias_); }
 
  private:

@@ -10,9 +10,10 @@ namespace {
 
 std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, RandomStream random) {
   std::vector<double> values(static_cast<size_t>(rows * cols), initial == Initial::ones ? 1.0 : 0.0);
-  const double limit = std::sqrt(6.0 / static_cast<double>(rows + cols)),
+  const int64_t fan_out = initial == Initial::projection ? 3 * rows : rows;
+  const double limit = std::sqrt(6.0 / static_cast<double>(fan_out + cols)),
                deviation = 1 / std::sqrt(static_cast<double>(cols));
-  if (initial == Initial::xavier)
+  if (initial == Initial::xavier || initial == Initial::projection)
     for (auto& value : values) value = limit * (2 * random.uniform() - 1);
   if (initial == Initial::embedding)
     for (auto& value : values) value = deviation * random.normal();

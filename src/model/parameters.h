@@ -16,8 +16,10 @@ struct Parameter {
 
 /// How a weight begins.
 enum class Initial {
-  xavier,     ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
-  embedding,  ///< normal with variance 1 / d_model: of unit size once scaled by sqrt(d_model)
+  xavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  projection,  ///< the same for W_q, W_k and W_v as one matrix, +-sqrt(6 / (in + 3 out)): post-norm training is
+               ///< steadier
+  embedding,   ///< normal with variance 1 / d_model: of unit size once scaled by sqrt(d_model)
   ones,
   zeros,
 };

@@ -26,6 +26,13 @@ TEST(Nearest, SuggestsWhatWasMeant) {
   EXPECT_EQ(nearest(std::string(1'000'000, 'm'), keys), std::nullopt);
 }
 
+TEST(Nearest, SuggestsWhatWasShortened) {
+  const std::vector<std::string> options = {"--batch-tokens", "--beam-size"};
+  EXPECT_EQ(nearest("--beam", options), "--beam-size");
+  EXPECT_EQ(nearest("--x", options), std::nullopt);
+  EXPECT_EQ(nearest("--", options), std::nullopt);
+}
+
 TEST(Nearest, TheFirstOfEqualsWins) {
   EXPECT_EQ(nearest("cat", std::vector<std::string>{"bat", "car"}), "bat");
 }
