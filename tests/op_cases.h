@@ -187,15 +187,20 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
       {.name = "linear_without_bias",
        .operands = {x, weight("weight", s.d_ff, s.d_model)},
        .run = [](Pass& pass, const auto& a) { return ops::linear(pass, a["x"], a["weight"], {}); }});
-  for (const double dropout : {0.0, test_dropout})
-    cases.push_back({.name = dropout > 0 ? "feed_forward_dropped" : "feed_forward",
-                     .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("bias1", 1, s.d_ff),
-                                  weight("weight2", s.d_model, s.d_ff), weight("bias2", 1, s.d_model)},
-                     .run = [dropout](Pass& pass, const auto& a) {
-                       return ops::feed_forward(pass, a["x"],
-                                                {a["weight1"], a["bias1"], a["weight2"], a["bias2"]},
-                                                pass.dropout(dropout, a.rows));
-                     }});
+  const std::pair<const char*, Activation> activations[] = {{"", Activation::relu},
+                                                            {"_swish", Activation::swish},
+                                                            {"_gelu", Activation::gelu},
+                                                            {"_sigmoid_gelu", Activation::sigmoid_gelu}};
+  for (const auto& [suffix, activation] : activations)
+    for (const double dropout : {0.0, test_dropout})
+      cases.push_back({.name = std::string("feed_forward") + suffix + (dropout > 0 ? "_dropped" : ""),
+                       .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("bias1", 1, s.d_ff),
+                                    weight("weight2", s.d_model, s.d_ff), weight("bias2", 1, s.d_model)},
+                       .run = [dropout, kind = activation](Pass& pass, const auto& a) {
+                         return ops::feed_forward(pass, a["x"],
+                                                  {a["weight1"], a["bias1"], a["weight2"], a["bias2"], kind},
+                                                  pass.dropout(dropout, a.rows));
+                       }});
   return cases;
 }
 

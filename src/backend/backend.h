@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,6 +13,14 @@ namespace sixfold {
 /// maker alone.
 struct PreparedWeight {
   virtual ~PreparedWeight() = default;
+};
+
+/// What stands between the two linear maps of a feed-forward layer.
+enum class Activation {
+  relu,          ///< max(0, x)
+  swish,         ///< x sigmoid(x)
+  gelu,          ///< x Phi(x), Phi being the normal distribution's
+  sigmoid_gelu,  ///< x sigmoid(1.702 x), an approximation of it
 };
 
 /// What a product does to its result while it is still in registers, in this order.
@@ -44,14 +53,18 @@ struct Dropout {
   double keep_scale() const { return 65536.0 / (65536.0 - threshold); }
 };
 
-/// table [vocab, d], ids [rows] -> out [rows, d] = table[ids] * scale + positions[position].
+/// table [vocab, d], ids [rows] -> out [rows, d] = table[ids] * scale + positions[position]. A negative id
+/// stands for a row of zeros, one beyond the table for its last row.
 struct Embed {
   View out, table;
   const int32_t* ids = nullptr;
   const int32_t* position = nullptr;  ///< [rows]: row of `positions`
-  View positions;                     ///< [longest, d]
+  View positions;                     ///< [longest, d], or empty: none
   double scale = 1;
   Dropout dropout;  ///< of the sum
+
+  /// The table's row of out's row r; -1 for zeros.
+  int64_t table_row(int64_t r) const { return std::min<int64_t>(ids[r], table.rows - 1); }
 };
 
 /// sum = x + dropout(y); out = (sum - mean) * inverse_deviation * weight + bias, over each row of d features.
@@ -161,9 +174,13 @@ class Backend {
   virtual void add(View out, View a, View b) = 0;              ///< out may be a or b
   virtual void scale(View out, View a, double factor) = 0;     ///< out = a * factor
   virtual void dropout(View out, View x, const Dropout&) = 0;  ///< out may be x; its own gradient
+  virtual void activate(View out, View x, Activation) = 0;     ///< out may be x
+  /// grad_x = grad_out times the derivative at x; grad_x may be grad_out.
+  virtual void activate_gradient(View grad_x, View grad_out, View x, Activation) = 0;
   virtual void copy_rows(View out, const int32_t* out_rows, View x) = 0;  ///< out[out_rows[r]] = x[r]
   virtual void embed(const Embed&) = 0;
-  /// grad_table[ids[r]] += grad_out[r] * scale, dropped as the forward was; rows in order.
+  /// grad_table[ids[r]] += grad_out[r] * scale, dropped as the forward was; rows in order, those of zeros left
+  /// out.
   virtual void embed_gradient(const Embed& forward, View grad_out, View grad_table) = 0;
   virtual void residual_norm(const ResidualNorm&) = 0;
   virtual void residual_norm_gradient(const ResidualNormGradient&) = 0;

@@ -1,32 +1,20 @@
-#include <filesystem>
 #include <memory>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/model_folder.h"
 #include "model/model_dir.h"
 
 namespace sixfold::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Settings {
   std::vector<std::string> models;
   std::string out;
 };
 
-/// What is replaced whole must not be somebody's folder of other things.
-void require_replaceable(const std::string& folder) {
-  require(!folder.empty(), "--out: name a folder for the new model");
-  std::error_code ignored;
-  require(!fs::exists(folder, ignored) || fs::is_empty(folder, ignored) ||
-              fs::exists(fs::path(folder) / "config.json"),
-          "--out {}: is there already and is no model; name a new folder", folder);
-}
-
 void run(const Settings& settings) {
-  require_replaceable(settings.out);
+  require_replaceable(settings.out, "--out");
   average_models(settings.models, settings.out);
   const size_t count = settings.models.size();
   log_info("{}: the mean of {} model{}", settings.out, count, count == 1 ? "" : "s");

@@ -13,5 +13,7 @@ void add_info(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
 void add_plot(CLI::App& app);
+void add_import(CLI::App& app);
+void add_export(CLI::App& app);
 
 }  // namespace sixfold::cli

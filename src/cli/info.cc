@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
@@ -70,6 +71,8 @@ std::string embeddings_text(const ModelConfig& c) {
       return "one matrix for source, target and output";
     case TiedEmbeddings::decoder:
       return "one matrix for the source, one for target and output";
+    case TiedEmbeddings::source:
+      return "one matrix for source and target, one for the output";
     case TiedEmbeddings::none:
       break;
   }
@@ -108,6 +111,8 @@ std::string as_text(const Description& d) {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
   }
+  if (const auto languages = tokenizers.source->language_symbols(); !languages.empty())
+    line("languages", join(languages, " "));
   line("search", search_text(config.search));
   std::string_view name = "files";
   for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
@@ -129,6 +134,7 @@ std::string as_json(const Description& d) {
                        {{"joint", tokenizers.joint},
                         {"source", tokenizer_json(*tokenizers.source)},
                         {"target", tokenizer_json(*tokenizers.target)}}},
+                      {"languages", tokenizers.source->language_symbols()},
                       {"config", ordered_json::parse(to_json(write_options(d.model.config)))}};
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;
   return object.dump(2) + "\n";

@@ -35,6 +35,7 @@ void describe(CLI::App& app) {
   app.require_subcommand(1);
   add_group(app, "Make a model", {add_demo_corpus, add_train, add_average});
   add_group(app, "Use a model", {add_translate, add_tokenize});
+  add_group(app, "Exchange models", {add_import, add_export});
   add_group(app, "Judge a model", {add_evaluate, add_info, add_plot});
   app.footer(
       "Each command has its own --help, with an example. From nothing to a score:\n"

@@ -115,6 +115,10 @@ void add_translate(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->capture_default_str();
+  command
+      .add_option("--target-language", options.target_language,
+                  "for models of several: deu puts >>deu<< before each line; info lists them")
+      ->type_name("CODE");
   command.add_option("--threads", settings->threads, "0: as many as there are")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")

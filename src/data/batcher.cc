@@ -20,7 +20,7 @@ void shuffle(std::vector<int32_t>& values, RandomStream& random) {
 void add_pair(Batch& batch, const TokenCorpus& corpus, int32_t i) {
   const auto target = corpus.target[i];
   batch.source.add(corpus.source[i]);
-  batch.target_input.ids.push_back(corpus.target_bos);
+  batch.target_input.ids.push_back(corpus.target_start);
   batch.target_input.ids.insert(batch.target_input.ids.end(), target.begin(), target.end());
   batch.target_input.rows.add(static_cast<int>(target.size()) + 1);
   batch.target_output.insert(batch.target_output.end(), target.begin(), target.end());

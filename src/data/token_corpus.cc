@@ -48,12 +48,7 @@ void IdSequences::add_all(const IdSequences& other) {
 
 TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report) {
-  TokenCorpus corpus{.source = {},
-                     .target = {},
-                     .target_bos = tokenizers.target->bos(),
-                     .target_eos = tokenizers.target->eos()};
-  require(corpus.target_bos >= 0,
-          "the target's vocabulary has no start symbol; train it with one, such as <s>");
+  TokenCorpus corpus{.source = {}, .target = {}, .target_eos = tokenizers.target->eos()};
 
   std::vector<Block> blocks((text.size() + block_pairs - 1) / block_pairs);
   ThreadPool pool(options.threads);

@@ -27,9 +27,10 @@ class IdSequences {
 
 /// A corpus as ids, all in memory.
 struct TokenCorpus {
-  IdSequences source;  ///< pieces and end symbol
-  IdSequences target;  ///< pieces alone; the batcher adds start and end symbol
-  int32_t target_bos = 0, target_eos = 0;
+  IdSequences source;         ///< pieces and end symbol
+  IdSequences target;         ///< pieces alone; the batcher adds start and end symbol
+  int32_t target_start = -1;  ///< what the decoder begins with; -1: an embedding of zeros
+  int32_t target_eos = 0;
 
   int64_t size() const { return source.size(); }
   /// What pair `i` counts in a batch: its source and its target, both with the end symbol.
@@ -46,7 +47,7 @@ struct EncodeOptions {
 };
 
 /// Encodes all pairs. Those that are too long, or have no pieces on a side, are dropped and counted in
-/// `report`. Throws when none is left, and when the target's vocabulary has no start symbol.
+/// `report`. Throws when none is left.
 TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report);
 

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/join.h"
 #include "base/json.h"
-#include "base/nearest.h"
 
 namespace sixfold {
 
@@ -25,14 +23,6 @@ namespace {
 constexpr size_t length_bytes = 8;
 constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
 constexpr std::string_view metadata_key = "__metadata__";
-
-/// The bytes of a tensor of that shape; nothing when a size is negative or the product overflows.
-std::optional<uint64_t> bytes_of(DType dtype, const std::vector<int64_t>& shape) {
-  uint64_t bytes = size_of(dtype);
-  for (const int64_t size : shape)
-    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) return std::nullopt;
-  return bytes;
-}
 
 /// One entry of the header. `where` is the file and the tensor, for messages.
 TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const std::string& where) {
@@ -57,7 +47,7 @@ TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const
   const uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   require(begin <= end && end <= data.size(), "{}: bytes {} to {} do not lie in the file's {} bytes of data",
           where, begin, end, data.size());
-  const auto expected = bytes_of(*dtype, tensor.shape);
+  const auto expected = tensor_bytes(*dtype, tensor.shape);
   require(expected == end - begin, "{}: {} bytes do not fit type {} and shape [{}]", where, end - begin,
           name_of(*dtype), join(tensor.shape));
   tensor.bytes = data.subspan(begin, end - begin);
@@ -89,14 +79,6 @@ void require_no_gaps(const std::vector<std::string>& names,
           path, data.data() + data.size() - end);
 }
 
-float float_of_half(uint16_t half) {
-  const int exponent = half >> 10 & 31, fraction = half & 1023;
-  const float sign = half & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-}
-
 /// JSON for the header of a file to write.
 std::string text_of(const json& value, const std::string& path) {
   try {
@@ -104,18 +86,6 @@ std::string text_of(const json& value, const std::string& path) {
   } catch (const json::type_error&) {
     throw_input_error("{}: a name or the metadata are not valid UTF-8, as the format demands", path);
   }
-}
-
-/// Reads elements of type `Stored` wherever they lie and turns each into a float.
-template <class Stored, class Convert>
-std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert) {
-  std::vector<float> values(bytes.size() / sizeof(Stored));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
-    values[i] = convert(stored);
-  }
-  return values;
 }
 
 }  // namespace
@@ -159,24 +129,41 @@ const TensorInfo* SafetensorsFile::find(std::string_view name) const {
 
 const TensorInfo& SafetensorsFile::at(std::string_view name) const {
   if (const TensorInfo* tensor = find(name)) return *tensor;
-  const auto meant = nearest(name, names_);
-  throw_input_error("{}: no tensor '{}'{}", path_, name, meant ? fmt::format(" (there is '{}')", *meant) : "");
+  throw_no_tensor(path_, name, names_);
 }
 
-std::vector<float> to_floats(const TensorInfo& tensor) {
-  switch (tensor.dtype) {
-    case DType::f32:
-      return convert_all<float>(tensor.bytes, [](float value) { return value; });
-    case DType::f64:
-      return convert_all<double>(tensor.bytes, [](double value) { return static_cast<float>(value); });
-    case DType::f16:
-      return convert_all<uint16_t>(tensor.bytes, float_of_half);
-    case DType::bf16:  // the upper half of a float
-      return convert_all<uint16_t>(tensor.bytes,
-                                   [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); });
-    default:
-      throw_input_error("a tensor of type {} does not hold floating-point numbers", name_of(tensor.dtype));
+TensorMap read_safetensors(const std::string& path) {
+  const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
+  TensorMap map(path);
+  for (const std::string& name : file->names()) map.add(name, file->at(name));
+  map.keep(file);
+  return map;
+}
+
+TensorMap read_sharded_safetensors(const std::string& index_path) {
+  const json index = parse_json(read_file(index_path), index_path);
+  require(index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
+          "{}: there is no weight_map that says which tensor lies in which file", index_path);
+  std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
+  TensorMap map(index_path);
+  for (const auto& [name, entry] : index["weight_map"].items()) {
+    require(entry.is_string(), "{}: the file of tensor '{}' is not text", index_path, name);
+    const std::string file_name = entry.get<std::string>();
+    require(
+        !file_name.empty() && file_name.find('/') == file_name.npos && file_name != "." && file_name != "..",
+        "{}: '{}' is not the name of a file beside it", index_path, file_name);
+    auto& file = files[file_name];
+    if (!file) {
+      const auto path = std::filesystem::path(index_path).parent_path() / file_name;
+      file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path.string()));
+      map.keep(file);
+    }
+    map.add(name, file->at(name));
   }
+  for (const auto& [file_name, file] : files)
+    for (const std::string& name : file->names())
+      require(map.find(name), "{}: tensor '{}' of {} is not in the index", index_path, name, file_name);
+  return map;
 }
 
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
@@ -189,7 +176,7 @@ void write_safetensors(const std::string& path, std::span<const NamedTensor> ten
   for (const NamedTensor& tensor : tensors) {
     require(names.insert(tensor.name).second, "{}: the name '{}' can't be given to a tensor, or not to two",
             path, tensor.name);
-    const auto size = bytes_of(tensor.dtype, tensor.shape);
+    const auto size = tensor_bytes(tensor.dtype, tensor.shape);
     require(size.has_value(), "{}: tensor '{}': [{}] is no shape", path, tensor.name, join(tensor.shape));
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   text_of(tensor.name, path), name_of(tensor.dtype), join(tensor.shape, ","),

@@ -7,20 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/file.h"
+#include "formats/tensor_map.h"
 
 // The safetensors format: eight bytes with the length of a JSON header, the header (for each tensor its type,
 // shape and range of bytes), and the tensors, little endian and without gaps.
 
 namespace sixfold {
-
-/// A tensor in a mapped file. Its bytes need not be aligned to its type.
-struct TensorInfo {
-  DType dtype;
-  std::vector<int64_t> shape;  ///< empty for a scalar
-  std::span<const std::byte> bytes;
-};
 
 /// A file of named tensors, mapped into memory; the bytes of its tensors live as long as it does.
 class SafetensorsFile {
@@ -48,9 +41,12 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// The values of a tensor of type F32, F64, F16 or BF16; F64 is rounded. Throws an input error for another
-/// type.
-std::vector<float> to_floats(const TensorInfo& tensor);
+/// The tensors of such a file, and those of a model in several, by the index that lists which tensor lies in
+/// which
+/// ("weight_map" of model.safetensors.index.json). Throws an input error for files outside the index's folder,
+/// missing ones, and tensors that the index and the files do not agree on.
+TensorMap read_safetensors(const std::string& path);
+TensorMap read_sharded_safetensors(const std::string& index_path);
 
 /// A tensor to write: `data` holds the product of `shape` elements, row-major.
 struct NamedTensor {

@@ -1,5 +1,7 @@
 #include "model/config.h"
 
+#include <algorithm>
+
 #include "base/file.h"
 
 namespace sixfold {
@@ -22,21 +24,31 @@ Architecture preset(Preset name) {
   return a;
 }
 
+bool has_step(const std::vector<Step>& steps, Step step) {
+  return std::count(steps.begin(), steps.end(), step) > 0;
+}
+
 int64_t parameter_count(const ModelConfig& c) {
   const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
   const int64_t d_model = c.d_model;
   const int64_t keys = int64_t{c.heads} * c.key_width(), values = int64_t{c.heads} * c.value_width();
   const int64_t attention = 2 * linear(d_model, keys) + linear(d_model, values) + linear(values, d_model);
   const int64_t feed_forward = linear(d_model, c.d_ff) + linear(c.d_ff, d_model);
-  const int64_t norm = 2 * d_model;
-  const int64_t encoder_layer = attention + feed_forward + 2 * norm;
-  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * norm;
+  const auto norms = [&](const std::vector<Step>& steps) {
+    return has_step(steps, Step::norm) ? 2 * d_model : 0;
+  };
+  const int64_t around = norms(c.preprocess) + norms(c.postprocess);  // of each sub-layer
+  const int64_t encoder_layer = attention + feed_forward + 2 * around;
+  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * around;
+  const int64_t ends = 2 * (norms(c.embedding_steps) + norms(c.top_steps));
+  const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model : 0;
 
   int64_t symbols = c.target_vocab;  // rows of all embeddings and output projections
-  if (c.tied_embeddings != TiedEmbeddings::all) symbols += c.source_vocab;
-  if (c.tied_embeddings == TiedEmbeddings::none) symbols += c.target_vocab;
-  return symbols * d_model + (c.output_bias ? c.target_vocab : 0) + c.encoder_layers * encoder_layer +
-         c.decoder_layers * decoder_layer;
+  const TiedEmbeddings tied = c.tied_embeddings;
+  if (tied == TiedEmbeddings::decoder || tied == TiedEmbeddings::none) symbols += c.source_vocab;
+  if (tied == TiedEmbeddings::source || tied == TiedEmbeddings::none) symbols += c.target_vocab;
+  return symbols * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
+         c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + ends;
 }
 
 void validate(const Architecture& a) {
@@ -44,6 +56,16 @@ void validate(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose other heads, or set d_k and d_v", a.d_model,
           a.heads);
+  const auto check = [](std::string_view key, const std::vector<Step>& steps, bool may_add) {
+    for (const Step step : {Step::dropout, Step::add, Step::norm})
+      require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} is there twice", key,
+              name_of_enum(step));
+    require(may_add || !has_step(steps, Step::add), "{}: there is nothing to add here; leave 'add' out", key);
+  };
+  check("embedding_steps", a.embedding_steps, false);
+  check("preprocess", a.preprocess, false);
+  check("postprocess", a.postprocess, true);
+  check("top_steps", a.top_steps, true);
 }
 
 void validate(const ModelConfig& c) {
@@ -52,10 +74,11 @@ void validate(const ModelConfig& c) {
           ModelConfig::current_format_version, c.format_version);
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
-  require(c.tied_embeddings != TiedEmbeddings::all || c.source_vocab == c.target_vocab,
-          "tied_embeddings: 'all' needs one joint vocabulary, but the source has {} symbols and the target {}; "
+  const bool joint = c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::source;
+  require(!joint || c.source_vocab == c.target_vocab,
+          "tied_embeddings: '{}' needs one joint vocabulary, but the source has {} symbols and the target {}; "
           "choose 'decoder' or 'none'",
-          c.source_vocab, c.target_vocab);
+          name_of_enum(c.tied_embeddings), c.source_vocab, c.target_vocab);
   const auto require_symbol = [&](std::string_view key, int id) {
     require(id < c.target_vocab, "{}: the id {} lies beyond the vocabulary of {} symbols", key, id,
             c.target_vocab);

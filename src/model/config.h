@@ -3,7 +3,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "backend/backend.h"
 #include "base/options.h"
 #include "model/search_rules.h"
 
@@ -13,32 +15,60 @@ namespace sixfold {
 enum class TiedEmbeddings {
   all,      ///< all three, as the paper; needs a joint vocabulary
   decoder,  ///< target embedding and output projection
+  source,   ///< source and target embedding; needs a joint vocabulary
   none,
 };
 
-/// What stands between the two linear maps of the feed-forward layer.
-enum class Activation { relu };
+/// How a symbol's place enters the model (section 3.5).
+enum class Positions {
+  sinusoidal,         ///< the paper's: sine and cosine by turns
+  sinusoidal_halves,  ///< the same numbers, all sines before all cosines; Hugging Face's Marian
+  sinusoidal_marian,  ///< likewise, wavelengths up to 2 pi 10000 itself; Marian
+  learned,            ///< a vector for each place, one table for source and target
+  none,
+};
 
-/// How a symbol's place enters the model.
-enum class Positions { sinusoidal };
+/// A step of what happens to the input or output of a sub-layer.
+enum class Step {
+  dropout,
+  add,   ///< of what the sub-layer was given: the residual connection
+  norm,  ///< layer norm
+};
 
 /// The sizes of table 3 of the paper (`base`, `big`), and two smaller ones for less text or time.
 enum class Preset { tiny, small, base, big };
 
 template <>
 struct EnumNames<TiedEmbeddings> {
-  static constexpr std::pair<TiedEmbeddings, std::string_view> names[] = {
-      {TiedEmbeddings::all, "all"}, {TiedEmbeddings::decoder, "decoder"}, {TiedEmbeddings::none, "none"}};
+  static constexpr std::pair<TiedEmbeddings, std::string_view> names[] = {{TiedEmbeddings::all, "all"},
+                                                                          {TiedEmbeddings::decoder, "decoder"},
+                                                                          {TiedEmbeddings::source, "source"},
+                                                                          {TiedEmbeddings::none, "none"}};
 };
 
 template <>
 struct EnumNames<Activation> {
-  static constexpr std::pair<Activation, std::string_view> names[] = {{Activation::relu, "relu"}};
+  static constexpr std::pair<Activation, std::string_view> names[] = {
+      {Activation::relu, "relu"},
+      {Activation::swish, "swish"},
+      {Activation::gelu, "gelu"},
+      {Activation::sigmoid_gelu, "sigmoid_gelu"}};
 };
 
 template <>
 struct EnumNames<Positions> {
-  static constexpr std::pair<Positions, std::string_view> names[] = {{Positions::sinusoidal, "sinusoidal"}};
+  static constexpr std::pair<Positions, std::string_view> names[] = {
+      {Positions::sinusoidal, "sinusoidal"},
+      {Positions::sinusoidal_halves, "sinusoidal_halves"},
+      {Positions::sinusoidal_marian, "sinusoidal_marian"},
+      {Positions::learned, "learned"},
+      {Positions::none, "none"}};
+};
+
+template <>
+struct EnumNames<Step> {
+  static constexpr std::pair<Step, std::string_view> names[] = {
+      {Step::dropout, "dropout"}, {Step::add, "add"}, {Step::norm, "norm"}};
 };
 
 template <>
@@ -60,6 +90,11 @@ struct Architecture {
   TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
   Activation activation = Activation::relu;
   Positions positions = Positions::sinusoidal;
+  int max_positions = 512;  ///< of learned ones; what lies beyond has the last one's vector
+  std::vector<Step> embedding_steps = {Step::dropout};                     ///< of embedding and position
+  std::vector<Step> preprocess = {};                                       ///< of a sub-layer's input
+  std::vector<Step> postprocess = {Step::dropout, Step::add, Step::norm};  ///< of its output
+  std::vector<Step> top_steps = {};  ///< of a stack's output; `add` is of the stack's input
   float norm_epsilon = 1e-5f;
   bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
   bool output_bias = false;
@@ -83,11 +118,20 @@ void visit(Visitor& v, Architecture& o) {
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
   v.field("encoder_layers", o.encoder_layers, "depth of the encoder", between(1, 1000));
   v.field("decoder_layers", o.decoder_layers, "depth of the decoder", between(1, 1000));
-  v.field("tied_embeddings", o.tied_embeddings,
-          "all: source, target and output are one matrix; decoder: the latter "
-          "two; none");
-  v.field("activation", o.activation, "relu");
-  v.field("positions", o.positions, "sinusoidal");
+  v.field(
+      "tied_embeddings", o.tied_embeddings,
+      "all: source, target and output are one matrix; decoder: the latter two; source: the first two; none");
+  v.field("activation", o.activation, "of the feed-forward layers: relu, swish, gelu or sigmoid_gelu");
+  v.field("positions", o.positions,
+          "sinusoidal, sinusoidal_halves, sinusoidal_marian, learned (a vector for each) or none");
+  v.field("max_positions", o.max_positions, "of learned positions; those beyond share the last one's vector",
+          between(1, 1 << 20));
+  v.field("embedding_steps", o.embedding_steps, "after embedding and position are added: of dropout and norm");
+  v.field("preprocess", o.preprocess,
+          "before each sub-layer: of dropout and norm; [norm] makes a pre-norm model");
+  v.field("postprocess", o.postprocess,
+          "after each sub-layer: of dropout, add and norm; [dropout, add] in a pre-norm model");
+  v.field("top_steps", o.top_steps, "at the top of encoder and decoder; [norm] in a pre-norm model");
   v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer norms", between(1e-12, 1));
   v.field("embedding_scale", o.embedding_scale, "embeddings times sqrt(d_model)");
   v.field("output_bias", o.output_bias, "a bias for each symbol of the output");
@@ -126,6 +170,9 @@ void visit(Visitor& v, ModelConfig& o) {
 
 /// The architecture of that name.
 Architecture preset(Preset name);
+
+/// Whether `steps` have one of that kind.
+bool has_step(const std::vector<Step>& steps, Step step);
 
 /// The number of weights, from the formulas: 4 linear maps with biases for an attention, 2 for a feed-forward,
 /// 2 vectors for a norm; embeddings as they are tied. 63,082,496 for `base` with the paper's 37,000 joint

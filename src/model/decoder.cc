@@ -4,28 +4,43 @@
 
 namespace sixfold {
 
+namespace {
+
+std::vector<DecoderLayer> make_layers(ParameterMaker& make, const Architecture& a) {
+  std::vector<DecoderLayer> layers;
+  for (int i = 0; i < a.decoder_layers; ++i) {
+    ParameterMaker::Prefix prefix(make, fmt::format("decoder.layers.{}", i));
+    layers.emplace_back(make, a, i);
+  }
+  return layers;
+}
+
+}  // namespace
+
 DecoderLayer::DecoderLayer(ParameterMaker& make, const Architecture& a, int index)
     : index_(index),
       self_attention_(make, "self_attn", a),
-      self_norm_(make, "self_attn_layer_norm", a),
+      self_connection_(make, "self_attn_layer_norm", a),
       cross_attention_(make, "encoder_attn", a),
-      cross_norm_(make, "encoder_attn_layer_norm", a),
+      cross_connection_(make, "encoder_attn_layer_norm", a),
       feed_forward_(make, a),
-      feed_forward_norm_(make, "final_layer_norm", a),
-      dropout_(a.dropout) {}
+      feed_forward_connection_(make, "final_layer_norm", a) {}
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderInput& input, Pass& pass) const {
-  const auto dropped = [&](Tensor y) { return Dropped{std::move(y), pass.dropout(dropout_, input.rows)}; };
   const KeysValues& memory = input.memory[static_cast<size_t>(index_)];
   Tensor y = attend_to_history(x, input, pass);
-  y = cross_norm_(y, dropped(cross_attention_(y, memory, input.rows, pass)), pass);
-  return feed_forward_norm_(y, dropped(feed_forward_(y, input.rows, pass)), pass);
+  y = cross_connection_(y, input.rows, pass, [&](const Tensor& tokens) {
+    return cross_attention_(tokens, memory, input.rows, pass);
+  });
+  return feed_forward_connection_(
+      y, input.rows, pass, [&](const Tensor& tokens) { return feed_forward_(tokens, input.rows, pass); });
 }
 
 Tensor DecoderLayer::attend_to_history(const Tensor& x, const DecoderInput& input, Pass& pass) const {
-  const KeysValues target = input.history.extend(index_, self_attention_.keys_values(x, nullptr, pass));
-  Dropped y{self_attention_(x, target, input.rows, pass), pass.dropout(dropout_, input.rows)};
-  return self_norm_(x, std::move(y), pass);
+  return self_connection_(x, input.rows, pass, [&](const Tensor& tokens) {
+    const KeysValues target = input.history.extend(index_, self_attention_.keys_values(tokens, nullptr, pass));
+    return self_attention_(tokens, target, input.rows, pass);
+  });
 }
 
 KeysValues DecoderLayer::project_memory(const Tensor& encoder_output,
@@ -35,21 +50,20 @@ KeysValues DecoderLayer::project_memory(const Tensor& encoder_output,
 }
 
 Tensor DecoderLayer::self_attention_weights(const Tensor& x, const DecoderInput& input, Pass& pass) const {
-  return self_attention_.weights(x, input.history.extend(index_, self_attention_.keys_values(x, nullptr, pass)),
-                                 pass);
+  const Tensor tokens = self_connection_.input(x, input.rows, pass);
+  return self_attention_.weights(
+      tokens, input.history.extend(index_, self_attention_.keys_values(tokens, nullptr, pass)), pass);
 }
 
 Tensor DecoderLayer::cross_attention_weights(const Tensor& x, const DecoderInput& input, Pass& pass) const {
-  return cross_attention_.weights(attend_to_history(x, input, pass), input.memory[static_cast<size_t>(index_)],
-                                  pass);
+  const Tensor tokens = cross_connection_.input(attend_to_history(x, input, pass), input.rows, pass);
+  return cross_attention_.weights(tokens, input.memory[static_cast<size_t>(index_)], pass);
 }
 
-Decoder::Decoder(ParameterMaker& make, const Architecture& a) {
-  for (int i = 0; i < a.decoder_layers; ++i) {
-    ParameterMaker::Prefix prefix(make, fmt::format("decoder.layers.{}", i));
-    layers_.emplace_back(make, a, i);
-  }
-}
+Decoder::Decoder(ParameterMaker& make, const Architecture& a)
+    : embedding_steps_(make, "decoder.layernorm_embedding", steps_after_embedding(a), a),
+      layers_(make_layers(make, a)),
+      top_steps_(make, "decoder.layer_norm", a.top_steps, a) {}
 
 std::vector<KeysValues> Decoder::project_memory(const Tensor& encoder_output,
                                                 const std::shared_ptr<const ops::AttentionPattern>& pattern,
@@ -63,7 +77,8 @@ std::vector<KeysValues> Decoder::project_memory(const Tensor& encoder_output,
 }
 
 Tensor Decoder::operator()(const Tensor& embedded, const DecoderInput& input, Pass& pass) const {
-  return run(embedded, input, layers(), pass);
+  const Tensor x = embedding_steps_(embedded, {}, input.rows, pass);
+  return top_steps_(run(x, input, layers(), pass), x, input.rows, pass);
 }
 
 Tensor Decoder::run(Tensor x, const DecoderInput& input, int layers, Pass& pass) const {
@@ -76,14 +91,15 @@ Tensor Decoder::run(Tensor x, const DecoderInput& input, int layers, Pass& pass)
 
 Tensor Decoder::self_attention_weights(const Tensor& embedded, const DecoderInput& input, int layer,
                                        Pass& pass) const {
-  return layers_.at(static_cast<size_t>(layer))
-      .self_attention_weights(run(embedded, input, layer, pass), input, pass);
+  const Tensor x = embedding_steps_(embedded, {}, input.rows, pass);
+  return layers_.at(static_cast<size_t>(layer)).self_attention_weights(run(x, input, layer, pass), input, pass);
 }
 
 Tensor Decoder::cross_attention_weights(const Tensor& embedded, const DecoderInput& input, int layer,
                                         Pass& pass) const {
+  const Tensor x = embedding_steps_(embedded, {}, input.rows, pass);
   return layers_.at(static_cast<size_t>(layer))
-      .cross_attention_weights(run(embedded, input, layer, pass), input, pass);
+      .cross_attention_weights(run(x, input, layer, pass), input, pass);
 }
 
 }  // namespace sixfold

@@ -33,8 +33,8 @@ struct DecoderInput {
   const std::vector<KeysValues>& memory;  ///< the encoder's output, projected for each layer's cross-attention
 };
 
-/// Figure 1 right, one layer: masked self-attention, attention over the encoder's output, feed-forward; each
-/// inside dropout, residual and norm.
+/// Figure 1 right, one layer: masked self-attention, attention over the encoder's output, feed-forward; each in
+/// its connection.
 class DecoderLayer {
  public:
   DecoderLayer(ParameterMaker& make, const Architecture& a, int index);
@@ -52,12 +52,11 @@ class DecoderLayer {
 
   int index_;
   MultiHeadAttention self_attention_;
-  AddNorm self_norm_;
+  SublayerConnection self_connection_;
   MultiHeadAttention cross_attention_;
-  AddNorm cross_norm_;
+  SublayerConnection cross_connection_;
   FeedForward feed_forward_;
-  AddNorm feed_forward_norm_;
-  double dropout_;
+  SublayerConnection feed_forward_connection_;
 };
 
 /// Section 3.1: a stack of identical layers over the embedded target.
@@ -80,7 +79,9 @@ class Decoder {
  private:
   Tensor run(Tensor x, const DecoderInput& input, int layers, Pass& pass) const;
 
+  Steps embedding_steps_;
   std::vector<DecoderLayer> layers_;
+  Steps top_steps_;
 };
 
 }  // namespace sixfold

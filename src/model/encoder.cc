@@ -10,38 +10,47 @@ std::shared_ptr<const ops::AttentionPattern> everything(const TokenRows& rows) {
       ops::attention_pattern(rows.ragged, rows.ragged, /*causal=*/false));
 }
 
+std::vector<EncoderLayer> make_layers(ParameterMaker& make, const Architecture& a) {
+  std::vector<EncoderLayer> layers;
+  for (int i = 0; i < a.encoder_layers; ++i) {
+    ParameterMaker::Prefix prefix(make, fmt::format("encoder.layers.{}", i));
+    layers.emplace_back(make, a);
+  }
+  return layers;
+}
+
 }  // namespace
 
 EncoderLayer::EncoderLayer(ParameterMaker& make, const Architecture& a)
     : self_attention_(make, "self_attn", a),
-      self_norm_(make, "self_attn_layer_norm", a),
+      self_connection_(make, "self_attn_layer_norm", a),
       feed_forward_(make, a),
-      feed_forward_norm_(make, "final_layer_norm", a),
-      dropout_(a.dropout) {}
+      feed_forward_connection_(make, "final_layer_norm", a) {}
 
 Tensor EncoderLayer::operator()(const Tensor& x, const TokenRows& rows,
                                 const std::shared_ptr<const ops::AttentionPattern>& pattern, Pass& pass) const {
-  const auto dropped = [&](Tensor y) { return Dropped{std::move(y), pass.dropout(dropout_, rows)}; };
-  const KeysValues source = self_attention_.keys_values(x, pattern, pass);
-  const Tensor y = self_norm_(x, dropped(self_attention_(x, source, rows, pass)), pass);
-  return feed_forward_norm_(y, dropped(feed_forward_(y, rows, pass)), pass);
+  const Tensor y = self_connection_(x, rows, pass, [&](const Tensor& tokens) {
+    return self_attention_(tokens, self_attention_.keys_values(tokens, pattern, pass), rows, pass);
+  });
+  return feed_forward_connection_(y, rows, pass,
+                                  [&](const Tensor& tokens) { return feed_forward_(tokens, rows, pass); });
 }
 
-Tensor EncoderLayer::attention_weights(const Tensor& x,
+Tensor EncoderLayer::attention_weights(const Tensor& x, const TokenRows& rows,
                                        const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                        Pass& pass) const {
-  return self_attention_.weights(x, self_attention_.keys_values(x, pattern, pass), pass);
+  const Tensor tokens = self_connection_.input(x, rows, pass);
+  return self_attention_.weights(tokens, self_attention_.keys_values(tokens, pattern, pass), pass);
 }
 
-Encoder::Encoder(ParameterMaker& make, const Architecture& a) {
-  for (int i = 0; i < a.encoder_layers; ++i) {
-    ParameterMaker::Prefix prefix(make, fmt::format("encoder.layers.{}", i));
-    layers_.emplace_back(make, a);
-  }
-}
+Encoder::Encoder(ParameterMaker& make, const Architecture& a)
+    : embedding_steps_(make, "encoder.layernorm_embedding", steps_after_embedding(a), a),
+      layers_(make_layers(make, a)),
+      top_steps_(make, "encoder.layer_norm", a.top_steps, a) {}
 
 Tensor Encoder::operator()(const Tensor& embedded, const TokenRows& rows, Pass& pass) const {
-  return run(embedded, rows, layers_.size(), pass);
+  const Tensor input = embedding_steps_(embedded, {}, rows, pass);
+  return top_steps_(run(input, rows, layers_.size(), pass), input, rows, pass);
 }
 
 Tensor Encoder::run(Tensor x, const TokenRows& rows, size_t layers, Pass& pass) const {
@@ -55,7 +64,8 @@ Tensor Encoder::run(Tensor x, const TokenRows& rows, size_t layers, Pass& pass) 
 
 Tensor Encoder::attention_weights(const Tensor& embedded, const TokenRows& rows, int layer, Pass& pass) const {
   const size_t index = static_cast<size_t>(layer);
-  return layers_.at(index).attention_weights(run(embedded, rows, index, pass), everything(rows), pass);
+  const Tensor input = embedding_steps_(embedded, {}, rows, pass);
+  return layers_.at(index).attention_weights(run(input, rows, index, pass), rows, everything(rows), pass);
 }
 
 }  // namespace sixfold

@@ -5,22 +5,21 @@
 
 namespace sixfold {
 
-/// Figure 1 left, one layer: self-attention and feed-forward, each inside dropout, residual and norm.
+/// Figure 1 left, one layer: self-attention and feed-forward, each in its connection.
 class EncoderLayer {
  public:
   EncoderLayer(ParameterMaker& make, const Architecture& a);
   /// x: [source tokens, d_model].
   Tensor operator()(const Tensor& x, const TokenRows& rows,
                     const std::shared_ptr<const ops::AttentionPattern>& pattern, Pass& pass) const;
-  Tensor attention_weights(const Tensor& x, const std::shared_ptr<const ops::AttentionPattern>& pattern,
-                           Pass& pass) const;
+  Tensor attention_weights(const Tensor& x, const TokenRows& rows,
+                           const std::shared_ptr<const ops::AttentionPattern>& pattern, Pass& pass) const;
 
  private:
   MultiHeadAttention self_attention_;
-  AddNorm self_norm_;
+  SublayerConnection self_connection_;
   FeedForward feed_forward_;
-  AddNorm feed_forward_norm_;
-  double dropout_;
+  SublayerConnection feed_forward_connection_;
 };
 
 /// Section 3.1: a stack of identical layers over the embedded source.
@@ -35,7 +34,9 @@ class Encoder {
  private:
   Tensor run(Tensor x, const TokenRows& rows, size_t layers, Pass& pass) const;
 
+  Steps embedding_steps_;
   std::vector<EncoderLayer> layers_;
+  Steps top_steps_;
 };
 
 }  // namespace sixfold

@@ -18,19 +18,46 @@ class Linear {
   Tensor weight_, bias_;
 };
 
-/// Section 3.1: "Add & Norm" of figure 1, LayerNorm(x + dropout(sublayer)). x, sublayer: [n, d_model].
-class AddNorm {
+/// Dropout, residual connection and norm, in the order that the architecture asks for.
+class Steps {
  public:
-  AddNorm(ParameterMaker& make, const std::string& name, const Architecture& a);
-  Tensor operator()(const Tensor& x, Dropped&& sublayer, Pass& pass) const {
-    return ops::residual_norm(pass, x, std::move(sublayer), weights_);
-  }
+  /// The norm, if the steps have one, is named `norm`.
+  Steps(ParameterMaker& make, const std::string& norm, std::vector<Step> steps, const Architecture& a);
+  /// y, residual (what `add` adds): [n, d_model]. Takes y's memory: y has no other reader where there is an
+  /// `add`.
+  Tensor operator()(Tensor y, const Tensor& residual, const TokenRows& rows, Pass& pass) const;
 
  private:
-  ops::NormWeights weights_;
+  std::vector<Step> steps_;
+  ops::NormWeights norm_;
+  double dropout_;
 };
 
-/// Section 3.3, equation 2: FFN(x) = max(0, x W1 + b1) W2 + b2, at each position alike. x: [n, d_model].
+/// The steps after the sum of embedding and position but for a dropout that comes first: the embedding does it.
+std::vector<Step> steps_after_embedding(const Architecture& a);
+
+/// Section 3.1: what stands around each sub-layer. The paper's is "Add & Norm" of figure 1, LayerNorm(x +
+/// dropout(sublayer(x))); in a pre-norm model x + dropout(sublayer(LayerNorm(x))).
+class SublayerConnection {
+ public:
+  SublayerConnection(ParameterMaker& make, const std::string& norm, const Architecture& a)
+      : before_(make, has_step(a.postprocess, Step::norm) ? norm + "_before" : norm, a.preprocess, a),
+        after_(make, norm, a.postprocess, a) {}
+
+  /// x: [n, d_model]; `sublayer` makes such a tensor of such a one.
+  template <class Sublayer>
+  Tensor operator()(const Tensor& x, const TokenRows& rows, Pass& pass, const Sublayer& sublayer) const {
+    return after_(sublayer(input(x, rows, pass)), x, rows, pass);
+  }
+  /// What the sub-layer is given.
+  Tensor input(const Tensor& x, const TokenRows& rows, Pass& pass) const { return before_(x, x, rows, pass); }
+
+ private:
+  Steps before_, after_;
+};
+
+/// Section 3.3, equation 2: FFN(x) = max(0, x W1 + b1) W2 + b2, at each position alike; other activations can
+/// stand for max(0, .). x: [n, d_model].
 class FeedForward {
  public:
   FeedForward(ParameterMaker& make, const Architecture& a);

@@ -1,24 +1,29 @@
 #pragma once
 #include <mutex>
 
+#include "model/config.h"
 #include "tensor/tensor.h"
 
 namespace sixfold {
 
-/// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle.
-double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model);
+/// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle. `kind`
+/// is one of the sinusoidal ones.
+double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model,
+                           Positions kind = Positions::sinusoidal);
 
 /// The table of position encodings; it grows to the longest sentence met. Safe to share between threads.
 class PositionTable {
  public:
-  PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model);
-  /// [rows, d_model] with rows >= length.
+  PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model,
+                Positions kind = Positions::sinusoidal);
+  /// [rows, d_model] with rows >= length; no tensor for positions that are not sinusoidal.
   Tensor at_least(int64_t length) const;
 
  private:
   std::shared_ptr<Backend> backend_;
   DType dtype_;
   int64_t d_model_;
+  Positions kind_;
   mutable std::mutex mutex_;
   mutable Tensor table_;
 };

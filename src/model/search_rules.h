@@ -19,6 +19,15 @@ enum class ScoreNormalization {
 enum class SearchEnd {
   best_cannot_improve,  ///< no unfinished hypothesis can still score better than the best finished one
   beam_finished,        ///< as many hypotheses have finished as the beam is wide
+  /// The same, and the best unfinished one, scored as if it ended now, is no better than the worst of them.
+  best_is_no_better_now,
+};
+
+/// What becomes of a hypothesis that reaches the longest length.
+enum class AtLongest {
+  end_symbol,   ///< it gets the end symbol as its last one, with the probability that the model gives it
+  certain_end,  ///< likewise, but as if certain: its score stays as it is
+  cut,          ///< it counts as finished with what it has, no end symbol
 };
 
 template <>
@@ -32,7 +41,15 @@ struct EnumNames<ScoreNormalization> {
 template <>
 struct EnumNames<SearchEnd> {
   static constexpr std::pair<SearchEnd, std::string_view> names[] = {
-      {SearchEnd::best_cannot_improve, "best_cannot_improve"}, {SearchEnd::beam_finished, "beam_finished"}};
+      {SearchEnd::best_cannot_improve, "best_cannot_improve"},
+      {SearchEnd::beam_finished, "beam_finished"},
+      {SearchEnd::best_is_no_better_now, "best_is_no_better_now"}};
+};
+
+template <>
+struct EnumNames<AtLongest> {
+  static constexpr std::pair<AtLongest, std::string_view> names[] = {
+      {AtLongest::end_symbol, "end_symbol"}, {AtLongest::certain_end, "certain_end"}, {AtLongest::cut, "cut"}};
 };
 
 /// The rules of search that a model is made for; stored with it. The defaults are those of section 6.1 of the
@@ -45,8 +62,12 @@ struct SearchRules {
   bool finished_keeps_slot = false;
   float length_factor = 1;
   int length_offset = 50;
+  AtLongest at_longest = AtLongest::end_symbol;
   std::vector<int> banned_symbols;
-  int decoder_start = 1;
+  int decoder_start = zero_start;
+
+  /// Stands for no symbol: the decoder begins with an embedding of zeros, as the paper's own program does.
+  static constexpr int zero_start = -1;
 };
 
 template <class Visitor>
@@ -54,14 +75,17 @@ void visit(Visitor& v, SearchRules& o) {
   v.field("beam_size", o.beam_size, "hypotheses kept for each sentence", between(1, 1000));
   v.field("normalization", o.normalization, "scores divide by: none, length: n^alpha, google: ((5+n)/6)^alpha");
   v.field("alpha", o.alpha, "the exponent of the normalization; more favours longer output", at_least(0));
-  v.field("end", o.end, "of a search: best_cannot_improve, or beam_finished");
+  v.field("end", o.end, "of a search: best_cannot_improve, beam_finished or best_is_no_better_now");
   v.field("finished_keeps_slot", o.finished_keeps_slot,
           "a finished hypothesis leaves its slot of the beam empty");
   v.field("length_factor", o.length_factor, "output ends after factor * source symbols + offset symbols",
           at_least(0));
   v.field("length_offset", o.length_offset, "both lengths counted with their end symbols", at_least(0));
+  v.field("at_longest", o.at_longest,
+          "a hypothesis gets its end_symbol, certain_end (as if of probability 1), or is cut");
   v.field("banned_symbols", o.banned_symbols, "ids that are never put out", at_least(0));
-  v.field("decoder_start", o.decoder_start, "the id that the decoder begins with", at_least(0));
+  v.field("decoder_start", o.decoder_start, "the id that the decoder begins with; -1: an embedding of zeros",
+          at_least(-1));
 }
 
 }  // namespace sixfold

@@ -12,9 +12,23 @@ Tensor embedding_table(ParameterMaker& make, const char* name, int vocab, int d_
   return make.make(name, vocab, d_model, Initial::embedding);
 }
 
-void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side) {
+void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int lowest = 0) {
   for (const int32_t id : ids)
-    require(id >= 0 && id < vocab, "a {} id is {}, the model's vocabulary has {} symbols", side, id, vocab);
+    require(id >= lowest && id < vocab, "a {} id is {}, the model's vocabulary has {} symbols", side, id,
+            vocab);
+}
+
+void check_target(const std::vector<int32_t>& ids, int vocab) {
+  check_ids(ids, vocab, "target", SearchRules::zero_start);
+}
+
+/// Whether source and target are embedded by one matrix.
+bool share_embedding(TiedEmbeddings tied) {
+  return tied == TiedEmbeddings::all || tied == TiedEmbeddings::source;
+}
+/// Whether the output is projected by the target's embedding.
+bool share_output(TiedEmbeddings tied) {
+  return tied == TiedEmbeddings::all || tied == TiedEmbeddings::decoder;
 }
 
 }  // namespace
@@ -25,28 +39,39 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
       backend_(std::move(backend)),
       maker_(backend_, dtype, seed),
       source_embedding_(
-          config.tied_embeddings == TiedEmbeddings::all
+          share_embedding(config.tied_embeddings)
               ? embedding_table(maker_, "shared.weight", config.source_vocab, config.d_model)
               : embedding_table(maker_, "encoder.embed_tokens.weight", config.source_vocab, config.d_model)),
       target_embedding_(
-          config.tied_embeddings == TiedEmbeddings::all
+          share_embedding(config.tied_embeddings)
               ? source_embedding_
               : embedding_table(maker_, "decoder.embed_tokens.weight", config.target_vocab, config.d_model)),
       encoder_(maker_, config),
       decoder_(maker_, config),
-      output_{config.tied_embeddings == TiedEmbeddings::none
-                  ? embedding_table(maker_, "output_projection.weight", config.target_vocab, config.d_model)
-                  : target_embedding_,
+      output_{share_output(config.tied_embeddings)
+                  ? target_embedding_
+                  : embedding_table(maker_, "output_projection.weight", config.target_vocab, config.d_model),
               config.output_bias ? maker_.make("output_projection.bias", 1, config.target_vocab, Initial::zeros)
                                  : Tensor()},
-      positions_(backend_, dtype, config.d_model),
+      positions_(backend_, dtype, config.d_model, config.positions),
+      learned_positions_(
+          config.positions == Positions::learned
+              ? embedding_table(maker_, "embed_positions.weight", config.max_positions, config.d_model)
+              : Tensor()),
       parameters_(maker_.take_all()) {}
 
 Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
                           Pass& pass) const {
   const double scale = config_.embedding_scale ? std::sqrt(static_cast<double>(config_.d_model)) : 1.0;
-  return ops::embed(pass, {table, positions_.at_least(rows.longest), scale}, pass.indices(ids), rows,
-                    pass.dropout(config_.dropout, rows));
+  const auto& steps = config_.embedding_steps;
+  const Dropout dropout =
+      !steps.empty() && steps.front() == Step::dropout ? pass.dropout(config_.dropout, rows) : Dropout();
+  const Tensor tokens = pass.indices(ids);
+  if (!learned_positions_)
+    return ops::embed(pass, {table, positions_.at_least(rows.longest), scale}, tokens, rows, dropout);
+  const Tensor places = ops::embed(pass, {learned_positions_, {}}, rows.position, rows);
+  return ops::dropout(pass,
+                      {ops::add(pass, ops::embed(pass, {table, {}, scale}, tokens, rows), places), dropout});
 }
 
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Pass& pass) const {
@@ -59,7 +84,7 @@ Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& inp
 }
 
 Tensor Transformer::states(const PairBatch& batch, Pass& pass) const {
-  check_ids(batch.target.ids, config_.target_vocab, "target");
+  check_target(batch.target.ids, config_.target_vocab);
   const TokenRows source = pass.token_rows(batch.source.rows, batch.sentences);
   const TokenRows target = pass.token_rows(batch.target.rows, batch.sentences);
   const auto pattern = std::make_shared<ops::AttentionPattern>(
@@ -74,7 +99,7 @@ std::vector<std::vector<float>> Transformer::attention(const PairBatch& batch, A
   const int layers = kind == AttentionKind::encoder ? config_.encoder_layers : config_.decoder_layers;
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);
-  check_ids(batch.target.ids, config_.target_vocab, "target");
+  check_target(batch.target.ids, config_.target_vocab);
   const TokenRows source = pass.token_rows(batch.source.rows), target = pass.token_rows(batch.target.rows);
   Tensor weights;  // [heads * queries, most keys]
   if (kind == AttentionKind::encoder) {

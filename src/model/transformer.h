@@ -16,7 +16,7 @@ enum class AttentionKind { encoder, decoder, cross };
 /// Pairs of sequences for the model: the target is given (training, scoring).
 struct PairBatch {
   IdBatch source;                       ///< with end symbols
-  IdBatch target;                       ///< the decoder's input: begins with the start symbol
+  IdBatch target;                       ///< the decoder's input: begins with the start symbol, -1 for zeros
   std::vector<int32_t> sentences = {};  ///< numbers that key dropout; none: 0, 1, 2, ...
 };
 
@@ -61,6 +61,7 @@ class Transformer {
   Decoder decoder_;
   ops::OutputWeights output_;
   PositionTable positions_;
+  Tensor learned_positions_;  // [max_positions, d_model] or none
   std::vector<Parameter> parameters_;
 };
 

@@ -4,10 +4,12 @@
 namespace sixfold::ops {
 
 Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows& rows, const Dropout& dropout) {
-  check_shape("embed", "positions", e.positions, -1, e.table.cols());
   check_shape("embed", "ids", ids, 1, rows.ragged.tokens());
-  require(rows.longest <= e.positions.rows(), "embed: position {} is beyond the table of {}", rows.longest - 1,
-          e.positions.rows());
+  if (e.positions) {
+    check_shape("embed", "positions", e.positions, -1, e.table.cols());
+    require(rows.longest <= e.positions.rows(), "embed: position {} is beyond the table of {}",
+            rows.longest - 1, e.positions.rows());
+  }
   Tensor out = pass.tensor(ids.cols(), e.table.cols(), e.table.dtype());
   const Embed forward{.out = out.view(),
                       .table = e.table.view(),

@@ -3,30 +3,62 @@
 #include "ops/products.h"
 
 namespace sixfold::ops {
+namespace {
+
+/// What the way back needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). Of ReLU `hidden`
+/// tells all: what it zeroed and what dropout zeroed is zero there, one condition serves both. There `inner` is
+/// none.
+struct Kept {
+  Tensor inner, hidden;  // [n, d_ff]
+};
+
+Kept expand(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
+  Backend& backend = pass.backend();
+  const bool relu = w.activation == Activation::relu;
+  const Tensor inner = pass.tensor(x.rows(), w.weight1.rows(), x.dtype());
+  multiply_weight(pass, inner, x, w.weight1, {.bias = w.bias1.view(), .relu = relu});
+  Kept kept{{}, inner};
+  if (!relu) {
+    if (pass.recording()) kept = {inner, pass.tensor(inner.rows(), inner.cols(), x.dtype())};
+    backend.activate(kept.hidden.view(), inner.view(), w.activation);
+  }
+  if (dropout) backend.dropout(kept.hidden.view(), kept.hidden.view(), dropout);
+  return kept;
+}
+
+/// d loss / d inner, from that of the output.
+Tensor inner_gradient(const Pass& pass, const FeedForwardWeights& w, const Kept& kept, const Tensor& grad_y,
+                      const Dropout& dropout) {
+  Backend& backend = pass.backend();
+  Tensor grad = pass.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
+  Matmul product{.result = grad.view(), .a = grad_y.view(), .b = w.weight2.view()};
+  if (!kept.inner) product.epilogue.relu_of = kept.hidden.view();
+  backend.matmul(product);
+  if (kept.inner) {
+    if (dropout) backend.dropout(grad.view(), grad.view(), dropout);
+    backend.activate_gradient(grad.view(), grad.view(), kept.inner.view(), w.activation);
+  } else if (dropout) {
+    backend.scale(grad.view(), grad.view(), dropout.keep_scale());
+  }
+  return grad;
+}
+
+}  // namespace
 
 Tensor feed_forward(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   check_shape("feed_forward", "weight1", w.weight1, -1, x.cols());
   check_shape("feed_forward", "bias1", w.bias1, 1, w.weight1.rows());
   check_shape("feed_forward", "weight2", w.weight2, -1, w.weight1.rows());
   check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
-  Backend& backend = pass.backend();
-  Tensor hidden = pass.tensor(x.rows(), w.weight1.rows(), x.dtype());  // [n, d_ff]
-  multiply_weight(pass, hidden, x, w.weight1, {.bias = w.bias1.view(), .relu = true});
-  if (dropout) backend.dropout(hidden.view(), hidden.view(), dropout);
+  const Kept kept = expand(pass, x, w, dropout);
   Tensor y = pass.tensor(x.rows(), w.weight2.rows(), x.dtype());
-  multiply_weight(pass, y, hidden, w.weight2, {.bias = w.bias2.view()});
+  multiply_weight(pass, y, kept.hidden, w.weight2, {.bias = w.bias2.view()});
   if (pass.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2}))
-    pass.record("feed_forward", y, [&pass, &backend, x, w, hidden, y, dropout] {
-      weight_gradients(pass, hidden, y.gradient(), w.weight2, w.bias2);
-      // What dropout zeroed and what ReLU zeroed is zero in `hidden`: one condition serves both.
-      Tensor grad_hidden = pass.tensor(hidden.rows(), hidden.cols(), hidden.dtype());
-      backend.matmul({.result = grad_hidden.view(),
-                      .a = y.gradient().view(),
-                      .b = w.weight2.view(),
-                      .epilogue = {.relu_of = hidden.view()}});
-      if (dropout) backend.scale(grad_hidden.view(), grad_hidden.view(), dropout.keep_scale());
-      weight_gradients(pass, x, grad_hidden, w.weight1, w.bias1);
-      input_gradient(pass, x, grad_hidden, w.weight1);
+    pass.record("feed_forward", y, [&pass, x, w, kept, y, dropout] {
+      weight_gradients(pass, kept.hidden, y.gradient(), w.weight2, w.bias2);
+      const Tensor grad = inner_gradient(pass, w, kept, y.gradient(), dropout);
+      weight_gradients(pass, x, grad, w.weight1, w.bias1);
+      input_gradient(pass, x, grad, w.weight1);
     });
   return y;
 }

@@ -12,25 +12,26 @@ namespace sixfold::ops {
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
 Tensor linear(Pass& pass, const Tensor& x, const Tensor& weight, const Tensor& bias);
 
-/// The weights of the position-wise feed-forward network.
+/// The position-wise feed-forward network.
 struct FeedForwardWeights {
   Tensor weight1, bias1;  ///< [d_ff, d_model], [1, d_ff]
   Tensor weight2, bias2;  ///< [d_model, d_ff], [1, d_model]
+  Activation activation = Activation::relu;
 };
 
-/// Section 3.3, equation 2: x [n, d_model] -> dropout(max(0, x W1^T + b1)) W2^T + b2 [n, d_model].
+/// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model].
 Tensor feed_forward(Pass& pass, const Tensor& x, const FeedForwardWeights& weights,
                     const Dropout& dropout = {});
 
 /// What a row's embedding is made from.
 struct Embedding {
   Tensor table;      ///< [vocab, d_model]
-  Tensor positions;  ///< [longest, d_model]; constant
+  Tensor positions;  ///< [longest, d_model], constant; or none
   double scale = 1;  ///< sqrt(d_model)
 };
 
 /// Sections 3.4, 3.5: dropout(table[ids] * scale + positions[rows.position]) [n, d_model]; ids from
-/// `Pass::indices`.
+/// `Pass::indices`. A negative id stands for a row of zeros, one beyond the table for its last row.
 Tensor embed(Pass& pass, const Embedding& embedding, const Tensor& ids, const TokenRows& rows,
              const Dropout& dropout = {});
 

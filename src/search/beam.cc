@@ -49,10 +49,10 @@ void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs
   for (size_t place = 0; place < ranked_.size() && next_.size() < slots_; ++place) {
     const Candidate& candidate = ranked_[place];
     if (keeps_slot_ && place == slots_) break;
-    if (candidate.id != limits_.eos)
+    if (candidate.id != limits_.eos && length_ < limits_.longest)
       go_on(candidate);
     else if (place < slots_) {
-      finish(live_[candidate.parent], candidate.log_probability);
+      finish(live_[candidate.parent], candidate);
       ++ended;
     }
   }
@@ -89,6 +89,14 @@ void Beam::go_on(const Candidate& candidate) {
   child.log_probability = candidate.log_probability;
 }
 
+/// `parent` ends with the end symbol; cut at the longest length, with another.
+void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
+  if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability);
+  LiveHypothesis cut = parent;
+  cut.ids.push_back(candidate.id);
+  finish(cut, candidate.log_probability);
+}
+
 void Beam::finish(const LiveHypothesis& hypothesis, double log_probability) {
   if (std::isnan(log_probability)) return;
   Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_)};
@@ -98,11 +106,16 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability) {
   finished_.insert(place, std::move(finished));
 }
 
-/// Whether an unfinished hypothesis can still be one of the n best. Log-probabilities are at most 0, so the
-/// best that one can come to is what it has now, divided by the most.
+/// Whether an unfinished hypothesis can still be one of the n best, or what else the rules ask.
+/// Log-probabilities are at most 0, so the best that one can come to is what it has now, divided by the most.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
-  if (rules_->end == SearchEnd::beam_finished) return finished_.size() < static_cast<size_t>(rules_->beam_size);
+  if (rules_->end != SearchEnd::best_cannot_improve) {
+    const size_t wanted = static_cast<size_t>(rules_->beam_size);
+    if (finished_.size() < wanted) return true;
+    return rules_->end == SearchEnd::best_is_no_better_now &&
+           live_.front().log_probability / normalizer(*rules_, length_) > finished_[wanted - 1].score;
+  }
   const size_t n_best = static_cast<size_t>(limits_.n_best);
   if (finished_.size() < n_best) return true;
   const double bound = live_.front().log_probability / normalizer(*rules_, limits_.longest);

@@ -37,7 +37,8 @@ struct BeamLimits {
 /// `slots` goes on, in as many slots; else the best `slots` hypotheses that have not ended do. Slots are
 /// `beam_size` at first. A beam of 1 always keeps slots: this is greedy search, over at the first end symbol.
 ///
-/// A hypothesis that would get its `longest`-th symbol gets the end symbol, whatever its probability.
+/// A hypothesis that would get its `longest`-th symbol gets the end symbol, whatever its probability; where the
+/// rules say `cut`, it gets what is likeliest and has then finished, with or without an end symbol.
 class Beam {
  public:
   /// The rules must outlive the beam.
@@ -47,7 +48,7 @@ class Beam {
   std::vector<LiveHypothesis>& live() { return live_; }
   bool done() const { return live_.empty(); }
   /// The next symbol must be the end symbol.
-  bool must_end() const { return length_ + 1 == limits_.longest; }
+  bool must_end() const { return length_ + 1 == limits_.longest && rules_->at_longest != AtLongest::cut; }
 
   /// How many of each live hypothesis's likeliest next symbols `extend` is to be given.
   static int candidates(const SearchRules& rules);
@@ -68,6 +69,7 @@ class Beam {
   };
   void rank(std::span<const int32_t> ids, std::span<const float> log_probs);
   void finish(const LiveHypothesis& hypothesis, double log_probability);
+  void finish(const LiveHypothesis& parent, const Candidate& candidate);
   void go_on(const Candidate& candidate);
   bool can_improve() const;
 

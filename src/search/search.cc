@@ -17,8 +17,8 @@ void check_options(const ModelConfig& config, const SearchOptions& options) {
           rules.beam_size);
   require(options.batch_tokens >= 1, "batch_tokens is {}; it must be at least 1", options.batch_tokens);
   const auto is_symbol = [&](int id) { return id >= 0 && id < config.target_vocab; };
-  require(is_symbol(rules.decoder_start), "decoder_start is {}, but the vocabulary has {} symbols",
-          rules.decoder_start, config.target_vocab);
+  require(rules.decoder_start == SearchRules::zero_start || is_symbol(rules.decoder_start),
+          "decoder_start is {}, but the vocabulary has {} symbols", rules.decoder_start, config.target_vocab);
   for (const int id : rules.banned_symbols)
     require(is_symbol(id), "banned_symbols has {}, but the vocabulary has {} symbols", id, config.target_vocab);
 }
@@ -117,8 +117,9 @@ void BatchSearch::step() {
 void BatchSearch::extend(Pass& pass, const Tensor& states) {
   const ops::OutputWeights& output = decoding_.model.output();
   const auto must_end = [](const Sentence& sentence) { return sentence.beam.must_end(); };
-  std::vector<float> end;
-  if (std::any_of(sentences_.begin(), sentences_.end(), must_end)) {
+  std::vector<float> end(next_tokens_.size(), 0.0f);  // certain, unless the model says how likely
+  if (options_.rules.at_longest == AtLongest::end_symbol &&
+      std::any_of(sentences_.begin(), sentences_.end(), must_end)) {
     const std::vector<int32_t> eos(next_tokens_.size(), decoding_.model.config().eos);
     end = ops::log_probability(pass, states, output, pass.indices(eos)).to_floats(pass.backend());
   }

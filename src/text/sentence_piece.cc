@@ -2,7 +2,10 @@
 
 #include <sentencepiece_processor.h>
 
+#include <unordered_map>
+
 #include "base/error.h"
+#include "text/protobuf.h"
 #include "text/sentence_piece_check.h"
 
 namespace sixfold {
@@ -12,12 +15,30 @@ namespace {
 // merges what is appended to a message into it.
 constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
+constexpr uint64_t vocabulary_field = 200;
+
+void check(const sentencepiece::util::Status& status) {
+  require(status.ok(), "SentencePiece: {}", status.ToString());
+}
+
+void load(sentencepiece::SentencePieceProcessor& processor, const std::string& model, const std::string& origin,
+          Spaces spaces) {
+  std::string reason;
+  try {
+    reason =
+        processor.LoadFromSerializedProto(spaces == Spaces::keep ? model + std::string(keep_spaces) : model)
+            .ToString();
+  } catch (const std::exception& error) {  // its trie's builder throws
+    reason = error.what();
+  }
+  require(reason == "OK", "{}: SentencePiece refuses the model: {}", origin, reason);
+}
+
 class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string model, const std::string& origin, Spaces spaces)
       : model_(std::move(model)) {
-    check_sentence_piece_model(model_, origin);
-    load(spaces == Spaces::keep ? model_ + std::string(keep_spaces) : model_, origin);
+    load(processor_, model_, origin, spaces);
     unk_ = processor_.unk_id();
     bos_ = processor_.bos_id();
     eos_ = processor_.eos_id();
@@ -48,21 +69,85 @@ class SentencePieceTokenizer : public Tokenizer {
   const std::string& serialized() const override { return model_; }
 
  private:
-  void load(const std::string& model, const std::string& origin) {
-    std::string reason;
-    try {
-      reason = processor_.LoadFromSerializedProto(model).ToString();
-    } catch (const std::exception& error) {  // its trie's builder throws
-      reason = error.what();
-    }
-    require(reason == "OK", "{}: SentencePiece refuses the model: {}", origin, reason);
+  std::string model_;
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+/// The vocabulary that was added to a model; empty if none was.
+std::vector<std::string> added_vocabulary(std::string_view model) {
+  std::vector<std::string> vocabulary;
+  while (const auto field = protobuf::take_field(model))
+    if (field->number == vocabulary_field) vocabulary.emplace_back(field->bytes);
+  return vocabulary;
+}
+
+/// SentencePiece divides the text, a vocabulary of its own gives the pieces their ids.
+class RenumberedTokenizer : public Tokenizer {
+ public:
+  RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
+                      Spaces spaces)
+      : model_(std::move(model)), vocabulary_(std::move(vocabulary)) {
+    load(processor_, model_, origin, spaces);
+    for (size_t i = 0; i < vocabulary_.size(); ++i)
+      require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second, "{}: the vocabulary has '{}' twice",
+              origin, vocabulary_[i]);
+    unk_ = id_of("<unk>"), eos_ = id_of("</s>"), bos_ = id_of("<s>"), pad_ = id_of("<pad>");
+    require(unk_ >= 0 && eos_ >= 0, "{}: the vocabulary lacks {}", origin, unk_ < 0 ? "<unk>" : "</s>");
   }
 
-  static void check(const sentencepiece::util::Status& status) {
-    require(status.ok(), "SentencePiece: {}", status.ToString());
+  std::vector<int32_t> encode(std::string_view text) const override {
+    std::vector<int32_t> ids;
+    if (const size_t symbol = language_symbol_length(text)) {
+      ids.push_back(id_or_unknown(text.substr(0, symbol)));
+      text.remove_prefix(symbol);
+    }
+    std::vector<std::string> pieces;
+    check(processor_.Encode(text, &pieces));
+    for (const std::string& piece : pieces)
+      ids.push_back(is_control(id_of(piece)) ? unk_ : id_or_unknown(piece));
+    return ids;
+  }
+
+  std::string decode(std::span<const int32_t> ids) const override {
+    std::vector<std::string> pieces;
+    for (const int32_t id : ids)
+      if (!is_control(id)) pieces.push_back(piece(id));
+    std::string text;
+    check(processor_.Decode(pieces, &text));
+    return text;
+  }
+
+  int vocab_size() const override { return static_cast<int>(vocabulary_.size()); }
+
+  std::string piece(int32_t id) const override {
+    require(id >= 0 && id < vocab_size(), "id {} is not of the vocabulary, which has {} pieces", id,
+            vocab_size());
+    return vocabulary_[static_cast<size_t>(id)];
+  }
+
+  TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
+  const std::string& serialized() const override { return model_; }
+
+ private:
+  int32_t id_of(std::string_view piece) const {
+    const auto found = ids_.find(std::string(piece));
+    return found == ids_.end() ? -1 : found->second;
+  }
+  int32_t id_or_unknown(std::string_view piece) const {
+    const int32_t id = id_of(piece);
+    return id < 0 ? unk_ : id;
+  }
+  bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
+
+  static size_t language_symbol_length(std::string_view text) {
+    const size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
+    return end == text.npos ? 0 : end + 2;
   }
 
   std::string model_;
+  std::vector<std::string> vocabulary_;
+  std::unordered_map<std::string, int32_t> ids_;
+  int32_t pad_ = -1;
   sentencepiece::SentencePieceProcessor processor_;
 };
 
@@ -70,7 +155,29 @@ class SentencePieceTokenizer : public Tokenizer {
 
 std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
                                                      Spaces spaces) {
-  return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, spaces);
+  check_sentence_piece_model(model, origin);
+  std::vector<std::string> vocabulary = added_vocabulary(model);
+  if (vocabulary.empty()) return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, spaces);
+  return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, spaces);
+}
+
+std::string remove_vocabulary(std::string_view model) {
+  std::string plain;
+  for (std::string_view rest = model; !rest.empty();) {
+    const std::string_view before = rest;
+    const auto field = protobuf::take_field(rest);
+    if (field->number != vocabulary_field) plain += before.substr(0, before.size() - rest.size());
+  }
+  return plain;
+}
+
+std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
+                           const std::string& origin) {
+  check_sentence_piece_model(model, origin);
+  model = remove_vocabulary(model);
+  for (const std::string& piece : vocabulary) model += protobuf::bytes_field(vocabulary_field, piece);
+  load_sentence_piece(model, origin, Spaces::as_trained);  // or an error
+  return model;
 }
 
 }  // namespace sixfold

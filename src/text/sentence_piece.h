@@ -20,6 +20,19 @@ enum class Spaces {
 std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
                                                      Spaces spaces);
 
+/// The bytes of a model that divides text as `model` does but whose ids are those of `vocabulary` (the piece of
+/// each id), as Marian and Hugging Face use SentencePiece. Pieces of text that it lacks become its "<unk>"; its
+/// end symbol is
+/// "</s>". A symbol of the form ">>deu<<" at the beginning of a text is not divided: it names the language
+/// wanted. The vocabulary is appended as fields of a number that SentencePiece leaves to others (200), so that
+/// the file stays one that SentencePiece reads. Throws an input error where the vocabulary lacks "<unk>" or
+/// "</s>" or has a piece twice.
+std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
+                           const std::string& origin);
+
+/// The model without a vocabulary that `add_vocabulary` added.
+std::string remove_vocabulary(std::string_view model);
+
 /// Trains a model on all sentences of `texts` and returns the bytes of its file, a function of its arguments
 /// alone.
 /// `<unk>`, `<s>` and `</s>` are 0, 1 and 2. Where the text does not hold `vocab_size` pieces the model has

@@ -27,6 +27,9 @@ class Tokenizer {
   /// How the piece is written in the vocabulary. Throws when the id is not of it.
   virtual std::string piece(int32_t id) const = 0;
 
+  /// The pieces of the form ">>deu<<": put before a source, they name the language of the translation.
+  std::vector<std::string> language_symbols() const;
+
   virtual TokenizerKind kind() const = 0;
   /// The bytes of the tokenizer's file.
   virtual const std::string& serialized() const = 0;

@@ -35,7 +35,7 @@ class WhitespaceTokenizer : public Tokenizer {
       add(std::string(line), origin);
     }
     unk_ = special("<unk>", origin);
-    bos_ = special("<s>", origin);
+    bos_ = ids_.contains("<s>") ? ids_.at("<s>") : -1;
     eos_ = special("</s>", origin);
     for (const std::string_view symbol : special_symbols) ids_.erase(std::string(symbol));
     marks_words_ = has_word_marks();
@@ -88,7 +88,7 @@ class WhitespaceTokenizer : public Tokenizer {
 
   int32_t special(const std::string& symbol, const std::string& origin) const {
     const auto found = ids_.find(symbol);
-    require(found != ids_.end(), "{}: the vocabulary lacks {}; put <unk>, <s> and </s> on lines of their own",
+    require(found != ids_.end(), "{}: the vocabulary lacks {}; put <unk> and </s> on lines of their own",
             origin, symbol);
     return found->second;
   }

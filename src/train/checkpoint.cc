@@ -7,18 +7,10 @@
 
 #include "base/file.h"
 #include "model/model_dir.h"
+#include "translate/sealed.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
-
-void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
-                        const std::function<void(const std::string&)>& add) {
-  AtomicDirectory directory(folder);
-  save_model(model, directory.path());
-  save_tokenizers(tokenizers, directory.path());
-  if (add) add(directory.path());
-  directory.commit();
-}
 
 void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
                        const TrainingState& state) const {

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,10 +8,6 @@
 #include "train/state.h"
 
 namespace sixfold {
-
-/// Writes a whole model folder, or nothing: config, weights, tokenizers, and what `add` puts beside them.
-void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
-                        const std::function<void(const std::string& folder)>& add = {});
 
 /// The checkpoints of a run: RUN/checkpoints/update-000001000, each a model folder with the optimizer's and the
 /// run's state beside.

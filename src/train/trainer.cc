@@ -13,6 +13,7 @@
 #include "train/progress.h"
 #include "train/schedule.h"
 #include "train/training_data.h"
+#include "translate/sealed.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
@@ -25,15 +26,7 @@ double now() {
 ModelConfig model_config(const TrainOptions& options, const Tokenizers& tokenizers) {
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
-  const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
-  config.source_vocab = source.vocab_size();
-  config.target_vocab = target.vocab_size();
-  config.unk = target.unk();
-  config.bos = target.bos();
-  config.eos = target.eos();
-  config.search.decoder_start = target.bos();
-  config.source_tokenizer_hash = source.hash();
-  config.target_tokenizer_hash = target.hash();
+  seal(config, tokenizers);
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: all three matrices can be one only with a joint vocabulary; set it to "
           "decoder or none, or "

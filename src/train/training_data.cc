@@ -37,11 +37,13 @@ TrainingData read_training_data(const TrainOptions& options, const std::string& 
                         ? make_tokenizers(options.tokenizer, train.text.source, train.text.target)
                         : load_tokenizers(saved_tokenizers);
   data.train = encode_corpus(train.text, data.tokenizers, {options.data.max_length, threads}, train.report);
+  data.train.target_start = options.model.search.decoder_start;
   log_info("training text: {}; {} source and {} target tokens", train.report.describe(),
            data.train.source_tokens(), data.train.target_tokens());
   if (!valid_files.empty()) {
     data.valid.tokens =
         encode_corpus(valid.text, data.tokenizers, {options.data.max_length, threads}, valid.report);
+    data.valid.tokens.target_start = options.model.search.decoder_start;
     log_info("validation text: {}", valid.report.describe());
     data.valid.text = std::move(valid.text);
   }

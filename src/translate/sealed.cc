@@ -1,8 +1,30 @@
 #include "translate/sealed.h"
 
 #include "base/error.h"
+#include "base/file.h"
+#include "model/model_dir.h"
 
 namespace sixfold {
+
+void seal(ModelConfig& config, const Tokenizers& tokenizers) {
+  const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
+  config.source_vocab = source.vocab_size();
+  config.target_vocab = target.vocab_size();
+  config.unk = target.unk();
+  config.bos = target.bos();
+  config.eos = target.eos();
+  config.source_tokenizer_hash = source.hash();
+  config.target_tokenizer_hash = target.hash();
+}
+
+void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
+                        const std::function<void(const std::string&)>& add) {
+  AtomicDirectory directory(folder);
+  save_model(model, directory.path());
+  save_tokenizers(tokenizers, directory.path());
+  if (add) add(directory.path());
+  directory.commit();
+}
 
 Tokenizers load_sealed_tokenizers(const std::string& folder, const ModelConfig& config) {
   Tokenizers tokenizers = load_tokenizers(folder);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/threads.h"
 #include "model/model_dir.h"
@@ -33,8 +34,12 @@ class OpenModel {
   const Tokenizer& source() const { return *tokenizers_.source; }
   const Tokenizer& target() const { return *tokenizers_.target; }
 
-  /// A line's pieces and end symbol, or nothing where there is nothing to see.
-  Ids encode(const std::string& line, size_t line_number, int longest) const;
+  /// What asks for that language before a source: ">>deu<<", or nothing for none. Throws an input error with
+  /// the languages there are.
+  std::string language_symbol(const std::string& language) const;
+  /// `language_symbol`, a line's pieces and end symbol, or nothing where there is nothing to see.
+  Ids encode(const std::string& language_symbol, const std::string& line, size_t line_number,
+             int longest) const;
 
   /// What a thread decodes with. Once let go, it is the next one's: its buffers are warm.
   std::shared_ptr<Decoding> borrow();
@@ -46,9 +51,21 @@ class OpenModel {
   std::vector<std::unique_ptr<Decoding>> idle_;
 };
 
-Ids OpenModel::encode(const std::string& line, size_t line_number, int longest) const {
+std::string OpenModel::language_symbol(const std::string& language) const {
+  if (language.empty()) return {};
+  const std::string symbol = fmt::format(">>{}<<", language);
+  const auto known = source().language_symbols();
+  require(!known.empty(), "target language {}: the model has no symbols for languages, it translates to one",
+          language);
+  if (std::find(known.begin(), known.end(), symbol) == known.end())
+    throw_input_error("target language {}: the model knows {}", language, join(known, " "));
+  return symbol;
+}
+
+Ids OpenModel::encode(const std::string& language_symbol, const std::string& line, size_t line_number,
+                      int longest) const {
   if (!has_visible_character(replace_invalid_utf8(line))) return {};
-  Ids ids = source().encode(line);
+  Ids ids = source().encode(language_symbol + line);
   if (ids.empty()) return {};
   if (ids.size() > static_cast<size_t>(longest)) {
     log_warning("line {}: {} tokens, cut to the first {}", line_number, ids.size(), longest);
@@ -145,8 +162,10 @@ struct Translator::Parts {
     SearchOptions how{open.config().search, n_best, options.batch_tokens};
     if (options.beam_size) how.rules.beam_size = *options.beam_size;
     std::vector<Ids> sources;
+    const std::string symbol = open.language_symbol(options.target_language);
     for (const std::string& line : lines)
-      sources.push_back(open.encode(line, options.first_line + sources.size(), options.max_source_length));
+      sources.push_back(
+          open.encode(symbol, line, options.first_line + sources.size(), options.max_source_length));
     Job(open, std::move(sources), how, emit).run(threads);
   }
 };
@@ -183,7 +202,7 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   OpenModel& open = parts_->open;
   const ModelConfig& config = open.config();
   const auto decoding = open.borrow();
-  Ids source_ids = open.encode(source, 1, TranslateOptions().max_source_length), target_ids;
+  Ids source_ids = open.encode({}, source, 1, TranslateOptions().max_source_length), target_ids;
   if (target)
     target_ids = open.target().encode(*target);
   else

@@ -12,7 +12,7 @@ namespace {
 
 // Pair i has `source[i]` source tokens with the end symbol and `target[i]` with it; its ids tell the pair.
 TokenCorpus corpus_of(const std::vector<int>& source, const std::vector<int>& target) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_bos = 1, .target_eos = 2};
+  TokenCorpus corpus{.source = {}, .target = {}, .target_start = 1, .target_eos = 2};
   for (size_t i = 0; i < source.size(); ++i) {
     std::vector<int32_t> ids(source[i], static_cast<int32_t>(10 + i));
     ids.back() = 2;
@@ -55,7 +55,7 @@ void expect_equal(const Batch& a, const Batch& b) {
 }
 
 TEST(Batcher, PacksPairs) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_bos = 1, .target_eos = 2};
+  TokenCorpus corpus{.source = {}, .target = {}, .target_start = 1, .target_eos = 2};
   corpus.source.add(std::vector<int32_t>{5, 6, 2});
   corpus.target.add(std::vector<int32_t>{7});
   corpus.source.add(std::vector<int32_t>{8, 2});

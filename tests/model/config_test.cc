@@ -114,8 +114,9 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
             path + ": heads: expected a whole number from 1 to 1024, found '0'");
   EXPECT_EQ(message("\"format_version\": 1", "\"format_version\": 7"),
             path + ": format_version: this program reads 1, found 7; the model was written by another version");
-  EXPECT_EQ(message("\"relu\"", "\"rleu\""),
-            path + ": activation: expected one of relu (perhaps relu), found 'rleu'");
+  EXPECT_EQ(
+      message("\"relu\"", "\"rleu\""),
+      path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu (perhaps relu), found 'rleu'");
   EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
 

@@ -209,7 +209,7 @@ TEST(Transformer, RefusesWhatIsNoBatchOfItsOwn) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_TRUE(contains(message([](PairBatch& b) { b.source.ids[3] = 43; }), "source id is 43"));
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.target.ids[3] = -1; }), "target id is -1"));
+  EXPECT_TRUE(contains(message([](PairBatch& b) { b.target.ids[3] = -2; }), "target id is -2"));
   EXPECT_TRUE(contains(message([](PairBatch& b) { b.target.ids.pop_back(); }), "ids"));
   EXPECT_TRUE(contains(message([](PairBatch& b) { b.sentences.pop_back(); }), "1 numbers"));
   EXPECT_TRUE(contains(message([](PairBatch& b) { b.source.add(std::vector<int32_t>{1}); }), "sentences"));

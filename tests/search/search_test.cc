@@ -166,7 +166,7 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
   for (size_t i = 0; i < sources.size(); ++i) {
     Ids ids;
     while (ids.size() + 1 < sources[i].size() + 10) {
-      auto next = next_symbols(model, sources[i], ids, 1);
+      auto next = next_symbols(model, sources[i], ids, SearchRules::zero_start);
       next[1] = -INFINITY;
       const auto best = std::max_element(next.begin(), next.end()) - next.begin();
       if (best == eos) break;
@@ -312,7 +312,7 @@ TEST(Search, RefusesWhatItCannotDo) {
   EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size is 0"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.rules.banned_symbols = {20}; }).find("20 symbols"), std::string::npos);
-  EXPECT_NE(message([](auto& o) { o.rules.decoder_start = -1; }).find("decoder_start is -1"),
+  EXPECT_NE(message([](auto& o) { o.rules.decoder_start = -2; }).find("decoder_start is -2"),
             std::string::npos);
   EXPECT_NE(error_message([&] {
               search_all(model, {{99, eos}}, {});

@@ -66,12 +66,14 @@ void embed_rows(const Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
   const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = begin; r < end; ++r) {
-    const float* word = e.table.row<float>(e.ids[r]);
-    const float* position = e.positions.row<float>(e.position[r]);
+    const int64_t row = e.table_row(r);
+    const float* word = row < 0 ? nullptr : e.table.row<float>(row);
+    const float* position = e.positions ? e.positions.row<float>(e.position[r]) : nullptr;
     float* to = e.out.row<float>(r);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, e.out.cols, bits);
     over_vectors(e.out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-      auto v = hn::MulAdd(load(word + i), by, load(position + i));
+      auto v = position ? load(position + i) : hn::Zero(Floats());
+      if (word) v = hn::MulAdd(load(word + i), by, v);
       if (e.dropout) v = hn::Mul(v, keep_factor(bits + i, e.dropout.threshold, keep));
       store(v, to + i);
     });
@@ -84,8 +86,10 @@ void embed_gradient_columns(const Embed& e, const View& grad_out, const View& gr
   const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = 0; r < grad_out.rows; ++r) {
+    const int64_t row = e.table_row(r);
+    if (row < 0) continue;
     const float* from = grad_out.row<float>(r);
-    float* to = grad_table.row<float>(e.ids[r]);
+    float* to = grad_table.row<float>(row);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, end, bits);
     over_vectors(end - begin, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
       const int64_t i = begin + j;

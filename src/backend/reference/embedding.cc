@@ -7,10 +7,13 @@ void ReferenceBackend::embed(const Embed& e) {
   with_type(e.out.dtype, [&]<class T>(T) {
     const T scale = static_cast<T>(e.scale);
     for (int64_t r = 0; r < e.out.rows; ++r) {
-      const T* token = e.table.row<T>(e.ids[r]);
-      const T* position = e.positions.row<T>(e.position[r]);
-      for (int64_t c = 0; c < e.out.cols; ++c)
-        e.out.row<T>(r)[c] = apply_dropout(e.dropout, r, c, token[c] * scale + position[c]);
+      const int64_t row = e.table_row(r);
+      const T* token = row < 0 ? nullptr : e.table.row<T>(row);
+      const T* position = e.positions ? e.positions.row<T>(e.position[r]) : nullptr;
+      for (int64_t c = 0; c < e.out.cols; ++c) {
+        const T sum = (token ? token[c] * scale : T{0}) + (position ? position[c] : T{0});
+        e.out.row<T>(r)[c] = apply_dropout(e.dropout, r, c, sum);
+      }
     }
   });
 }
@@ -19,7 +22,9 @@ void ReferenceBackend::embed_gradient(const Embed& forward, View grad_out, View 
   with_type(grad_out.dtype, [&]<class T>(T) {
     const T scale = static_cast<T>(forward.scale);
     for (int64_t r = 0; r < grad_out.rows; ++r) {
-      T* grad_token = grad_table.row<T>(forward.ids[r]);
+      const int64_t row = forward.table_row(r);
+      if (row < 0) continue;
+      T* grad_token = grad_table.row<T>(row);
       for (int64_t c = 0; c < grad_out.cols; ++c)
         grad_token[c] += apply_dropout(forward.dropout, r, c, grad_out.row<T>(r)[c]) * scale;
     }

@@ -25,6 +25,8 @@ class ReferenceBackend final : public HostBackend {
   void add(View out, View a, View b) override;
   void scale(View out, View a, double factor) override;
   void dropout(View out, View x, const Dropout&) override;
+  void activate(View out, View x, Activation) override;
+  void activate_gradient(View grad_x, View grad_out, View x, Activation) override;
   void copy_rows(View out, const int32_t* out_rows, View x) override;
   void embed(const Embed&) override;
   void embed_gradient(const Embed& forward, View grad_out, View grad_table) override;

@@ -1,0 +1,105 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/activation.cc"
+#include <hwy/foreach_target.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/exponential.h"
+#include "backend/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+/// A function and its derivative.
+struct Tangent {
+  Vector value, slope;
+};
+
+/// x sigmoid(beta x). The exponential is of a negative number, so it can't overflow.
+HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
+  const Floats d;
+  const auto one = hn::Set(d, 1.0f), scaled = hn::Mul(x, hn::Set(d, beta));
+  const auto e = exponential(hn::Neg(hn::Abs(scaled)));
+  const auto large = hn::Div(one, hn::Add(one, e));  // the larger of sigmoid(beta x) and sigmoid(-beta x)
+  const auto small = hn::Mul(e, large);
+  const auto s = hn::IfThenElse(hn::Lt(scaled, hn::Zero(d)), small, large);
+  return {hn::Mul(x, s), hn::MulAdd(hn::Mul(scaled, large), small, s)};
+}
+
+/// x Phi(x). The normal distribution's tail is Abramowitz and Stegun's 7.1.26, within 1.5e-7.
+HWY_INLINE Tangent gelu_unit(Vector x) {
+  const Floats d;
+  const auto one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f);
+  const auto z = hn::Mul(hn::Abs(x), hn::Set(d, 0.70710678118654752f));
+  const auto e = exponential(hn::Neg(hn::Mul(z, z)));  // exp(-x^2 / 2)
+  const auto t = hn::Div(one, hn::MulAdd(hn::Set(d, 0.3275911f), z, one));
+  auto series = hn::Set(d, 1.061405429f);
+  series = hn::MulAdd(series, t, hn::Set(d, -1.453152027f));
+  series = hn::MulAdd(series, t, hn::Set(d, 1.421413741f));
+  series = hn::MulAdd(series, t, hn::Set(d, -0.284496736f));
+  series = hn::MulAdd(series, t, hn::Set(d, 0.254829592f));
+  const auto tail = hn::Mul(half, hn::Mul(hn::Mul(series, t), e));  // Phi(-|x|)
+  const auto distribution = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail));
+  const auto density = hn::Mul(e, hn::Set(d, 0.39894228040143268f));
+  return {hn::Mul(x, distribution), hn::MulAdd(x, density, distribution)};
+}
+
+HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
+  const Floats d;
+  switch (activation) {
+    case Activation::swish:
+      return sigmoid_unit(x, 1.0f);
+    case Activation::sigmoid_gelu:
+      return sigmoid_unit(x, 1.702f);
+    case Activation::gelu:
+      return gelu_unit(x);
+    default:
+      return {hn::Max(x, hn::Zero(d)), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0f))};
+  }
+}
+
+void activate_rows(const View& out, const View& a, Activation activation, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float *to = out.row<float>(r), *x = a.row<float>(r);
+    over_vectors(out.cols, [&](int64_t i, const auto& load, const auto& store)
+                               HWY_ATTR { store(activation_at(activation, load(x + i)).value, to + i); });
+  }
+}
+
+void activate_gradient_rows(const View& grad_x, const View& grad_out, const View& a, Activation activation,
+                            int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float *to = grad_x.row<float>(r), *from = grad_out.row<float>(r), *x = a.row<float>(r);
+    over_vectors(a.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      store(hn::Mul(load(from + i), activation_at(activation, load(x + i)).slope), to + i);
+    });
+  }
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sixfold {
+namespace {
+
+HWY_EXPORT(activate_rows);
+HWY_EXPORT(activate_gradient_rows);
+
+constexpr int64_t cost = 8;  // of an element, against a copy's
+
+}  // namespace
+
+void CpuBackend::activate(View out, View x, Activation activation) {
+  split(out.rows, out.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(activate_rows)(out, x, activation, begin, end);
+  });
+}
+
+void CpuBackend::activate_gradient(View grad_x, View grad_out, View x, Activation activation) {
+  split(x.rows, x.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(activate_gradient_rows)(grad_x, grad_out, x, activation, begin, end);
+  });
+}
+
+}  // namespace sixfold
+#endif

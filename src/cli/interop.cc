@@ -1,0 +1,99 @@
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/model_folder.h"
+#include "interop/hugging_face.h"
+#include "interop/marian.h"
+
+namespace sixfold::cli {
+namespace {
+
+struct Settings {
+  std::string input, output;
+  std::vector<std::string> vocabs, sentence_pieces;
+};
+
+bool is_yaml(const std::string& path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
+
+void import_from_marian(const Settings& settings) {
+  require_replaceable(settings.output);
+  MarianFiles files{.model = settings.input, .vocabs = {}};
+  if (is_yaml(settings.input)) files = read_marian_decoder_config(settings.input);
+  if (!settings.vocabs.empty()) files.vocabs = settings.vocabs;
+  files.sentence_pieces = settings.sentence_pieces;
+  import_marian(files, settings.output);
+  log_info("{}: imported from {}", settings.output, files.model);
+}
+
+void import_from_hugging_face(const Settings& settings) {
+  require_replaceable(settings.output);
+  import_hugging_face(settings.input, settings.output);
+  log_info("{}: imported from {}", settings.output, settings.input);
+}
+
+void export_to_hugging_face(const Settings& settings) {
+  require_replaceable(settings.output);
+  export_hugging_face(settings.input, settings.output);
+  log_info("{}: exported from {}, for MarianMTModel", settings.output, settings.input);
+}
+
+CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::string& description,
+                         const std::shared_ptr<Settings>& settings, const std::string& input_type,
+                         const std::string& input_help) {
+  CLI::App& command = *parent.add_subcommand(name, description);
+  command.add_option("input", settings->input, input_help)->type_name(input_type)->required();
+  command.add_option("-o,--output", settings->output, "folder to make")->type_name("DIR")->required();
+  return command;
+}
+
+void add_import_marian(CLI::App& parent) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = add_conversion(parent, "marian", "From a model that Marian trained (--type transformer)",
+                                     settings, "MODEL.npz", "the model, or a decoder.yml that names it");
+  command.add_option("--vocabs", settings->vocabs, "vocabularies of source and target: .spm or .yml")
+      ->type_name("FILE FILE")
+      ->expected(2);
+  command
+      .add_option(
+          "--sentencepiece", settings->sentence_pieces,
+          "SentencePiece models of source and target, where the vocabularies are .yml and the text is not "
+          "divided already")
+      ->type_name("FILE FILE")
+      ->expected(2);
+  command.footer(
+      "Beam size and normalization are those of decoder.yml; without one, Marian's own (12, none).\n"
+      "Example, an OPUS-MT package:\n"
+      "  sixfold import marian decoder.yml --sentencepiece source.spm target.spm --output opus");
+  command.callback([settings] { import_from_marian(*settings); });
+}
+
+}  // namespace
+
+void add_import(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("import", "Make a model folder of another program's model");
+  command.require_subcommand(1);
+  add_import_marian(command);
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& hugging_face =
+      add_conversion(command, "hf", "From a folder of Hugging Face's MarianMTModel", settings, "DIR",
+                     "the folder: config.json, weights, source.spm, target.spm, vocab.json");
+  hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
+  hugging_face.callback([settings] { import_from_hugging_face(*settings); });
+  command.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
+}
+
+void add_export(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("export", "Give a model folder to other programs");
+  command.require_subcommand(1);
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& hugging_face = add_conversion(
+      command, "hf", "As a folder of Hugging Face's MarianMTModel, which CTranslate2 converts from", settings,
+      "MODEL", "model folder");
+  hugging_face.footer("Example:\n  sixfold export hf run/model --output marian-mt");
+  hugging_face.callback([settings] { export_to_hugging_face(*settings); });
+  command.footer("Example:\n  sixfold export hf run/model --output marian-mt");
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,85 @@
+#include "formats/tensor_map.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace sixfold {
+namespace {
+
+float float_of_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float sign = half & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+}
+
+/// Reads elements of type `Stored` wherever they lie and turns each into a float.
+template <class Stored, class Convert>
+std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert) {
+  std::vector<float> values(bytes.size() / sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
+    values[i] = convert(stored);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& shape) {
+  uint64_t bytes = size_of(dtype);
+  for (const int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) return std::nullopt;
+  return bytes;
+}
+
+std::vector<float> to_floats(const TensorInfo& tensor) {
+  switch (tensor.dtype) {
+    case DType::f32:
+      return convert_all<float>(tensor.bytes, [](float value) { return value; });
+    case DType::f64:
+      return convert_all<double>(tensor.bytes, [](double value) { return static_cast<float>(value); });
+    case DType::f16:
+      return convert_all<uint16_t>(tensor.bytes, float_of_half);
+    case DType::bf16:  // the upper half of a float
+      return convert_all<uint16_t>(tensor.bytes,
+                                   [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); });
+    default:
+      throw_input_error("a tensor of type {} does not hold floating-point numbers", name_of(tensor.dtype));
+  }
+}
+
+void throw_no_tensor(const std::string& origin, std::string_view name, const std::vector<std::string>& names) {
+  const auto meant = nearest(name, names);
+  throw_input_error("{}: no tensor '{}'{}", origin, name, meant ? fmt::format(" (there is '{}')", *meant) : "");
+}
+
+void TensorMap::add(const std::string& name, TensorInfo tensor) {
+  const bool added = tensors_.emplace(name, std::move(tensor)).second;
+  require(added, "{}: the tensor '{}' is there twice", origin_, name);
+}
+
+std::vector<std::string> TensorMap::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors_) names.push_back(name);
+  return names;
+}
+
+const TensorInfo* TensorMap::find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+const TensorInfo& TensorMap::at(std::string_view name) const {
+  if (const TensorInfo* tensor = find(name)) return *tensor;
+  throw_no_tensor(origin_, name, names());
+}
+
+}  // namespace sixfold

@@ -1,0 +1,303 @@
+#include "interop/marian.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/npz.h"
+#include "interop/vocabulary.h"
+#include "interop/weights.h"
+#include "text/sentence_piece.h"
+#include "text/whitespace.h"
+#include "translate/sealed.h"
+
+// Marian's tensors are named after layers that count from 1; its linear maps are [in, out]. Its options stand
+// as YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* options_tensor = "special:model.yml";
+
+/// Options of Marian's, read from a tree, each with its default.
+class MarianOptions {
+ public:
+  MarianOptions(OptionNode root, std::string where) : root_(std::move(root)), where_(std::move(where)) {}
+
+  template <class T>
+  T get(const char* key, T otherwise) {
+    const OptionNode* node = root_.find(key);
+    if (node && node->kind != OptionNode::Kind::null) read_value(OptionSource{*node, key, {}}, otherwise);
+    return otherwise;
+  }
+  bool has(const char* key) { return root_.find(key) != nullptr; }
+
+  /// The option must be as it is in the models known here.
+  template <class T>
+  void require_is(const char* key, T wanted) {
+    const T found = get<T>(key, wanted);
+    require(found == wanted, "{}: {} is {}; only models with {} are read here", where_, key, found, wanted);
+  }
+  void require_empty(const char* key) {
+    require(get<std::vector<std::string>>(key, {}).empty(), "{}: {} is set; such models are not read here",
+            where_, key);
+  }
+  void require_same(const char* key, int otherwise, int wanted) {
+    const int found = get<int>(key, otherwise);
+    require(found == otherwise || found == wanted, "{}: {} is {}; only models where it is {} are read here",
+            where_, key, found, wanted);
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  OptionNode root_;
+  std::string where_;
+};
+
+MarianOptions embedded_options(const TensorMap& tensors) {
+  const auto& bytes = tensors.at(options_tensor).bytes;
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text.resize(std::min(text.find('\0'), text.size()));  // it is padded with zeros
+  const std::string where = tensors.origin() + ": " + options_tensor;
+  return {parse_yaml_options(text, where), where};
+}
+
+/// Refuses what changes the architecture beyond what the model here can be.
+void check_supported(MarianOptions& options) {
+  options.require_is<std::string>("type", "transformer");
+  options.require_is<std::string>("transformer-decoder-autoreg", "self-attention");
+  options.require_is<std::string>("transformer-attention-mask", "default");
+  options.require_is("transformer-ffn-depth", 2);
+  options.require_same("transformer-decoder-ffn-depth", 0, 2);
+  options.require_same("transformer-decoder-dim-ffn", 0, options.get("transformer-dim-ffn", 2048));
+  for (const char* key : {"transformer-no-projection", "transformer-no-bias", "transformer-no-affine",
+                          "transformer-pool", "transformer-rnn-projection", "right-left", "ulr"})
+    options.require_is(key, false);
+  options.require_is("factors-dim-emb", 0);
+  options.require_is("lemma-dim-emb", 0);
+  options.require_empty("transformer-tied-layers");
+  options.require_empty("input-types");
+}
+
+/// "dan" and the like.
+std::vector<Step> steps_of(MarianOptions& options, const char* key, const char* otherwise) {
+  std::vector<Step> steps;
+  for (const char letter : options.get<std::string>(key, otherwise)) {
+    require(letter == 'd' || letter == 'a' || letter == 'n',
+            "{}: {} has '{}'; only d (dropout), a (add) and n (layer norm) are read here", options.where(), key,
+            letter);
+    steps.push_back(letter == 'd' ? Step::dropout : letter == 'a' ? Step::add : Step::norm);
+  }
+  return steps;
+}
+
+Activation activation_of(MarianOptions& options) {
+  const std::string name = options.get<std::string>("transformer-ffn-activation", "swish");
+  if (name == "relu") return Activation::relu;
+  if (name == "swish") return Activation::swish;
+  require(name == "gelu", "{}: transformer-ffn-activation is {}; relu, swish and gelu are read here",
+          options.where(), name);
+  return Activation::sigmoid_gelu;  // Marian's gelu is this approximation
+}
+
+TiedEmbeddings tied_of(MarianOptions& options) {
+  const bool all = options.get("tied-embeddings-all", false),
+             source = options.get("tied-embeddings-src", false),
+             decoder = options.get("tied-embeddings", false);
+  if (all || (source && decoder)) return TiedEmbeddings::all;
+  if (source) return TiedEmbeddings::source;
+  return decoder ? TiedEmbeddings::decoder : TiedEmbeddings::none;
+}
+
+Architecture architecture_of(MarianOptions& options) {
+  check_supported(options);
+  Architecture a;
+  a.d_model = options.get("dim-emb", 512);
+  a.heads = options.get("transformer-heads", 8);
+  a.d_ff = options.get("transformer-dim-ffn", 2048);
+  a.encoder_layers = options.get("enc-depth", 6);
+  a.decoder_layers = options.get("dec-depth", 6);
+  a.tied_embeddings = tied_of(options);
+  a.activation = activation_of(options);
+  a.positions = Positions::sinusoidal_marian;
+  if (options.get("transformer-train-position-embeddings", false)) a.positions = Positions::learned;
+  if (options.get("transformer-disable-position-embeddings", false)) a.positions = Positions::none;
+  a.embedding_scale = a.positions != Positions::learned;
+  a.embedding_steps = steps_of(options, "transformer-postprocess-emb", "d");
+  a.preprocess = steps_of(options, "transformer-preprocess", "");
+  a.postprocess = steps_of(options, "transformer-postprocess", "dan");
+  a.top_steps = steps_of(options, "transformer-postprocess-top", "");
+  a.norm_epsilon = 1e-6f;
+  a.output_bias = !options.get("output-omit-bias", false);
+  return a;
+}
+
+/// Gives Marian's tensors the names of the parameters here.
+class MarianWeights {
+ public:
+  MarianWeights(const TensorMap& tensors, Architecture& architecture) : reader_(tensors), a_(architecture) {}
+
+  NamedMatrices read() {
+    reader_.skip(options_tensor);
+    embeddings();
+    for (const bool encoder : {true, false}) stack(encoder);
+    reader_.require_all_taken();
+    return std::move(weights_);
+  }
+
+ private:
+  void embeddings() {
+    const bool joint =
+        a_.tied_embeddings == TiedEmbeddings::all || a_.tied_embeddings == TiedEmbeddings::source;
+    if (joint) {
+      put("shared.weight", reader_.take("Wemb", -1, a_.d_model));
+    } else {
+      put("encoder.embed_tokens.weight", reader_.take("encoder_Wemb", -1, a_.d_model));
+      put("decoder.embed_tokens.weight", reader_.take("decoder_Wemb", -1, a_.d_model));
+    }
+    if (a_.tied_embeddings == TiedEmbeddings::source || a_.tied_embeddings == TiedEmbeddings::none)
+      put("output_projection.weight", reader_.has("decoder_ff_logit_out_Wt")
+                                          ? reader_.take("decoder_ff_logit_out_Wt", -1, a_.d_model)
+                                          : transposed(reader_.take("decoder_ff_logit_out_W", a_.d_model, -1)));
+    if (a_.output_bias) put("output_projection.bias", reader_.take("decoder_ff_logit_out_b", 1, -1));
+    if (a_.positions == Positions::learned) {
+      Matrix positions = reader_.take("Wpos", -1, a_.d_model);
+      a_.max_positions = static_cast<int>(positions.rows);
+      put("embed_positions.weight", std::move(positions));
+    }
+  }
+
+  void stack(bool encoder) {
+    const std::string theirs = encoder ? "encoder" : "decoder";
+    if (has_step(a_.embedding_steps, Step::norm))
+      norm(theirs + ".layernorm_embedding", theirs + "_emb", "_pre");
+    for (int i = 0; i < (encoder ? a_.encoder_layers : a_.decoder_layers); ++i) {
+      const std::string layer = fmt::format("{}.layers.{}.", theirs, i),
+                        prefix = fmt::format("{}_l{}_", theirs, i + 1);
+      attention(layer + "self_attn", prefix + "self");
+      if (!encoder) attention(layer + "encoder_attn", prefix + "context");
+      linear(layer + "fc1", prefix + "ffn_W1", prefix + "ffn_b1", a_.d_model, a_.d_ff);
+      linear(layer + "fc2", prefix + "ffn_W2", prefix + "ffn_b2", a_.d_ff, a_.d_model);
+      norms_around(layer + "final_layer_norm", prefix + "ffn_ffn");
+    }
+    if (has_step(a_.top_steps, Step::norm)) norm(theirs + ".layer_norm", theirs + "_top", "");
+  }
+
+  void attention(const std::string& name, const std::string& prefix) {
+    constexpr std::pair<const char*, const char*> maps[] = {
+        {"q_proj", "q"}, {"k_proj", "k"}, {"v_proj", "v"}, {"out_proj", "o"}};
+    for (const auto& [ours, theirs] : maps)
+      linear(fmt::format("{}.{}", name, ours), fmt::format("{}_W{}", prefix, theirs),
+             fmt::format("{}_b{}", prefix, theirs), a_.d_model, a_.d_model);
+    norms_around(name + "_layer_norm", prefix + "_Wo");
+  }
+
+  void norms_around(const std::string& name, const std::string& prefix) {
+    const bool after = has_step(a_.postprocess, Step::norm);
+    if (has_step(a_.preprocess, Step::norm)) norm(after ? name + "_before" : name, prefix, "_pre");
+    if (after) norm(name, prefix, "");
+  }
+
+  void norm(const std::string& name, const std::string& prefix, const char* suffix) {
+    put(name + ".weight", reader_.take(fmt::format("{}_ln_scale{}", prefix, suffix), 1, a_.d_model));
+    put(name + ".bias", reader_.take(fmt::format("{}_ln_bias{}", prefix, suffix), 1, a_.d_model));
+  }
+
+  void linear(const std::string& name, const std::string& weight, const std::string& bias, int64_t in,
+              int64_t out) {
+    put(name + ".weight", transposed(reader_.take(weight, in, out)));
+    put(name + ".bias", reader_.take(bias, 1, out));
+  }
+
+  void put(const std::string& name, Matrix matrix) { weights_.emplace(name, std::move(matrix)); }
+
+  WeightReader reader_;
+  Architecture& a_;
+  NamedMatrices weights_;
+};
+
+std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const std::string& sentence_piece,
+                                                int64_t rows, Spaces spaces) {
+  if (vocab.ends_with(".spm")) return load_sentence_piece(read_file(vocab), vocab, spaces);
+  require(vocab.ends_with(".yml") || vocab.ends_with(".yaml") || vocab.ends_with(".json"),
+          "{}: vocabularies end in .spm, .yml or .json; others (factors) are not read here", vocab);
+  const std::vector<std::string> pieces = fitted(read_vocabulary(vocab), rows);
+  if (!sentence_piece.empty())
+    return load_sentence_piece(add_vocabulary(read_file(sentence_piece), pieces, sentence_piece),
+                               sentence_piece, spaces);
+  std::string lines;
+  for (const std::string& piece : pieces) lines += piece + "\n";
+  return load_whitespace(lines, vocab);
+}
+
+SearchRules search_rules(const MarianFiles& files, int unk) {
+  SearchRules rules;
+  rules.beam_size = files.beam_size;
+  rules.normalization = files.normalize == 0 ? ScoreNormalization::none : ScoreNormalization::length;
+  rules.alpha = static_cast<float>(files.normalize);
+  rules.end = SearchEnd::beam_finished;
+  rules.finished_keeps_slot = true;
+  rules.length_factor = static_cast<float>(files.max_length_factor);
+  rules.length_offset = 0;
+  rules.at_longest = AtLongest::cut;
+  rules.decoder_start = SearchRules::zero_start;
+  if (!files.allow_unk) rules.banned_symbols = {unk};
+  return rules;
+}
+
+}  // namespace
+
+MarianFiles read_marian_decoder_config(const std::string& path) {
+  MarianOptions options(parse_yaml_options(read_file(path), path), path);
+  const fs::path folder = options.get("relative-paths", false) ? fs::path(path).parent_path() : fs::path();
+  const auto models = options.get<std::vector<std::string>>("models", {});
+  require(models.size() == 1, "{}: {} models; one is read here, not an ensemble", path, models.size());
+  options.require_is("word-penalty", 0.0);
+  MarianFiles files{.model = folder / models[0], .vocabs = {}};
+  for (const std::string& vocab : options.get<std::vector<std::string>>("vocabs", {}))
+    files.vocabs.push_back(folder / vocab);
+  files.beam_size = options.get("beam-size", files.beam_size);
+  // The option without a value stands for 1.
+  files.normalize = options.get("normalize", options.has("normalize") ? 1.0 : files.normalize);
+  files.max_length_factor = options.get("max-length-factor", files.max_length_factor);
+  files.allow_unk = options.get("allow-unk", files.allow_unk);
+  return files;
+}
+
+void import_marian(const MarianFiles& files, const std::string& output) {
+  require(files.vocabs.size() == 2,
+          "{} vocabularies; give two, the source's and the target's (they may be one file)",
+          files.vocabs.size());
+  require(files.sentence_pieces.empty() || files.sentence_pieces.size() == 2,
+          "{} SentencePiece models; give two, the source's and the target's", files.sentence_pieces.size());
+  const TensorMap tensors = read_npz(files.model);
+  MarianOptions options = embedded_options(tensors);
+  ModelConfig config;
+  static_cast<Architecture&>(config) = architecture_of(options);
+  const NamedMatrices weights = MarianWeights(tensors, config).read();
+
+  const bool joint = weights.contains("shared.weight");
+  const int64_t source_rows = weights.at(joint ? "shared.weight" : "encoder.embed_tokens.weight").rows,
+                target_rows = weights.at(joint ? "shared.weight" : "decoder.embed_tokens.weight").rows;
+  const auto sentence_piece = [&](size_t side) {
+    return files.sentence_pieces.empty() ? std::string() : files.sentence_pieces[side];
+  };
+  const Tokenizers tokenizers =
+      make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, Spaces::as_trained),
+                          read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, Spaces::keep));
+  seal(config, tokenizers);
+  config.bos = -1;  // nothing begins a target, and nothing is banned but what the rules say
+  config.search = search_rules(files, config.unk);
+  require(
+      config.source_vocab == source_rows && config.target_vocab == target_rows,
+      "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",
+      files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
+  write_model_folder(output, *build_model(config, weights), tokenizers);
+}
+
+}  // namespace sixfold

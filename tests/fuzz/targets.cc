@@ -1,0 +1,113 @@
+#include "fuzz/targets.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "data/lines.h"
+#include "formats/npz.h"
+#include "formats/safetensors.h"
+#include "formats/torch_file.h"
+#include "interop/marian.h"
+#include "interop/vocabulary.h"
+#include "model/config.h"
+#include "text/sentence_piece.h"
+#include "text/utf8.h"
+#include "text/whitespace.h"
+#include "train/config.h"
+#include "train/state.h"
+
+namespace sixfold {
+namespace {
+
+using Bytes = std::span<const uint8_t>;
+
+/// The bytes as a file that has a name.
+class MemoryFile {
+ public:
+  explicit MemoryFile(Bytes bytes) : descriptor_(memfd_create("fuzz", 0)) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written != static_cast<ssize_t>(bytes.size())) throw std::bad_alloc();
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+std::string text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+/// Every tensor is looked at, as an importer would.
+void look_at(const TensorMap& tensors) {
+  for (const std::string& name : tensors.names()) {
+    const TensorInfo& tensor = tensors.at(name);
+    if (tensor.dtype == DType::f32 || tensor.dtype == DType::f16) to_floats(tensor);
+  }
+}
+
+void safetensors(Bytes bytes) { look_at(read_safetensors(MemoryFile(bytes).path())); }
+void npz(Bytes bytes) { look_at(read_npz(MemoryFile(bytes).path())); }
+void torch(Bytes bytes) { look_at(read_torch(MemoryFile(bytes).path())); }
+void safetensors_index(Bytes bytes) { look_at(read_sharded_safetensors(MemoryFile(bytes).path())); }
+void vocabulary_yaml(Bytes bytes) { read_vocabulary(MemoryFile(bytes).path()); }
+void marian_decoder(Bytes bytes) { read_marian_decoder_config(MemoryFile(bytes).path()); }
+
+void model_config(Bytes bytes) { load_config(MemoryFile(bytes).path()); }
+void train_config(Bytes bytes) {
+  TrainOptions options;
+  read_options(parse_yaml_options(text_of(bytes), "config.yaml"), options);
+}
+void training_state(Bytes bytes) { parse_training_state(text_of(bytes), "state.json"); }
+
+void sentence_piece(Bytes bytes) {
+  const auto tokenizer = load_sentence_piece(text_of(bytes), "fuzz.spm", Spaces::keep);
+  tokenizer->decode(tokenizer->encode("The old dog, 21 cats\u00e4 >>deu<<"));
+}
+void whitespace(Bytes bytes) {
+  const auto tokenizer = load_whitespace(text_of(bytes), "fuzz.vocab");
+  tokenizer->decode(tokenizer->encode("The old dog"));
+}
+void utf8(Bytes bytes) {
+  const std::string text = text_of(bytes);
+  const std::string valid = replace_invalid_utf8(text);
+  if (first_invalid_utf8(valid)) __builtin_trap();
+}
+void lines(Bytes bytes) {
+  const MemoryFile file(bytes);
+  LineReader reader(file.path());
+  std::string line;
+  size_t total = 0;
+  while (total < (1 << 24) && reader.next(line)) total += line.size();
+}
+
+constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
+                             FuzzTarget{"safetensors_index", safetensors_index},
+                             FuzzTarget{"npz", npz},
+                             FuzzTarget{"torch", torch},
+                             FuzzTarget{"vocabulary_yaml", vocabulary_yaml},
+                             FuzzTarget{"marian_decoder", marian_decoder},
+                             FuzzTarget{"model_config", model_config},
+                             FuzzTarget{"train_config", train_config},
+                             FuzzTarget{"training_state", training_state},
+                             FuzzTarget{"sentence_piece", sentence_piece},
+                             FuzzTarget{"whitespace", whitespace},
+                             FuzzTarget{"utf8", utf8},
+                             FuzzTarget{"lines", lines}};
+
+}  // namespace
+
+std::span<const FuzzTarget> fuzz_targets() { return targets; }
+
+void run_target(const FuzzTarget& target, std::span<const uint8_t> bytes) {
+  try {
+    target.run(bytes);
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace sixfold

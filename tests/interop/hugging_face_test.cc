@@ -1,0 +1,232 @@
+#include "interop/hugging_face.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "error_message.h"
+#include "interop/weights.h"
+#include "model/model_dir.h"
+#include "search/search.h"
+#include "temporary_folder.h"
+#include "translate/sealed.h"
+#include "translate/translator.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::vector<int32_t>;
+using nlohmann::json;
+
+const std::string models = SIXFOLD_TEST_DATA "/hugging_face/";
+
+/// tests/data/make_hugging_face_goldens.py made these models and what `generate` puts out.
+class HuggingFaceGolden : public testing::TestWithParam<const char*> {
+ protected:
+  /// Symbols as `generate` gives them: after the start symbol, up to the end symbol or what fills the row.
+  Ids output_of(const json& row) const {
+    Ids ids;
+    for (size_t i = 1; i < row.size(); ++i) {
+      const int id = row[i].get<int>();
+      if (id == model_->config().eos || id == model_->config().search.decoder_start) break;
+      ids.push_back(id);
+    }
+    return ids;
+  }
+
+  std::vector<Hypothesis> search_for(const Ids& source, int beam_size, int n_best) const {
+    SearchOptions options{.rules = model_->config().search, .n_best = n_best};
+    options.rules.beam_size = beam_size;
+    std::vector<Hypothesis> result;
+    search(Decoding(*model_), {source}, options, [&](size_t, auto best) { result = std::move(best); });
+    return result;
+  }
+
+  const TemporaryFolder folder_;
+  const json cases_ = json::parse(read_file(models + GetParam() + "/golden.json"));
+  const std::unique_ptr<Transformer> model_ = [this] {
+    import_hugging_face(models + GetParam(), folder_ / "model");
+    return load_model(folder_ / "model", make_cpu_backend(1));
+  }();
+};
+
+TEST_P(HuggingFaceGolden, TextBecomesTheSameIds) {
+  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", model_->config());
+  for (const json& golden : cases_) {
+    Ids ids = tokenizers.source->encode(golden["text"].get<std::string>());
+    ids.push_back(tokenizers.source->eos());
+    EXPECT_EQ(ids, golden["source"].get<Ids>()) << golden["text"];
+  }
+}
+
+TEST_P(HuggingFaceGolden, LogitsAreTheSame) {
+  for (const json& golden : cases_) {
+    PairBatch batch;
+    batch.source.add(golden["source"].get<Ids>());
+    batch.target.add(golden["target"].get<Ids>());
+    Pass pass(model_->backend(), std::make_shared<Arena>(model_->backend()));
+    const auto logits =
+        ops::logits(pass, model_->states(batch, pass), model_->output()).to_floats(*model_->backend());
+    size_t place = 0;
+    for (const json& row : golden["logits"])
+      for (const json& wanted : row) ASSERT_NEAR(logits[place++], wanted.get<double>(), 1e-4);
+    EXPECT_EQ(place, logits.size());
+  }
+}
+
+TEST_P(HuggingFaceGolden, GreedySearchPutsOutTheSame) {
+  for (const json& golden : cases_)
+    EXPECT_EQ(search_for(golden["source"].get<Ids>(), 1, 1)[0].ids, output_of(golden["greedy"]))
+        << golden["text"];
+}
+
+TEST_P(HuggingFaceGolden, BeamSearchPutsOutTheSameAndScoresIt) {
+  EXPECT_EQ(model_->config().search.beam_size, 4);
+  for (const json& golden : cases_) {
+    const auto best = search_for(golden["source"].get<Ids>(), 4, 4);
+    ASSERT_EQ(best.size(), golden["beam"].size());
+    for (size_t i = 0; i < best.size(); ++i) {
+      EXPECT_EQ(best[i].ids, output_of(golden["beam"][i])) << golden["text"] << " " << i;
+      EXPECT_NEAR(best[i].score, golden["scores"][i].get<double>(), 1e-4) << golden["text"] << " " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, HuggingFaceGolden,
+                         testing::Values("tied", "separate", "legacy", "sharded", "bfloat16"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(HuggingFace, LanguagesOfTheTargetAreKnown) {
+  const TemporaryFolder folder;
+  import_hugging_face(models + "tied", folder / "model");
+  const Translator translator(folder / "model", 1);
+  EXPECT_EQ(translator.translate(std::vector<std::string>{"the old dog"}, {.target_language = "deu"}),
+            translator.translate(std::vector<std::string>{">>deu<< the old dog"}));
+  EXPECT_NE(error_message([&] {
+              translator.translate(std::vector<std::string>{"the"}, {.target_language = "nld"});
+            }).find("the model knows >>deu<< >>fra<<"),
+            std::string::npos);
+}
+
+/// What a copy of the folder is refused with, once `change` has been made to it.
+std::string refusal(const std::string& model, const std::function<void(const fs::path&)>& change) {
+  const TemporaryFolder folder;
+  const fs::path copy = folder / "copy";
+  fs::copy(models + model, copy);
+  for (const auto& entry : fs::directory_iterator(copy))
+    fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add);
+  change(copy);
+  return error_message([&] { import_hugging_face(copy, folder / "model"); });
+}
+
+std::string refusal_with_key(const char* key, const json& value) {
+  return refusal("tied", [&](const fs::path& folder) {
+    json config = json::parse(read_file(folder / "config.json"));
+    config[key] = value;
+    std::ofstream(folder / "config.json") << config;
+  });
+}
+
+TEST(HuggingFace, RefusesWhatHasNoCounterpart) {
+  EXPECT_NE(refusal_with_key("model_type", "bart").find("model_type is bart"), std::string::npos);
+  EXPECT_NE(refusal_with_key("normalize_before", true).find("normalize_before is true"), std::string::npos);
+  EXPECT_NE(refusal_with_key("decoder_ffn_dim", 7).find("decoder_ffn_dim is 7"), std::string::npos);
+  EXPECT_NE(refusal_with_key("activation_function", "tanh").find("activation_function is tanh"),
+            std::string::npos);
+  EXPECT_NE(refusal_with_key("d_model", "wide").find("d_model"), std::string::npos);
+  EXPECT_NE(refusal_with_key("encoder_layers", 3).find("no weights were given for encoder.layers.2"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal_with_key("encoder_layers", 1).find("weights were given that the model has no parameters for"),
+      std::string::npos);
+}
+
+TEST(HuggingFace, NamesWhatIsMissingOrDamaged) {
+  const auto removed = [](const char* model, const char* file) {
+    return refusal(model, [&](const fs::path& folder) { fs::remove(folder / file); });
+  };
+  EXPECT_NE(removed("tied", "config.json").find("no config.json"), std::string::npos);
+  EXPECT_NE(removed("tied", "model.safetensors").find("there are no weights"), std::string::npos);
+  EXPECT_NE(removed("tied", "source.spm").find("source.spm"), std::string::npos);
+  EXPECT_NE(removed("tied", "vocab.json").find("vocab.json"), std::string::npos);
+  EXPECT_NE(removed("sharded", "model-00002-of-00002.safetensors").find("model-00002"), std::string::npos);
+  for (const char* model : {"separate", "legacy"})
+    EXPECT_NE(refusal(model,
+                      [](const fs::path& folder) {
+                        fs::resize_file(folder / "pytorch_model.bin",
+                                        fs::file_size(folder / "pytorch_model.bin") - 999);
+                      })
+                  .find("pytorch_model.bin"),
+              std::string::npos);
+}
+
+/// A model of our own: interleaved positions, norms and biases that are not what they begin with.
+void write_own_model(const std::string& folder, TiedEmbeddings tied) {
+  const TemporaryFolder imported;
+  import_hugging_face(models + "tied", imported / "model");
+  ModelConfig config = load_model_config(imported / "model");
+  const Tokenizers tokenizers = load_sealed_tokenizers(imported / "model", config);
+  config.positions = Positions::sinusoidal;
+  config.tied_embeddings = tied;
+  const Transformer model(config, make_reference_backend(), DType::f32, 5);
+  for (const Parameter& parameter : model.parameters()) {
+    auto values = parameter.tensor.to_floats(*model.backend());
+    RandomStream random(17, values.size());
+    for (float& value : values) value += static_cast<float>(0.1 * random.normal());
+    parameter.tensor.copy_from(*model.backend(), values);
+  }
+  write_model_folder(folder, model, tokenizers);
+}
+
+std::vector<float> logits_of(const std::string& folder) {
+  const auto model = load_model(folder, make_cpu_backend(1));
+  PairBatch batch;
+  batch.source.add(Ids{5, 7, 9, 0});
+  batch.target.add(Ids{54, 11, 3});
+  Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
+  return ops::logits(pass, model->states(batch, pass), model->output()).to_floats(*model->backend());
+}
+
+TEST(HuggingFace, WhatIsExportedAndImportedComputesTheSame) {
+  for (const auto tied :
+       {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::source, TiedEmbeddings::none}) {
+    const TemporaryFolder folder;
+    write_own_model(folder / "own", tied);
+    export_hugging_face(folder / "own", folder / "exported");
+    import_hugging_face(folder / "exported", folder / "back");
+    EXPECT_EQ(load_model_config(folder / "back").positions, Positions::sinusoidal_halves);
+    const auto before = logits_of(folder / "own"), after = logits_of(folder / "back");
+    ASSERT_EQ(before.size(), after.size());
+    for (size_t i = 0; i < before.size(); ++i)
+      ASSERT_NEAR(before[i], after[i], 1e-4) << name_of_enum(tied) << " " << i;
+  }
+}
+
+TEST(HuggingFace, ExportNamesTheDifference) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", TiedEmbeddings::all);
+  ModelConfig config = load_model_config(folder / "own");
+  const auto refused = [&](const std::string& part) {
+    save_config(folder / "own" + "/config.json", config);
+    EXPECT_NE(error_message([&] { export_hugging_face(folder / "own", folder / "exported"); }).find(part),
+              std::string::npos)
+        << part;
+    EXPECT_FALSE(fs::exists(folder / "exported"));
+  };
+  config.norm_epsilon = 1e-6f;
+  refused("norm_epsilon is 1e-06");
+  config.norm_epsilon = 1e-5f;
+  config.search.decoder_start = 3;
+  refused("its decoder begins with symbol 3");
+  config.search.decoder_start = SearchRules::zero_start;
+  config.positions = Positions::none;
+  refused("its positions are none");
+}
+
+}  // namespace
+}  // namespace sixfold

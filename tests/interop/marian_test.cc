@@ -1,0 +1,225 @@
+#include "interop/marian.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/file.h"
+#include "data/lines.h"
+#include "error_message.h"
+#include "model/model_dir.h"
+#include "search/search.h"
+#include "shared.h"
+#include "temporary_folder.h"
+#include "translate/sealed.h"
+#include "translate/translator.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::vector<int32_t>;
+
+std::string fixture(const std::string& name) { return shared_file("fixtures/marian/" + name); }
+
+std::vector<Ids> read_ids(const std::string& name) {
+  std::vector<Ids> all;
+  for (const std::string& line : read_lines(fixture(name))) {
+    std::istringstream stream(line);
+    Ids ids;
+    for (int32_t id; stream >> id;) ids.push_back(id);
+    all.push_back(ids);
+  }
+  return all;
+}
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  const std::string separator = " ||| ";
+  size_t begin = 0;
+  for (size_t end; (end = line.find(separator, begin)) != line.npos; begin = end + separator.size())
+    fields.push_back(line.substr(begin, end - begin));
+  fields.push_back(line.substr(begin));
+  return fields;
+}
+
+/// What Marian 1.12 itself makes of a model that it trained (fixtures/marian/README.txt).
+class MarianFixture : public testing::Test {
+ protected:
+  void SetUp() override {
+    SIXFOLD_NEEDS_SHARED("fixtures/marian/model.npz");
+    import_marian(read_marian_decoder_config(fixture("decoder.yml")), folder_ / "model");
+  }
+
+  std::vector<std::string> translate(int beam_size) const {
+    return Translator(folder_ / "model", 2)
+        .translate(read_lines(fixture("src100.en")), {.beam_size = beam_size});
+  }
+
+  void expect_n_best(int beam_size, const std::string& file) const {
+    const Translator translator(folder_ / "model", 2);
+    auto sources = read_lines(fixture("src100.en"));
+    sources.resize(20);
+    std::vector<std::vector<Translation>> found(sources.size());
+    translator.n_best(sources, beam_size, {.beam_size = beam_size},
+                      [&](size_t index, const auto& best) { found[index] = best; });
+    std::vector<size_t> next(sources.size());
+    for (const std::string& line : read_lines(fixture(file))) {
+      const auto fields = fields_of(line);
+      const size_t sentence = std::stoul(fields[0]), place = next[sentence]++;
+      ASSERT_LT(place, found[sentence].size()) << line;
+      EXPECT_EQ(found[sentence][place].text, fields[1]);
+      EXPECT_NEAR(found[sentence][place].score, std::stod(fields[3]), 1e-3) << line;
+    }
+    for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(next[i], found[i].size()) << i;
+  }
+
+  std::unique_ptr<Transformer> model() const { return load_model(folder_ / "model", make_cpu_backend(1)); }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(MarianFixture, TranslatesAsMarianDoesAtBeam1) {
+  EXPECT_EQ(translate(1), read_lines(fixture("beam1.txt")));
+}
+
+TEST_F(MarianFixture, TranslatesAsMarianDoesAtBeam4) {
+  EXPECT_EQ(translate(4), read_lines(fixture("beam4.txt")));
+}
+
+TEST_F(MarianFixture, NBestListsHaveTheSameScores) {
+  expect_n_best(4, "beam4.nbest20.txt");
+  expect_n_best(1, "beam1.nbest20.txt");
+}
+
+TEST_F(MarianFixture, GivenTranslationsHaveTheSameScores) {
+  const auto model = this->model();
+  auto sources = read_ids("src100.ids");
+  const auto targets = read_ids("ref50.ids");
+  sources.resize(targets.size());
+  for (Ids& source : sources) source.push_back(model->config().eos);
+  const auto scores = score_targets(Decoding(*model), sources, targets, 1000);
+  const auto wanted = read_lines(fixture("scorer50.txt"));
+  ASSERT_EQ(scores.size(), wanted.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    double sum = 0;
+    for (const double score : scores[i]) sum += score;
+    EXPECT_NEAR(sum, std::stod(wanted[i]), 1e-3) << i;
+  }
+}
+
+TEST_F(MarianFixture, TextBecomesTheSameIds) {
+  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
+  const auto lines = read_lines(fixture("src100.en"));
+  const auto ids = read_ids("src100.ids");
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(tokenizers.source->encode(lines[i]), ids[i]) << lines[i];
+}
+
+/// Marian's are the first head of the last layer: for each target symbol the weights, or the likeliest source
+/// symbol.
+TEST_F(MarianFixture, AlignmentsAreTheSame) {
+  const auto model = this->model();
+  const auto sources = read_ids("src100.ids"), targets = read_ids("beam4.ids");
+  const auto soft = read_lines(fixture("align5.soft.txt")), hard = read_lines(fixture("align5.hard.txt"));
+  for (size_t i = 0; i < soft.size(); ++i) {
+    PairBatch batch;
+    Ids source = sources[i], target{SearchRules::zero_start};
+    source.push_back(model->config().eos);
+    target.insert(target.end(), targets[i].begin(), targets[i].end());
+    batch.source.add(source);
+    batch.target.add(target);
+    Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
+    const auto weights =
+        model->attention(batch, AttentionKind::cross, model->config().decoder_layers - 1, pass)[0];
+    std::istringstream groups(fields_of(soft[i])[1]);
+    std::vector<std::pair<size_t, size_t>> pairs;
+    size_t place = 0, row = 0;
+    for (std::string group; groups >> group; ++row) {
+      std::istringstream numbers(group);
+      for (std::string number; std::getline(numbers, number, ',');)
+        ASSERT_NEAR(weights[place++], std::stod(number), 1e-3) << i;
+      const auto begin = weights.begin() + static_cast<ptrdiff_t>(row * source.size());
+      const auto likeliest = std::max_element(begin, begin + static_cast<ptrdiff_t>(source.size()));
+      pairs.emplace_back(likeliest - begin, row);
+    }
+    EXPECT_EQ(row, target.size());
+    std::sort(pairs.begin(), pairs.end());
+    std::string pharaoh;
+    for (const auto& [from, to] : pairs)
+      pharaoh += fmt::format("{}{}-{}", pharaoh.empty() ? "" : " ", from, to);
+    EXPECT_EQ(pharaoh, fields_of(hard[i])[1]);
+  }
+}
+
+TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
+  std::ofstream yaml(folder_ / "vocab.yml");
+  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
+  for (int id = 0; id < tokenizers.source->vocab_size(); ++id) {
+    std::string piece = tokenizers.source->piece(id), quoted;
+    for (const char c : piece) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    yaml << '"' << quoted << "\": " << id << "\n";
+  }
+  yaml.close();
+  MarianFiles files = read_marian_decoder_config(fixture("decoder.yml"));
+  files.vocabs = {folder_ / "vocab.yml", folder_ / "vocab.yml"};
+  files.sentence_pieces = {fixture("joint.spm"), fixture("joint.spm")};
+  import_marian(files, folder_ / "yaml");
+  auto sources = read_lines(fixture("src100.en"));
+  sources.resize(10);
+  auto wanted = read_lines(fixture("beam4.txt"));
+  wanted.resize(10);
+  EXPECT_EQ(Translator(folder_ / "yaml", 1).translate(sources), wanted);
+  // Without SentencePiece the text is divided already.
+  files.sentence_pieces = {};
+  import_marian(files, folder_ / "words");
+  std::string line;
+  const Ids ids = read_ids("src100.ids")[0];
+  for (const int32_t id : ids) line += tokenizers.source->piece(id) + " ";
+  EXPECT_EQ(Translator(folder_ / "words", 1).translate(line), wanted[0]);
+}
+
+TEST_F(MarianFixture, RefusesWhatHasNoCounterpart) {
+  const std::string original = read_file(fixture("model.npz"));
+  const MarianFiles files = read_marian_decoder_config(fixture("decoder.yml"));
+  // An option is replaced by one of the same length, and checksums are not what is tested here.
+  const auto refusal = [&](const std::string& option, const std::string& changed) {
+    EXPECT_EQ(option.size(), changed.size());
+    std::string bytes = original;
+    bytes.replace(bytes.find(option), option.size(), changed);
+    std::ofstream(folder_ / "changed.npz", std::ios::binary) << bytes;
+    MarianFiles other = files;
+    other.model = folder_ / "changed.npz";
+    return error_message([&] { import_marian(other, folder_ / "other"); });
+  };
+  EXPECT_NE(refusal("\ntype: transformer\n", "\ntype: amun       \n").find("type is amun"), std::string::npos);
+  EXPECT_NE(refusal("postprocess: dan", "postprocess: dhn").find("transformer-postprocess has 'h'"),
+            std::string::npos);
+  EXPECT_NE(refusal("autoreg: self-attention", "autoreg: rnn           ").find("decoder-autoreg is rnn"),
+            std::string::npos);
+  EXPECT_NE(refusal("ffn-activation: relu", "ffn-activation: prel").find("transformer-ffn-activation is prel"),
+            std::string::npos);
+  EXPECT_NE(refusal("enc-depth: 3", "enc-depth: 2").find("tensor 'encoder_l3"), std::string::npos);
+  EXPECT_NE(refusal("enc-depth: 3", "enc-depth: 4").find("no tensor 'encoder_l4"), std::string::npos);
+}
+
+TEST(Marian, RefusesFilesThatDontBelongTogether) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "decoder.yml") << "models: [a.npz, b.npz]\n";
+  EXPECT_NE(error_message([&] { read_marian_decoder_config(folder / "decoder.yml"); }).find("2 models"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] {
+              import_marian({.model = "a.npz", .vocabs = {"a.spm"}}, folder / "x");
+            }).find("1 vocabularies"),
+            std::string::npos);
+  std::ofstream(folder / "a.npz") << "no archive";
+  EXPECT_NE(error_message([&] {
+              import_marian({.model = folder / "a.npz", .vocabs = {"a.spm", "b.spm"}}, folder / "x");
+            }).find("no zip archive"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold

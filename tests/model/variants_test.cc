@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include "close.h"
+#include "model/cache.h"
+#include "model/small_model.h"
+
+namespace sixfold {
+namespace {
+
+struct Variant {
+  const char* name;
+  void (*change)(ModelConfig&);
+};
+
+/// What else a Transformer can be, besides the paper's.
+const Variant variants[] = {
+    {"pre_norm",
+     [](ModelConfig& c) {
+       c.preprocess = {Step::norm};
+       c.postprocess = {Step::dropout, Step::add};
+       c.top_steps = {Step::norm};
+     }},
+    {"norms_everywhere",
+     [](ModelConfig& c) {
+       c.preprocess = {Step::norm, Step::dropout};
+       c.embedding_steps = {Step::norm, Step::dropout};
+       c.top_steps = {Step::add, Step::norm};
+     }},
+    {"no_norms",
+     [](ModelConfig& c) {
+       c.postprocess = {Step::add, Step::dropout};
+       c.embedding_steps = {};
+     }},
+    {"swish_without_positions",
+     [](ModelConfig& c) {
+       c.activation = Activation::swish;
+       c.positions = Positions::none;
+       c.embedding_scale = false;
+     }},
+    {"learned_positions_and_gelu",
+     [](ModelConfig& c) {
+       c.activation = Activation::gelu;
+       c.positions = Positions::learned;
+       c.max_positions = 40;  // some sentences are longer
+     }},
+    {"positions_in_halves",
+     [](ModelConfig& c) {
+       c.activation = Activation::sigmoid_gelu;
+       c.positions = Positions::sinusoidal_halves;
+       c.tied_embeddings = TiedEmbeddings::source;
+     }},
+    {"marian_positions",
+     [](ModelConfig& c) {
+       c.positions = Positions::sinusoidal_marian;
+       c.output_bias = true;
+     }},
+};
+
+class Variants : public testing::TestWithParam<Variant> {
+ protected:
+  ModelConfig config() const {
+    ModelConfig config = small_config();
+    GetParam().change(config);
+    return config;
+  }
+  /// Targets begin with an embedding of zeros.
+  PairBatch batch(const PairLengths& lengths) const {
+    PairBatch batch = random_pairs(lengths, config(), 5);
+    for (int i = 0; i < batch.target.rows.sequences(); ++i)
+      batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = SearchRules::zero_start;
+    return batch;
+  }
+  double loss(const Transformer& model, const PairBatch& pairs) const {
+    Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
+    return ops::cross_entropy(pass, model.states(pairs, pass), model.output(), pass.indices(wanted(pairs)), {});
+  }
+  std::vector<int32_t> wanted(const PairBatch& pairs) const {
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < pairs.target.ids.size(); ++i) ids.push_back(static_cast<int32_t>(7 * i % 43));
+    return ids;
+  }
+};
+
+TEST_P(Variants, HaveAsManyWeightsAsTheFormulaSays) {
+  const Transformer model(config(), make_reference_backend(), DType::f32, 1);
+  int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.tensor.size();
+  EXPECT_EQ(count, parameter_count(config()));
+}
+
+TEST_P(Variants, CpuAgreesWithTheReferenceWithAnyThreads) {
+  const auto states = [&](const Machine& machine) {
+    return states_of(Transformer(config(), machine.backend, machine.dtype, 1), batch(uneven_pairs()));
+  };
+  const HostMatrix one = states(cpu(1));
+  expect_close(one, states(reference_f64()), 1e-5, GetParam().name);
+  EXPECT_TRUE(one == states(cpu(2)));
+}
+
+TEST_P(Variants, APackedBatchEqualsItsSentencesOneByOne) {
+  const PairBatch all = batch(uneven_pairs());
+  for (const Machine& machine : {reference_f32(), cpu(2)}) {
+    const Transformer model(config(), machine.backend, machine.dtype, 1);
+    const HostMatrix states = states_of(model, all);
+    for (int i = 0; i < all.target.rows.sequences(); ++i)
+      EXPECT_TRUE(states.slice_rows(all.target.rows.begin(i), all.target.rows.length(i)) ==
+                  states_of(model, pair_of(all, i)))
+          << machine.name << ", sentence " << i;
+  }
+}
+
+TEST_P(Variants, TokenByTokenEqualsTheFullPass) {
+  const Machine machine = cpu(1);
+  const Transformer model(config(), machine.backend, machine.dtype, 1);
+  const PairBatch pair = batch({{5, 6}});
+  const HostMatrix full = states_of(model, pair);
+  DecoderCache cache(model, machine.backend);
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  int sentence = 0;
+  {
+    Pass pass(machine.backend, arena);
+    sentence = cache.enter(pair.source, pass)[0];
+  }
+  std::vector<int32_t> rows;
+  for (int64_t i = 0; i < full.rows; ++i) {
+    Pass pass(machine.backend, arena);
+    const std::vector<DecoderCache::NextToken> next{{sentence, pair.target.ids[static_cast<size_t>(i)], &rows}};
+    const auto state = cache.step(next, pass).to_floats(*machine.backend);
+    for (int64_t c = 0; c < full.cols; ++c)
+      EXPECT_NEAR(state[static_cast<size_t>(c)], full.values[static_cast<size_t>(i * full.cols + c)], 2e-5);
+  }
+}
+
+TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
+  const Machine machine = reference_f64();
+  const Transformer model(config(), machine.backend, machine.dtype, 1);
+  const PairBatch pairs = batch({{3, 4}, {2, 3}});
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  Tape tape;
+  Pass pass(machine.backend, arena, tape, {.seed = 1, .update = 1});
+  ops::cross_entropy(pass, model.states(pairs, pass), model.output(), pass.indices(wanted(pairs)), {});
+  tape.backward();
+  constexpr double step = 1e-5;
+  for (const auto& [name, tensor, shape] : model.parameters()) {
+    ASSERT_TRUE(tensor.gradient()) << name;
+    const auto gradient = tensor.gradient().to_doubles(*machine.backend);
+    const auto values = tensor.to_doubles(*machine.backend);
+    for (size_t place : {size_t{0}, values.size() / 2, values.size() - 1}) {
+      auto moved = values;
+      const auto loss_at = [&](double value) {
+        moved[place] = value;
+        tensor.copy_from(*machine.backend, moved);
+        return loss(model, pairs);
+      };
+      const double difference = (loss_at(values[place] + step) - loss_at(values[place] - step)) / (2 * step);
+      loss_at(values[place]);
+      EXPECT_NEAR(gradient[place], difference, 1e-5 * std::max(1.0, std::abs(difference)))
+          << name << " " << place;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Variants, testing::ValuesIn(variants),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace sixfold
