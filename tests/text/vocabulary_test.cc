@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "text/sentence_piece.h"
+
+namespace sixfold {
+namespace {
+
+const std::string path = SIXFOLD_TEST_DATA "/hugging_face/tied/source.spm";
+
+std::shared_ptr<const Tokenizer> renumbered(const std::vector<std::string>& vocabulary) {
+  return load_sentence_piece(add_vocabulary(read_file(path), vocabulary, path), path, Spaces::as_trained);
+}
+
+TEST(AddedVocabulary, GivesThePiecesItsIds) {
+  const auto plain = load_sentence_piece(read_file(path), path, Spaces::as_trained);
+  const std::string text = "the old dog";
+  std::vector<std::string> vocabulary{"<pad>", "</s>", ">>deu<<", "<unk>"};
+  for (const int32_t id : plain->encode(text)) {
+    const std::string piece = plain->piece(id);
+    if (std::find(vocabulary.begin(), vocabulary.end(), piece) == vocabulary.end()) vocabulary.push_back(piece);
+  }
+  const auto tokenizer = renumbered(vocabulary);
+  EXPECT_EQ(tokenizer->vocab_size(), static_cast<int>(vocabulary.size()));
+  EXPECT_EQ(tokenizer->eos(), 1);
+  EXPECT_EQ(tokenizer->unk(), 3);
+  EXPECT_EQ(tokenizer->bos(), -1);
+  auto ids = tokenizer->encode(text);
+  for (size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(tokenizer->piece(ids[i]), plain->piece(plain->encode(text)[i]));
+  ids.push_back(1);  // control symbols leave no trace
+  ids.insert(ids.begin(), 0);
+  EXPECT_EQ(tokenizer->decode(ids), text);
+}
+
+TEST(AddedVocabulary, UnknownPiecesAndLanguages) {
+  const auto tokenizer = renumbered({"</s>", "<unk>", ">>deu<<"});
+  for (const int32_t id : tokenizer->encode("the dog")) EXPECT_EQ(id, 1);
+  EXPECT_EQ(tokenizer->encode(">>deu<< the")[0], 2);
+  EXPECT_EQ(tokenizer->encode(">>fra<< the")[0], 1);
+  EXPECT_EQ(tokenizer->language_symbols(), std::vector<std::string>{">>deu<<"});
+  for (const int32_t id : tokenizer->encode("</s>")) EXPECT_EQ(id, 1);  // text names no control symbol
+}
+
+TEST(AddedVocabulary, CanBeTakenOffAgain) {
+  const std::string model = read_file(path), added = add_vocabulary(model, {"</s>", "<unk>", "a"}, path);
+  EXPECT_NE(added, model);
+  EXPECT_EQ(remove_vocabulary(added), model);
+  EXPECT_EQ(add_vocabulary(added, {"</s>", "<unk>", "b"}, path),
+            add_vocabulary(model, {"</s>", "<unk>", "b"}, path));
+}
+
+TEST(AddedVocabulary, IsCheckedAtOnce) {
+  const auto refusal = [](const std::vector<std::string>& vocabulary) {
+    return error_message([&] { add_vocabulary(read_file(path), vocabulary, "x.spm"); });
+  };
+  EXPECT_EQ(refusal({"<unk>"}), "x.spm: the vocabulary lacks </s>");
+  EXPECT_EQ(refusal({"</s>"}), "x.spm: the vocabulary lacks <unk>");
+  EXPECT_EQ(refusal({"</s>", "<unk>", "a", "a"}), "x.spm: the vocabulary has 'a' twice");
+}
+
+}  // namespace
+}  // namespace sixfold
