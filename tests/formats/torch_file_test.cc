@@ -48,8 +48,6 @@ class TorchFileErrors : public testing::Test {
 TEST_F(TorchFileErrors, NoFunctionIsCalledThatIsNotKnown) {
   EXPECT_TRUE(contains(refusal("torch._utils\n_rebuild_tensor_v2", "posix\nsystem"),
                        "made by posix.system, which is none of the functions that make tensors"));
-  EXPECT_TRUE(contains(refusal("collections\nOrderedDict", "builtins\neval"), "no dictionary of tensors") ||
-              contains(refusal("collections\nOrderedDict", "builtins\neval"), "holds none"));
   EXPECT_TRUE(
       contains(refusal("torch\nFloatStorage", "torch\nQuantStorage"), "elements of torch.QuantStorage"));
 }
@@ -58,17 +56,15 @@ TEST_F(TorchFileErrors, NameWhatIsWrong) {
   const std::string whole = read_file(corpus + "legacy.bin");
   EXPECT_TRUE(contains(refusal_of(whole.substr(0, whole.size() - 3)), "cut short in storage"));
   EXPECT_TRUE(contains(refusal_of(whole.substr(0, 40)), "cut short"));
-  EXPECT_TRUE(contains(refusal_of("a text"), "operation 0x61"));
+  EXPECT_TRUE(contains(refusal_of("text"), "a mark that it never set"));
   EXPECT_TRUE(contains(refusal_of(""), "cut short"));
 }
 
 TEST(Pickle, IsReadAsData) {
   // {'a': (1, True), 'b': [2, None]} as Python's pickle.dumps writes it in protocol 2.
-  const std::string text(
-      "\x80\x02}q\x00(X\x01\x00\x00\x00"
-      "aq\x01K\x01\x88\x86q\x02X\x01\x00\x00\x00"
-      "bq\x03]q\x04(K\x02Neu.",
-      41);
+  using namespace std::string_literals;
+  const std::string text = "\x80\x02}q\x00(X\x01\x00\x00\x00"s + "aq\x01K\x01\x88\x86q\x02X\x01\x00\x00\x00"s +
+                           "bq\x03]q\x04(K\x02Neu."s;
   const Pickle pickle(std::as_bytes(std::span(text)), "text");
   EXPECT_EQ(pickle.size(), text.size());
   const PickleValue& value = pickle.value();
