@@ -35,8 +35,9 @@ void run(const Arguments& a) {
   if (outcome.checkpoint.empty())
     log_info("stopped before the first update; there is nothing to resume");
   else
-    log_info("stopped at update {}; to go on: sixfold train {} --out {} --resume", outcome.updates, a.config,
-             a.run);
+    // The run's own config has what --set changed.
+    log_info("stopped at update {}; to go on: sixfold train {}/config.json --out {} --resume", outcome.updates,
+             a.run, a.run);
   std::exit(128 + stop_signal.load());
 }
 
