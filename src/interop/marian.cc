@@ -1,6 +1,7 @@
 #include "interop/marian.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -96,13 +97,24 @@ std::vector<Step> steps_of(MarianOptions& options, const char* key, const char* 
   return steps;
 }
 
+/// Whether 1.12.0 ("v1.12.0 ...") or an earlier Marian wrote the model.
+bool is_of_1_12_or_before(MarianOptions& options) {
+  const std::string version = options.get<std::string>("version", "");
+  const char* end = version.data() + version.size();
+  int minor = 99, patch = 99;
+  if (!version.starts_with("v1.")) return false;
+  const char* rest = std::from_chars(version.data() + 3, end, minor).ptr;
+  if (rest != end && *rest == '.') std::from_chars(rest + 1, end, patch);
+  return minor < 12 || (minor == 12 && patch == 0);
+}
+
 Activation activation_of(MarianOptions& options) {
   const std::string name = options.get<std::string>("transformer-ffn-activation", "swish");
   if (name == "relu") return Activation::relu;
   if (name == "swish") return Activation::swish;
   require(name == "gelu", "{}: transformer-ffn-activation is {}; relu, swish and gelu are read here",
           options.where(), name);
-  return Activation::sigmoid_gelu;  // Marian's gelu is this approximation
+  return is_of_1_12_or_before(options) ? Activation::sigmoid_gelu : Activation::gelu;  // exact in later ones
 }
 
 TiedEmbeddings tied_of(MarianOptions& options) {
@@ -114,7 +126,14 @@ TiedEmbeddings tied_of(MarianOptions& options) {
   return decoder ? TiedEmbeddings::decoder : TiedEmbeddings::none;
 }
 
-Architecture architecture_of(MarianOptions& options) {
+/// Whether positions were trained shows in the tensors: there are Marians that offer the option and leave it at
+/// that.
+Positions positions_of(MarianOptions& options, const TensorMap& tensors) {
+  if (options.get("transformer-disable-position-embeddings", false)) return Positions::none;
+  return tensors.find("Wpos") ? Positions::learned : Positions::sinusoidal_marian;
+}
+
+Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   check_supported(options);
   Architecture a;
   a.d_model = options.get("dim-emb", 512);
@@ -124,10 +143,8 @@ Architecture architecture_of(MarianOptions& options) {
   a.decoder_layers = options.get("dec-depth", 6);
   a.tied_embeddings = tied_of(options);
   a.activation = activation_of(options);
-  a.positions = Positions::sinusoidal_marian;
-  if (options.get("transformer-train-position-embeddings", false)) a.positions = Positions::learned;
-  if (options.get("transformer-disable-position-embeddings", false)) a.positions = Positions::none;
-  a.embedding_scale = a.positions != Positions::learned;
+  a.positions = positions_of(options, tensors);
+  a.embedding_scale = a.positions == Positions::sinusoidal_marian;
   a.embedding_steps = steps_of(options, "transformer-postprocess-emb", "d");
   a.preprocess = steps_of(options, "transformer-preprocess", "");
   a.postprocess = steps_of(options, "transformer-postprocess", "dan");
@@ -278,7 +295,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
   const TensorMap tensors = read_npz(files.model);
   MarianOptions options = embedded_options(tensors);
   ModelConfig config;
-  static_cast<Architecture&>(config) = architecture_of(options);
+  static_cast<Architecture&>(config) = architecture_of(options, tensors);
   const NamedMatrices weights = MarianWeights(tensors, config).read();
 
   const bool joint = weights.contains("shared.weight");
