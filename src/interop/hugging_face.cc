@@ -33,7 +33,9 @@ class Keys {
     require(json_.is_object(), "{}: expected an object of keys", path);
   }
 
-  bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+  bool has(const char* key) const { return names(key) && !json_[key].is_null(); }
+  /// Whether the key is there, be it as null.
+  bool names(const char* key) const { return json_.contains(key); }
   const json& at(const char* key) const { return json_.at(key); }
   const std::string& path() const { return path_; }
 
@@ -170,26 +172,37 @@ NamedMatrices read_weights(const TensorMap& tensors, const Architecture& a) {
   return weights;
 }
 
-/// A setting of `generate`: generation_config.json goes before what older folders keep in config.json.
+/// The settings of `generate`. They stand in generation_config.json; older folders have none and keep them in
+/// config.json, where a missing key has another default.
 class GenerationKeys {
  public:
-  explicit GenerationKeys(const fs::path& folder) : config_(folder / "config.json") {
-    if (fs::exists(folder / "generation_config.json")) generation_.emplace(folder / "generation_config.json");
+  explicit GenerationKeys(const fs::path& folder)
+      : config_(folder / "config.json"), own_file_(fs::exists(folder / "generation_config.json")) {
+    if (own_file_) settings_.emplace(folder / "generation_config.json");
   }
   template <class T>
   T get(const char* key, T otherwise) const {
-    return of(key).get(key, otherwise);
+    return settings().get(key, otherwise);
   }
-  bool has(const char* key) const { return of(key).has(key); }
-  const json& at(const char* key) const { return of(key).at(key); }
+  bool has(const char* key) const { return settings().has(key); }
+  const json& at(const char* key) const { return settings().at(key); }
+
+  bool forces_end() const {
+    return has("forced_eos_token_id") || (!own_file_ && !config_.names("forced_eos_token_id"));
+  }
+  int decoder_start() const {
+    for (const char* key : {"decoder_start_token_id", "pad_token_id"})
+      for (const Keys* keys : {&settings(), &config_})
+        if (keys->has(key)) return static_cast<int>(keys->get<int64_t>(key, 0));
+    return SearchRules::zero_start;
+  }
 
  private:
-  const Keys& of(const char* key) const {
-    return generation_ && generation_->has(key) ? *generation_ : config_;
-  }
+  const Keys& settings() const { return own_file_ ? *settings_ : config_; }
 
   Keys config_;
-  std::optional<Keys> generation_;
+  bool own_file_;
+  std::optional<Keys> settings_;
 };
 
 std::vector<int> banned_symbols(const GenerationKeys& keys) {
@@ -229,10 +242,9 @@ SearchRules search_rules(const GenerationKeys& keys) {
   rules.length_factor = 0;
   rules.length_offset =
       static_cast<int>(keys.get("max_length", int64_t{512})) - 1;  // there the start counts too
-  rules.at_longest = keys.has("forced_eos_token_id") ? AtLongest::certain_end : AtLongest::cut;
+  rules.at_longest = keys.forces_end() ? AtLongest::certain_end : AtLongest::cut;
   rules.banned_symbols = banned_symbols(keys);
-  rules.decoder_start = static_cast<int>(
-      keys.get("decoder_start_token_id", keys.get("pad_token_id", int64_t{SearchRules::zero_start})));
+  rules.decoder_start = keys.decoder_start();
   return rules;
 }
 

@@ -113,6 +113,31 @@ TEST(HuggingFace, LanguagesOfTheTargetAreKnown) {
             std::string::npos);
 }
 
+TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
+  const TemporaryFolder folder;
+  const fs::path copy = folder / "copy";
+  fs::copy(models + "tied", copy);
+  fs::remove(copy / "generation_config.json");
+  json config = json::parse(read_file(copy / "config.json"));
+  const auto rules = [&] {
+    fs::remove(copy / "config.json");
+    std::ofstream(copy / "config.json") << config;
+    import_hugging_face(copy, folder / "model");
+    return load_model_config(folder / "model").search;
+  };
+  config["num_beams"] = 6;
+  config["max_length"] = 100;
+  config["bad_words_ids"] = {{54}};
+  config.erase("forced_eos_token_id");
+  EXPECT_EQ(rules().beam_size, 6);
+  EXPECT_EQ(rules().length_offset, 99);
+  EXPECT_EQ(rules().banned_symbols, std::vector<int>{54});
+  EXPECT_EQ(rules().decoder_start, 54);
+  EXPECT_EQ(rules().at_longest, AtLongest::certain_end);  // MarianConfig's default
+  config["forced_eos_token_id"] = nullptr;
+  EXPECT_EQ(rules().at_longest, AtLongest::cut);
+}
+
 /// What a copy of the folder is refused with, once `change` has been made to it.
 std::string refusal(const std::string& model, const std::function<void(const fs::path&)>& change) {
   const TemporaryFolder folder;
