@@ -135,5 +135,39 @@ TEST(Beam, WhatIsNoNumberIsNotChosen) {
   EXPECT_TRUE(broken.take_best().empty());
 }
 
+TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
+  SearchRules rules = rules_of(2);
+  rules.at_longest = AtLongest::cut;
+  Beam beam(rules, {.eos = eos, .longest = 2, .n_best = 2});
+  beam.extend(std::vector{a, b, c}, std::vector{-0.5f, -1.0f, -2.0f});
+  EXPECT_FALSE(beam.must_end());
+  beam.extend(std::vector{c, eos, a, eos, b, c}, std::vector{-0.1f, -0.3f, -9.0f, -0.1f, -5.0f, -6.0f});
+  EXPECT_TRUE(beam.done());
+  const auto best = beam.take_best();
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_EQ(best[0].ids, (std::vector{a, c}));  // no end symbol, and it counts as finished
+  EXPECT_NEAR(best[0].score, -0.6, 1e-6);
+  EXPECT_EQ(best[1].ids, std::vector{a});
+  EXPECT_NEAR(best[1].score, -0.8, 1e-6);
+}
+
+TEST(Beam, MayEndOnceTheBestIsNoBetterNow) {
+  SearchRules rules = rules_of(2);
+  rules.end = SearchEnd::best_is_no_better_now;
+  rules.normalization = ScoreNormalization::length;
+  rules.alpha = 1;
+  Beam beam(rules, {.eos = eos, .longest = 50, .n_best = 1});
+  beam.extend(std::vector{a, eos, b}, std::vector{-0.5f, -0.6f, -0.7f});  // one has finished, with -0.6
+  EXPECT_FALSE(beam.done());
+  // The second finishes with -1 / 2. The best unfinished one has -1.1 / 2, better than the first finished one's
+  // -0.6.
+  beam.extend(std::vector{eos, c, a, b, c, a}, std::vector{-0.5f, -0.6f, -3.0f, -2.0f, -2.5f, -2.6f});
+  EXPECT_FALSE(beam.done());
+  // Now it has -2 / 3, which is no better; that more symbols could make it so is not asked.
+  beam.extend(std::vector{c, a, b, c, a, b}, std::vector{-0.9f, -3.0f, -3.1f, -2.0f, -2.5f, -2.6f});
+  EXPECT_TRUE(beam.done());
+  EXPECT_NEAR(beam.take_best()[0].score, -0.5, 1e-6);
+}
+
 }  // namespace
 }  // namespace sixfold
