@@ -12,7 +12,9 @@ namespace sixfold {
 /// A weight in the layout that a backend multiplies fastest. Made by `Backend::prepare`, understood by its
 /// maker alone.
 struct PreparedWeight {
+  explicit PreparedWeight(DType type) : dtype(type) {}
   virtual ~PreparedWeight() = default;
+  DType dtype;  ///< of the weight that it was made from
 };
 
 /// What stands between the two linear maps of a feed-forward layer.
@@ -32,6 +34,10 @@ struct Epilogue {
 
 /// result [m, n] = op(a) [m, k] * op(b) [k, n], op being the transpose where asked. Each element is summed over
 /// k in order, so that a row's bits depend neither on the rows beside it nor on threads.
+///
+/// Where `prepared_b` was made from int8, each row of `a` is rounded to int8 too, by a scale of its own (its
+/// largest magnitude / 127), the sums are exact in int32, and the scales come last: with neither transpose_a,
+/// accumulate nor relu_of.
 struct Matmul {
   View result, a, b;
   bool transpose_a = false, transpose_b = false;
@@ -54,7 +60,7 @@ struct Dropout {
 };
 
 /// table [vocab, d], ids [rows] -> out [rows, d] = table[ids] * scale + positions[position]. A negative id
-/// stands for a row of zeros, one beyond the table for its last row.
+/// stands for a row of zeros, one beyond the table for its last row. A table in int8 gives what its rows count.
 struct Embed {
   View out, table;
   const int32_t* ids = nullptr;
@@ -167,6 +173,7 @@ class Backend {
   virtual void copy_out(void* to_host, const void* from, size_t bytes) = 0;
   virtual void fill(View out, double value) = 0;
 
+  /// Int8, with its scales, is prepared as the transposed right side only.
   virtual std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b) = 0;
   virtual void matmul(const Matmul&) = 0;
   virtual void column_sum(View out, View x,

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
-#include "model/model_dir.h"
+#include "model/derived.h"
 
 namespace sixfold::cli {
 namespace {

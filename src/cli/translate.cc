@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/model_folder.h"
+#include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "translate/translator.h"
 
@@ -19,6 +20,7 @@ struct Settings {
   TextPaths paths;
   TranslateOptions options;
   int threads = 0;
+  WeightType precision = WeightType::stored;
 };
 
 /// How far the work is, on standard error if that is a terminal: a line that renews itself, unless translations
@@ -76,7 +78,7 @@ std::vector<std::string> read_block(LineReader& input, InvalidUtf8 invalid) {
 void run(const Settings& settings) {
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output);
-  const Translator translator(settings.model, settings.threads);
+  const Translator translator(settings.model, settings.threads, settings.precision);
   Meter meter(settings.paths.output);
   TranslateOptions options = settings.options;
   for (;;) {
@@ -119,6 +121,8 @@ void add_translate(CLI::App& app) {
       .add_option("--target-language", options.target_language,
                   "for models of several: deu puts >>deu<< before each line; info lists them")
       ->type_name("CODE");
+  add_named_option(command, "--precision", settings->precision,
+                   "products in fp32 or int8, which takes less time and memory [as the model is stored]");
   command.add_option("--threads", settings->threads, "0: as many as there are")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")

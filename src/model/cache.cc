@@ -105,8 +105,8 @@ Tensor KeysValuesPool::grown(const Tensor& old, int64_t rows, int64_t cols, cons
 
 DecoderCache::DecoderCache(const Transformer& model, std::shared_ptr<Backend> backend)
     : model_(model),
-      source_(model.config(), backend, model.output().weight.dtype()),
-      target_(model.config(), backend, model.output().weight.dtype()) {}
+      source_(model.config(), backend, model.dtype()),
+      target_(model.config(), backend, model.dtype()) {}
 
 std::vector<int> DecoderCache::enter(const IdBatch& sources, Pass& pass) {
   const TokenRows tokens = pass.token_rows(sources.rows);

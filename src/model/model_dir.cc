@@ -4,11 +4,13 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
 #include "formats/safetensors.h"
+#include "model/int8.h"
 
 namespace sixfold {
 namespace {
@@ -18,60 +20,102 @@ namespace fs = std::filesystem;
 std::string config_path(const std::string& folder) { return fs::path(folder) / "config.json"; }
 std::string weights_path(const std::string& folder) { return fs::path(folder) / "model.safetensors"; }
 
-/// Opens a file of tensors and checks that they are those wanted, by name.
-SafetensorsFile open_parameters(const std::string& path, const std::vector<Parameter>& parameters) {
-  SafetensorsFile file = SafetensorsFile::open(path);
+constexpr const char* scales_suffix = ".scales";
+
+/// Opens a file of tensors and checks that they are those wanted, by name; int8 comes with its scales.
+std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
+                                                       const std::vector<Parameter>& parameters) {
+  auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
   std::set<std::string> wanted;
   for (const Parameter& parameter : parameters) {
-    file.at(parameter.name);
+    const TensorInfo& tensor = file->at(parameter.name);
+    require(tensor.shape == parameter.shape,
+            "{}: tensor '{}' has the shape [{}], the model's config asks for [{}]", path, parameter.name,
+            join(tensor.shape), join(parameter.shape));
     wanted.insert(parameter.name);
+    if (tensor.dtype == DType::i8) wanted.insert(parameter.name + scales_suffix);
   }
-  for (const std::string& name : file.names())
+  for (const std::string& name : file->names())
     require(wanted.contains(name),
             "{}: tensor '{}' is none of this model's; do config and weights belong together?", path, name);
   return file;
 }
 
-std::vector<float> values_of(const SafetensorsFile& file, const Parameter& parameter) {
-  const TensorInfo& tensor = file.at(parameter.name);
-  require(tensor.shape == parameter.shape,
-          "{}: tensor '{}' has the shape [{}], the model's config asks for [{}]", file.path(), parameter.name,
-          join(tensor.shape), join(parameter.shape));
-  const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
-                       tensor.dtype == DType::bf16;
-  require(numbers, "{}: tensor '{}' is of type {}; weights are F32, F64, F16 or BF16", file.path(),
-          parameter.name, name_of(tensor.dtype));
-  std::vector<float> values = to_floats(tensor);
+void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values) {
   const auto bad = std::find_if_not(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
   if (bad != values.end())
     throw_input_error(
         "{}: tensor '{}' holds {} at place {}; the weights are damaged, or their training diverged",
-        file.path(), parameter.name, *bad, bad - values.begin());
+        file.path(), name, *bad, bad - values.begin());
+}
+
+std::vector<float> values_of(const SafetensorsFile& file, const std::string& name) {
+  const TensorInfo& tensor = file.at(name);
+  require(tensor.dtype != DType::i8,
+          "{}: tensor '{}' is in int8, which is for decoding alone; take the model that it "
+          "was made from",
+          file.path(), name);
+  const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
+                       tensor.dtype == DType::bf16;
+  require(numbers, "{}: tensor '{}' is of type {}; weights are F32, F64, F16 or BF16, or I8 with scales",
+          file.path(), name, name_of(tensor.dtype));
+  std::vector<float> values = to_floats(tensor);
+  check_finite(file, name, values);
   return values;
 }
 
-/// Throws unless both models have the same architecture and vocabularies; dropout and the rules of search may
-/// differ.
-void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
-  for (ModelConfig* config : {&a, &b}) {
-    config->dropout = config->attention_dropout = config->activation_dropout = 0;
-    config->search = {};
-  }
-  const OptionNode left = write_options(a), right = write_options(b);
-  for (size_t i = 0; i < left.children.size(); ++i) {
-    const auto& [key, value] = left.children[i];
-    const OptionNode& other = right.children[i].second;
-    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the one and {} in the other",
-            folder_a, folder_b, key, value.text, other.text);
-  }
+/// A mapped tensor's elements, where they lie as a processor likes them; none of another type.
+template <class T>
+std::span<T> elements(const TensorInfo& tensor, DType dtype) {
+  if (tensor.dtype != dtype || reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(T) != 0) return {};
+  auto* first = reinterpret_cast<T*>(const_cast<std::byte*>(tensor.bytes.data()));
+  return {first, tensor.bytes.size() / sizeof(T)};
 }
 
-void copy_tokenizers(const std::string& from, const std::string& to) {
-  for (const auto& entry : fs::directory_iterator(from)) {
-    const fs::path& path = entry.path();
-    if (path.extension() == ".spm" || path.extension() == ".vocab")
-      write_file_atomically(fs::path(to) / path.filename(), read_file(path));
+/// What keeps the elements of a borrowed tensor.
+struct BorrowedInt8 {
+  std::shared_ptr<const SafetensorsFile> file;
+  Int8Matrix rounded;
+  std::vector<float> scales;
+};
+
+void borrow_int8(const Parameter& parameter, std::shared_ptr<BorrowedInt8> owner, const int8_t* data,
+                 const float* scales) {
+  const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
+  parameter.tensor.borrow({const_cast<int8_t*>(data), DType::i8, rows, cols, cols, scales}, std::move(owner));
+}
+
+/// A matrix that the file has in int8.
+void map_int8(const std::shared_ptr<const SafetensorsFile>& file, const Parameter& parameter) {
+  const std::string name = parameter.name + scales_suffix;
+  auto owner = std::make_shared<BorrowedInt8>(BorrowedInt8{file, {}, values_of(*file, name)});
+  require(is_matrix(parameter), "{}: tensor '{}' is in int8; only matrices can be", file->path(),
+          parameter.name);
+  require(std::ssize(owner->scales) == parameter.tensor.rows() &&
+              std::all_of(owner->scales.begin(), owner->scales.end(), [](float scale) { return scale >= 0; }),
+          "{}: tensor '{}' has not one scale for each of the {} rows of '{}'", file->path(), name,
+          parameter.tensor.rows(), parameter.name);
+  const float* scales = owner->scales.data();
+  borrow_int8(parameter, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8).data(),
+              scales);
+}
+
+void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, const Parameter& parameter,
+                   Backend& backend, WeightType type) {
+  const TensorInfo& tensor = file->at(parameter.name);
+  if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter);
+  if (type == WeightType::int8 && is_matrix(parameter)) {
+    auto owner = std::make_shared<BorrowedInt8>();
+    owner->rounded = round_to_int8(values_of(*file, parameter.name), parameter.tensor.cols());
+    const Int8Matrix& rounded = owner->rounded;
+    return borrow_int8(parameter, owner, rounded.data.data(), rounded.scales.data());
   }
+  const auto values = elements<float>(tensor, parameter.tensor.dtype());
+  if (values.empty()) return parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
+  check_finite(*file, parameter.name, values);
+  View view = parameter.tensor.view();
+  view.data = values.data();
+  parameter.tensor.borrow(view, file);
 }
 
 }  // namespace
@@ -89,10 +133,12 @@ void save_model(const Transformer& model, const std::string& folder) {
 }
 
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
-                                        DType dtype) {
+                                        DType dtype, WeightType type) {
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
-  load_weights(weights_path(folder), *model);
+  const auto file = open_parameters(weights_path(folder), model->parameters());
+  for (const Parameter& parameter : model->parameters())
+    map_parameter(file, parameter, *model->backend(), type);
   return model;
 }
 
@@ -104,6 +150,12 @@ void write_parameters(const std::string& path, const std::vector<Parameter>& par
   std::vector<std::vector<float>> values;
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : parameters) {
+    const View view = parameter.tensor.view();
+    if (view.dtype == DType::i8) {
+      tensors.push_back({parameter.name, DType::i8, parameter.shape, view.data});
+      tensors.push_back({parameter.name + scales_suffix, DType::f32, {view.rows}, view.scales});
+      continue;
+    }
     values.push_back(parameter.tensor.to_floats(backend));
     tensors.push_back({parameter.name, DType::f32, parameter.shape, values.back().data()});
   }
@@ -111,32 +163,9 @@ void write_parameters(const std::string& path, const std::vector<Parameter>& par
 }
 
 void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
-  const SafetensorsFile file = open_parameters(path, parameters);
-  for (const Parameter& parameter : parameters) parameter.tensor.copy_from(backend, values_of(file, parameter));
-}
-
-void average_models(const std::vector<std::string>& folders, const std::string& output) {
-  require(!folders.empty(), "the mean of no models is asked for; name at least one");
-  const ModelConfig config = load_model_config(folders.front());
-  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
-  std::vector<SafetensorsFile> files;
-  for (const std::string& folder : folders) {
-    require_alike(config, load_model_config(folder), folders.front(), folder);
-    files.push_back(open_parameters(weights_path(folder), model.parameters()));
-  }
-  for (const Parameter& parameter : model.parameters()) {
-    std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
-    for (const SafetensorsFile& file : files) {
-      const std::vector<float> values = values_of(file, parameter);
-      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values[i];
-    }
-    for (double& value : mean) value /= static_cast<double>(files.size());
-    parameter.tensor.copy_from(*model.backend(), mean);
-  }
-  AtomicDirectory folder(output);
-  save_model(model, folder.path());
-  copy_tokenizers(folders.front(), folder.path());
-  folder.commit();
+  const auto file = open_parameters(path, parameters);
+  for (const Parameter& parameter : parameters)
+    parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
 }
 
 }  // namespace sixfold

@@ -37,6 +37,7 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
                          std::optional<uint64_t> seed)
     : config_((validate(config), config)),
       backend_(std::move(backend)),
+      dtype_(dtype),
       maker_(backend_, dtype, seed),
       source_embedding_(
           share_embedding(config.tied_embeddings)

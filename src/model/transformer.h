@@ -30,6 +30,8 @@ class Transformer {
   const ModelConfig& config() const { return config_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::shared_ptr<Backend>& backend() const { return backend_; }
+  /// What is computed in, which the type of weights may differ from.
+  DType dtype() const { return dtype_; }
   const Decoder& decoder() const { return decoder_; }
 
   /// source ids -> encoder output [source tokens, d_model].
@@ -55,6 +57,7 @@ class Transformer {
 
   ModelConfig config_;
   std::shared_ptr<Backend> backend_;
+  DType dtype_;
   ParameterMaker maker_;
   Tensor source_embedding_, target_embedding_;
   Encoder encoder_;

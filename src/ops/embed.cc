@@ -10,7 +10,8 @@ Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows&
     require(rows.longest <= e.positions.rows(), "embed: position {} is beyond the table of {}",
             rows.longest - 1, e.positions.rows());
   }
-  Tensor out = pass.tensor(ids.cols(), e.table.cols(), e.table.dtype());
+  const DType dtype = e.table.dtype() == DType::i8 ? DType::f32 : e.table.dtype();
+  Tensor out = pass.tensor(ids.cols(), e.table.cols(), dtype);
   const Embed forward{.out = out.view(),
                       .table = e.table.view(),
                       .ids = ids.ids(),

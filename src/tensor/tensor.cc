@@ -12,6 +12,14 @@ std::vector<To> convert(const std::vector<From>& values) {
   return {values.begin(), values.end()};
 }
 
+std::vector<float> int8_values(const View& view) {
+  std::vector<float> values;
+  for (int64_t r = 0; r < view.rows; ++r)
+    for (int64_t c = 0; c < view.cols; ++c)
+      values.push_back(static_cast<float>(view.row<int8_t>(r)[c]) * view.scales[r]);
+  return values;
+}
+
 }  // namespace
 
 Tensor::Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols, DType dtype)
@@ -20,6 +28,14 @@ Tensor::Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols
   state_->view = {memory->take(bytes), dtype, rows, cols, cols};
   state_->bytes = bytes;
   state_->memory = memory;
+}
+
+void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
+  if (state_->memory) state_->memory->give(state_->view.data, state_->bytes);
+  state_->memory = nullptr;
+  state_->view = elements;
+  state_->bytes = bytes();
+  state_->owner = std::move(owner);
 }
 
 void Tensor::copy_from(Backend& backend, const std::vector<double>& values) const {
@@ -42,13 +58,14 @@ void Tensor::copy_from(Backend& backend, const std::vector<float>& values) const
 
 std::vector<float> Tensor::to_floats(Backend& backend) const {
   if (dtype() == DType::f64) return convert<float>(to_doubles(backend));
+  if (dtype() == DType::i8) return int8_values(view());
   std::vector<float> values(static_cast<size_t>(size()));
   backend.copy_out(values.data(), view().data, bytes());
   return values;
 }
 
 std::vector<double> Tensor::to_doubles(Backend& backend) const {
-  if (dtype() == DType::f32) return convert<double>(to_floats(backend));
+  if (dtype() == DType::f32 || dtype() == DType::i8) return convert<double>(to_floats(backend));
   std::vector<double> values(static_cast<size_t>(size()));
   backend.copy_out(values.data(), view().data, bytes());
   return values;

@@ -34,6 +34,10 @@ class Tensor {
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
 
+  /// From now on the elements are those of `elements`, in host memory that `owner` keeps. All copies of the
+  /// tensor see them; none may write them.
+  void borrow(View elements, std::shared_ptr<const void> owner) const;
+
   /// The layout for products with this weight, where it was prepared (`Backend::prepare`, as the right side,
   /// transposed).
   const PreparedWeight* prepared() const;
@@ -59,7 +63,8 @@ struct Tensor::State {
   }
   View view;
   size_t bytes = 0;
-  std::shared_ptr<Memory> memory;
+  std::shared_ptr<Memory> memory;     // gave the elements, or
+  std::shared_ptr<const void> owner;  // keeps what was borrowed
   bool wants_gradient = false;
   Tensor gradient;
   std::shared_ptr<PreparedWeight> prepared;

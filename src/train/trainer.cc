@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/threads.h"
+#include "model/derived.h"
 #include "model/model_dir.h"
 #include "train/checkpoint.h"
 #include "train/progress.h"

@@ -23,8 +23,8 @@ using Emit = std::function<void(size_t, const std::vector<Translation>&)>;
 /// A model folder in memory.
 class OpenModel {
  public:
-  explicit OpenModel(const std::string& folder)
-      : model_(load_model(folder, make_cpu_backend(1))),
+  OpenModel(const std::string& folder, WeightType type)
+      : model_(load_model(folder, make_cpu_backend(1), DType::f32, type)),
         tokenizers_(load_sealed_tokenizers(folder, model_->config())) {
     model_->prepare();
   }
@@ -170,9 +170,9 @@ struct Translator::Parts {
   }
 };
 
-Translator::Translator(const std::string& model_folder, int threads) {
+Translator::Translator(const std::string& model_folder, int threads, WeightType type) {
   require(threads >= 0, "threads is {}; it must be 0, for all there are, or more", threads);
-  parts_.reset(new Parts{OpenModel(model_folder), threads == 0 ? available_threads() : threads});
+  parts_.reset(new Parts{OpenModel(model_folder, type), threads == 0 ? available_threads() : threads});
 }
 
 Translator::~Translator() = default;

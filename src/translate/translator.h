@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/weight_type.h"
 #include "model/search_rules.h"
 
 namespace sixfold {
@@ -36,7 +37,8 @@ class Translator {
  public:
   /// `threads` 0: all there are. Throws an input error for a folder that is no model, or whose tokenizer is not
   /// the one that the model was trained with.
-  explicit Translator(const std::string& model_folder, int threads = 0);
+  explicit Translator(const std::string& model_folder, int threads = 0,
+                      WeightType type = WeightType::stored);
   ~Translator();
   Translator(Translator&&) noexcept;
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
+#include "model/derived.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

@@ -1,3 +1,4 @@
+#include "model/derived.h"
 #include "model/model_dir.h"
 
 #include <gtest/gtest.h>

@@ -8,13 +8,15 @@
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/panels.h"
 
-// Each task is one head of one sequence: its keys and values are packed once, then queries come in blocks, so
-// that the scores in memory are query_block x keys and never queries x keys.
+// Each task is one head of one sequence. Where there are more than a few queries, keys and values are packed
+// once, then queries come in blocks, so that the scores in memory are query_block x keys and never queries x
+// keys. A few queries, as a search has them, read keys and values where they lie.
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
 inline constexpr int query_block = 4 * tile_rows;
+inline constexpr int most_few = 8;  // queries
 
 /// One head of one span, and the scratch to work on it.
 struct HeadTask {
@@ -105,8 +107,74 @@ HWY_INLINE void drop_weights(const HeadTask& t, int64_t first, int64_t rows, flo
   }
 }
 
+/// a b, over n elements.
+HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
+  const Floats d;
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    sum0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum0);
+    sum1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), sum1);
+  }
+  over_vectors(n - i, [&](int64_t j, const auto& load, const auto&)
+                          HWY_ATTR { sum0 = hn::MulAdd(load(a + i + j), load(b + i + j), sum0); });
+  return sum_lanes(hn::Add(sum0, sum1));
+}
+
+/// to [n] = the sum of weights[j] times row(j), over `count` rows in order. `n` vectors at a time stay in
+/// registers.
+template <int vectors, class Row>
+HWY_INLINE void add_weighted(const float* weights, int64_t count, const Row& row, int64_t begin, float* to) {
+  const Floats d;
+  Vector sum[vectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) sum[v] = hn::Zero(d);
+  for (int64_t j = 0; j < count; ++j) {
+    const auto by = hn::Set(d, weights[j]);
+    const float* from = row(j) + begin;
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(by, hn::LoadU(d, from + v * lanes), sum[v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, to + begin + v * lanes);
+}
+
+template <class Row>
+HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row, int64_t n, float* to) {
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) add_weighted<4>(weights, count, row, i, to);
+  for (; i + lanes <= n; i += lanes) add_weighted<1>(weights, count, row, i, to);
+  for (; i < n; ++i) {
+    to[i] = 0;
+    for (int64_t j = 0; j < count; ++j) to[i] = std::fma(weights[j], row(j)[i], to[i]);
+  }
+}
+
+/// Whether the task's queries are so few that packing would cost more than it saves. It depends on nothing
+/// beside the sequence, and neither do a row's bits.
+HWY_INLINE bool is_few(const HeadTask& t) {
+  return t.span.query_count <= most_few && !t.p.log_sum && !t.p.weights && !t.p.dropout;
+}
+
+void attend_few(HeadTask& t) {
+  const Attention& p = t.p;
+  float* weights = t.take(most_few * t.stride);
+  const int64_t queries = t.span.query_count;
+  const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
+  for (int64_t j = 0; j < t.keys; ++j) {
+    const float* key = p.key.row<float>(t.key_row(j)) + t.head * t.d_k;
+    for (int64_t q = 0; q < queries; ++q)
+      weights[q * t.stride + j] = dot(query.data + q * query.row, key, t.d_k);
+  }
+  softmax_rows(t, 0, queries, weights);
+  const auto value = [&](int64_t j) { return p.value.row<float>(t.key_row(j)) + t.head * t.d_v; };
+  for (int64_t q = 0; q < queries; ++q)
+    weighted_sum(weights + q * t.stride, t.seen(q), value, t.d_v, const_cast<float*>(out.data) + q * out.row);
+}
+
 void attend(const Attention& p, int64_t task, float* memory) {
   HeadTask t(p, task, memory);
+  if (is_few(t)) return attend_few(t);
   float* copy = t.take(tile_rows * a_stride);
   uint16_t* bits = t.bits();
   float* key_panels = t.take(panels_size(t.d_k, t.keys));

@@ -21,14 +21,16 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
+struct Int8Panels;
+
 /// What code outside the instruction set's own must know of its tiles (panels.h).
 struct PanelSizes {
   int64_t tile_rows, tile_cols;
   int64_t copy;  ///< floats of scratch that a product takes in each thread
 };
 
-/// fp32 kernels on Highway: one binary holds them for each instruction set, the processor's best is taken at
-/// run time.
+/// fp32 and int8 kernels on Highway: one binary holds them for each instruction set, the processor's best is
+/// taken at run time.
 class CpuBackend final : public HostBackend {
  public:
   explicit CpuBackend(int threads);
@@ -63,12 +65,14 @@ class CpuBackend final : public HostBackend {
   /// it pays.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
+  void matmul_int8(const Matmul&, const Int8Panels& weight);
+
   /// A thread's scratch for the random bits of a row (some more for a whole vector), and for a row.
   uint16_t* bits_of(int thread, int64_t features);
   float* spare_of(int thread, int64_t features);
 
   ThreadPool pool_;
-  Scratch shared_;                ///< panels of a product's right side
+  Scratch shared_;                ///< panels of a product's right side, or its left side in int8
   std::vector<Scratch> private_;  ///< one for each thread
   std::vector<Scratch> bits_;
 };

@@ -62,18 +62,33 @@ void sum_columns(const View& out, const View& x, bool accumulate, int64_t begin,
   }
 }
 
+/// The first `count` bytes at p as floats.
+HWY_INLINE Vector load_bytes(const int8_t* p, int64_t count) {
+  const hn::Rebind<int8_t, Floats> bytes;
+  const hn::RebindToSigned<Words> ints;
+  HWY_ALIGN int8_t first[lanes] = {};
+  std::memcpy(first, p, static_cast<size_t>(count));
+  return hn::ConvertTo(Floats(), hn::PromoteTo(ints, hn::Load(bytes, first)));
+}
+
 void embed_rows(const Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
   const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = begin; r < end; ++r) {
     const int64_t row = e.table_row(r);
-    const float* word = row < 0 ? nullptr : e.table.row<float>(row);
+    const bool bytes = e.table.dtype == DType::i8;
+    const float* word = row < 0 || bytes ? nullptr : e.table.row<float>(row);
+    const int8_t* small_word = row < 0 || !bytes ? nullptr : e.table.row<int8_t>(row);
+    const auto small_by =
+        hn::Set(Floats(), small_word ? e.table.scales[row] * static_cast<float>(e.scale) : 0.0f);
     const float* position = e.positions ? e.positions.row<float>(e.position[r]) : nullptr;
     float* to = e.out.row<float>(r);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, e.out.cols, bits);
     over_vectors(e.out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       auto v = position ? load(position + i) : hn::Zero(Floats());
       if (word) v = hn::MulAdd(load(word + i), by, v);
+      if (small_word)
+        v = hn::MulAdd(load_bytes(small_word + i, std::min<int64_t>(lanes, e.out.cols - i)), small_by, v);
       if (e.dropout) v = hn::Mul(v, keep_factor(bits + i, e.dropout.threshold, keep));
       store(v, to + i);
     });

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <hwy/foreach_target.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/int8.h"
 #include "backend/cpu/panels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,7 +46,7 @@ HWY_EXPORT(multiply_block);
 
 /// A weight in panels.
 struct Panels final : PreparedWeight {
-  explicit Panels(int64_t size) { data = memory.floats(size); }
+  explicit Panels(int64_t size) : PreparedWeight(DType::f32) { data = memory.floats(size); }
   Scratch memory;
   float* data;
 };
@@ -78,6 +78,7 @@ static void pack(ThreadPool& pool, View b, bool transpose, float* panels) {
 }
 
 std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b) {
+  if (b.dtype == DType::i8) return prepare_int8(b, best_int8_kernel());
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t k = transpose_b ? b.cols : b.rows, n = transpose_b ? b.rows : b.cols;
   auto weight = std::make_shared<Panels>(round_up(n, sizes.tile_cols) * k);
@@ -86,6 +87,8 @@ std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b) {
 }
 
 void CpuBackend::matmul(const Matmul& p) {
+  if (p.prepared_b && p.prepared_b->dtype == DType::i8)
+    return matmul_int8(p, *static_cast<const Int8Panels*>(p.prepared_b));
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;

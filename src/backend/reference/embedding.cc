@@ -8,10 +8,14 @@ void ReferenceBackend::embed(const Embed& e) {
     const T scale = static_cast<T>(e.scale);
     for (int64_t r = 0; r < e.out.rows; ++r) {
       const int64_t row = e.table_row(r);
-      const T* token = row < 0 ? nullptr : e.table.row<T>(row);
+      const auto token = [&](int64_t c) {
+        if (row < 0) return T{0};
+        if (e.table.dtype != DType::i8) return e.table.row<T>(row)[c] * scale;
+        return static_cast<T>(e.table.row<int8_t>(row)[c]) * (static_cast<T>(e.table.scales[row]) * scale);
+      };
       const T* position = e.positions ? e.positions.row<T>(e.position[r]) : nullptr;
       for (int64_t c = 0; c < e.out.cols; ++c) {
-        const T sum = (token ? token[c] * scale : T{0}) + (position ? position[c] : T{0});
+        const T sum = token(c) + (position ? position[c] : T{0});
         e.out.row<T>(r)[c] = apply_dropout(e.dropout, r, c, sum);
       }
     }

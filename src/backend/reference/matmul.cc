@@ -8,7 +8,9 @@ namespace {
 
 /// The weight as it was, packed in no way.
 struct ReferenceWeight final : PreparedWeight {
+  explicit ReferenceWeight(DType type) : PreparedWeight(type) {}
   std::vector<std::byte> bytes;
+  std::vector<float> scales;
   View view;
 };
 
@@ -25,13 +27,45 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
   return sum;
 }
 
+/// A row in int8: its scale, and its elements divided by that, rounded.
+template <class T>
+T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
+  T largest = 0;
+  for (int64_t i = 0; i < k; ++i)
+    largest = std::isfinite(x[i]) ? std::max(largest, std::abs(x[i])) : x[i] - x[i];
+  for (int64_t i = 0; i < k; ++i)
+    rounded[static_cast<size_t>(i)] =
+        largest > 0 ? static_cast<int>(std::nearbyint(x[i] * (127 / largest))) : 0;
+  return largest / 127;
+}
+
+/// m.result = rows of m.a in int8 times those of b, exact but for the scales.
+void multiply_int8(const Matmul& m, const View& b) {
+  with_type(m.result.dtype, [&]<class T>(T) {
+    std::vector<int> x(static_cast<size_t>(b.cols));
+    for (int64_t row = 0; row < m.result.rows; ++row) {
+      const T scale = round_row(m.a.row<T>(row), b.cols, x);
+      for (int64_t column = 0; column < m.result.cols; ++column) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < b.cols; ++k) sum += x[static_cast<size_t>(k)] * b.row<int8_t>(column)[k];
+        m.result.row<T>(row)[column] =
+            finish(m.epilogue, static_cast<T>(sum) * (scale * static_cast<T>(b.scales[column])), row, column);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool) {
-  auto weight = std::make_shared<ReferenceWeight>();
+  auto weight = std::make_shared<ReferenceWeight>(b.dtype);
   const size_t row_bytes = b.cols * size_of(b.dtype);
   weight->bytes.resize(b.rows * row_bytes);
   weight->view = {weight->bytes.data(), b.dtype, b.rows, b.cols, b.cols};
+  if (b.scales) {
+    weight->scales.assign(b.scales, b.scales + b.rows);
+    weight->view.scales = weight->scales.data();
+  }
   for (int64_t r = 0; r < b.rows; ++r)
     copy_in(weight->view.slice_rows(r, 1).data, b.slice_rows(r, 1).data, row_bytes);
   return weight;
@@ -39,6 +73,7 @@ std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool) {
 
 void ReferenceBackend::matmul(const Matmul& m) {
   const View b = m.prepared_b ? static_cast<const ReferenceWeight*>(m.prepared_b)->view : m.b;
+  if (b.dtype == DType::i8) return multiply_int8(m, b);
   const int64_t depth = m.transpose_a ? m.a.rows : m.a.cols;
   with_type(m.result.dtype, [&]<class T>(T) {
     for (int64_t row = 0; row < m.result.rows; ++row)

@@ -1,0 +1,239 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/int8.cc"
+#include "backend/cpu/int8.h"
+
+#include <hwy/foreach_target.h>
+
+#include <limits>
+
+#include "backend/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace sixfold::HWY_NAMESPACE {
+
+using Ints = hn::RebindToSigned<Words>;
+
+inline constexpr int pair_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
+inline constexpr int pair_cols = 2 * lanes;
+
+/// Two products of a group's int16 pairs, added to `sum`.
+HWY_INLINE hn::Vec<Ints> add_pairs(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Ints> sum) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  const Ints d;
+  const hn::Repartition<int16_t, Ints> pairs;
+  auto unused = hn::Zero(d);
+  return hn::ReorderWidenMulAccumulate(d, hn::BitCast(pairs, a), hn::BitCast(pairs, b), sum, unused);
+#else
+  const auto low = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
+  const auto high = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(v); };
+  return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
+#endif
+}
+
+template <int rows>
+HWY_NOINLINE void multiply_pairs(const Int8Rows& x, int64_t first_row, const int32_t* panel, int32_t* sums) {
+  const Ints d;
+  const int32_t* a = x.data + first_row * x.groups;
+  hn::Vec<Ints> sum0[rows], sum1[rows];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) sum0[r] = sum1[r] = hn::Set(d, x.start[first_row + r]);
+  for (int64_t g = 0; g < x.groups; ++g, panel += pair_cols) {
+    const auto w0 = hn::LoadU(d, panel), w1 = hn::LoadU(d, panel + lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const auto group = hn::Set(d, a[r * x.groups + g]);
+      sum0[r] = add_pairs(group, w0, sum0[r]);
+      sum1[r] = add_pairs(group, w1, sum1[r]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    hn::StoreU(sum0[r], d, sums + r * pair_cols);
+    hn::StoreU(sum1[r], d, sums + r * pair_cols + lanes);
+  }
+}
+
+void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, int32_t* sums) {
+  static constexpr void (*of_rows[])(const Int8Rows&, int64_t, const int32_t*, int32_t*) = {
+    multiply_pairs<1>,
+    multiply_pairs<2>,
+    multiply_pairs<3>,
+    multiply_pairs<4>,
+    multiply_pairs<5>,
+    multiply_pairs<6>,
+#if (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM)
+    multiply_pairs<7>,
+    multiply_pairs<8>,
+    multiply_pairs<9>,
+    multiply_pairs<10>,
+    multiply_pairs<11>,
+    multiply_pairs<12>,
+#endif
+  };
+  of_rows[rows - 1](x, first_row, panel, sums);
+}
+
+Int8Kernel pairs_kernel() { return {pair_rows, pair_cols, true, multiply_pairs_tile}; }
+
+/// The largest magnitude of a row; infinity or more where one is no finite number.
+HWY_INLINE float largest_magnitude(const float* x, int64_t n) {
+  const Floats d;
+  const Ints ints;
+  auto most = hn::Zero(ints);  // as integers magnitudes have the same order, and NaN stands above all
+  over_vectors(n, [&](int64_t i, const auto& load, const auto&)
+                      HWY_ATTR { most = hn::Max(most, hn::BitCast(ints, hn::Abs(load(x + i)))); });
+  return hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(ints, most)));
+}
+
+/// Rounds rows [begin, end) of x [., k] to int8, a group being pairs or quads, and says where their sums begin.
+void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
+                float* scales, int32_t* start) {
+  const Floats d;
+  const Ints ints;
+  const hn::Rebind<int16_t, Floats> halves;
+  const hn::Rebind<int8_t, Floats> bytes;
+  for (int64_t r = begin; r < end; ++r) {
+    const float* from = x.row<float>(r);
+    const float largest = largest_magnitude(from, x.cols);
+    const bool finite = largest <= std::numeric_limits<float>::max();
+    scales[r] = finite ? largest / 127.0f : std::numeric_limits<float>::quiet_NaN();
+    const auto by = hn::Set(d, finite && largest > 0 ? 127.0f / largest : 0.0f);
+    int32_t* row = data + r * groups;
+    if (groups > 0) row[groups - 1] = 0;  // what is beyond k
+    auto sum = hn::Zero(ints);
+    const auto round = [&](auto v) HWY_ATTR {
+      const auto whole =
+          finite ? hn::Min(hn::Max(hn::NearestInt(hn::Mul(v, by)), hn::Set(ints, -127)), hn::Set(ints, 127))
+                 : hn::Zero(ints);
+      sum = hn::Add(sum, whole);
+      return whole;
+    };
+    HWY_ALIGN int16_t few16[lanes];
+    HWY_ALIGN int8_t few8[lanes];
+    int64_t i = 0;
+    const auto put = [&](auto whole, int64_t count) HWY_ATTR {
+      const auto half = hn::DemoteTo(halves, whole);
+      if (pairs) {
+        int16_t* to = reinterpret_cast<int16_t*>(row) + i;
+        if (count == lanes) return hn::StoreU(half, halves, to);
+        hn::Store(half, halves, few16);
+        std::memcpy(to, few16, sizeof(int16_t) * static_cast<size_t>(count));
+      } else {
+        int8_t* to = reinterpret_cast<int8_t*>(row) + i;
+        if (count == lanes) return hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to);
+        hn::Store(hn::DemoteTo(bytes, whole), bytes, few8);
+        std::memcpy(to, few8, static_cast<size_t>(count));
+      }
+    };
+    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i)), lanes);
+    if (i < x.cols) put(round(load_first(from + i, x.cols - i)), x.cols - i);
+    // Quads meet weights that stand 128 too high.
+    start[r] = pairs ? 0 : -128 * hn::GetLane(hn::SumOfLanes(ints, sum));
+  }
+}
+
+/// Sums of a tile -> result: times both scales, bias, ReLU.
+HWY_INLINE void finish_sums(const Matmul& p, const Int8Rows& x, const float* scales, const int32_t* sums,
+                            int64_t row, int rows, int64_t col, int tile_cols) {
+  const Floats d;
+  const int64_t cols = std::min<int64_t>(tile_cols, p.result.cols - col);
+  const float* bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr;
+  for (int r = 0; r < rows; ++r) {
+    const auto row_scale = hn::Set(d, x.scales[row + r]);
+    float* out = p.result.row<float>(row + r) + col;
+    const int32_t* from = sums + r * tile_cols;
+    over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
+      const auto sum = hn::ConvertTo(d, hn::LoadU(Ints(), from + j));
+      const auto by = hn::Mul(row_scale, hn::LoadU(d, scales + col + j));
+      auto v = bias ? hn::MulAdd(sum, by, load(bias + j)) : hn::Mul(sum, by);
+      if (p.epilogue.relu) v = hn::Max(v, hn::Zero(d));
+      store(v, out + j);
+    });
+  }
+}
+
+/// Rows [row0, row1) and columns [col0, col1) of a product.
+void multiply_int8_block(const Matmul& p, const Int8Panels& w, const Int8Rows& x, const int64_t block[4]) {
+  HWY_ALIGN int32_t sums[12 * 32];
+  const Int8Kernel& kernel = w.kernel;
+  for (int64_t col = block[2]; col < block[3]; col += kernel.tile_cols) {
+    const int32_t* panel = w.data + col * x.groups;
+    for (int64_t row = block[0]; row < block[1]; row += kernel.tile_rows) {
+      const int rows = static_cast<int>(std::min<int64_t>(kernel.tile_rows, block[1] - row));
+      kernel.tile(x, row, rows, panel, sums);
+      finish_sums(p, x, w.scales.data(), sums, row, rows, col, kernel.tile_cols);
+    }
+  }
+}
+
+}  // namespace sixfold::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sixfold {
+namespace {
+
+HWY_EXPORT(pairs_kernel);
+HWY_EXPORT(round_rows);
+HWY_EXPORT(multiply_int8_block);
+
+int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/// One output channel of a weight into its panel.
+void pack_channel(const int8_t* channel, int64_t k, const Int8Kernel& kernel, int32_t* to) {
+  for (int64_t i = 0; i < k; i += kernel.group_size(), to += kernel.tile_cols) {
+    int8_t quad[4] = {};
+    int16_t pair[2] = {};
+    for (int64_t j = 0; j < std::min<int64_t>(kernel.group_size(), k - i); ++j)
+      if (kernel.pairs)
+        pair[j] = channel[i + j];
+      else
+        quad[j] = static_cast<int8_t>(static_cast<uint8_t>(channel[i + j]) ^ 0x80u);  // + 128, unsigned
+    std::memcpy(to, kernel.pairs ? static_cast<const void*>(pair) : quad, sizeof(int32_t));
+  }
+}
+
+}  // namespace
+
+Int8Kernel int8_pairs_kernel() { return HWY_DYNAMIC_DISPATCH(pairs_kernel)(); }
+
+Int8Kernel best_int8_kernel() {
+  const Int8Kernel vnni = int8_vnni_kernel();
+  return vnni.tile ? vnni : int8_pairs_kernel();
+}
+
+std::shared_ptr<PreparedWeight> prepare_int8(View b, const Int8Kernel& kernel) {
+  auto weight = std::make_shared<Int8Panels>();
+  weight->kernel = kernel;
+  weight->k = b.cols;
+  weight->n = b.rows;
+  const int64_t cols = kernel.tile_cols, whole = round_up(b.rows, cols), groups = weight->groups();
+  weight->data = reinterpret_cast<int32_t*>(weight->memory.floats(whole * groups));
+  std::fill_n(weight->data, whole * groups, 0);
+  weight->scales.assign(static_cast<size_t>(whole), 0.0f);
+  std::copy_n(b.scales, b.rows, weight->scales.begin());
+  for (int64_t n = 0; n < b.rows; ++n)
+    pack_channel(b.row<int8_t>(n), b.cols, kernel, weight->data + n / cols * cols * groups + n % cols);
+  return weight;
+}
+
+void CpuBackend::matmul_int8(const Matmul& p, const Int8Panels& weight) {
+  const int64_t m = p.result.rows, n = p.result.cols, groups = weight.groups();
+  if (m == 0 || n == 0) return;
+  const SubnormalsAsZero mode;
+  int32_t* data = reinterpret_cast<int32_t*>(shared_.floats(m * (groups + 2)));
+  int32_t* start = data + m * groups;
+  float* scales = reinterpret_cast<float*>(start + m);
+  split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(round_rows)(p.a, begin, end, weight.kernel.pairs, groups, data, scales, start);
+  });
+  const Int8Rows rows{data, scales, start, groups};
+  const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;
+  split(panels, m * width * groups / 8, [&](int64_t begin, int64_t end, int) {
+    const int64_t block[4] = {0, m, begin * width, std::min(n, end * width)};
+    HWY_DYNAMIC_DISPATCH(multiply_int8_block)(p, weight, rows, block);
+  });
+}
+
+}  // namespace sixfold
+#endif

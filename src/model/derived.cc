@@ -1,0 +1,73 @@
+#include "model/derived.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/model_dir.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Throws unless both models have the same architecture and vocabularies; dropout and the rules of search may
+/// differ.
+void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
+  for (ModelConfig* config : {&a, &b}) {
+    config->dropout = config->attention_dropout = config->activation_dropout = 0;
+    config->search = {};
+  }
+  const OptionNode left = write_options(a), right = write_options(b);
+  for (size_t i = 0; i < left.children.size(); ++i) {
+    const auto& [key, value] = left.children[i];
+    const OptionNode& other = right.children[i].second;
+    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the one and {} in the other",
+            folder_a, folder_b, key, value.text, other.text);
+  }
+}
+
+void copy_tokenizers(const std::string& from, const std::string& to) {
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".spm" || path.extension() == ".vocab")
+      write_file_atomically(fs::path(to) / path.filename(), read_file(path));
+  }
+}
+
+}  // namespace
+
+void average_models(const std::vector<std::string>& folders, const std::string& output) {
+  require(!folders.empty(), "the mean of no models is asked for; name at least one");
+  const ModelConfig config = load_model_config(folders.front());
+  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  std::vector<std::unique_ptr<Transformer>> models;
+  for (const std::string& folder : folders) {
+    require_alike(config, load_model_config(folder), folders.front(), folder);
+    models.push_back(load_model(folder, model.backend()));
+  }
+  for (size_t p = 0; p < model.parameters().size(); ++p) {
+    const Parameter& parameter = model.parameters()[p];
+    std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
+    for (const auto& one : models) {
+      const std::vector<float> values = one->parameters()[p].tensor.to_floats(*model.backend());
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values[i];
+    }
+    for (double& value : mean) value /= static_cast<double>(models.size());
+    parameter.tensor.copy_from(*model.backend(), mean);
+  }
+  AtomicDirectory folder(output);
+  save_model(model, folder.path());
+  copy_tokenizers(folders.front(), folder.path());
+  folder.commit();
+}
+
+void quantize_model(const std::string& folder, const std::string& output) {
+  const auto model = load_model(folder, make_reference_backend(), DType::f32, WeightType::int8);
+  AtomicDirectory target(output);
+  save_model(*model, target.path());
+  copy_tokenizers(folder, target.path());
+  target.commit();
+}
+
+}  // namespace sixfold

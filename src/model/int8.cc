@@ -1,0 +1,27 @@
+#include "model/int8.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sixfold {
+
+Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
+  Int8Matrix matrix;
+  matrix.data.resize(values.size());
+  for (size_t begin = 0; begin < values.size(); begin += static_cast<size_t>(cols)) {
+    float largest = 0;
+    for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
+      largest = std::max(largest, std::abs(values[i]));
+    matrix.scales.push_back(largest / 127);
+    const float by = largest > 0 ? 127 / largest : 0;
+    for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
+      matrix.data[i] = static_cast<int8_t>(std::nearbyint(values[i] * by));
+  }
+  return matrix;
+}
+
+bool is_matrix(const Parameter& parameter) {
+  return parameter.shape.size() == 2 && parameter.name != "embed_positions.weight";
+}
+
+}  // namespace sixfold

@@ -1,0 +1,150 @@
+// Products in int8: exact sums on every instruction set, of any shape.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/int8.h"
+#include "backend/matrix.h"
+#include "instruction_sets.h"
+
+namespace sixfold {
+namespace {
+
+using Floats = Matrix<float>;
+
+/// A weight [n, k] of random int8 with random scales; among them -127 and 127, where sums saturate soonest.
+struct Weight {
+  Weight(int64_t n, int64_t k, uint64_t seed) : rows(n), cols(k) {
+    Floats drawn = Floats::normal(n, k, seed), sizes = Floats::normal(1, n, seed + 1);
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t c = 0; c < k; ++c)
+        data.push_back(static_cast<int8_t>(std::clamp(std::round(drawn.at(r, c) * 90), -127.0f, 127.0f)));
+      scales.push_back(std::abs(sizes.at(0, r)) * 0.01f);
+    }
+  }
+  View view() { return {data.data(), DType::i8, rows, cols, cols, scales.data()}; }
+
+  int64_t rows, cols;
+  std::vector<int8_t> data;
+  std::vector<float> scales;
+};
+
+struct Case {
+  int64_t m, n, k;
+};
+
+const std::vector<Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
+                              {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
+
+Matmul product(Floats& result, Floats& x, const PreparedWeight& weight) {
+  return {.result = result.view(), .a = x.view(), .transpose_b = true, .prepared_b = &weight};
+}
+
+/// What every kernel of this machine gives: named, on its instruction set.
+template <class Check>
+void for_kernels(const Check& check) {
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    check(int8_pairs_kernel(), std::string("pairs on ") + hwy::TargetName(target));
+    if (int8_vnni_kernel().tile) check(int8_vnni_kernel(), std::string("VNNI on ") + hwy::TargetName(target));
+  }
+}
+
+TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
+  const auto reference = make_reference_backend();
+  for (const Case& c : cases) {
+    Weight weight(c.n, c.k, 1);
+    Floats x = Floats::normal(c.m, c.k, 7);
+    Floats bias = Floats::normal(1, c.n, 8);
+    for (const bool finished : {false, true}) {
+      const auto with_epilogue = [&](Matmul p) {
+        if (finished) p.epilogue = {.bias = bias.view(), .relu = true};
+        return p;
+      };
+      Floats expected(c.m, c.n);
+      reference->matmul(with_epilogue(product(expected, x, *reference->prepare(weight.view(), true))));
+      for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+        Floats actual(c.m, c.n);
+        make_cpu_backend(2)->matmul(with_epilogue(product(actual, x, *prepare_int8(weight.view(), kernel))));
+        SCOPED_TRACE(name);
+        expect_close(actual, expected, 1e-4);
+      });
+    }
+  }
+}
+
+// All at the ends of the range, where sums of pairs in 16 bits would saturate.
+TEST(CpuInt8, SumsAreExact) {
+  const int64_t k = 4096;
+  Weight weight(40, k, 1);
+  std::fill(weight.data.begin(), weight.data.end(), int8_t{-127});
+  std::fill(weight.scales.begin(), weight.scales.end(), 1.0f);
+  Floats x(2, k);
+  for (int64_t i = 0; i < k; ++i) x.at(0, i) = -127, x.at(1, i) = i % 2 ? 127.0f : -127.0f;
+  for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+    Floats result(2, 40);
+    make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+    for (int64_t j = 0; j < 40; ++j) {
+      EXPECT_EQ(result.at(0, j), 127.0f * 127 * k) << name;
+      EXPECT_EQ(result.at(1, j), 0.0f) << name;
+    }
+  });
+}
+
+TEST(CpuInt8, ARowsBitsAreItsOwn) {
+  Weight weight(70, 100, 3);
+  Floats x = Floats::normal(29, 100, 4);
+  for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+    const auto prepared = prepare_int8(weight.view(), kernel);
+    Floats together(29, 70);
+    make_cpu_backend(2)->matmul(product(together, x, *prepared));
+    for (int64_t r = 0; r < 29; ++r) {
+      Floats row(1, 100), alone(1, 70);
+      for (int64_t i = 0; i < 100; ++i) row.at(0, i) = x.at(r, i);
+      make_cpu_backend(1)->matmul(product(alone, row, *prepared));
+      for (int64_t j = 0; j < 70; ++j) EXPECT_EQ(alone.at(0, j), together.at(r, j)) << name;
+    }
+  });
+}
+
+TEST(CpuInt8, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
+  Weight weight(33, 10, 5);
+  Floats x(3, 10);
+  x.at(1, 3) = std::numeric_limits<float>::quiet_NaN();
+  x.at(2, 9) = std::numeric_limits<float>::infinity();
+  for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+    Floats result(3, 33);
+    make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+    for (int64_t j = 0; j < 33; ++j) {
+      EXPECT_EQ(result.at(0, j), 0.0f) << name;
+      EXPECT_TRUE(std::isnan(result.at(1, j))) << name;
+      EXPECT_TRUE(std::isnan(result.at(2, j))) << name;
+    }
+  });
+}
+
+TEST(CpuInt8, TablesGiveWhatTheirRowsCount) {
+  Weight table(9, 21, 6);
+  const std::vector<int32_t> ids{3, -1, 8}, position{0, 1, 0};
+  Floats positions = Floats::normal(2, 21, 7), expected(3, 21);
+  const auto call = [&](Floats& out) {
+    return Embed{.out = out.view(),
+                 .table = table.view(),
+                 .ids = ids.data(),
+                 .position = position.data(),
+                 .positions = positions.view(),
+                 .scale = 16};
+  };
+  make_reference_backend()->embed(call(expected));
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    Floats actual(3, 21);
+    make_cpu_backend(1)->embed(call(actual));
+    SCOPED_TRACE(hwy::TargetName(target));
+    expect_close(actual, expected, 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
