@@ -9,6 +9,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "formats/safetensors.h"
+#include "model/int8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -33,6 +34,7 @@ struct Description {
 void count_weights(Description& d) {
   const SafetensorsFile file = SafetensorsFile::open(fs::path(d.folder) / "model.safetensors");
   for (const std::string& name : file.names()) {
+    if (is_scales(name)) continue;
     const TensorInfo& tensor = file.at(name);
     d.parameters += static_cast<int64_t>(tensor.bytes.size() / size_of(tensor.dtype));
     const std::string dtype(name_of(tensor.dtype));

@@ -107,10 +107,11 @@ void add_translate(CLI::App& app) {
       .add_option("--beam-size", options.beam_size, "hypotheses kept; 1 is greedy search [as the model says]")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  command.add_option("--batch-tokens", options.batch_tokens, "tokens that a thread decodes at once")
+  command
+      .add_option("--batch-tokens", options.batch_tokens,
+                  "tokens that a thread decodes at once [as suits the model's size]")
       ->check(CLI::PositiveNumber)
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
   command
       .add_option("--max-source-length", options.max_source_length,
                   "symbols; a longer line is cut, with a warning")

@@ -211,7 +211,7 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool
 }  // namespace
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
-  const auto model = load_model(model_folder, make_reference_backend());
+  const auto model = load_model(model_folder, make_reference_backend(), DType::f32, WeightType::fp32);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_sealed_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);

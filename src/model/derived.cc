@@ -44,7 +44,7 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   std::vector<std::unique_ptr<Transformer>> models;
   for (const std::string& folder : folders) {
     require_alike(config, load_model_config(folder), folders.front(), folder);
-    models.push_back(load_model(folder, model.backend()));
+    models.push_back(load_model(folder, model.backend(), DType::f32, WeightType::fp32));
   }
   for (size_t p = 0; p < model.parameters().size(); ++p) {
     const Parameter& parameter = model.parameters()[p];

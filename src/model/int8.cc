@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace sixfold {
+namespace {
+
+constexpr const char* scales_suffix = ".scales";
+
+}  // namespace
 
 Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
   Int8Matrix matrix;
@@ -19,6 +24,9 @@ Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
   }
   return matrix;
 }
+
+std::string scales_of(const std::string& parameter) { return parameter + scales_suffix; }
+bool is_scales(const std::string& name) { return name.ends_with(scales_suffix); }
 
 bool is_matrix(const Parameter& parameter) {
   return parameter.shape.size() == 2 && parameter.name != "embed_positions.weight";

@@ -20,8 +20,6 @@ namespace fs = std::filesystem;
 std::string config_path(const std::string& folder) { return fs::path(folder) / "config.json"; }
 std::string weights_path(const std::string& folder) { return fs::path(folder) / "model.safetensors"; }
 
-constexpr const char* scales_suffix = ".scales";
-
 /// Opens a file of tensors and checks that they are those wanted, by name; int8 comes with its scales.
 std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
                                                        const std::vector<Parameter>& parameters) {
@@ -33,7 +31,7 @@ std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
             "{}: tensor '{}' has the shape [{}], the model's config asks for [{}]", path, parameter.name,
             join(tensor.shape), join(parameter.shape));
     wanted.insert(parameter.name);
-    if (tensor.dtype == DType::i8) wanted.insert(parameter.name + scales_suffix);
+    if (tensor.dtype == DType::i8) wanted.insert(scales_of(parameter.name));
   }
   for (const std::string& name : file->names())
     require(wanted.contains(name),
@@ -87,7 +85,7 @@ void borrow_int8(const Parameter& parameter, std::shared_ptr<BorrowedInt8> owner
 
 /// A matrix that the file has in int8.
 void map_int8(const std::shared_ptr<const SafetensorsFile>& file, const Parameter& parameter) {
-  const std::string name = parameter.name + scales_suffix;
+  const std::string name = scales_of(parameter.name);
   auto owner = std::make_shared<BorrowedInt8>(BorrowedInt8{file, {}, values_of(*file, name)});
   require(is_matrix(parameter), "{}: tensor '{}' is in int8; only matrices can be", file->path(),
           parameter.name);
@@ -153,7 +151,7 @@ void write_parameters(const std::string& path, const std::vector<Parameter>& par
     const View view = parameter.tensor.view();
     if (view.dtype == DType::i8) {
       tensors.push_back({parameter.name, DType::i8, parameter.shape, view.data});
-      tensors.push_back({parameter.name + scales_suffix, DType::f32, {view.rows}, view.scales});
+      tensors.push_back({scales_of(parameter.name), DType::f32, {view.rows}, view.scales});
       continue;
     }
     values.push_back(parameter.tensor.to_floats(backend));

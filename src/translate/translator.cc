@@ -20,6 +20,15 @@ namespace {
 using Ids = std::vector<int32_t>;
 using Emit = std::function<void(size_t, const std::vector<Translation>&)>;
 
+/// Every step reads all weights of the decoder, which many tokens share; but the more there are, the less of
+/// their keys and values stays in a processor's cache. Measured (docs/benchmarks.md), the best number grows
+/// with the weights.
+int64_t batch_tokens_for(const Transformer& model) {
+  int64_t bytes = 0;
+  for (const Parameter& parameter : model.parameters()) bytes += static_cast<int64_t>(parameter.tensor.bytes());
+  return std::clamp<int64_t>(bytes / 16384, 512, 4096);
+}
+
 /// A model folder in memory.
 class OpenModel {
  public:
@@ -160,6 +169,7 @@ struct Translator::Parts {
     require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
             options.max_source_length);
     SearchOptions how{open.config().search, n_best, options.batch_tokens};
+    if (how.batch_tokens == 0) how.batch_tokens = batch_tokens_for(open.model());
     if (options.beam_size) how.rules.beam_size = *options.beam_size;
     std::vector<Ids> sources;
     const std::string symbol = open.language_symbol(options.target_language);

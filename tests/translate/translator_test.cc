@@ -76,6 +76,13 @@ TEST_F(TranslatorTest, OneLineForEachInOrderWithAnyThreads) {
   EXPECT_EQ(emitted, all);
 }
 
+TEST_F(TranslatorTest, InInt8ToALineDependsOnItselfAlone) {
+  const Translator alone(path(), 1, WeightType::int8), both(path(), 2, WeightType::int8);
+  const auto all = alone.translate(lines());
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], alone.translate(lines()[i])) << i;
+  EXPECT_EQ(both.translate(lines(), {.batch_tokens = 40}), all);
+}
+
 TEST_F(TranslatorTest, EmptyLinesStayEmpty) {
   const Translator translator(path(), 1);
   const auto all = translator.translate(lines());
