@@ -1,5 +1,6 @@
 // Time and memory of translating a text, the same work that bench/peers/translate.py does with other programs.
-// usage: bench_translate MODEL INPUT [--beam-size N] [--threads N] [--precision NAME] [--batch-tokens N] [--rounds N]
+// usage: bench_translate MODEL INPUT [--beam-size N] [--threads N] [--precision NAME] [--batch-tokens N]
+// [--rounds N]
 // [--one-at-a-time] [--output FILE] prints one line of JSON: seconds for the text (median over the rounds), or
 // milliseconds for a line (median and 99th percentile), seconds to open the model, peak memory.
 
@@ -62,15 +63,16 @@ void run(const Settings& settings) {
   const std::vector<std::string> lines = read_lines(settings.input);
   nlohmann::json result{{"program", "Sixfold"}, {"baseline_mb", peak_mb()}};
   std::optional<Translator> translator;
-  result["load_seconds"] = seconds_of(
-      [&] { translator.emplace(settings.model, settings.threads, type_named(settings.precision)); });
-  std::vector<std::string> output =
-      translator->translate({lines.begin(), lines.begin() + std::min<ptrdiff_t>(100, std::ssize(lines))}, settings.options);
+  result["load_seconds"] =
+      seconds_of([&] { translator.emplace(settings.model, settings.threads, type_named(settings.precision)); });
+  std::vector<std::string> output = translator->translate(
+      {lines.begin(), lines.begin() + std::min<ptrdiff_t>(100, std::ssize(lines))}, settings.options);
   std::vector<double> times;
   if (settings.one_at_a_time) {
     output.clear();
     for (const std::string& line : lines)
-      times.push_back(1e3 * seconds_of([&] { output.push_back(translator->translate({line}, settings.options)[0]); }));
+      times.push_back(
+          1e3 * seconds_of([&] { output.push_back(translator->translate({line}, settings.options)[0]); }));
     result["p50_ms"] = percentile(times, 0.5);
     result["p99_ms"] = percentile(times, 0.99);
   } else {

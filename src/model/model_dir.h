@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "model/weight_type.h"
 #include "model/transformer.h"
+#include "model/weight_type.h"
 
 namespace sixfold {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "model/weight_type.h"
 #include "model/search_rules.h"
+#include "model/weight_type.h"
 
 namespace sixfold {
 
@@ -37,8 +37,7 @@ class Translator {
  public:
   /// `threads` 0: all there are. Throws an input error for a folder that is no model, or whose tokenizer is not
   /// the one that the model was trained with.
-  explicit Translator(const std::string& model_folder, int threads = 0,
-                      WeightType type = WeightType::stored);
+  explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
   ~Translator();
   Translator(Translator&&) noexcept;
 

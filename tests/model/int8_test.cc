@@ -118,8 +118,7 @@ TEST_F(Int8Model, ScalesMustBelongToIt) {
     return std::find_if(tensors.begin(), tensors.end(),
                         [](const NamedTensor& tensor) { return tensor.name == "shared.weight.scales"; });
   };
-  expect_holds(message_after([&](auto& tensors) { tensors.erase(scales(tensors)); }),
-               "shared.weight.scales");
+  expect_holds(message_after([&](auto& tensors) { tensors.erase(scales(tensors)); }), "shared.weight.scales");
 }
 
 TEST_F(Int8Model, ScalesMustBeNumbersThatScale) {

@@ -1,4 +1,3 @@
-#include "model/derived.h"
 #include "model/model_dir.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
+#include "model/derived.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

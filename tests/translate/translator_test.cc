@@ -191,7 +191,7 @@ TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
     return error_message([&] { translator.translate(lines(), options); });
   };
   EXPECT_NE(message({.beam_size = 0}).find("beam_size is 0"), std::string::npos);
-  EXPECT_NE(message({.batch_tokens = 0}).find("batch_tokens is 0"), std::string::npos);
+  EXPECT_NE(message({.batch_tokens = -1}).find("batch_tokens is -1"), std::string::npos);
   EXPECT_NE(message({.max_source_length = 0}).find("max_source_length is 0"), std::string::npos);
   EXPECT_NE(error_message([&] { Translator none(path() + "/none", 1); }), "");
   EXPECT_NE(error_message([&] { Translator none(path(), -1); }).find("threads is -1"), std::string::npos);
