@@ -1,7 +1,8 @@
 // The rate of whole training steps over given batches, the same that bench/peers/train_step.py runs on PyTorch.
 // usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--threads N] [--updates N] [--vocab N]
 // [--micro-batch-tokens N] prints one line of JSON: real source+target tokens a second (median over the
-// updates), peak memory.
+// updates), peak memory, and what part that is of the fp32 products that the machine can do, measured in the
+// same run.
 
 #include <sys/resource.h>
 
@@ -96,6 +97,38 @@ int64_t train_on(const std::vector<TrainBatch>& parts, const Transformer& model,
   return tokens;
 }
 
+/// Operations of a batch's products, forward and back: 6 for each weight and token that meets it.
+double operations(const std::vector<TrainBatch>& parts, const ModelConfig& config) {
+  double source = 0, target = 0;
+  for (const auto& part : parts) {
+    source += part.pairs.source.rows.tokens();
+    target += part.pairs.target.rows.tokens();
+  }
+  const double d = config.d_model, ff = config.d_ff;
+  const double encoder = config.encoder_layers * (4 * d * d + 2 * d * ff),
+               memory = config.decoder_layers * 2 * d * d;
+  const double decoder = config.decoder_layers * (6 * d * d + 2 * d * ff) + config.target_vocab * d;
+  return 6 * (source * (encoder + memory) + target * decoder);
+}
+
+/// Operations a second of a large fp32 product: the median of some.
+double product_rate(Backend& backend) {
+  constexpr int64_t m = 3072, k = 1024, n = 1024;
+  std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n);
+  const Matmul product{.result = {c.data(), DType::f32, m, n, n},
+                       .a = {a.data(), DType::f32, m, k, k},
+                       .b = {b.data(), DType::f32, k, n, n}};
+  std::vector<double> rates;
+  for (int i = 0; i < 15; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    backend.matmul(product);
+    rates.push_back(2.0 * m * n * k /
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates[rates.size() / 2];
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,21 +155,27 @@ int main(int argc, char** argv) {
   const Transformer model(config, backend, DType::f32, 1);
   const Optimizer optimizer(backend, model.parameters(), {}, 0);
   const auto arena = std::make_shared<Arena>(backend);
-  std::vector<double> rates;
+  std::vector<double> rates, operation_rates;
   double loss = 0;
   for (int i = 0; i < warm_up + updates; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const int64_t tokens = train_on(batches[static_cast<size_t>(i) % batches.size()], model, optimizer, arena,
-                                    static_cast<uint32_t>(i), loss);
+    const auto& batch = batches[static_cast<size_t>(i) % batches.size()];
+    const int64_t tokens = train_on(batch, model, optimizer, arena, static_cast<uint32_t>(i), loss);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (i >= warm_up) rates.push_back(static_cast<double>(tokens) / seconds);
+    if (i < warm_up) continue;
+    rates.push_back(static_cast<double>(tokens) / seconds);
+    operation_rates.push_back(operations(batch, config) / seconds);
   }
   std::sort(rates.begin(), rates.end());
+  std::sort(operation_rates.begin(), operation_rates.end());
+  const double peak = peak_mb(), rate = product_rate(*backend);
   std::cout << nlohmann::json{{"preset", name},
                               {"threads", threads},
                               {"backend", backend->name()},
                               {"tokens_per_second", rates[rates.size() / 2]},
-                              {"peak_mb", peak_mb()},
+                              {"peak_mb", peak},
+                              {"product_gflops", rate / 1e9},
+                              {"part_of_product_rate", operation_rates[operation_rates.size() / 2] / rate},
                               {"baseline_mb", baseline},
                               {"arena_peak_mb", static_cast<double>(arena->peak()) / (1 << 20)},
                               {"loss", loss}}

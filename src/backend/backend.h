@@ -173,8 +173,11 @@ class Backend {
   virtual void copy_out(void* to_host, const void* from, size_t bytes) = 0;
   virtual void fill(View out, double value) = 0;
 
-  /// Int8, with its scales, is prepared as the transposed right side only.
-  virtual std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b) = 0;
+  /// Lays `b` out as the right side of products, in `memory` of `prepared_bytes` where that is given, which
+  /// must outlive the result. Int8, with its scales, is prepared as the transposed right side only, and in
+  /// memory of its own.
+  virtual std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory = nullptr) = 0;
+  virtual size_t prepared_bytes(View b, bool transpose_b) = 0;  ///< 0: it takes memory of its own
   virtual void matmul(const Matmul&) = 0;
   virtual void column_sum(View out, View x,
                           bool accumulate) = 0;                ///< out [1, d] = sum of the rows of x, in order

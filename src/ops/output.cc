@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "ops/check.h"
 #include "ops/ops.h"
@@ -10,12 +11,30 @@ namespace {
 
 constexpr int64_t chunk_elements = int64_t{1} << 21;  // of logits at a time: 8 MB, some hundred rows
 
+/// The output's weight laid out for a pass that records: its chunks all multiply with it, to and fro.
+class RecordedWeight {
+ public:
+  RecordedWeight(Pass& pass, const Tensor& weight, bool transposed) {
+    const size_t bytes = pass.backend().prepared_bytes(weight.view(), transposed);
+    if (bytes > 0) memory_ = pass.tensor(1, static_cast<int64_t>(bytes / sizeof(float)), DType::f32);
+    prepared_ = pass.backend().prepare(weight.view(), transposed, memory_.view().data);
+  }
+  const PreparedWeight* get() const { return prepared_.get(); }
+
+ private:
+  Tensor memory_;
+  std::shared_ptr<PreparedWeight> prepared_;
+};
+
 /// Calls body(begin, count, logits of these rows) for chunks of rows.
 void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
                 const std::function<void(int64_t, int64_t, View)>& body) {
   check_shape("output", "weight", output.weight, -1, states.cols());
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
   const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
+  const int64_t chunks = (states.rows() + rows - 1) / rows;
+  std::optional<RecordedWeight> recorded;
+  if (pass.recording() && chunks > 1) recorded.emplace(pass, output.weight, /*transposed=*/true);
   Tensor logits = pass.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
   for (int64_t begin = 0; begin == 0 || begin < states.rows();
        begin += rows) {  // once for no rows: zero gradients
@@ -26,6 +45,7 @@ void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
                    .b = output.weight.view(),
                    .transpose_b = true,
                    .epilogue = {.bias = output.bias.view()}};
+    if (recorded) product.prepared_b = recorded->get();
     if (!pass.recording()) product.prepared_b = output.weight.prepared();
     pass.backend().matmul(product);
     body(begin, count, chunk);
@@ -44,6 +64,8 @@ double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& outp
   const auto grad_bias = wants && output.bias ? pass.gradient_of(output.bias) : Pass::Slot{};
   Tensor grad_states =
       wants && states.wants_gradient() ? pass.tensor(states.rows(), states.cols(), states.dtype()) : Tensor();
+  std::optional<RecordedWeight> backward;
+  if (grad_states) backward.emplace(pass, output.weight, /*transposed=*/false);
   for_chunks(pass, states, output, [&](int64_t begin, int64_t count, View logits) {
     View chunk_losses = losses.view();
     chunk_losses.data =
@@ -65,8 +87,10 @@ double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& outp
                       .accumulate = grad_weight.accumulate || begin > 0});
     if (grad_bias.view) backend.column_sum(grad_bias.view, logits, grad_bias.accumulate || begin > 0);
     if (grad_states)
-      backend.matmul(
-          {.result = grad_states.view().slice_rows(begin, count), .a = logits, .b = output.weight.view()});
+      backend.matmul({.result = grad_states.view().slice_rows(begin, count),
+                      .a = logits,
+                      .b = output.weight.view(),
+                      .prepared_b = backward->get()});
   });
   if (grad_states) {
     require(!states.gradient(), "cross_entropy: the states have another reader");

@@ -39,7 +39,8 @@ class CpuBackend final : public HostBackend {
 
   void fill(View out, double value) override;
 
-  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b) override;
+  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory) override;
+  size_t prepared_bytes(View b, bool transpose_b) override;
   void matmul(const Matmul&) override;
   void column_sum(View out, View x, bool accumulate) override;
   void add(View out, View a, View b) override;

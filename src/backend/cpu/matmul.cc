@@ -46,8 +46,9 @@ HWY_EXPORT(multiply_block);
 
 /// A weight in panels.
 struct Panels final : PreparedWeight {
-  explicit Panels(int64_t size) : PreparedWeight(DType::f32) { data = memory.floats(size); }
-  Scratch memory;
+  Panels(int64_t size, void* given)
+      : PreparedWeight(DType::f32), data(given ? static_cast<float*>(given) : own.floats(size)) {}
+  Scratch own;
   float* data;
 };
 
@@ -77,11 +78,19 @@ static void pack(ThreadPool& pool, View b, bool transpose, float* panels) {
     pool.run(count * chunks, one);
 }
 
-std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b) {
-  if (b.dtype == DType::i8) return prepare_int8(b, best_int8_kernel());
-  const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
+/// Floats of b in panels.
+static int64_t panel_floats(View b, bool transpose_b) {
   const int64_t k = transpose_b ? b.cols : b.rows, n = transpose_b ? b.rows : b.cols;
-  auto weight = std::make_shared<Panels>(round_up(n, sizes.tile_cols) * k);
+  return round_up(n, HWY_DYNAMIC_DISPATCH(panel_sizes)().tile_cols) * k;
+}
+
+size_t CpuBackend::prepared_bytes(View b, bool transpose_b) {
+  return b.dtype == DType::i8 ? 0 : static_cast<size_t>(panel_floats(b, transpose_b)) * sizeof(float);
+}
+
+std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b, void* memory) {
+  if (b.dtype == DType::i8) return prepare_int8(b, best_int8_kernel());
+  auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);
   pack(pool_, b, transpose_b, weight->data);
   return weight;
 }

@@ -26,7 +26,7 @@ inline constexpr int tile_cols = tile_vectors * lanes;
 inline constexpr int k_block = 256;  // of A and B at a time: tile_rows x k_block of A stay in the first cache
 inline constexpr int a_stride = k_block + 16;  // rows of A's copy don't fall on the same cache lines
 
-/// A matrix with any strides: element (i, j) is data[i * row + j * col].
+/// A matrix or a transposed one: element (i, j) is data[i * row + j * col], and one of the two is 1.
 struct Strided {
   const float* data;
   int64_t row, col;
@@ -34,6 +34,34 @@ struct Strided {
 
 HWY_INLINE int64_t panel_count(int64_t n) { return (n + tile_cols - 1) / tile_cols; }
 HWY_INLINE int64_t panels_size(int64_t k, int64_t n) { return panel_count(n) * tile_cols * k; }
+
+/// to[i * to_stride + j] = from[j * from_stride + i] for i < rows, j < cols.
+HWY_INLINE void transpose(const float* from, int64_t from_stride, int64_t rows, int64_t cols, float* to,
+                          int64_t to_stride) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<float, 4> d;  // four columns of four
+  for (; i + 4 <= rows; i += 4) {
+    int64_t j = 0;
+    for (; j + 4 <= cols; j += 4) {
+      const float* x = from + j * from_stride + i;
+      float* y = to + i * to_stride + j;
+      const auto a = hn::LoadU(d, x), b = hn::LoadU(d, x + from_stride), c = hn::LoadU(d, x + 2 * from_stride),
+                 e = hn::LoadU(d, x + 3 * from_stride);
+      const auto ac = hn::InterleaveLower(d, a, c), be = hn::InterleaveLower(d, b, e);
+      const auto ac_upper = hn::InterleaveUpper(d, a, c), be_upper = hn::InterleaveUpper(d, b, e);
+      hn::StoreU(hn::InterleaveLower(d, ac, be), d, y);
+      hn::StoreU(hn::InterleaveUpper(d, ac, be), d, y + to_stride);
+      hn::StoreU(hn::InterleaveLower(d, ac_upper, be_upper), d, y + 2 * to_stride);
+      hn::StoreU(hn::InterleaveUpper(d, ac_upper, be_upper), d, y + 3 * to_stride);
+    }
+    for (; j < cols; ++j)
+      for (int64_t s = i; s < i + 4; ++s) to[s * to_stride + j] = from[j * from_stride + s];
+  }
+#endif
+  for (; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j) to[i * to_stride + j] = from[j * from_stride + i];
+}
 
 /// Lays rows [k0, k1) of b [k, n] into panel `p` of `panels` (whole height k): zero beyond n.
 HWY_INLINE void pack_panel(const Strided& b, int64_t k, int64_t n, int64_t p, int64_t k0, int64_t k1,
@@ -51,10 +79,7 @@ HWY_INLINE void pack_panel(const Strided& b, int64_t k, int64_t n, int64_t p, in
     }
     return;
   }
-  for (int64_t j = 0; j < cols; ++j) {
-    const float* from = b.data + k0 * b.row + (n0 + j) * b.col;
-    for (int64_t i = 0; i < k1 - k0; ++i) out[i * tile_cols + j] = from[i * b.row];
-  }
+  transpose(b.data + k0 + n0 * b.col, b.col, k1 - k0, cols, out, tile_cols);
 }
 
 /// All of b [k, n].
@@ -121,8 +146,12 @@ HWY_INLINE TileFunction copy_a(const Strided& a, int rows, int64_t k, float* cop
     for (int r = 0; r < rows; ++r) std::memcpy(copy + r * a_stride, a.data + r * a.row, sizeof(float) * k);
     return tile_function<a_stride, 1>(rows);
   }
-  for (int64_t i = 0; i < k; ++i)
-    for (int r = 0; r < rows; ++r) copy[i * tile_rows + r] = a.data[i * a.col + r * a.row];
+  if (rows == tile_rows)
+    for (int64_t i = 0; i < k; ++i)
+      std::memcpy(copy + i * tile_rows, a.data + i * a.col, sizeof(float) * tile_rows);
+  else
+    for (int64_t i = 0; i < k; ++i)
+      std::memcpy(copy + i * tile_rows, a.data + i * a.col, sizeof(float) * static_cast<size_t>(rows));
   return tile_function<1, tile_rows>(rows);
 }
 

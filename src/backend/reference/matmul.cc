@@ -57,7 +57,7 @@ void multiply_int8(const Matmul& m, const View& b) {
 
 }  // namespace
 
-std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool) {
+std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool, void*) {
   auto weight = std::make_shared<ReferenceWeight>(b.dtype);
   const size_t row_bytes = b.cols * size_of(b.dtype);
   weight->bytes.resize(b.rows * row_bytes);

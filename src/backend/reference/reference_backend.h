@@ -19,7 +19,8 @@ class ReferenceBackend final : public HostBackend {
   int threads() const override { return 1; }
 
   void fill(View out, double value) override;
-  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b) override;
+  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory) override;
+  size_t prepared_bytes(View, bool) override { return 0; }
   void matmul(const Matmul&) override;
   void column_sum(View out, View x, bool accumulate) override;
   void add(View out, View a, View b) override;
