@@ -152,9 +152,14 @@ void Job::finish(size_t index, const std::vector<Hypothesis>& best_first) {
     translations.push_back({open_.target().decode(hypothesis.ids), hypothesis.score});
   const std::lock_guard lock(mutex_);
   ready_[index] = std::move(translations);
-  for (; next_ < ready_.size() && !ready_[next_].empty() && !error_; ++next_) {
-    emit_(next_, ready_[next_]);
-    ready_[next_] = {};
+  try {
+    for (; next_ < ready_.size() && !ready_[next_].empty() && !error_; ++next_) {
+      emit_(next_, ready_[next_]);
+      ready_[next_] = {};
+    }
+  } catch (...) {
+    error_ = std::current_exception();  // while other threads wait, so that none emits after it
+    throw;
   }
 }
 

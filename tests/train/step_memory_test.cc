@@ -46,7 +46,7 @@ TEST(TrainingStep, TakesNoNewMemoryOnceWarm) {
   config.d_model = 64, config.d_ff = 128, config.heads = 4;
   config.encoder_layers = config.decoder_layers = 2;
   config.source_vocab = config.target_vocab = 4000;  // several chunks of the output's rows
-  const std::shared_ptr<Backend> backend = make_cpu_backend(2);
+  const std::shared_ptr<Backend> backend = make_cpu_backend(1);
   const Transformer model(config, backend, DType::f32, 1);
   const Optimizer optimizer(backend, model.parameters(), {}, 0.99);
   const auto arena = std::make_shared<Arena>(backend);
