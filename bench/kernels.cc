@@ -2,13 +2,11 @@
 // and each op of tests/op_cases.h forward and back. Threads: SIXFOLD_THREADS, 1 if unset.
 
 #include <benchmark/benchmark.h>
+#include <dnnl.h>
 
 #include <cstdlib>
 
 #include "op_cases.h"
-#ifdef SIXFOLD_HAVE_DNNL
-#include <dnnl.h>
-#endif
 
 namespace sixfold {
 namespace {
@@ -59,7 +57,6 @@ void prepared_product(benchmark::State& state) {
   p.count(state);
 }
 
-#ifdef SIXFOLD_HAVE_DNNL
 // oneDNN takes its threads from OMP_NUM_THREADS.
 void dnnl_product(benchmark::State& state) {
   Product p(state);
@@ -67,7 +64,6 @@ void dnnl_product(benchmark::State& state) {
     dnnl_sgemm('N', 'T', p.m, p.n, p.k, 1, p.a.data(), p.k, p.b.data(), p.k, 0, p.c.data(), p.n);
   p.count(state);
 }
-#endif
 
 /// An op over 300 sentences of 13 tokens, forward and, where it has one, back.
 void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
@@ -103,9 +99,8 @@ int main(int argc, char** argv) {
   };
   add_product("product", product);
   add_product("prepared_product", prepared_product);
-#ifdef SIXFOLD_HAVE_DNNL
+
   add_product("dnnl_product", dnnl_product);
-#endif
   const OpSizes sizes{.lengths = std::vector<int>(300, 13),
                       .key_lengths = std::vector<int>(300, 13),
                       .d_model = 256,

@@ -1,5 +1,6 @@
 // The rate of whole training steps over given batches, the same that bench/peers/train_step.py runs on PyTorch.
-// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--threads N] [--updates N] [--vocab N]
+// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--threads N] [--precision fp32|bf16]
+// [--updates N] [--vocab N]
 // [--micro-batch-tokens N] prints one line of JSON: real source+target tokens a second (median over the
 // updates), peak memory, and what part that is of the fp32 products that the machine can do, measured in the
 // same run.
@@ -133,12 +134,13 @@ double product_rate(Backend& backend) {
 
 int main(int argc, char** argv) {
   CLI::App app("training steps a second");
-  std::string path, name = "small";
+  std::string path, name = "small", precision = "fp32";
   int threads = 2, updates = 20, vocab = 8000;
   int64_t micro = 4096;
   app.add_option("batches", path)->required();
   app.add_option("--preset", name);
   app.add_option("--threads", threads);
+  app.add_option("--precision", precision)->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--updates", updates);
   app.add_option("--vocab", vocab);
   app.add_option("--micro-batch-tokens", micro);
@@ -151,7 +153,8 @@ int main(int argc, char** argv) {
   for (const auto& [value, text] : EnumNames<Preset>::names)
     if (text == name) static_cast<Architecture&>(config) = preset(value);
   config.source_vocab = config.target_vocab = vocab;
-  const std::shared_ptr<Backend> backend = make_cpu_backend(threads);
+  const std::shared_ptr<Backend> backend =
+      make_cpu_backend(threads, precision == "bf16" ? Products::bf16 : Products::fp32);
   const Transformer model(config, backend, DType::f32, 1);
   const Optimizer optimizer(backend, model.parameters(), {}, 0);
   const auto arena = std::make_shared<Arena>(backend);
@@ -168,14 +171,14 @@ int main(int argc, char** argv) {
   }
   std::sort(rates.begin(), rates.end());
   std::sort(operation_rates.begin(), operation_rates.end());
-  const double peak = peak_mb(), rate = product_rate(*backend);
+  const double peak = peak_mb(), rate = product_rate(*make_cpu_backend(threads));
   std::cout << nlohmann::json{{"preset", name},
                               {"threads", threads},
                               {"backend", backend->name()},
                               {"tokens_per_second", rates[rates.size() / 2]},
                               {"peak_mb", peak},
-                              {"product_gflops", rate / 1e9},
-                              {"part_of_product_rate", operation_rates[operation_rates.size() / 2] / rate},
+                              {"fp32_product_gflops", rate / 1e9},
+                              {"part_of_fp32_product_rate", operation_rates[operation_rates.size() / 2] / rate},
                               {"baseline_mb", baseline},
                               {"arena_peak_mb", static_cast<double>(arena->peak()) / (1 << 20)},
                               {"loss", loss}}

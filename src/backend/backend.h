@@ -158,6 +158,13 @@ struct Adam {
   int64_t step = 1;           ///< from 1: the bias correction
 };
 
+/// The type that products of fp32 tensors are taken in.
+enum class Products {
+  fp32,
+  bf16,  ///< both sides rounded, summed in fp32; small products stay in fp32. Bits are the same for any number
+         ///< of threads, but a row's may depend on its neighbours.
+};
+
 /// Kernels over views in one kind of memory. Kernels neither allocate memory that lasts nor check what ops
 /// check.
 class Backend {
@@ -206,7 +213,8 @@ class Backend {
 
 /// Plain single-threaded loops in fp32 and fp64: the specification.
 std::unique_ptr<Backend> make_reference_backend();
-/// fp32 on the processor's widest vectors, over `threads` threads.
-std::unique_ptr<Backend> make_cpu_backend(int threads);
+/// fp32 on the processor's widest vectors, over `threads` threads. Throws a world error where bf16 is asked for
+/// and the processor has no such products.
+std::unique_ptr<Backend> make_cpu_backend(int threads, Products products = Products::fp32);
 
 }  // namespace sixfold

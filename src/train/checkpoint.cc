@@ -24,10 +24,12 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
   for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) fs::remove_all(all[i]);
 }
 
-TrainingState Checkpoints::load(const std::string& checkpoint, const Transformer& model,
-                                const Optimizer& optimizer) {
+void Checkpoints::load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer) {
   load_weights(checkpoint + "/model.safetensors", model);
   read_parameters(checkpoint + "/optimizer.safetensors", optimizer.state(), *model.backend());
+}
+
+TrainingState Checkpoints::read_state(const std::string& checkpoint) {
   const std::string path = checkpoint + "/state.json";
   return parse_training_state(read_file(path), path);
 }

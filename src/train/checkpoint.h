@@ -17,9 +17,9 @@ class Checkpoints {
 
   void save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
             const TrainingState& state) const;
-  /// Puts weights, optimizer and state back as they were saved.
-  static TrainingState load(const std::string& checkpoint, const Transformer& model,
-                            const Optimizer& optimizer);
+  /// Puts weights and optimizer back as they were saved.
+  static void load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer);
+  static TrainingState read_state(const std::string& checkpoint);
   /// Oldest first.
   std::vector<std::string> list() const;
 

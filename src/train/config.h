@@ -12,8 +12,12 @@
 
 namespace sixfold {
 
-/// The type in which matrix products are taken.
-enum class Precision { fp32 };
+/// The type in which matrix products are taken; weights, sums and all else are fp32.
+enum class Precision {
+  automatic,  ///< what `choose_precision` chooses when the run begins
+  fp32,
+  bf16
+};
 
 /// The learning rate over the updates.
 enum class ScheduleKind {
@@ -29,7 +33,8 @@ enum class Metric { loss, perplexity, bleu, chrf };
 
 template <>
 struct EnumNames<Precision> {
-  static constexpr std::pair<Precision, std::string_view> names[] = {{Precision::fp32, "fp32"}};
+  static constexpr std::pair<Precision, std::string_view> names[] = {
+      {Precision::automatic, "auto"}, {Precision::fp32, "fp32"}, {Precision::bf16, "bf16"}};
 };
 
 template <>
@@ -74,7 +79,7 @@ struct TrainingOptions {
   int accumulate = 1;
   float ema_decay = 0;
   int average_last = 1;
-  Precision precision = Precision::fp32;
+  Precision precision = Precision::automatic;
   int threads = 0;
 };
 
@@ -91,7 +96,8 @@ void visit(Visitor& v, TrainingOptions& o) {
   v.field("ema_decay", o.ema_decay, "moving average of the weights, used for validation and kept; 0: none",
           from_to_below(0, 1));
   v.field("average_last", o.average_last, "the model is the average of so many last checkpoints", at_least(1));
-  v.field("precision", o.precision, "of matrix products: fp32");
+  v.field("precision", o.precision,
+          "of matrix products: fp32, bf16, or auto, bf16 where the processor is faster in it");
   v.field("threads", o.threads, "0: one for each core", between(0, 4096));
 }
 

@@ -20,7 +20,8 @@ std::string to_json_text(const TrainingState& s) {
                          {"best_update", s.best_update},
                          {"without_better", s.without_better},
                          {"log_bytes", s.log_bytes},
-                         {"instruction_set", s.instruction_set}};
+                         {"instruction_set", s.instruction_set},
+                         {"precision", s.precision == Precision::bf16 ? "bf16" : "fp32"}};
   if (s.best) json["best"] = *s.best;
   return json.dump(2) + "\n";
 }
@@ -42,6 +43,7 @@ TrainingState parse_training_state(const std::string& text, const std::string& w
     json.at("without_better").get_to(s.without_better);
     json.at("log_bytes").get_to(s.log_bytes);
     json.at("instruction_set").get_to(s.instruction_set);
+    if (json.value("precision", "fp32") == "bf16") s.precision = Precision::bf16;
     if (json.contains("best")) s.best = json.at("best").get<double>();
   } catch (const nlohmann::json::exception& e) {
     throw_input_error("{}: not the state of a training run: {}", where, e.what());

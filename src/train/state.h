@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/batcher.h"
+#include "train/config.h"
 
 namespace sixfold {
 
@@ -27,6 +28,7 @@ struct TrainingState {
   int64_t without_better = 0;   ///< validations since then
   int64_t log_bytes = 0;        ///< length of train.jsonl
   std::string instruction_set;  ///< the bits are those of this one
+  Precision precision = Precision::fp32;
 };
 
 std::string to_json_text(const TrainingState& state);

@@ -11,6 +11,7 @@
 #include "model/derived.h"
 #include "model/model_dir.h"
 #include "train/checkpoint.h"
+#include "train/precision.h"
 #include "train/progress.h"
 #include "train/schedule.h"
 #include "train/training_data.h"
@@ -42,6 +43,7 @@ class Run {
   TrainOutcome finish();
 
  private:
+  std::shared_ptr<Backend> make_backend();
   int64_t planned_updates() const;
   void resume_or_begin();
   void update();
@@ -58,15 +60,15 @@ class Run {
   TrainOptions options_;
   TrainRequest request_;
   int threads_;
-  std::shared_ptr<Backend> backend_;
-  std::shared_ptr<Arena> arena_;
   Checkpoints checkpoints_;
   std::string newest_;  ///< the checkpoint to resume from; empty: begin anew
+  TrainingState state_;
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Arena> arena_;
   TrainingData data_;
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
-  TrainingState state_;
   std::unique_ptr<Progress> progress_;
   double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
   int64_t saved_update_ = -1;
@@ -88,10 +90,11 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
     : options_(options),
       request_(request),
       threads_(options.train.threads > 0 ? options.train.threads : available_threads()),
-      backend_(make_cpu_backend(threads_)),
-      arena_(std::make_shared<Arena>(backend_)),
       checkpoints_(request.run, std::max(options.checkpoint.keep_last, options.train.average_last)),
       newest_(newest_checkpoint(checkpoints_, request)),
+      state_(newest_.empty() ? TrainingState() : Checkpoints::read_state(newest_)),
+      backend_(make_backend()),
+      arena_(std::make_shared<Arena>(backend_)),
       data_(read_training_data(options, newest_, threads_)),
       model_(model_config(options, data_.tokenizers), backend_, DType::f32, options.train.seed),
       optimizer_(backend_, model_.parameters(), options.optimizer, options.train.ema_decay),
@@ -100,6 +103,16 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
                              .sort_by_length = options.data.sort_by_length,
                              .seed = options.train.seed}) {
   resume_or_begin();
+}
+
+/// A run keeps the precision that it began with, unless another is asked for by name.
+std::shared_ptr<Backend> Run::make_backend() {
+  const Precision asked = options_.train.precision;
+  if (newest_.empty())
+    state_.precision = asked == Precision::automatic ? choose_precision(asked, product_rates()) : asked;
+  else if (asked != Precision::automatic)
+    state_.precision = asked;
+  return make_cpu_backend(threads_, state_.precision == Precision::bf16 ? Products::bf16 : Products::fp32);
 }
 
 /// The update that ends the run, from its options; 0 where only minutes are given.
@@ -119,7 +132,7 @@ void Run::resume_or_begin() {
     fs::create_directories(request_.run);
     state_.instruction_set = instruction_set;
   } else {
-    state_ = Checkpoints::load(newest_, model_, optimizer_);
+    Checkpoints::load(newest_, model_, optimizer_);
     batcher_.seek(state_.position);
     log_info("resuming from {} (update {})", newest_, state_.update);
     if (state_.instruction_set != instruction_set)

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "backend/cpu/onednn.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
@@ -166,6 +167,38 @@ TEST_F(TrainerTest, TwoThreadsGiveTheSameBits) {
   options_.train.threads = 2;
   train(options_, {.run = run("two")});
   expect_same_run("one", "two");
+}
+
+TEST_F(TrainerTest, InBf16ItLearnsAndIsKept) {
+  if (!has_bf16_products()) GTEST_SKIP() << "oneDNN multiplies no bf16 on this processor";
+  options_.model.d_model = 64;
+  options_.model.d_ff = 128;
+  options_.train.precision = Precision::fp32;
+  train(options_, {.run = run("fp32")});
+  options_.train.precision = Precision::bf16;
+  train(options_, {.run = run("whole")});
+  const auto loss_of = [&](const std::string& name) {
+    double last = 0;
+    for (const auto& line : log(name)) last = line.value("loss", last);
+    return last;
+  };
+  const double loss = loss_of("fp32"), loss_bf16 = loss_of("whole");
+  EXPECT_NEAR(loss_bf16, loss, 0.02 * loss);
+  EXPECT_NE(loss_bf16, loss);
+
+  std::atomic<int> stop = 0;
+  std::thread stopper([&] {
+    while (!fs::exists(run("stopped") + "/checkpoints/update-000000007")) std::this_thread::yield();
+    stop = 1;
+  });
+  train(options_, {.run = run("stopped"), .stop = &stop});
+  stopper.join();
+  options_.train.precision = Precision::automatic;  // goes on in bf16 all the same
+  options_.train.threads = 2;
+  train(options_, {.run = run("stopped"), .resume = true});
+  for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
+    EXPECT_TRUE(read_file(last_checkpoint("whole") + file) == read_file(last_checkpoint("stopped") + file))
+        << file;
 }
 
 TEST_F(TrainerTest, PartsOfABatchGiveTheSameGradient) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/error.h"
+
 namespace sixfold {
 
 Scratch::~Scratch() { std::free(data_); }
@@ -21,8 +23,15 @@ float* Scratch::floats(int64_t count) {
   return static_cast<float*>(data_);
 }
 
-CpuBackend::CpuBackend(int threads)
-    : pool_(std::max(1, threads)), private_(std::max(1, threads)), bits_(std::max(1, threads)) {}
+CpuBackend::CpuBackend(int threads, Products products)
+    : products_(products),
+      pool_(std::max(1, threads)),
+      private_(std::max(1, threads)),
+      bits_(std::max(1, threads)),
+      multipliers_(static_cast<size_t>(std::max(1, threads))) {
+  if (products == Products::bf16 && !has_bf16_products())
+    throw_world_error("this processor has no products in bf16 (oneDNN wants AVX-512 for them); ask for fp32");
+}
 
 uint16_t* CpuBackend::bits_of(int thread, int64_t features) {
   return reinterpret_cast<uint16_t*>(bits_[static_cast<size_t>(thread)].floats(features / 2 + 128));
@@ -42,6 +51,8 @@ void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int
   pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
 }
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) { return std::make_unique<CpuBackend>(threads); }
+std::unique_ptr<Backend> make_cpu_backend(int threads, Products products) {
+  return std::make_unique<CpuBackend>(threads, products);
+}
 
 }  // namespace sixfold

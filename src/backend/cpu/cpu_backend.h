@@ -2,6 +2,7 @@
 #include <functional>
 #include <vector>
 
+#include "backend/cpu/onednn.h"
 #include "backend/host_memory.h"
 #include "base/threads.h"
 
@@ -33,7 +34,7 @@ struct PanelSizes {
 /// taken at run time.
 class CpuBackend final : public HostBackend {
  public:
-  explicit CpuBackend(int threads);
+  CpuBackend(int threads, Products products);
   std::string name() const override;
   int threads() const override { return pool_.threads(); }
 
@@ -66,16 +67,21 @@ class CpuBackend final : public HostBackend {
   /// it pays.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
+  std::shared_ptr<PreparedWeight> prepare_bf16(View b, void* memory);
+  void round_to_bf16(View x, uint16_t* out);
+  void matmul_bf16(const Matmul&);
   void matmul_int8(const Matmul&, const Int8Panels& weight);
 
   /// A thread's scratch for the random bits of a row (some more for a whole vector), and for a row.
   uint16_t* bits_of(int thread, int64_t features);
   float* spare_of(int thread, int64_t features);
 
+  Products products_;
   ThreadPool pool_;
-  Scratch shared_;                ///< panels of a product's right side, or its left side in int8
+  Scratch shared_;                ///< panels of a product's right side, or its sides in int8 and bf16
   std::vector<Scratch> private_;  ///< one for each thread
   std::vector<Scratch> bits_;
+  std::vector<Bf16Multiplier> multipliers_;
 };
 
 }  // namespace sixfold

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <hwy/foreach_target.h>
 
+#include "backend/cpu/bf16.h"
 #include "backend/cpu/int8.h"
 #include "backend/cpu/panels.h"
 
@@ -58,7 +59,8 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 std::string CpuBackend::name() const {
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
-  return fmt::format("cpu, {}", hwy::TargetName(usable & -usable));
+  return fmt::format("cpu, {}{}", hwy::TargetName(usable & -usable),
+                     products_ == Products::bf16 ? ", bf16" : "");
 }
 
 /// Packs b [k, n] into `panels`, in pieces that threads share.
@@ -85,11 +87,13 @@ static int64_t panel_floats(View b, bool transpose_b) {
 }
 
 size_t CpuBackend::prepared_bytes(View b, bool transpose_b) {
+  if (products_ == Products::bf16 && b.dtype == DType::f32) return Bf16Weight::bytes(b);
   return b.dtype == DType::i8 ? 0 : static_cast<size_t>(panel_floats(b, transpose_b)) * sizeof(float);
 }
 
 std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b, void* memory) {
   if (b.dtype == DType::i8) return prepare_int8(b, best_int8_kernel());
+  if (products_ == Products::bf16) return prepare_bf16(b, memory);
   auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);
   pack(pool_, b, transpose_b, weight->data);
   return weight;
@@ -101,6 +105,9 @@ void CpuBackend::matmul(const Matmul& p) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
+  const bool large = m * n * k > 200'000;  // what it takes for oneDNN's call to be worth while
+  if (p.prepared_b ? p.prepared_b->dtype == DType::bf16 : products_ == Products::bf16 && large)
+    return matmul_bf16(p);
   const SubnormalsAsZero mode;
   const float* panels;
   if (p.prepared_b) {

@@ -1,0 +1,14 @@
+#pragma once
+#include "backend/cpu/cpu_backend.h"
+
+namespace sixfold {
+
+/// A weight rounded to bf16, row-major and without gaps.
+struct Bf16Weight final : PreparedWeight {
+  Bf16Weight() : PreparedWeight(DType::bf16) {}
+  static size_t bytes(View b);
+  Scratch own;
+  uint16_t* data = nullptr;
+};
+
+}  // namespace sixfold
