@@ -23,6 +23,10 @@ class Tokenizer {
   /// The text that the pieces make. Control symbols are dropped. Throws when an id is not of the vocabulary.
   virtual std::string decode(std::span<const int32_t> ids) const = 0;
 
+  /// A line of the corpus as `decode` would write it: what its segmentation had parted is joined. What a
+  /// translation is compared with.
+  virtual std::string join(std::string_view line) const { return std::string(line); }
+
   virtual int vocab_size() const = 0;
   /// How the piece is written in the vocabulary. Throws when the id is not of it.
   virtual std::string piece(int32_t id) const = 0;

@@ -24,6 +24,31 @@ void for_each_symbol(std::string_view text, Function function) {
   }
 }
 
+/// Symbols become text again.
+class Joiner {
+ public:
+  explicit Joiner(bool marks_words) : marks_words_(marks_words) {}
+
+  void add(std::string_view symbol) {
+    if (marks_words_) {
+      const bool begins = symbol.starts_with(word_mark);
+      if (begins) symbol.remove_prefix(word_mark.size());
+      if (begins && !text_.empty()) text_ += ' ';
+    } else {
+      if (!joined_) text_ += ' ';
+      joined_ = symbol.ends_with(join_mark);
+      if (joined_) symbol.remove_suffix(join_mark.size());
+    }
+    text_ += symbol;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool marks_words_;
+  bool joined_ = true;  // to what comes next
+  std::string text_;
+};
+
 class WhitespaceTokenizer : public Tokenizer {
  public:
   WhitespaceTokenizer(std::string_view vocabulary, const std::string& origin) {
@@ -52,21 +77,18 @@ class WhitespaceTokenizer : public Tokenizer {
   }
 
   std::string decode(std::span<const int32_t> ids) const override {
-    std::string text;
-    bool joined = true;  // to what comes next
+    Joiner text(marks_words_);
     for (const int32_t id : ids) {
-      std::string_view symbol = at(id);
-      if (id == bos_ || id == eos_) continue;
-      if (marks_words_) {
-        append_marked(text, symbol);
-        continue;
-      }
-      if (!joined) text += ' ';
-      joined = symbol.ends_with(join_mark);
-      if (joined) symbol.remove_suffix(join_mark.size());
-      text += symbol;
+      const std::string& symbol = at(id);
+      if (id != bos_ && id != eos_) text.add(symbol);
     }
-    return text;
+    return text.take();
+  }
+
+  std::string join(std::string_view line) const override {
+    Joiner text(marks_words_);
+    for_each_symbol(line, [&](std::string_view symbol) { text.add(symbol); });
+    return text.take();
   }
 
   int vocab_size() const override { return static_cast<int>(symbols_.size()); }
@@ -101,14 +123,6 @@ class WhitespaceTokenizer : public Tokenizer {
     const auto marked = count([](const std::string& symbol) { return symbol.starts_with(word_mark); });
     const auto joined = count([](const std::string& symbol) { return symbol.ends_with(join_mark); });
     return marked > joined && 100 * marked >= vocab_size();
-  }
-
-  static void append_marked(std::string& text, std::string_view symbol) {
-    if (symbol.starts_with(word_mark)) {
-      symbol.remove_prefix(word_mark.size());
-      if (!text.empty()) text += ' ';
-    }
-    text += symbol;
   }
 
   const std::string& at(int32_t id) const {

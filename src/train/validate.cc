@@ -58,13 +58,16 @@ Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, co
     const size_t count =
         options.max_sentences > 0 ? std::min(all, static_cast<size_t>(options.max_sentences)) : all;
     const auto lines = translate(model, tokenizers, valid, options, count);
-    const Bleu bleu;
+    // Text that came segmented is tokenized already.
+    const bool tokenized = tokenizers.target->kind() == TokenizerKind::whitespace;
+    const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
     const Chrf chrf;
     BleuStatistics bleu_sum;
     ChrfStatistics chrf_sum;
     for (size_t i = 0; i < count; ++i) {
-      bleu_sum += bleu.statistics(lines[i], {&valid.text.target[i], 1});
-      chrf_sum += chrf.statistics(lines[i], {&valid.text.target[i], 1});
+      const std::string reference = tokenizers.target->join(valid.text.target[i]);
+      bleu_sum += bleu.statistics(lines[i], {&reference, 1});
+      chrf_sum += chrf.statistics(lines[i], {&reference, 1});
     }
     scores["bleu"] = bleu.score(bleu_sum).score;
     scores["chrf"] = chrf.score(chrf_sum);

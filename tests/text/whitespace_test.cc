@@ -60,6 +60,7 @@ TEST(Whitespace, DecodeDropsControlSymbols) {
 TEST(Whitespace, JoinsParts) {
   const std::string text = "die neu@@ er@@ en Häu@@ ser ab@@";
   const auto tokenizer = tokenizer_of({text});
+  EXPECT_EQ(tokenizer->join(text), "die neueren Häuser ab");
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), "die neueren Häuser ab");
 }
 
