@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", settings.threads);
   app.add_option("--precision", settings.precision);
   app.add_option("--batch-tokens", settings.options.batch_tokens);
+  app.add_option("--shortlist", settings.options.shortlist);
   app.add_option("--rounds", settings.rounds);
   app.add_flag("--one-at-a-time", settings.one_at_a_time);
   app.add_option("--output", settings.output);

@@ -195,6 +195,8 @@ class Backend {
   /// grad_x = grad_out times the derivative at x; grad_x may be grad_out.
   virtual void activate_gradient(View grad_x, View grad_out, View x, Activation) = 0;
   virtual void copy_rows(View out, const int32_t* out_rows, View x) = 0;  ///< out[out_rows[r]] = x[r]
+  /// out[r] = x[rows[r]], of any type, the scales of int8 with it.
+  virtual void gather_rows(View out, View x, const int32_t* rows) = 0;
   virtual void embed(const Embed&) = 0;
   /// grad_table[ids[r]] += grad_out[r] * scale, dropped as the forward was; rows in order, those of zeros left
   /// out.

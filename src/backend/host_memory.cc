@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -30,5 +31,13 @@ void HostBackend::release(void* data, size_t) { std::free(data); }
 void HostBackend::copy_in(void* to, const void* from_host, size_t bytes) { copy_bytes(to, from_host, bytes); }
 
 void HostBackend::copy_out(void* to_host, const void* from, size_t bytes) { copy_bytes(to_host, from, bytes); }
+
+void HostBackend::gather_rows(View out, View x, const int32_t* rows) {
+  const size_t bytes = static_cast<size_t>(x.cols) * size_of(x.dtype);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    std::memcpy(out.slice_rows(r, 1).data, x.slice_rows(rows[r], 1).data, bytes);
+    if (x.scales) const_cast<float*>(out.scales)[r] = x.scales[rows[r]];
+  }
+}
 
 }  // namespace sixfold

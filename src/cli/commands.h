@@ -10,6 +10,7 @@ void add_translate(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_average(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_shortlist(CLI::App& app);
 void add_info(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_demo_corpus(CLI::App& app);

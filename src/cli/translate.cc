@@ -122,6 +122,10 @@ void add_translate(CLI::App& app) {
       .add_option("--target-language", options.target_language,
                   "for models of several: deu puts >>deu<< before each line; info lists them")
       ->type_name("CODE");
+  command
+      .add_option("--shortlist", options.shortlist,
+                  "put out only what a source's symbols may become: a file of sixfold shortlist")
+      ->type_name("FILE");
   add_named_option(command, "--precision", settings->precision,
                    "products in fp32 or int8, which takes less time and memory [as the model is stored]");
   command.add_option("--threads", settings->threads, "0: as many as there are")

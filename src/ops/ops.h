@@ -92,6 +92,11 @@ Tensor log_probability(Pass& pass, const Tensor& states, const OutputWeights& ou
 /// The logits whole, [n, vocab]: for tests and for looking at.
 Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output);
 
+/// The output layer of some of its symbols alone, in the order of `ids`, laid out for products without
+/// gradients, in memory of its own.
+OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const OutputWeights& output,
+                             std::span<const int32_t> ids);
+
 /// The k likeliest ids of each row, k at most the vocabulary, best first, and their log-probabilities.
 struct Candidates {
   int k = 0;

@@ -116,6 +116,38 @@ Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output) {
   return all;
 }
 
+OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const OutputWeights& output,
+                             std::span<const int32_t> ids) {
+  const auto memory = lasting_memory(backend);
+  const int64_t count = std::ssize(ids);
+  const auto select = [&](const Tensor& from) {
+    Tensor rows(memory, count, from.cols(), from.dtype());
+    View view = rows.view();
+    if (from.dtype() != DType::i8) {
+      backend->gather_rows(view, from.view(), ids.data());
+      return rows;
+    }
+    const Tensor scales(memory, 1, count, DType::f32);
+    view.scales = scales.view().as<float>();
+    backend->gather_rows(view, from.view(), ids.data());
+    const auto both = std::make_shared<const std::pair<Tensor, Tensor>>(rows, scales);
+    Tensor scaled = rows.slice_rows(0, count);
+    scaled.borrow(view, both);
+    return scaled;
+  };
+  OutputWeights some{select(output.weight), {}};
+  some.weight.set_prepared(backend->prepare(some.weight.view(), /*transpose_b=*/true));
+  if (output.bias) {
+    View column = output.bias.view();  // of one element each
+    column.rows = column.cols, column.cols = column.stride = 1;
+    some.bias = Tensor(memory, 1, count, output.bias.dtype());
+    View to = some.bias.view();
+    to.rows = count, to.cols = to.stride = 1;
+    backend->gather_rows(to, column, ids.data());
+  }
+  return some;
+}
+
 Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, int k,
                  std::span<const int32_t> banned) {
   require(k >= 1 && k <= output.weight.rows(), "top_k: the {} likeliest of {} symbols", k,

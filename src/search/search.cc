@@ -1,6 +1,7 @@
 #include "search/search.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "model/cache.h"
@@ -51,15 +52,25 @@ class BatchSearch {
   }
 
  private:
+  /// The output layer that a shortlist leaves a sentence.
+  struct Outputs {
+    std::vector<int32_t> ids;     // of its symbols, in order
+    std::vector<int32_t> banned;  // places in `ids`
+    ops::OutputWeights weights;
+    std::vector<int32_t> places_of(const std::vector<int32_t>& symbols) const;
+  };
   struct Sentence {
     size_t index;  // in the queue
     int number;    // in the cache
     Beam beam;
+    std::optional<Outputs> outputs;
   };
 
   void enter();
   void step();
   void extend(Pass& pass, const Tensor& states);
+  void extend_by_shortlist(Pass& pass, const Tensor& states);
+  Outputs select_outputs(const std::vector<int32_t>& source) const;
   void leave();
   int64_t tokens(const Sentence& sentence) const { return static_cast<int64_t>(queue_[sentence.index].size()); }
 
@@ -97,7 +108,8 @@ void BatchSearch::enter() {
   for (size_t i = 0; i < entering.size(); ++i) {
     const int longest = longest_output(options_.rules, batch.rows.length(static_cast<int>(i)));
     sentences_.push_back(
-        {entering[i], numbers[i], Beam(options_.rules, {config.eos, longest, options_.n_best})});
+        {entering[i], numbers[i], Beam(options_.rules, {config.eos, longest, options_.n_best}), {}});
+    if (options_.shortlist) sentences_.back().outputs = select_outputs(queue_[entering[i]]);
   }
 }
 
@@ -109,7 +121,61 @@ void BatchSearch::step() {
           {sentence.number, live.ids.empty() ? options_.rules.decoder_start : live.ids.back(), &live.rows});
   Pass pass(decoding_.backend, decoding_.arena);
   const Tensor states = cache_.step(next_tokens_, pass);  // [live hypotheses, d_model]
-  extend(pass, states);
+  if (options_.shortlist)
+    extend_by_shortlist(pass, states);
+  else
+    extend(pass, states);
+}
+
+/// Places of those of the symbols that are there.
+std::vector<int32_t> BatchSearch::Outputs::places_of(const std::vector<int32_t>& symbols) const {
+  std::vector<int32_t> places;
+  for (const int32_t id : symbols)
+    if (const auto found = std::lower_bound(ids.begin(), ids.end(), id); found != ids.end() && *found == id)
+      places.push_back(static_cast<int32_t>(found - ids.begin()));
+  return places;
+}
+
+/// The shortlist's symbols, the end symbol always, and as many others, from the lowest, as it takes to have
+/// enough.
+BatchSearch::Outputs BatchSearch::select_outputs(const std::vector<int32_t>& source) const {
+  const ModelConfig& config = decoding_.model.config();
+  Outputs outputs{options_.shortlist->targets(source), {}, {}};
+  std::vector<int32_t>& ids = outputs.ids;
+  const auto add = [&](int32_t id) {
+    const auto place = std::lower_bound(ids.begin(), ids.end(), id);
+    if (place == ids.end() || *place != id) ids.insert(place, id);
+  };
+  add(config.eos);
+  const auto enough = std::min(static_cast<size_t>(config.target_vocab), candidates_ + banned_.size());
+  for (int32_t id = 0; ids.size() < enough; ++id) add(id);
+  outputs.banned = outputs.places_of(banned_);
+  outputs.weights = ops::select_outputs(decoding_.backend, decoding_.model.output(), ids);
+  return outputs;
+}
+
+/// As `extend`, with each sentence's own output layer.
+void BatchSearch::extend_by_shortlist(Pass& pass, const Tensor& states) {
+  int64_t row = 0;
+  for (Sentence& sentence : sentences_) {
+    const Outputs& outputs = *sentence.outputs;
+    const auto rows = std::ssize(sentence.beam.live());
+    const Tensor own = states.slice_rows(row, rows);
+    row += rows;
+    if (sentence.beam.must_end()) {
+      std::vector<float> end(static_cast<size_t>(rows), 0.0f);
+      if (options_.rules.at_longest == AtLongest::end_symbol) {
+        const std::vector<int32_t> eos(static_cast<size_t>(rows),
+                                       outputs.places_of({decoding_.model.config().eos})[0]);
+        end = ops::log_probability(pass, own, outputs.weights, pass.indices(eos)).to_floats(pass.backend());
+      }
+      sentence.beam.end(end);
+      continue;
+    }
+    ops::Candidates best = ops::top_k(pass, own, outputs.weights, candidates_, outputs.banned);
+    for (int32_t& id : best.ids) id = outputs.ids[static_cast<size_t>(id)];
+    sentence.beam.extend(best.ids, best.log_probs);
+  }
 }
 
 /// What a sentence needs to know is read from the rows of its hypotheses: the likeliest next symbols, or, at

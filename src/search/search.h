@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "model/shortlist.h"
 #include "model/transformer.h"
 #include "search/hypothesis.h"
 
@@ -25,9 +26,10 @@ struct Decoding {
 };
 
 struct SearchOptions {
-  SearchRules rules;            ///< beam_size 1 is greedy search
-  int n_best = 1;               ///< hypotheses wanted of each source, at most the beam size
-  int64_t batch_tokens = 4096;  ///< source tokens times beam that are decoded at once
+  SearchRules rules;                     ///< beam_size 1 is greedy search
+  int n_best = 1;                        ///< hypotheses wanted of each source, at most the beam size
+  int64_t batch_tokens = 4096;           ///< source tokens times beam that are decoded at once
+  const Shortlist* shortlist = nullptr;  ///< or none: all target symbols
 };
 
 /// Sources that several searches share: each takes the next ones when it has room for them.

@@ -30,6 +30,13 @@ Tensor::Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols
   state_->memory = memory;
 }
 
+Tensor Tensor::slice_rows(int64_t begin, int64_t count) const {
+  Tensor slice;
+  slice.state_ = std::make_shared<State>();
+  slice.borrow(view().slice_rows(begin, count), state_);
+  return slice;
+}
+
 void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
   if (state_->memory) state_->memory->give(state_->view.data, state_->bytes);
   state_->memory = nullptr;

@@ -34,6 +34,9 @@ class Tensor {
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
 
+  /// Rows [begin, begin + count), which share the elements.
+  Tensor slice_rows(int64_t begin, int64_t count) const;
+
   /// From now on the elements are those of `elements`, in host memory that `owner` keeps. All copies of the
   /// tensor see them; none may write them.
   void borrow(View elements, std::shared_ptr<const void> owner) const;

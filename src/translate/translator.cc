@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <mutex>
 
 #include "base/error.h"
@@ -50,6 +51,9 @@ class OpenModel {
   Ids encode(const std::string& language_symbol, const std::string& line, size_t line_number,
              int longest) const;
 
+  /// The shortlist of a file, opened once; none for no file.
+  std::shared_ptr<const Shortlist> shortlist(const std::string& path);
+
   /// What a thread decodes with. Once let go, it is the next one's: its buffers are warm.
   std::shared_ptr<Decoding> borrow();
 
@@ -58,7 +62,16 @@ class OpenModel {
   Tokenizers tokenizers_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Decoding>> idle_;
+  std::map<std::string, std::shared_ptr<const Shortlist>> shortlists_;
 };
+
+std::shared_ptr<const Shortlist> OpenModel::shortlist(const std::string& path) {
+  if (path.empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& open = shortlists_[path];
+  if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, config()));
+  return open;
+}
 
 std::string OpenModel::language_symbol(const std::string& language) const {
   if (language.empty()) return {};
@@ -173,7 +186,8 @@ struct Translator::Parts {
                  const Emit& emit) {
     require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
             options.max_source_length);
-    SearchOptions how{open.config().search, n_best, options.batch_tokens};
+    const auto shortlist = open.shortlist(options.shortlist);
+    SearchOptions how{open.config().search, n_best, options.batch_tokens, shortlist.get()};
     if (how.batch_tokens == 0) how.batch_tokens = batch_tokens_for(open.model());
     if (options.beam_size) how.rules.beam_size = *options.beam_size;
     std::vector<Ids> sources;

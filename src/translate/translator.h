@@ -16,6 +16,7 @@ struct TranslateOptions {
   int64_t batch_tokens = 0;      ///< tokens decoded at once by each thread; 0: as many as suit the model's size
   int max_source_length = 1024;  ///< pieces, end symbol not counted; what is beyond is cut, with a warning
   std::string target_language;   ///< "deu" puts the symbol >>deu<< before each source; empty: none is put there
+  std::string shortlist;         ///< a file that `sixfold shortlist` made for the model; empty: all symbols
   size_t first_line = 1;         ///< the number that warnings give the first line
 };
 

@@ -260,6 +260,59 @@ TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
   }
 }
 
+TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
+  const int vocab = 60;
+  const auto sources = random_sources(30, 12, vocab, 6);
+  const RandomModel model(vocab, 10);
+  Ids all(vocab);
+  std::iota(all.begin(), all.end(), 0);
+  const Shortlist shortlist(all, {});
+  for (const int beam : {1, 4}) {
+    SearchOptions options;
+    options.rules.beam_size = beam;
+    options.rules.length_offset = 6;
+    options.rules.banned_symbols = {7};
+    const auto expected = search_all(model, sources, options);
+    options.shortlist = &shortlist;
+    const auto actual = search_all(model, sources, options);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      EXPECT_EQ(actual[i][0].ids, expected[i][0].ids);
+      EXPECT_EQ(actual[i][0].score, expected[i][0].score);  // to the bit: rows don't know of their neighbours
+    }
+  }
+}
+
+TEST(Search, AShortlistBindsEachSourceByItself) {
+  const int vocab = 60;
+  const auto sources = random_sources(40, 12, vocab, 6);
+  const RandomModel model(vocab, 10);
+  std::vector<Ids> by_source(vocab);
+  for (int id = 0; id < vocab; ++id) by_source[static_cast<size_t>(id)] = {id, (id * 7) % vocab};
+  const Shortlist shortlist({5}, by_source);
+  for (const AtLongest at_longest : {AtLongest::end_symbol, AtLongest::cut}) {
+    SearchOptions options;
+    options.rules.beam_size = options.n_best = 4;
+    options.rules.length_offset = 6;
+    options.rules.at_longest = at_longest;
+    options.shortlist = &shortlist;
+    options.batch_tokens = 1;
+    const auto alone = search_all(model, sources, options);
+    options.batch_tokens = 100000;
+    const auto together = search_all(model, sources, options);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const Ids allowed = shortlist.targets(sources[i]);
+      ASSERT_EQ(alone[i].size(), together[i].size());
+      for (size_t j = 0; j < alone[i].size(); ++j) {
+        EXPECT_EQ(alone[i][j].ids, together[i][j].ids);
+        EXPECT_EQ(alone[i][j].score, together[i][j].score);
+        for (const int32_t id : alone[i][j].ids)
+          EXPECT_TRUE(id < 10 || std::count(allowed.begin(), allowed.end(), id))
+              << id;  // few are filled up from 0
+      }
+    }
+  }
+}
+
 TEST(Search, TheLongestOutputEndsWithTheEndSymbol) {
   const RandomModel model(30, 11);
   SearchOptions options;

@@ -181,7 +181,14 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// One output channel of a weight into its panel.
 void pack_channel(const int8_t* channel, int64_t k, const Int8Kernel& kernel, int32_t* to) {
-  for (int64_t i = 0; i < k; i += kernel.group_size(), to += kernel.tile_cols) {
+  int64_t begin = 0;
+  if (!kernel.pairs)
+    for (; begin + 4 <= k; begin += 4, to += kernel.tile_cols) {
+      uint32_t quad;
+      std::memcpy(&quad, channel + begin, sizeof quad);
+      *to = static_cast<int32_t>(quad ^ 0x80808080u);  // + 128, unsigned
+    }
+  for (int64_t i = begin; i < k; i += kernel.group_size(), to += kernel.tile_cols) {
     int8_t quad[4] = {};
     int16_t pair[2] = {};
     for (int64_t j = 0; j < std::min<int64_t>(kernel.group_size(), k - i); ++j)

@@ -1,0 +1,67 @@
+#include "model/shortlist.h"
+
+#include <memory>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/model_folder.h"
+#include "cli/named_option.h"
+#include "data/corpus.h"
+#include "data/lexicon.h"
+
+namespace sixfold::cli {
+namespace {
+
+struct Settings {
+  std::string model, source, target, output;
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  int best = 50, common = 100;
+};
+
+void run(const Settings& settings) {
+  const ModelFolder folder = open_model_folder(settings.model);
+  Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);
+  const TokenCorpus tokens = encode_corpus(corpus.text, folder.tokenizers, {.threads = 1}, corpus.report);
+  log_info("{}", corpus.report.describe());
+  const ModelConfig& config = folder.config;
+  const Shortlist shortlist(frequent_targets(tokens, config.target_vocab, settings.common),
+                            learn_lexicon(tokens, config.source_vocab, config.target_vocab, settings.best));
+  save_shortlist(settings.output, shortlist, config);
+  int64_t sum = 0;
+  for (int64_t i = 0; i < tokens.size(); ++i) sum += std::ssize(shortlist.targets(tokens.source[i]));
+  log_info("{}: a source of this text may become {} of {} symbols in the mean", settings.output,
+           sum / tokens.size(), config.target_vocab);
+}
+
+}  // namespace
+
+void add_shortlist(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command =
+      *app.add_subcommand("shortlist", "Learn which symbols may become which, to translate faster");
+  add_model_argument(command, settings->model);
+  command.add_option("--source", settings->source, "text that the model was trained on, or like it")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--target", settings->target, "its translation, line by line")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--output", settings->output, "the shortlist")->type_name("FILE")->required();
+  command.add_option("--best", settings->best, "target symbols of each source symbol")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--common", settings->common, "target symbols that any source may become, the most frequent")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  add_named_option(command, "--invalid-utf8", settings->invalid, "error, replace or skip [error]");
+  command.footer(
+      "What becomes what is told from the text by word alignment (IBM's model 1).\n"
+      "Example:\n  sixfold shortlist run/model --source train.en --target train.de --output run/shortlist\n"
+      "  sixfold translate run/model --shortlist run/shortlist --input test.en");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_model.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class ShortlistCommand : public testing::Test {
+ protected:
+  ShortlistCommand() {
+    write_small_model(model_, 1);
+    write_file_atomically(source_, "a b\nb c\nc\n");
+    write_file_atomically(target_, "e f\nf g\ng\n");
+  }
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model", source_ = folder_ / "a", target_ = folder_ / "b",
+                    out_ = folder_ / "list";
+  const std::string make_ =
+      "shortlist " + model_ + " --source " + source_ + " --output " + out_ + " --common 1 --target ";
+};
+
+TEST_F(ShortlistCommand, BindsWhatIsPutOut) {
+  const Outcome made = sixfold(make_ + target_);
+  EXPECT_EQ(made.status, 0) << made.text;
+  EXPECT_NE(made.text.find("may become"), std::string::npos) << made.text;
+  const Outcome bound = shell("echo a b c | " SIXFOLD_BINARY " translate --shortlist " + out_ + " " + model_);
+  EXPECT_EQ(bound.status, 0) << bound.text;
+  EXPECT_EQ(bound.text.find_first_not_of("efg \n"), std::string::npos) << bound.text;
+}
+
+TEST_F(ShortlistCommand, SaysWhatIsWrong) {
+  expect_error(sixfold(make_ + (folder_ / "none")), "none");
+  write_file_atomically(target_, "e f\n");
+  expect_error(sixfold(make_ + target_), "lines");
+  expect_error(sixfold("shortlist " + model_), "--source is required");
+  write_file_atomically(out_, "text");
+  expect_error(sixfold("translate --shortlist " + out_ + " " + model_ + " --input " + source_), out_);
+  expect_error(sixfold("translate --shortlist " + (folder_ / "none") + " " + model_ + " --input " + source_),
+               "none");
+}
+
+}  // namespace
+}  // namespace sixfold
