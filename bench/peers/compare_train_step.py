@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Trains the same batches with Sixfold and with PyTorch, by turns, and prints a table (Markdown).
 
-Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios.
+Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios. "Of the
+fp32 rate" counts 6 operations for each weight and token that meets it, against a large fp32 product in the same process.
 Growth is how far a run's peak memory lies above what it held before it built the model. PyTorch needs the
 environment whose activation script SIXFOLD_PEERS names (default ~/.cache/sixfold-peers/peers.sh); a program that
 is absent is skipped by name.
@@ -53,12 +54,15 @@ def run_rounds(commands, rounds):
     return results
 
 
-def row(preset, name, results, ours):
+def row(preset, name, results, all_results):
     cells = [preset, name]
-    for key, form in ("tokens_per_second", "{:,.0f}"), ("growth_mb", "{:,.0f}"):
-        cells.append(form.format(statistics.median(result[key] for result in results)))
-        ratio = statistics.median(a[key] / b[key] for a, b in zip(ours, results)) if ours else None
-        cells.append("" if ratio is None else f"{ratio:.2f}")
+    for key in "tokens_per_second", "growth_mb":
+        cells.append(f"{statistics.median(result[key] for result in results):,.0f}")
+        for ours in (all_results.get(f"Sixfold, {precision}") for precision in ("bf16", "fp32")):
+            ratio = statistics.median(a[key] / b[key] for a, b in zip(ours, results)) if ours else None
+            cells.append("" if ratio is None else f"{ratio:.2f}")
+    part = [result.get("part_of_fp32_product_rate") for result in results]
+    cells.append(f"{statistics.median(part):.0%}" if part[0] else "")
     return "| " + " | ".join(cells) + " |"
 
 
@@ -91,17 +95,20 @@ def main():
             print(f"skipped: {what} (no {path})")
     print(processor())
     versions = set()
-    print("\n| preset | program | tokens/s | Sixfold / it | growth, MB | Sixfold / it |")
-    print("|---|---|---:|---:|---:|---:|")
+    print("\n| preset | program | tokens/s | Sixfold bf16 / it | fp32 / it | growth, MB | bf16 / it | fp32 / it | of the fp32 rate |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
     for preset in options.presets.split(","):
         updates = options.updates or str(UPDATES[preset])
         common = [options.batches, "--preset", preset, "--threads", options.threads, "--updates", updates]
-        commands = {"Sixfold": [str(options.sixfold), *common]} if options.sixfold.exists() else {}
+        commands = {}
+        if options.sixfold.exists():
+            for precision in "fp32", "bf16":
+                commands[f"Sixfold, {precision}"] = [str(options.sixfold), *common, "--precision", precision]
         if activation.exists():
             commands |= {PEERS[peer][0]: peer_command(activation, common + PEERS[peer][1]) for peer in peers}
         results = run_rounds(commands, options.rounds)
         for name, of_rounds in results.items():
-            print(row(preset, name, of_rounds, results.get("Sixfold")), flush=True)
+            print(row(preset, name, of_rounds, results), flush=True)
             versions.add(of_rounds[0].get("version", name))
     print("\nVersions: " + ", ".join(sorted(versions)))
 

@@ -35,9 +35,9 @@ struct Epilogue {
 /// result [m, n] = op(a) [m, k] * op(b) [k, n], op being the transpose where asked. Each element is summed over
 /// k in order, so that a row's bits depend neither on the rows beside it nor on threads.
 ///
-/// Where `prepared_b` was made from int8, each row of `a` is rounded to int8 too, by a scale of its own (its
-/// largest magnitude / 127), the sums are exact in int32, and the scales come last: with neither transpose_a,
-/// accumulate nor relu_of.
+/// Where `prepared_b` was made from int8, each row of `a` is rounded to int8 too, its range, zero included,
+/// being shared out among 256 numbers; the sums are exact in int32, and the scales come last: with neither
+/// transpose_a, accumulate nor relu_of.
 struct Matmul {
   View result, a, b;
   bool transpose_a = false, transpose_b = false;

@@ -81,13 +81,13 @@ TEST(CpuInt8, SumsAreExact) {
   std::fill(weight.data.begin(), weight.data.end(), int8_t{-127});
   std::fill(weight.scales.begin(), weight.scales.end(), 1.0f);
   Floats x(2, k);
-  for (int64_t i = 0; i < k; ++i) x.at(0, i) = -127, x.at(1, i) = i % 2 ? 127.0f : -127.0f;
+  for (int64_t i = 0; i < k; ++i) x.at(0, i) = -255, x.at(1, i) = i % 2 ? 128.0f : -127.0f;  // scales of 1
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(2, 40);
     make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 40; ++j) {
-      EXPECT_EQ(result.at(0, j), 127.0f * 127 * k) << name;
-      EXPECT_EQ(result.at(1, j), 0.0f) << name;
+      EXPECT_EQ(result.at(0, j), 127.0f * 255 * k) << name;
+      EXPECT_EQ(result.at(1, j), -127.0f * k / 2) << name;
     }
   });
 }

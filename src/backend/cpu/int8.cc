@@ -4,7 +4,9 @@
 
 #include <hwy/foreach_target.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "backend/cpu/simd.h"
 
@@ -75,39 +77,55 @@ void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const i
 
 Int8Kernel pairs_kernel() { return {pair_rows, pair_cols, true, multiply_pairs_tile}; }
 
-/// The largest magnitude of a row; infinity or more where one is no finite number.
-HWY_INLINE float largest_magnitude(const float* x, int64_t n) {
+/// The ends of a row's values and zero; not finite where one of them is not.
+struct Ends {
+  float lowest, highest;
+};
+HWY_INLINE Ends ends_of(const float* x, int64_t n) {
   const Floats d;
   const Ints ints;
+  auto low = hn::Zero(d), high = low;
   auto most = hn::Zero(ints);  // as integers magnitudes have the same order, and NaN stands above all
-  over_vectors(n, [&](int64_t i, const auto& load, const auto&)
-                      HWY_ATTR { most = hn::Max(most, hn::BitCast(ints, hn::Abs(load(x + i)))); });
-  return hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(ints, most)));
+  over_vectors(n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
+    const auto v = load(x + i);
+    low = hn::Min(low, v);
+    high = hn::Max(high, v);
+    most = hn::Max(most, hn::BitCast(ints, hn::Abs(v)));
+  });
+  const float largest = hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(ints, most)));
+  if (!(largest <= std::numeric_limits<float>::max())) return {largest, largest};
+  return {hn::GetLane(hn::MinOfLanes(d, low)), max_lanes(high)};
 }
 
 /// Rounds rows [begin, end) of x [., k] to int8, a group being pairs or quads, and says where their sums begin.
+/// A row's range, zero included, is shared out among 256 numbers, of which zero is one.
 void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
-                float* scales, int32_t* start) {
+                float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
   const Ints ints;
   const hn::Rebind<int16_t, Floats> halves;
   const hn::Rebind<int8_t, Floats> bytes;
   for (int64_t r = begin; r < end; ++r) {
     const float* from = x.row<float>(r);
-    const float largest = largest_magnitude(from, x.cols);
-    const bool finite = largest <= std::numeric_limits<float>::max();
-    scales[r] = finite ? largest / 127.0f : std::numeric_limits<float>::quiet_NaN();
-    const auto by = hn::Set(d, finite && largest > 0 ? 127.0f / largest : 0.0f);
+    const Ends ends = ends_of(from, x.cols);
+    const float range = ends.highest - ends.lowest;
+    const bool finite = range <= std::numeric_limits<float>::max() && range > 0;
+    const float steps = finite ? 255.0f / range : 0.0f;
+    const auto by = hn::Set(d, steps);
+    const int32_t zero = finite ? -128 - static_cast<int32_t>(std::nearbyint(ends.lowest * steps)) : 0;
+    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // 0, or no number
+    zeros[r] = zero;
     int32_t* row = data + r * groups;
     if (groups > 0) row[groups - 1] = 0;  // what is beyond k
     auto sum = hn::Zero(ints);
-    const auto round = [&](auto v) HWY_ATTR {
+    const auto round = [&](auto v, auto there) HWY_ATTR {
       const auto whole =
-          finite ? hn::Min(hn::Max(hn::NearestInt(hn::Mul(v, by)), hn::Set(ints, -127)), hn::Set(ints, 127))
+          finite ? hn::Min(hn::Add(hn::NearestInt(hn::Mul(v, by)), hn::Set(ints, zero)), hn::Set(ints, 127))
                  : hn::Zero(ints);
-      sum = hn::Add(sum, whole);
+      sum = hn::Add(sum, hn::IfThenElseZero(there, whole));
       return whole;
     };
+    const auto first = [&](int64_t count) HWY_ATTR { return hn::FirstN(ints, static_cast<size_t>(count)); };
     HWY_ALIGN int16_t few16[lanes];
     HWY_ALIGN int8_t few8[lanes];
     int64_t i = 0;
@@ -125,26 +143,29 @@ void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t g
         std::memcpy(to, few8, static_cast<size_t>(count));
       }
     };
-    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i)), lanes);
-    if (i < x.cols) put(round(load_first(from + i, x.cols - i)), x.cols - i);
+    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i), first(lanes)), lanes);
+    if (i < x.cols) put(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i);
     // Quads meet weights that stand 128 too high.
     start[r] = pairs ? 0 : -128 * hn::GetLane(hn::SumOfLanes(ints, sum));
   }
 }
 
 /// Sums of a tile -> result: times both scales, bias, ReLU.
-HWY_INLINE void finish_sums(const Matmul& p, const Int8Rows& x, const float* scales, const int32_t* sums,
+HWY_INLINE void finish_sums(const Matmul& p, const Int8Rows& x, const Int8Panels& w, const int32_t* sums,
                             int64_t row, int rows, int64_t col, int tile_cols) {
   const Floats d;
+  const Ints ints;
   const int64_t cols = std::min<int64_t>(tile_cols, p.result.cols - col);
   const float* bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr;
   for (int r = 0; r < rows; ++r) {
     const auto row_scale = hn::Set(d, x.scales[row + r]);
+    const auto zero = hn::Set(ints, x.zeros[row + r]);
     float* out = p.result.row<float>(row + r) + col;
     const int32_t* from = sums + r * tile_cols;
     over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
-      const auto sum = hn::ConvertTo(d, hn::LoadU(Ints(), from + j));
-      const auto by = hn::Mul(row_scale, hn::LoadU(d, scales + col + j));
+      const auto above = hn::Mul(zero, hn::LoadU(ints, w.sums.data() + col + j));
+      const auto sum = hn::ConvertTo(d, hn::Sub(hn::LoadU(ints, from + j), above));
+      const auto by = hn::Mul(row_scale, hn::LoadU(d, w.scales.data() + col + j));
       auto v = bias ? hn::MulAdd(sum, by, load(bias + j)) : hn::Mul(sum, by);
       if (p.epilogue.relu) v = hn::Max(v, hn::Zero(d));
       store(v, out + j);
@@ -161,7 +182,7 @@ void multiply_int8_block(const Matmul& p, const Int8Panels& w, const Int8Rows& x
     for (int64_t row = block[0]; row < block[1]; row += kernel.tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(kernel.tile_rows, block[1] - row));
       kernel.tile(x, row, rows, panel, sums);
-      finish_sums(p, x, w.scales.data(), sums, row, rows, col, kernel.tile_cols);
+      finish_sums(p, x, w, sums, row, rows, col, kernel.tile_cols);
     }
   }
 }
@@ -219,6 +240,10 @@ std::shared_ptr<PreparedWeight> prepare_int8(View b, const Int8Kernel& kernel) {
   std::fill_n(weight->data, whole * groups, 0);
   weight->scales.assign(static_cast<size_t>(whole), 0.0f);
   std::copy_n(b.scales, b.rows, weight->scales.begin());
+  weight->sums.assign(static_cast<size_t>(whole), 0);
+  for (int64_t n = 0; n < b.rows; ++n)
+    weight->sums[static_cast<size_t>(n)] =
+        std::accumulate(b.row<int8_t>(n), b.row<int8_t>(n) + b.cols, int32_t{0});
   for (int64_t n = 0; n < b.rows; ++n)
     pack_channel(b.row<int8_t>(n), b.cols, kernel, weight->data + n / cols * cols * groups + n % cols);
   return weight;
@@ -228,13 +253,13 @@ void CpuBackend::matmul_int8(const Matmul& p, const Int8Panels& weight) {
   const int64_t m = p.result.rows, n = p.result.cols, groups = weight.groups();
   if (m == 0 || n == 0) return;
   const SubnormalsAsZero mode;
-  int32_t* data = reinterpret_cast<int32_t*>(shared_.floats(m * (groups + 2)));
-  int32_t* start = data + m * groups;
-  float* scales = reinterpret_cast<float*>(start + m);
+  int32_t* data = reinterpret_cast<int32_t*>(shared_.floats(m * (groups + 3)));
+  int32_t *start = data + m * groups, *zeros = start + m;
+  float* scales = reinterpret_cast<float*>(zeros + m);
   split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(round_rows)(p.a, begin, end, weight.kernel.pairs, groups, data, scales, start);
+    HWY_DYNAMIC_DISPATCH(round_rows)(p.a, begin, end, weight.kernel.pairs, groups, data, scales, zeros, start);
   });
-  const Int8Rows rows{data, scales, start, groups};
+  const Int8Rows rows{data, scales, zeros, start, groups};
   const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;
   split(panels, m * width * groups / 8, [&](int64_t begin, int64_t end, int) {
     const int64_t block[4] = {0, m, begin * width, std::min(n, end * width)};

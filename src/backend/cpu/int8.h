@@ -4,8 +4,9 @@
 #include "backend/cpu/cpu_backend.h"
 
 // Products with weights in int8. A weight w [n, k] has a scale for each row (an output channel), an activation
-// x [m, k] is rounded to int8 when it is used, with a scale for each of its rows; the sums over k are exact in
-// int32, whatever the instruction set, so that they depend on no order.
+// x [m, k] is rounded to int8 when it is used, with a scale and a zero for each of its rows (x is about scale *
+// (rounded - zero)); the sums over k are exact in int32, whatever the instruction set, so that they depend on
+// no order.
 
 namespace sixfold {
 
@@ -13,6 +14,7 @@ namespace sixfold {
 struct Int8Rows {
   const int32_t* data;   ///< [rows, groups]
   const float* scales;   ///< [rows]
+  const int32_t* zeros;  ///< [rows]
   const int32_t* start;  ///< [rows]: where a kernel's sums begin
   int64_t groups;
 };
@@ -46,6 +48,7 @@ struct Int8Panels final : PreparedWeight {
   Scratch memory;
   int32_t* data = nullptr;    ///< [panels, groups, tile_cols]
   std::vector<float> scales;  ///< [n], zero up to whole panels
+  std::vector<int32_t> sums;  ///< [n] of each output channel's weights, likewise
 
   int64_t groups() const { return (k + kernel.group_size() - 1) / kernel.group_size(); }
 };

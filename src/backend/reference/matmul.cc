@@ -27,16 +27,21 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
   return sum;
 }
 
-/// A row in int8: its scale, and its elements divided by that, rounded.
+/// A row in int8: its scale, and its elements divided by that, rounded: 256 numbers share out the row's range,
+/// zero included.
 template <class T>
 T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
-  T largest = 0;
+  T low = 0, high = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    if (!std::isfinite(x[i])) return x[i] - x[i];
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+  }
+  const T steps = high > low ? 255 / (high - low) : 0;
+  const int lowest = static_cast<int>(std::nearbyint(low * steps));
   for (int64_t i = 0; i < k; ++i)
-    largest = std::isfinite(x[i]) ? std::max(largest, std::abs(x[i])) : x[i] - x[i];
-  for (int64_t i = 0; i < k; ++i)
-    rounded[static_cast<size_t>(i)] =
-        largest > 0 ? static_cast<int>(std::nearbyint(x[i] * (127 / largest))) : 0;
-  return largest / 127;
+    rounded[static_cast<size_t>(i)] = std::min(static_cast<int>(std::nearbyint(x[i] * steps)), lowest + 255);
+  return (high - low) / 255;
 }
 
 /// m.result = rows of m.a in int8 times those of b, exact but for the scales.
