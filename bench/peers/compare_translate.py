@@ -88,6 +88,12 @@ def bleu(output, reference):
     return text.split(" = ")[1].split()[0]
 
 
+def symbols(output, model):
+    """Target tokens of a text, end symbols included."""
+    text = run([BUILD / "sixfold", "tokenize", model, "--target", "--input", output])
+    return len(text.split()) + len(text.splitlines())
+
+
 def by_turns(commands, rounds):
     results = {name: [] for name in commands}
     for _ in range(rounds):
@@ -98,8 +104,8 @@ def by_turns(commands, rounds):
 
 
 def throughput(options, found, folder):
-    print("\n| beam | program | seconds | it / Sixfold int8 | peak memory, MB | it / Sixfold int8 | BLEU |")
-    print("|---:|---|---:|---:|---:|---:|---:|")
+    print("\n| beam | program | seconds | target tokens/s | it / Sixfold int8, seconds | peak memory, MB | it / Sixfold int8 | BLEU |")
+    print("|---:|---|---:|---:|---:|---:|---:|---:|")
     versions = set()
     for beam in options.beams.split(","):
         outputs = {name: f"{folder}/{i}.txt" for i, name in enumerate(found)}
@@ -109,7 +115,8 @@ def throughput(options, found, folder):
         ours = results["Sixfold, int8"]
         for name, r in results.items():
             versions.add(r["program"])
-            print(f"| {beam} | {name} | {r['seconds']:.2f} | {r['seconds'] / ours['seconds']:.2f} | {r['peak_mb']:.0f} |"
+            rate = symbols(outputs[name], options.model) / r["seconds"]
+            print(f"| {beam} | {name} | {r['seconds']:.2f} | {rate:,.0f} | {r['seconds'] / ours['seconds']:.2f} | {r['peak_mb']:.0f} |"
                   f" {r['peak_mb'] / ours['peak_mb']:.2f} | {bleu(outputs[name], options.reference)} |", flush=True)
     return versions
 

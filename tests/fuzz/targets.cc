@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
 #include "model/config.h"
+#include "model/shortlist.h"
 #include "text/sentence_piece.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
@@ -57,6 +59,15 @@ void safetensors_index(Bytes bytes) { look_at(read_sharded_safetensors(MemoryFil
 void vocabulary_yaml(Bytes bytes) { read_vocabulary(MemoryFile(bytes).path()); }
 void marian_decoder(Bytes bytes) { read_marian_decoder_config(MemoryFile(bytes).path()); }
 
+void shortlist(Bytes bytes) {
+  ModelConfig config;
+  config.source_vocab = 4, config.target_vocab = 9;
+  config.source_tokenizer_hash = config.target_tokenizer_hash = "00ff";
+  const Shortlist list = load_shortlist(MemoryFile(bytes).path(), config);
+  for (const int32_t id : list.targets(std::vector<int32_t>{0, 1, 2, 3}))
+    if (id < 0 || id >= config.target_vocab) std::abort();
+}
+
 void model_config(Bytes bytes) { load_config(MemoryFile(bytes).path()); }
 void train_config(Bytes bytes) {
   TrainOptions options;
@@ -91,6 +102,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"torch", torch},
                              FuzzTarget{"vocabulary_yaml", vocabulary_yaml},
                              FuzzTarget{"marian_decoder", marian_decoder},
+                             FuzzTarget{"shortlist", shortlist},
                              FuzzTarget{"model_config", model_config},
                              FuzzTarget{"train_config", train_config},
                              FuzzTarget{"training_state", training_state},

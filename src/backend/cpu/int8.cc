@@ -97,14 +97,23 @@ HWY_INLINE Ends ends_of(const float* x, int64_t n) {
   return {hn::GetLane(hn::MinOfLanes(d, low)), max_lanes(high)};
 }
 
+/// The first `count` lanes, small numbers, become elements of that type at `to`.
+template <class T>
+HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
+  const hn::Rebind<T, Floats> d;
+  const auto small = hn::DemoteTo(d, whole);
+  if (count == lanes) return hn::StoreU(small, d, to);
+  HWY_ALIGN T few[lanes];
+  hn::Store(small, d, few);
+  std::memcpy(to, few, sizeof(T) * static_cast<size_t>(count));
+}
+
 /// Rounds rows [begin, end) of x [., k] to int8, a group being pairs or quads, and says where their sums begin.
 /// A row's range, zero included, is shared out among 256 numbers, of which zero is one.
 void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
                 float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
   const Ints ints;
-  const hn::Rebind<int16_t, Floats> halves;
-  const hn::Rebind<int8_t, Floats> bytes;
   for (int64_t r = begin; r < end; ++r) {
     const float* from = x.row<float>(r);
     const Ends ends = ends_of(from, x.cols);
@@ -126,25 +135,15 @@ void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t g
       return whole;
     };
     const auto first = [&](int64_t count) HWY_ATTR { return hn::FirstN(ints, static_cast<size_t>(count)); };
-    HWY_ALIGN int16_t few16[lanes];
-    HWY_ALIGN int8_t few8[lanes];
-    int64_t i = 0;
-    const auto put = [&](auto whole, int64_t count) HWY_ATTR {
-      const auto half = hn::DemoteTo(halves, whole);
-      if (pairs) {
-        int16_t* to = reinterpret_cast<int16_t*>(row) + i;
-        if (count == lanes) return hn::StoreU(half, halves, to);
-        hn::Store(half, halves, few16);
-        std::memcpy(to, few16, sizeof(int16_t) * static_cast<size_t>(count));
-      } else {
-        int8_t* to = reinterpret_cast<int8_t*>(row) + i;
-        if (count == lanes) return hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to);
-        hn::Store(hn::DemoteTo(bytes, whole), bytes, few8);
-        std::memcpy(to, few8, static_cast<size_t>(count));
-      }
+    const auto put = [&](auto whole, int64_t count, int64_t i) HWY_ATTR {
+      if (pairs)
+        store_small(whole, count, reinterpret_cast<int16_t*>(row) + i);
+      else
+        store_small(whole, count, reinterpret_cast<int8_t*>(row) + i);
     };
-    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i), first(lanes)), lanes);
-    if (i < x.cols) put(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i);
+    int64_t i = 0;
+    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i), first(lanes)), lanes, i);
+    if (i < x.cols) put(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i, i);
     // Quads meet weights that stand 128 too high.
     start[r] = pairs ? 0 : -128 * hn::GetLane(hn::SumOfLanes(ints, sum));
   }
