@@ -4,6 +4,9 @@
 
 #include <hwy/foreach_target.h>
 
+#include <utility>
+#include <vector>
+
 #include "backend/cpu/panels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,13 +36,14 @@ void round_rows_to_bf16(const View& x, int64_t begin, int64_t end, uint16_t* out
   }
 }
 
-/// The epilogue of rows [begin, end) of a product.
-void finish_rows(const Matmul& p, int64_t begin, int64_t end) {
-  const BlockEpilogue e{.bias = p.epilogue.bias ? p.epilogue.bias.as<float>() : nullptr,
+/// The epilogue of rows and columns [begin, end) of a product.
+void finish_block(const Matmul& p, const Bf16Block& block) {
+  const int64_t row = block.row, col = block.col;
+  const BlockEpilogue e{.bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr,
                         .relu = p.epilogue.relu,
-                        .relu_of = p.epilogue.relu_of ? p.epilogue.relu_of.row<float>(begin) : nullptr,
+                        .relu_of = p.epilogue.relu_of ? p.epilogue.relu_of.row<float>(row) + col : nullptr,
                         .relu_of_stride = p.epilogue.relu_of.stride};
-  finish_tile(e, static_cast<int>(end - begin), p.result.cols, p.result.row<float>(begin), p.result.stride, 0,
+  finish_tile(e, static_cast<int>(block.rows), block.cols, p.result.row<float>(row) + col, p.result.stride, 0,
               0);
 }
 
@@ -51,7 +55,9 @@ namespace sixfold {
 namespace {
 
 HWY_EXPORT(round_rows_to_bf16);
-HWY_EXPORT(finish_rows);
+HWY_EXPORT(finish_block);
+
+int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
@@ -71,34 +77,61 @@ std::shared_ptr<PreparedWeight> CpuBackend::prepare_bf16(View b, void* memory) {
   return weight;
 }
 
-// Rows of the result are shared out in pieces that don't depend on the number of threads, and so neither do its
-// bits.
+namespace {
+
+/// What of a result is multiplied together: oneDNN compiles code for each shape, so that packed batches, with
+/// ever new numbers of rows, must give few of them. 512 rows as often as there are, a multiple of 64, and
+/// powers of two; as many columns as thousands of symbols leave to share. This doesn't depend on the number of
+/// threads, and so neither do the bits.
+std::vector<Bf16Block> blocks_of(int64_t rows, int64_t cols) {
+  constexpr int64_t width = 2048;
+  std::vector<Bf16Block> blocks;
+  int64_t row = 0;
+  const auto take = [&](int64_t count) {
+    for (int64_t col = 0; count > 0 && col < cols; col += width)
+      blocks.push_back({row, count, col, std::min(width, cols - col)});
+    row += count;
+  };
+  while (rows - row >= 512) take(512);
+  take((rows - row) / 64 * 64);
+  for (int64_t power = 32; power > 0; power /= 2)
+    if (rows - row >= power) take(power);
+  return blocks;
+}
+
+}  // namespace
+
 void CpuBackend::matmul_bf16(const Matmul& p) {
-  constexpr int64_t piece = 512;
-  const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
+  const int64_t m = p.result.rows, n = p.result.cols;
+  // Sums over tokens, of any number, get zeros at their end.
+  const bool pads = p.transpose_a && !p.transpose_b && !p.prepared_b;
+  const int64_t depth = p.transpose_a ? p.a.rows : p.a.cols, k = pads ? round_up(depth, 256) : depth;
   uint16_t* a = reinterpret_cast<uint16_t*>(shared_.floats((m * k + k * n + 2) / 2));
-  const uint16_t* b = a + m * k;
-  if (p.prepared_b)
-    b = static_cast<const Bf16Weight*>(p.prepared_b)->data;
-  else
-    round_to_bf16(p.b, a + m * k);
+  uint16_t* b = a + m * k;
   round_to_bf16(p.a, a);
-  pool_.run((m + piece - 1) / piece, [&](int64_t task, int thread) {
-    const int64_t begin = task * piece, end = std::min(m, begin + piece);
-    multipliers_[static_cast<size_t>(thread)].run({.m = end - begin,
-                                                   .n = n,
+  if (pads) std::fill_n(a + depth * m, (k - depth) * m, uint16_t{0});
+  if (p.prepared_b) {
+    b = static_cast<const Bf16Weight*>(p.prepared_b)->data;
+  } else {
+    round_to_bf16(p.b, b);
+    if (pads) std::fill_n(b + depth * n, (k - depth) * n, uint16_t{0});
+  }
+  const auto blocks = blocks_of(m, n);
+  pool_.run(std::ssize(blocks), [&](int64_t task, int thread) {
+    const Bf16Block& block = blocks[static_cast<size_t>(task)];
+    multipliers_[static_cast<size_t>(thread)].run({.m = block.rows,
+                                                   .n = block.cols,
                                                    .k = k,
-                                                   .a = a + begin * (p.transpose_a ? 1 : k),
+                                                   .a = a + block.row * (p.transpose_a ? 1 : k),
                                                    .a_row = p.transpose_a ? 1 : k,
                                                    .a_col = p.transpose_a ? m : 1,
-                                                   .b = b,
+                                                   .b = b + block.col * (p.transpose_b ? k : 1),
                                                    .b_row = p.transpose_b ? 1 : n,
                                                    .b_col = p.transpose_b ? k : 1,
-                                                   .c = p.result.row<float>(begin),
+                                                   .c = p.result.row<float>(block.row) + block.col,
                                                    .c_row = p.result.stride,
                                                    .accumulate = p.accumulate});
-    if (p.epilogue.bias || p.epilogue.relu || p.epilogue.relu_of)
-      HWY_DYNAMIC_DISPATCH(finish_rows)(p, begin, end);
+    if (p.epilogue.bias || p.epilogue.relu || p.epilogue.relu_of) HWY_DYNAMIC_DISPATCH(finish_block)(p, block);
   });
 }
 

@@ -11,4 +11,9 @@ struct Bf16Weight final : PreparedWeight {
   uint16_t* data = nullptr;
 };
 
+/// Rows [row, row + rows) and columns [col, col + cols) of a product.
+struct Bf16Block {
+  int64_t row, rows, col, cols;
+};
+
 }  // namespace sixfold

@@ -3,6 +3,8 @@
 #include <array>
 #include <dnnl.hpp>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "base/error.h"
 
@@ -30,20 +32,28 @@ struct Shapes {
   memory::desc a, b, c;
 };
 
-dnnl::matmul compile(const Bf16Product& p) {
+/// Code for a shape, and the memory that it works in.
+struct Product {
+  dnnl::matmul code;
+  memory::desc scratch;
+};
+
+Product compile(const Bf16Product& p) {
   const Shapes shapes(p);
   dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // or each shape would keep its own
   if (p.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl::matmul(dnnl::matmul::primitive_desc(engine(), shapes.a, shapes.b, shapes.c, attributes));
+  const dnnl::matmul::primitive_desc code(engine(), shapes.a, shapes.b, shapes.c, attributes);
 #else
-  return dnnl::matmul(
-      dnnl::matmul::primitive_desc(dnnl::matmul::desc(shapes.a, shapes.b, shapes.c), attributes, engine()));
+  const dnnl::matmul::primitive_desc code(dnnl::matmul::desc(shapes.a, shapes.b, shapes.c), attributes,
+                                          engine());
 #endif
+  return {dnnl::matmul(code), code.scratchpad_desc()};
 }
 
 using Key = std::array<int64_t, 9>;
@@ -56,7 +66,8 @@ Key key_of(const Bf16Product& p) {
 
 struct Bf16Multiplier::Compiled {
   dnnl::stream stream{engine()};
-  std::map<Key, dnnl::matmul> products;
+  std::map<Key, Product> products;
+  std::vector<char> scratch;
 };
 
 Bf16Multiplier::Bf16Multiplier() = default;
@@ -64,7 +75,7 @@ Bf16Multiplier::~Bf16Multiplier() = default;
 Bf16Multiplier::Bf16Multiplier(Bf16Multiplier&&) noexcept = default;
 
 void Bf16Multiplier::run(const Bf16Product& p) {
-  constexpr size_t most_kept = 1024;  // packed batches have ever new numbers of rows
+  constexpr size_t most_kept = 1024;
   omp_set_num_threads(1);
   try {
     if (!compiled_) compiled_ = std::make_unique<Compiled>();
@@ -72,10 +83,17 @@ void Bf16Multiplier::run(const Bf16Product& p) {
     auto found = compiled_->products.find(key_of(p));
     if (found == compiled_->products.end()) found = compiled_->products.emplace(key_of(p), compile(p)).first;
     const Shapes shapes(p);
-    found->second.execute(compiled_->stream,
-                          {{DNNL_ARG_SRC, memory(shapes.a, engine(), const_cast<uint16_t*>(p.a))},
-                           {DNNL_ARG_WEIGHTS, memory(shapes.b, engine(), const_cast<uint16_t*>(p.b))},
-                           {DNNL_ARG_DST, memory(shapes.c, engine(), p.c)}});
+    const Product& product = found->second;
+    if (compiled_->scratch.size() < product.scratch.get_size() + 64)
+      compiled_->scratch.resize(product.scratch.get_size() + 64);
+    void* scratch = compiled_->scratch.data();
+    size_t room = compiled_->scratch.size();
+    std::align(64, product.scratch.get_size(), scratch, room);
+    product.code.execute(compiled_->stream,
+                         {{DNNL_ARG_SRC, memory(shapes.a, engine(), const_cast<uint16_t*>(p.a))},
+                          {DNNL_ARG_WEIGHTS, memory(shapes.b, engine(), const_cast<uint16_t*>(p.b))},
+                          {DNNL_ARG_DST, memory(shapes.c, engine(), p.c)},
+                          {DNNL_ARG_SCRATCHPAD, memory(product.scratch, engine(), scratch)}});
     compiled_->stream.wait();
   } catch (const dnnl::error& error) {
     throw_world_error("oneDNN can't multiply in bf16 on this processor ({}); set the precision to fp32",
