@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "model/transformer.h"
 #include "train/optimizer.h"
+#include "train/precision.h"
 
 using namespace sixfold;
 
@@ -112,24 +113,6 @@ double operations(const std::vector<TrainBatch>& parts, const ModelConfig& confi
   return 6 * (source * (encoder + memory) + target * decoder);
 }
 
-/// Operations a second of a large fp32 product: the median of some.
-double product_rate(Backend& backend) {
-  constexpr int64_t m = 3072, k = 1024, n = 1024;
-  std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n);
-  const Matmul product{.result = {c.data(), DType::f32, m, n, n},
-                       .a = {a.data(), DType::f32, m, k, k},
-                       .b = {b.data(), DType::f32, k, n, n}};
-  std::vector<double> rates;
-  for (int i = 0; i < 15; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    backend.matmul(product);
-    rates.push_back(2.0 * m * n * k /
-                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(rates.begin(), rates.end());
-  return rates[rates.size() / 2];
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -171,7 +154,7 @@ int main(int argc, char** argv) {
   }
   std::sort(rates.begin(), rates.end());
   std::sort(operation_rates.begin(), operation_rates.end());
-  const double peak = peak_mb(), rate = product_rate(*make_cpu_backend(threads));
+  const double peak = peak_mb(), rate = measure_product_rates(threads).fp32;
   std::cout << nlohmann::json{{"preset", name},
                               {"threads", threads},
                               {"backend", backend->name()},
