@@ -39,9 +39,10 @@ void describe(CLI::App& app) {
   add_group(app, "Judge a model", {add_evaluate, add_info, add_plot});
   app.footer(
       "Each command has its own --help, with an example. From nothing to a score:\n"
-      "  sixfold demo-corpus --out demo\n"
+      "  sixfold demo-corpus --out demo/corpus\n"
       "  sixfold train recipes/demo.yaml --out run\n"
-      "  sixfold translate run/model --input demo/test.en | sixfold evaluate --reference demo/test.de");
+      "  sixfold translate run/model --input demo/corpus/test.en | sixfold evaluate --reference "
+      "demo/corpus/test.de");
 }
 
 /// The command that was asked for, or as much of its name as was understood; the program itself without any.

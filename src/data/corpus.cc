@@ -58,7 +58,8 @@ class CorpusReader {
     const auto bad = first_invalid_utf8(line);
     if (!bad) return true;
     require(invalid_ != InvalidUtf8::error,
-            "{}: byte {} is not valid UTF-8; convert the file, or set data.invalid_utf8 to replace or skip",
+            "{}: byte {} is not valid UTF-8; convert the file, or set data.invalid_utf8 (--invalid-utf8) to "
+            "replace or skip",
             reader.place(), *bad + 1);
     line = replace_invalid_utf8(line);
     return false;

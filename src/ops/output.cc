@@ -130,10 +130,7 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
     const Tensor scales(memory, 1, count, DType::f32);
     view.scales = scales.view().as<float>();
     backend->gather_rows(view, from.view(), ids.data());
-    const auto both = std::make_shared<const std::pair<Tensor, Tensor>>(rows, scales);
-    Tensor scaled = rows.slice_rows(0, count);
-    scaled.borrow(view, both);
-    return scaled;
+    return Tensor::of(view, std::make_shared<const std::pair<Tensor, Tensor>>(rows, scales));
   };
   OutputWeights some{select(output.weight), {}};
   some.weight.set_prepared(backend->prepare(some.weight.view(), /*transpose_b=*/true));

@@ -30,11 +30,15 @@ Tensor::Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols
   state_->memory = memory;
 }
 
+Tensor Tensor::of(View elements, std::shared_ptr<const void> owner) {
+  Tensor tensor;
+  tensor.state_ = std::make_shared<State>();
+  tensor.borrow(elements, std::move(owner));
+  return tensor;
+}
+
 Tensor Tensor::slice_rows(int64_t begin, int64_t count) const {
-  Tensor slice;
-  slice.state_ = std::make_shared<State>();
-  slice.borrow(view().slice_rows(begin, count), state_);
-  return slice;
+  return of(view().slice_rows(begin, count), state_);
 }
 
 void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {

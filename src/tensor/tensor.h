@@ -34,6 +34,8 @@ class Tensor {
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
 
+  /// A tensor of elements that `owner` keeps.
+  static Tensor of(View elements, std::shared_ptr<const void> owner);
   /// Rows [begin, begin + count), which share the elements.
   Tensor slice_rows(int64_t begin, int64_t count) const;
 

@@ -57,8 +57,6 @@ namespace {
 HWY_EXPORT(round_rows_to_bf16);
 HWY_EXPORT(finish_block);
 
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 void CpuBackend::round_to_bf16(View x, uint16_t* out) {

@@ -8,6 +8,9 @@
 
 namespace sixfold {
 
+/// The next multiple of `to`.
+constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
 /// Memory that a kernel uses while it runs: grows to the largest request and stays.
 class Scratch {
  public:

@@ -197,8 +197,6 @@ HWY_EXPORT(pairs_kernel);
 HWY_EXPORT(round_rows);
 HWY_EXPORT(multiply_int8_block);
 
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 /// One output channel of a weight into its panel.
 void pack_channel(const int8_t* channel, int64_t k, const Int8Kernel& kernel, int32_t* to) {
   int64_t begin = 0;

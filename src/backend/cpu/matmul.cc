@@ -53,8 +53,6 @@ struct Panels final : PreparedWeight {
   float* data;
 };
 
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 std::string CpuBackend::name() const {
