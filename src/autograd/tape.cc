@@ -2,10 +2,11 @@
 
 namespace sixfold {
 
-void Tape::backward() {
+void Tape::backward(const std::function<void(const Node&)>& look) {
   while (!nodes_.empty()) {
     Node node = std::move(nodes_.back());
     nodes_.pop_back();
+    if (look) look(node);
     if (!node.output || node.output.gradient()) node.backward();
   }
 }

@@ -20,7 +20,9 @@ class Tape {
   void record(Node node) { nodes_.push_back(std::move(node)); }
   /// Walks back from the newest op. An op whose output got no gradient is passed over. Each node is forgotten,
   /// and with it the buffers that only it held, as soon as it has run.
-  void backward();
+  void backward() { backward({}); }
+  /// The same; `look`, where there is one, is called with each node before its turn.
+  void backward(const std::function<void(const Node&)>& look);
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:

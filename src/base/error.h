@@ -21,6 +21,12 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
+/// Thrown where the caller asked for an end of the work.
+class Cancelled : public Error {
+ public:
+  Cancelled() : Error(Fault::world, "cancelled") {}
+};
+
 /// Throws an `Error` that blames the input.
 template <class... Args>
 [[noreturn]] void throw_input_error(fmt::format_string<Args...> format, Args&&... args) {

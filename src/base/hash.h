@@ -1,4 +1,7 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -7,5 +10,8 @@ namespace sixfold {
 /// The 128-bit XXH3 hash of `bytes` as 32 lower-case hexadecimal digits, the most significant first (as `xxhsum
 /// -H2` prints it). For telling files apart, not for security.
 std::string hash_hex(std::string_view bytes);
+
+/// The 64-bit XXH3 hash.
+uint64_t hash_of(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 }  // namespace sixfold

@@ -7,12 +7,14 @@ namespace sixfold::cli {
 // callback and throws `Error`; main.cc turns that into the exit status.
 void add_train(CLI::App& app);
 void add_translate(CLI::App& app);
+void add_score(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_average(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_shortlist(CLI::App& app);
 void add_info(CLI::App& app);
 void add_tokenize(CLI::App& app);
+void add_corpus(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_import(CLI::App& app);

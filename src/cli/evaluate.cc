@@ -10,6 +10,7 @@
 #include "cli/text_io.h"
 #include "data/lines.h"
 #include "metrics/bleu.h"
+#include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
 
 namespace sixfold {
@@ -39,25 +40,32 @@ namespace {
 constexpr std::string_view kVersion = "sixfold-" SIXFOLD_VERSION;
 
 struct Settings {
-  std::string hypothesis = "-";
+  std::string hypothesis = "-", other;
   std::vector<std::string> references;
   std::vector<MetricName> metrics{MetricName::bleu, MetricName::chrf};
   BleuOptions bleu;
-  bool lowercase = false;
+  bool lowercase = false, confidence = false;
+  BootstrapOptions bootstrap;
   ReportFormat format = ReportFormat::text;
   int width = 1;
 };
 
-/// A translation and its references: `references[k][i]` is the k-th reference of line i.
+/// Translations and their references: `references[k][i]` is the k-th reference of line i.
 struct EvaluatedText {
-  std::vector<std::string> hypotheses;
+  std::vector<std::vector<std::string>> systems;  // one, or the two that are compared
   std::vector<std::vector<std::string>> references;
+};
+
+/// What a metric says of one system.
+struct SystemScore {
+  double score = 0;
+  std::string details{};  // of BLEU
+  std::vector<double> samples{};
 };
 
 struct Report {
   std::string name, signature;
-  double score = 0;
-  std::string details;  // of BLEU
+  std::vector<SystemScore> systems;
 };
 
 std::vector<std::string> read_text(const std::string& path) {
@@ -69,24 +77,49 @@ std::vector<std::string> read_text(const std::string& path) {
 EvaluatedText read_texts(const Settings& settings) {
   EvaluatedText text;
   for (const std::string& path : settings.references) text.references.push_back(read_text(path));
-  text.hypotheses = read_text(settings.hypothesis);
-  for (size_t k = 0; k < text.references.size(); ++k)
-    require(text.references[k].size() == text.hypotheses.size(),
-            "{} has {} lines and {} has {}: line n of both should translate the same sentence",
-            readable_path(settings.hypothesis), text.hypotheses.size(), settings.references[k],
-            text.references[k].size());
+  std::vector<std::string> paths{settings.hypothesis};
+  if (!settings.other.empty()) paths.push_back(settings.other);
+  for (const std::string& path : paths) {
+    const auto& lines = text.systems.emplace_back(read_text(path));
+    for (size_t k = 0; k < text.references.size(); ++k)
+      require(text.references[k].size() == lines.size(),
+              "{} has {} lines and {} has {}: line n of both should translate the same sentence",
+              readable_path(path), lines.size(), settings.references[k], text.references[k].size());
+  }
   return text;
 }
 
+/// Each sentence's statistics, which add up to any corpus's.
 template <class Metric>
-auto corpus_statistics(const Metric& metric, const EvaluatedText& text) {
-  decltype(metric.statistics({}, {})) sum;
+auto sentence_statistics(const Metric& metric, const EvaluatedText& text, size_t system) {
+  std::vector<decltype(metric.statistics({}, {}))> all;
   std::vector<std::string> references(text.references.size());
-  for (size_t i = 0; i < text.hypotheses.size(); ++i) {
+  for (size_t i = 0; i < text.systems[system].size(); ++i) {
     for (size_t k = 0; k < references.size(); ++k) references[k] = text.references[k][i];
-    sum += metric.statistics(text.hypotheses[i], references);
+    all.push_back(metric.statistics(text.systems[system][i], references));
   }
-  return sum;
+  return all;
+}
+
+/// `score` tells a metric's score, and its details, of statistics.
+template <class Metric, class Score>
+std::vector<SystemScore> scores_of(const Metric& metric, const Settings& settings, const EvaluatedText& text,
+                                   const Score& score) {
+  std::vector<SystemScore> scores;
+  for (size_t system = 0; system < text.systems.size(); ++system) {
+    const auto statistics = sentence_statistics(metric, text, system);
+    auto sum = statistics[0];
+    for (size_t i = 1; i < statistics.size(); ++i) sum += statistics[i];
+    scores.push_back(score(sum));
+    if (!settings.confidence && settings.other.empty()) continue;
+    scores.back().samples =
+        bootstrap(std::ssize(statistics), settings.bootstrap, [&](std::span<const uint32_t> drawn) {
+          decltype(sum) sample;
+          for (const uint32_t sentence : drawn) sample += statistics[sentence];
+          return score(sample).score;
+        });
+  }
+  return scores;
 }
 
 Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& text) {
@@ -95,24 +128,58 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
     BleuOptions options = settings.bleu;
     options.lowercase = settings.lowercase;
     const Bleu bleu(options);
-    const BleuScore score = bleu.score(corpus_statistics(bleu, text));
-    return {"BLEU", bleu.signature(references, kVersion), score.score, score.details()};
+    return {"BLEU", bleu.signature(references, kVersion), scores_of(bleu, settings, text, [&](const auto& sum) {
+              const BleuScore score = bleu.score(sum);
+              return SystemScore{score.score, score.details()};
+            })};
   }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
-  return {chrf.name(), chrf.signature(references, kVersion), chrf.score(corpus_statistics(chrf, text)), ""};
+  return {chrf.name(), chrf.signature(references, kVersion),
+          scores_of(chrf, settings, text, [&](const auto& sum) { return SystemScore{chrf.score(sum)}; })};
 }
 
-std::string text_line(const Report& report, int width) {
-  return fmt::format("{}|{} = {:.{}f}{}{}\n", report.name, report.signature, report.score, width,
-                     report.details.empty() ? "" : " ", report.details);
+double p_value(const Report& report) {
+  const auto& [first, second] = std::tie(report.systems[0], report.systems[1]);
+  return paired_p_value(first.samples, second.samples, second.score - first.score);
 }
+
+std::string text_lines(const Report& report, const Settings& settings) {
+  std::string text;
+  for (size_t i = 0; i < report.systems.size(); ++i) {
+    const SystemScore& system = report.systems[i];
+    text += fmt::format("{}|{} = {:.{}f}", report.name, report.signature, system.score, settings.width);
+    if (!system.samples.empty()) {
+      const Confidence c = confidence(system.samples);
+      text += fmt::format(" (μ = {:.{}f} ± {:.{}f})", c.mean, settings.width, c.half_width, settings.width);
+    }
+    if (!system.details.empty()) text += " " + system.details;
+    if (!settings.other.empty()) text += "  " + readable_path(i == 0 ? settings.hypothesis : settings.other);
+    text += "\n";
+  }
+  if (report.systems.size() == 2)
+    text += fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples)\n", report.name,
+                        report.systems[1].score - report.systems[0].score, settings.width, p_value(report),
+                        settings.bootstrap.samples);
+  return text;
+}
+
+double rounded(double value, int width) { return std::stod(fmt::format("{:.{}f}", value, width)); }
 
 /// sacreBLEU's fields: those of the score, then those of the signature.
-nlohmann::ordered_json json_object(const Report& report, int width) {
-  nlohmann::ordered_json object{{"name", report.name},
-                                {"score", std::stod(fmt::format("{:.{}f}", report.score, width))},
-                                {"signature", report.signature}};
-  if (!report.details.empty()) object["verbose_score"] = report.details;
+nlohmann::ordered_json json_object(const Report& report, size_t index, const Settings& settings) {
+  const SystemScore& system = report.systems[index];
+  nlohmann::ordered_json object{
+      {"name", report.name}, {"score", rounded(system.score, settings.width)}, {"signature", report.signature}};
+  if (!system.details.empty()) object["verbose_score"] = system.details;
+  if (!system.samples.empty()) {
+    const Confidence c = confidence(system.samples);
+    object["confidence_mean"] = rounded(c.mean, settings.width);
+    object["confidence_var"] = rounded(c.half_width, settings.width);
+    object["n_bootstrap"] = settings.bootstrap.samples;
+  }
+  if (!settings.other.empty())
+    object["system"] = readable_path(index == 0 ? settings.hypothesis : settings.other);
+  if (index == 1) object["p_value"] = rounded(p_value(report), 4);
   for (const std::string& field : CLI::detail::split(report.signature, '|'))
     object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
   return object;
@@ -126,6 +193,8 @@ void run(const Settings& settings) {
   const double smooth_value = settings.bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
           "--smooth-value: expected a number from 0 on, found {}", smooth_value);
+  require(settings.other.empty() || settings.other != settings.hypothesis || settings.other != "-",
+          "--hypothesis and --compare can't both be standard input");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;
   for (const MetricName name : settings.metrics) reports.push_back(evaluate(name, settings, text));
@@ -133,10 +202,11 @@ void run(const Settings& settings) {
   TextOutput output("-");
   if (settings.format == ReportFormat::json) {
     auto objects = nlohmann::ordered_json::array();
-    for (const Report& report : reports) objects.push_back(json_object(report, settings.width));
+    for (const Report& report : reports)
+      for (size_t i = 0; i < report.systems.size(); ++i) objects.push_back(json_object(report, i, settings));
     output.write((objects.size() == 1 ? objects[0] : objects).dump(1) + "\n");
   } else {
-    for (const Report& report : reports) output.write(text_line(report, settings.width));
+    for (const Report& report : reports) output.write(text_lines(report, settings));
   }
   output.close();
 }
@@ -155,6 +225,19 @@ void add_evaluate(CLI::App& app) {
   command
       .add_option("--hypothesis", settings->hypothesis, "file of translations to score; - is standard input")
       ->type_name("FILE")
+      ->capture_default_str();
+  command
+      .add_option("--compare", settings->other,
+                  "another system's translations: how sure is it that one is better, by paired bootstrap")
+      ->type_name("FILE");
+  command.add_flag("--confidence", settings->confidence,
+                   "the mean and the 95 % interval of scores, by bootstrap resampling");
+  command.add_option("--samples", settings->bootstrap.samples, "of the bootstrap")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", settings->bootstrap.seed, "of the bootstrap")
+      ->type_name("N")
       ->capture_default_str();
   add_named_option(command, "--metric", settings->metrics,
                    "bleu, chrf (chrF2), chrf++, or several with commas [bleu,chrf]");

@@ -33,10 +33,11 @@ void add_group(CLI::App& app, const std::string& title, std::initializer_list<vo
 void describe(CLI::App& app) {
   app.set_version_flag("--version", version(), "Print name, version, compiler and build type");
   app.require_subcommand(1);
-  add_group(app, "Make a model", {add_demo_corpus, add_train, add_average, add_quantize, add_shortlist});
+  add_group(app, "Make a model",
+            {add_demo_corpus, add_corpus, add_train, add_average, add_quantize, add_shortlist});
   add_group(app, "Use a model", {add_translate, add_tokenize});
   add_group(app, "Exchange models", {add_import, add_export});
-  add_group(app, "Judge a model", {add_evaluate, add_info, add_plot});
+  add_group(app, "Judge a model", {add_evaluate, add_score, add_info, add_plot});
   app.footer(
       "Each command has its own --help, with an example. From nothing to a score:\n"
       "  sixfold demo-corpus --out demo/corpus\n"

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "model/config.h"
+#include "model/weight_type.h"
 #include "text/tokenizers.h"
+#include "translate/translation.h"
 
 namespace sixfold::cli {
 
@@ -22,5 +24,8 @@ void require_replaceable(const std::string& folder, const std::string& option = 
 
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
+
+/// Adds --batch-tokens, --max-source-length, --target-language, --precision and --threads.
+void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads);
 
 }  // namespace sixfold::cli

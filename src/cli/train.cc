@@ -18,16 +18,18 @@ extern "C" void on_signal(int signal) {
 }
 
 struct Arguments {
-  std::string config, run;
-  bool resume = false;
+  std::string config, run, on_spike;
+  bool resume = false, other_processor = false, fit = false;
   std::vector<std::string> assignments;
 };
 
 void run(const Arguments& a) {
-  const TrainOptions options = read_train_options(a.config, a.assignments);
+  std::vector<std::string> assignments = a.assignments;
+  if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
+  const TrainOptions options = read_train_options(a.config, assignments);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  const TrainOutcome outcome = train(options, {a.run, a.resume, &stop_signal});
+  const TrainOutcome outcome = train(options, {a.run, a.resume, a.other_processor, a.fit, &stop_signal});
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
     return;
@@ -48,7 +50,13 @@ void add_train(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "Train a model from parallel text");
   command->add_option("config", a->config, "what to train, on what, how long: CONFIG.yaml")->required();
   command->add_option("--out", a->run, "the run's folder; the model will be in its folder model")->required();
-  command->add_flag("--resume", a->resume, "go on from the newest checkpoint, bit for bit");
+  command->add_flag("--resume", a->resume,
+                    "go on from the newest checkpoint, bit for bit; begin where there is none yet");
+  command->add_flag("--other-processor", a->other_processor,
+                    "resume on another instruction set than before: no longer bit for bit");
+  command->add_flag("--fit", a->fit,
+                    "work through batches in parts so small that memory suffices; the result is the same");
+  command->add_option("--on-spike", a->on_spike, "train.on_spike: go_on, stop or rollback")->type_name("NAME");
   command
       ->add_option("--set", a->assignments,
                    "KEY=VALUE over the config, e.g. train.minutes=5 data.train=a.en,a.de")

@@ -1,23 +1,13 @@
 #include "data/batcher.h"
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
-#include <utility>
 
 #include "base/error.h"
-#include "base/random.h"
 
 namespace sixfold {
 namespace {
 
-// Fisher and Yates, from the last place down. The standard library's shuffle differs between platforms.
-void shuffle(std::vector<int32_t>& values, RandomStream& random) {
-  for (size_t i = values.size(); i > 1; --i)
-    std::swap(values[i - 1], values[random.below(static_cast<uint32_t>(i))]);
-}
-
-void add_pair(Batch& batch, const TokenCorpus& corpus, int32_t i) {
+void add_pair(Batch& batch, const TokenCorpus& corpus, int64_t i) {
   const auto target = corpus.target[i];
   batch.source.add(corpus.source[i]);
   batch.target_input.ids.push_back(corpus.target_start);
@@ -25,7 +15,7 @@ void add_pair(Batch& batch, const TokenCorpus& corpus, int32_t i) {
   batch.target_input.rows.add(static_cast<int>(target.size()) + 1);
   batch.target_output.insert(batch.target_output.end(), target.begin(), target.end());
   batch.target_output.push_back(corpus.target_eos);
-  batch.sentence_ids.push_back(i);
+  batch.sentence_ids.push_back(static_cast<int32_t>(i));
 }
 
 std::span<const int32_t> rows_of(const std::vector<int32_t>& ids, const Ragged& rows, int i) {
@@ -44,65 +34,49 @@ void add_pair(Batch& batch, const Batch& from, int i) {
 }  // namespace
 
 Batcher::Batcher(const TokenCorpus& corpus, const BatcherOptions& options)
-    : corpus_(&corpus), options_(options) {
+    : corpus_(&corpus), options_(options), order_(corpus.parts(), options.shuffle, options.seed) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  require(corpus.size() > 0, "there is nothing to make batches of: the corpus is empty");
   require(corpus.size() <= most, "a corpus of {} pairs is too large; at most {} fit", corpus.size(), most);
   require(options.batch_tokens >= 1 && options.batch_tokens <= most,
           "batch_tokens is {}; it must be from 1 to {}", options.batch_tokens, most);
   require(options.max_sentences >= 0, "max_sentences is {}; it must be at least 0", options.max_sentences);
-  plan_epoch();
 }
 
-void Batcher::plan_epoch() {
-  RandomStream random(options_.seed, static_cast<uint64_t>(position_.epoch));
-  order_.resize(corpus_->size());
-  std::iota(order_.begin(), order_.end(), 0);
-  if (options_.shuffle) shuffle(order_, random);
-  if (options_.sort_by_length)
-    std::stable_sort(order_.begin(), order_.end(), [this](int32_t a, int32_t b) {
-      return std::pair(corpus_->target[a].size(), corpus_->source[a].size()) <
-             std::pair(corpus_->target[b].size(), corpus_->source[b].size());
-    });
-
-  starts_ = {0};
-  int64_t tokens = 0;
-  for (int64_t i = 0; i < corpus_->size(); ++i) {
-    const int64_t more = corpus_->tokens(order_[i]), sentences = i - starts_.back();
-    const bool full = tokens + more > options_.batch_tokens || sentences == options_.max_sentences;
-    if (full && sentences > 0) {
-      starts_.push_back(i);
-      tokens = 0;
-    }
-    tokens += more;
+/// The place behind the last pair of the batch that begins there.
+int64_t Batcher::end_of_batch(Position begin) const {
+  int64_t tokens = 0, place = begin.place;
+  for (; place < order_.places(); ++place) {
+    tokens += corpus_->tokens(order_.pair(begin.epoch, place));
+    const int64_t sentences = place - begin.place;
+    const bool full = tokens > options_.batch_tokens || sentences == options_.max_sentences;
+    if (full && sentences > 0) break;
   }
-  starts_.push_back(corpus_->size());
-
-  batches_.resize(batches_in_epoch());
-  std::iota(batches_.begin(), batches_.end(), 0);
-  if (options_.shuffle && options_.sort_by_length) shuffle(batches_, random);
+  return place;
 }
 
 Batch Batcher::next() {
-  const int32_t cut = batches_[position_.index];
+  const int64_t end = end_of_batch(position_);
   Batch batch;
-  for (int64_t i = starts_[cut]; i < starts_[cut + 1]; ++i) add_pair(batch, *corpus_, order_[i]);
-  if (++position_.index == batches_in_epoch()) {
-    position_ = {position_.epoch + 1, 0};
-    plan_epoch();
-  }
+  for (; position_.place < end; ++position_.place)
+    add_pair(batch, *corpus_, order_.pair(position_.epoch, position_.place));
+  if (position_.place == order_.places()) position_ = {position_.epoch + 1, 0};
   return batch;
 }
 
 void Batcher::seek(Position position) {
-  require(position.epoch >= 0 && position.index >= 0, "epoch {}, batch {} is no place in a corpus",
-          position.epoch, position.index);
-  position_ = {position.epoch, 0};
-  plan_epoch();
-  require(position.index < batches_in_epoch(),
-          "epoch {} has no batch {}, only {}; the corpus or the batch size is not what it was", position.epoch,
-          position.index, batches_in_epoch());
+  require(position.epoch >= 0 && position.place >= 0, "epoch {}, place {} is no place in a corpus",
+          position.epoch, position.place);
+  require(position.place < order_.places(), "epoch {} has no place {}, only {}; the corpus is not what it was",
+          position.epoch, position.place, order_.places());
   position_ = position;
+}
+
+int64_t Batcher::batches_in_epoch() const {
+  if (!batches_) {
+    batches_ = 0;
+    for (Position at; at.place < order_.places(); at.place = end_of_batch(at)) ++*batches_;
+  }
+  return *batches_;
 }
 
 std::vector<Batch> split(const Batch& batch, int64_t max_tokens) {

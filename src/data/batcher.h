@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "data/epoch_order.h"
 #include "data/token_corpus.h"
 #include "tensor/ragged.h"
 
@@ -11,7 +13,6 @@ struct BatcherOptions {
   int64_t batch_tokens = 4096;  ///< most source and target tokens of a batch, end symbols counted, no padding
   int max_sentences = 0;        ///< most pairs of a batch; 0 for no limit
   bool shuffle = true;          ///< each epoch in an order of its own
-  bool sort_by_length = false;  ///< batches of pairs of like length; packed batches don't need it
   uint64_t seed = 1;
 };
 
@@ -28,14 +29,14 @@ struct Batch {
   int64_t tokens() const { return source_tokens() + target_tokens(); }
 };
 
-/// Cuts a corpus into batches, epoch after epoch. An epoch's order is a function of seed and epoch alone, the
-/// same on every machine. A batch is as full as the budget allows; a pair larger than the budget is a batch of
-/// its own; none spans two epochs.
+/// Cuts a corpus into batches, epoch after epoch, in the order of `EpochOrder`: a function of seed and epoch
+/// alone, the same on every machine. A batch is as full as the budget allows; a pair larger than the budget is
+/// a batch of its own; none spans two epochs. Takes memory for one batch, however large the corpus.
 class Batcher {
  public:
-  /// The batch that comes next: the epoch and the batch's place in it, both from 0.
+  /// Where the next batch begins: the epoch and a place in its order, both from 0.
   struct Position {
-    int64_t epoch = 0, index = 0;
+    int64_t epoch = 0, place = 0;
     friend bool operator==(const Position&, const Position&) = default;
   };
 
@@ -48,18 +49,17 @@ class Batcher {
   /// Goes to a position that a batcher with the same corpus and options was at. Throws when there is none such.
   void seek(Position position);
 
-  /// How many batches the epoch has that `position` is in.
-  int64_t batches_in_epoch() const { return static_cast<int64_t>(starts_.size()) - 1; }
+  /// How many batches the first epoch has; others have about as many. Counted once, in a pass over the lengths.
+  int64_t batches_in_epoch() const;
 
  private:
-  void plan_epoch();
+  int64_t end_of_batch(Position begin) const;
 
   const TokenCorpus* corpus_;
   BatcherOptions options_;
+  EpochOrder order_;
   Position position_;
-  std::vector<int32_t> order_;    ///< of the pairs in this epoch
-  std::vector<int64_t> starts_;   ///< where in `order_` each cut falls, ends included
-  std::vector<int32_t> batches_;  ///< the order in which the cuts' batches come
+  mutable std::optional<int64_t> batches_;
 };
 
 /// The pairs of `batch`, in order, in batches of at most `max_tokens` tokens each, or of one pair.

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "data/corpus_report.h"
 #include "data/lines.h"
 
 namespace sixfold {
@@ -21,27 +23,47 @@ struct ParallelText {
   int64_t size() const { return static_cast<int64_t>(source.size()); }
 };
 
-/// What became of the pairs that were read.
-struct CorpusReport {
-  int64_t read = 0;
-  int64_t empty = 0;     ///< dropped: a side has no text
-  int64_t invalid = 0;   ///< dropped: a side was not valid UTF-8
-  int64_t too_long = 0;  ///< dropped: a side has too many pieces
-  int64_t replaced = 0;  ///< kept, with U+FFFD for what was not valid UTF-8
-
-  int64_t kept() const { return read - empty - invalid - too_long; }
-  /// "29000 pairs, 28990 kept; dropped: 3 with an empty side, 7 too long".
-  std::string describe() const;
-};
-
 struct Corpus {
   ParallelText text;
   CorpusReport report;
 };
 
-/// Reads parallel texts, one after the other. Throws, with file and line, when a file is missing, both sides
-/// have different numbers of lines (both are said), a line of a TSV has no second column, text is not valid
-/// UTF-8 (as `invalid` says), a gzip stream is damaged, or no pair is left.
+/// The pairs of parallel texts, one after the other. Pairs without text on a side, or (as `invalid` says) not
+/// in UTF-8, are left out. Throws, with file and line, when a file is missing, both sides have different
+/// numbers of lines (both are said), a line of a TSV has no second column, text is not valid UTF-8, or a gzip
+/// stream is damaged.
+class PairReader {
+ public:
+  /// Looks whether all files are there before any is read.
+  PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid);
+
+  /// False at the end of the last.
+  bool next(std::string& source, std::string& target);
+  /// Which of the texts the last pair came from.
+  size_t text() const { return text_; }
+  /// Of what was read so far.
+  const CorpusReport& report() const { return report_; }
+  /// The part of all bytes that was read, from 0 to 1.
+  double part_read() const;
+
+ private:
+  bool read_line_pair(std::string& source, std::string& target, bool& valid);
+  bool make_valid(std::string& line, const LineReader& reader) const;
+
+  std::vector<CorpusFiles> files_;
+  InvalidUtf8 invalid_;
+  CorpusReport report_;
+  size_t text_ = 0;
+  std::unique_ptr<LineReader> source_, target_;  ///< of the text at hand; of a TSV only the first
+};
+
+/// The texts of a flat list: source, target, source, target, ... or .tsv files. Errors name `key`.
+std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key);
+
+/// "train.en, train.de"
+std::string name_of(const CorpusFiles& files);
+
+/// All pairs in memory. Throws as `PairReader`, and when no pair is left.
 Corpus read_corpus(const std::vector<CorpusFiles>& files, InvalidUtf8 invalid = InvalidUtf8::error);
 
 }  // namespace sixfold

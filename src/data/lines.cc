@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -89,6 +90,8 @@ LineReader::LineReader(const std::string& path) : path_(path) {
   require_readable(path);
   descriptor_ = path == "/dev/stdin" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path, std::strerror(errno));
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) file_bytes_ = status.st_size;
 }
 
 LineReader::~LineReader() { ::close(descriptor_); }
@@ -99,7 +102,9 @@ bool LineReader::fill() {
   used_ = 0;
   std::string packed;
   std::string& bytes = gunzip_ ? packed : buffer_;
+  const size_t before = bytes.size();
   ended_ = !read_some(descriptor_, path_, bytes);
+  bytes_read_ += static_cast<int64_t>(bytes.size() - before);
   if (!begun_) {  // what the file is shows in two bytes; a pipe may give the first of them alone
     begun_ = true;
     while (!ended_ && buffer_.size() == 1 && gzip_mark.starts_with(buffer_))
@@ -139,6 +144,12 @@ bool LineReader::ready(std::chrono::milliseconds patience) {
     fill();
   }
   return true;
+}
+
+double LineReader::part_read() const {
+  if (file_bytes_ == 0) return 0;
+  const int64_t ahead = gunzip_ ? 0 : static_cast<int64_t>(buffer_.size() - used_);
+  return std::min(1.0, static_cast<double>(bytes_read_ - ahead) / static_cast<double>(file_bytes_));
 }
 
 std::string LineReader::place() const { return fmt::format("{}:{}", path_, line_number_); }

@@ -43,6 +43,9 @@ class LineReader {
   /// Whether `next` has a line, or the end, to tell without waiting for input much longer than that.
   bool ready(std::chrono::milliseconds patience);
 
+  /// The part of the file that was read, from 0 to 1; 0 for what is no regular file.
+  double part_read() const;
+
   /// How many lines were read.
   int64_t line_number() const { return line_number_; }
   /// "path:line" of the line read last.
@@ -59,6 +62,7 @@ class LineReader {
   size_t used_ = 0;                 ///< of the buffer
   bool begun_ = false, ended_ = false;
   int64_t line_number_ = 0;
+  int64_t bytes_read_ = 0, file_bytes_ = 0;  ///< gzipped if the file is; 0 bytes for a pipe
 };
 
 /// Makes a line that was just read valid UTF-8: as it is, with U+FFFD for bad bytes, or empty where it is to be

@@ -9,24 +9,29 @@
 namespace sixfold {
 namespace {
 
-constexpr int64_t block_pairs = 1024;
+constexpr size_t block_pairs = 1024;
 
+/// Some pairs on their way from text to ids.
 struct Block {
+  ParallelText text;
   IdSequences source, target;
-  int64_t empty = 0, too_long = 0;
+  int64_t empty = 0, too_long = 0, uneven = 0;
   std::exception_ptr error;
 };
 
-void encode_pairs(const ParallelText& text, const Tokenizers& tokenizers, size_t max_length, int64_t begin,
-                  Block& block) {
-  const int64_t end = std::min(begin + block_pairs, text.size());
-  for (int64_t i = begin; i < end; ++i) {
-    std::vector<int32_t> source = tokenizers.source->encode(text.source[i]);
-    const std::vector<int32_t> target = tokenizers.target->encode(text.target[i]);
-    if (source.empty() || target.empty()) {
+void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options) {
+  for (int64_t i = 0; i < block.text.size(); ++i) {
+    std::vector<int32_t> source = tokenizers.source->encode(block.text.source[static_cast<size_t>(i)]);
+    const std::vector<int32_t> target = tokenizers.target->encode(block.text.target[static_cast<size_t>(i)]);
+    const size_t longer = std::max(source.size(), target.size()),
+                 shorter = std::min(source.size(), target.size());
+    if (shorter == 0) {
       ++block.empty;
-    } else if (max_length > 0 && std::max(source.size(), target.size()) > max_length) {
+    } else if (options.max_length > 0 && longer > static_cast<size_t>(options.max_length)) {
       ++block.too_long;
+    } else if (options.max_ratio > 0 &&
+               static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter)) {
+      ++block.uneven;
     } else {
       source.push_back(tokenizers.source->eos());
       block.source.add(source);
@@ -37,6 +42,30 @@ void encode_pairs(const ParallelText& text, const Tokenizers& tokenizers, size_t
 
 }  // namespace
 
+IdSequences IdSequences::map(const std::string& ids_path, const std::string& offsets_path) {
+  IdSequences sequences;
+  sequences.mapped_ = std::make_shared<const Mapped>(Mapped{MappedFile(ids_path), MappedFile(offsets_path)});
+  const size_t id_bytes = sequences.mapped_->ids.size(), offset_bytes = sequences.mapped_->offsets.size();
+  require(offset_bytes >= sizeof(int64_t) && offset_bytes % sizeof(int64_t) == 0 &&
+              id_bytes % sizeof(int32_t) == 0 && sequences.offsets()[0] == 0 &&
+              sequences.total_length() == static_cast<int64_t>(id_bytes / sizeof(int32_t)),
+          "{} and {} don't fit together; remove their folder, it will be made anew", ids_path, offsets_path);
+  for (int64_t i = 0; i < sequences.size(); ++i)
+    require(sequences.offsets()[static_cast<size_t>(i)] <= sequences.offsets()[static_cast<size_t>(i) + 1],
+            "{}: is damaged; remove its folder, it will be made anew", offsets_path);
+  return sequences;
+}
+
+std::span<const int32_t> IdSequences::ids() const {
+  if (!mapped_) return ids_;
+  return {reinterpret_cast<const int32_t*>(mapped_->ids.data()), mapped_->ids.size() / sizeof(int32_t)};
+}
+
+std::span<const int64_t> IdSequences::offsets() const {
+  if (!mapped_) return offsets_;
+  return {reinterpret_cast<const int64_t*>(mapped_->offsets.data()), mapped_->offsets.size() / sizeof(int64_t)};
+}
+
 void IdSequences::add(std::span<const int32_t> sequence) {
   ids_.insert(ids_.end(), sequence.begin(), sequence.end());
   offsets_.push_back(static_cast<int64_t>(ids_.size()));
@@ -46,27 +75,56 @@ void IdSequences::add_all(const IdSequences& other) {
   for (int64_t i = 0; i < other.size(); ++i) add(other[i]);
 }
 
+void encode_pairs(
+    const std::function<bool(std::string& source, std::string& target)>& next, const Tokenizers& tokenizers,
+    const EncodeOptions& options, CorpusReport& report,
+    const std::function<void(std::span<const int32_t> source, std::span<const int32_t> target)>& take) {
+  ThreadPool pool(options.threads);
+  for (bool more = true; more;) {
+    std::vector<Block> blocks;
+    std::string source, target;
+    while (more && blocks.size() < 4 * static_cast<size_t>(options.threads)) {
+      Block& block = blocks.emplace_back();
+      while (block.text.source.size() < block_pairs && (more = next(source, target))) {
+        block.text.source.push_back(std::move(source));
+        block.text.target.push_back(std::move(target));
+      }
+    }
+    pool.run(std::ssize(blocks), [&](int64_t i, int) {
+      Block& block = blocks[static_cast<size_t>(i)];
+      try {
+        encode(block, tokenizers, options);
+      } catch (...) {  // a pool's tasks must not throw
+        block.error = std::current_exception();
+      }
+    });
+    for (const Block& block : blocks) {
+      if (block.error) std::rethrow_exception(block.error);
+      report.empty += block.empty;
+      report.too_long += block.too_long;
+      report.uneven += block.uneven;
+      for (int64_t i = 0; i < block.source.size(); ++i) {
+        report.measure(std::ssize(block.source[i]) - 1, std::ssize(block.target[i]));
+        take(block.source[i], block.target[i]);
+      }
+    }
+  }
+}
+
 TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report) {
   TokenCorpus corpus{.source = {}, .target = {}, .target_eos = tokenizers.target->eos()};
-
-  std::vector<Block> blocks((text.size() + block_pairs - 1) / block_pairs);
-  ThreadPool pool(options.threads);
-  pool.run(static_cast<int64_t>(blocks.size()), [&](int64_t i, int) {
-    try {
-      encode_pairs(text, tokenizers, options.max_length, i * block_pairs, blocks[i]);
-    } catch (...) {  // a pool's tasks must not throw
-      blocks[i].error = std::current_exception();
-    }
+  size_t place = 0;
+  const auto next = [&](std::string& source, std::string& target) {
+    if (place == text.source.size()) return false;
+    source = text.source[place];
+    target = text.target[place++];
+    return true;
+  };
+  encode_pairs(next, tokenizers, options, report, [&](auto source, auto target) {
+    corpus.source.add(source);
+    corpus.target.add(target);
   });
-  for (Block& block : blocks) {
-    if (block.error) std::rethrow_exception(block.error);
-    corpus.source.add_all(block.source);
-    corpus.target.add_all(block.target);
-    report.empty += block.empty;
-    report.too_long += block.too_long;
-    block = {};  // its memory is needed for the corpus
-  }
   require(corpus.size() > 0, "no pair of the corpus is left (limit: {} pieces a side; {})", options.max_length,
           report.describe());
   return corpus;

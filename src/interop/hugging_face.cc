@@ -13,6 +13,7 @@
 #include "formats/torch_file.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
+#include "model/history.h"
 #include "model/positions.h"
 #include "text/sentence_piece.h"
 #include "translate/sealed.h"
@@ -279,7 +280,9 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   seal(config, tokenizers);
   config.bos = -1;  // nothing begins a target but the start symbol, and only bad_words_ids are banned
   config.search = search_rules(GenerationKeys(folder));
-  write_model_folder(output, *build_model(config, weights), tokenizers);
+  write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& path) {
+    write_history(path, "", R"({"step": "import", "from": "hugging_face"})");
+  });
 }
 
 }  // namespace sixfold

@@ -11,6 +11,7 @@
 #include "formats/npz.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
+#include "model/history.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
 #include "translate/sealed.h"
@@ -314,7 +315,9 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       config.source_vocab == source_rows && config.target_vocab == target_rows,
       "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
-  write_model_folder(output, *build_model(config, weights), tokenizers);
+  write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& folder) {
+    write_history(folder, "", R"({"step": "import", "from": "marian"})");
+  });
 }
 
 }  // namespace sixfold

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "model/history.h"
 #include "model/model_dir.h"
 
 namespace sixfold {
@@ -59,6 +60,8 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   AtomicDirectory folder(output);
   save_model(model, folder.path());
   copy_tokenizers(folders.front(), folder.path());
+  write_history(folder.path(), folders.front(),
+                fmt::format(R"({{"step": "average", "models": {}}})", folders.size()));
   folder.commit();
 }
 
@@ -67,6 +70,7 @@ void quantize_model(const std::string& folder, const std::string& output) {
   AtomicDirectory target(output);
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());
+  write_history(target.path(), folder, R"({"step": "quantize", "type": "int8"})");
   target.commit();
 }
 

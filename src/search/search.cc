@@ -45,10 +45,13 @@ class BatchSearch {
         cache_(decoding.model, decoding.backend) {}
 
   void run() {
-    for (enter(); !sentences_.empty(); enter()) {
+    while (enter() || !sentences_.empty()) {
+      if (options_.cancel.stop_requested()) throw Cancelled();
+      if (sentences_.empty()) continue;
       step();
       leave();
     }
+    if (options_.cancel.stop_requested()) throw Cancelled();  // the queue may have ended for that
   }
 
  private:
@@ -60,19 +63,19 @@ class BatchSearch {
     std::vector<int32_t> places_of(const std::vector<int32_t>& symbols) const;
   };
   struct Sentence {
-    size_t index;  // in the queue
-    int number;    // in the cache
+    size_t index;    // in the queue
+    int64_t tokens;  // of the source
+    int number;      // in the cache
     Beam beam;
     std::optional<Outputs> outputs;
   };
 
-  void enter();
+  bool enter();
   void step();
   void extend(Pass& pass, const Tensor& states);
   void extend_by_shortlist(Pass& pass, const Tensor& states);
   Outputs select_outputs(const std::vector<int32_t>& source) const;
   void leave();
-  int64_t tokens(const Sentence& sentence) const { return static_cast<int64_t>(queue_[sentence.index].size()); }
 
   const Decoding& decoding_;
   SourceQueue& queue_;
@@ -85,32 +88,38 @@ class BatchSearch {
   std::vector<DecoderCache::NextToken> next_tokens_;
 };
 
-/// Waits until there is room for some, so that few sources are not encoded alone.
-void BatchSearch::enter() {
+/// Waits until there is room for some, so that few sources are not encoded alone. Returns whether it took any.
+bool BatchSearch::enter() {
   const int64_t budget = options_.batch_tokens / options_.rules.beam_size;
   int64_t room = budget;
-  for (const Sentence& sentence : sentences_) room -= tokens(sentence);
-  if (4 * room < budget) return;
+  for (const Sentence& sentence : sentences_) room -= sentence.tokens;
+  if (4 * room < budget) return false;
+  const auto taken = queue_.take(room, sentences_.empty());
   IdBatch batch;
-  std::vector<size_t> entering;
-  for (const size_t index : queue_.take(room, sentences_.empty())) {
-    if (queue_[index].empty()) {
-      done_(index, {Hypothesis()});
+  std::vector<const SourceQueue::Source*> entering;
+  for (const auto& source : taken) {
+    if (source.ids.empty()) {
+      done_(source.index, {Hypothesis()});
       continue;
     }
-    entering.push_back(index);
-    batch.add(queue_[index]);
+    entering.push_back(&source);
+    batch.add(source.ids);
   }
-  if (entering.empty()) return;
+  if (entering.empty()) return !taken.empty();
   Pass pass(decoding_.backend, decoding_.arena);
   const std::vector<int> numbers = cache_.enter(batch, pass);
   const ModelConfig& config = decoding_.model.config();
   for (size_t i = 0; i < entering.size(); ++i) {
-    const int longest = longest_output(options_.rules, batch.rows.length(static_cast<int>(i)));
-    sentences_.push_back(
-        {entering[i], numbers[i], Beam(options_.rules, {config.eos, longest, options_.n_best}), {}});
-    if (options_.shortlist) sentences_.back().outputs = select_outputs(queue_[entering[i]]);
+    const int tokens = batch.rows.length(static_cast<int>(i));
+    const int longest = longest_output(options_.rules, tokens);
+    sentences_.push_back({entering[i]->index,
+                          tokens,
+                          numbers[i],
+                          Beam(options_.rules, {config.eos, longest, options_.n_best}),
+                          {}});
+    if (options_.shortlist) sentences_.back().outputs = select_outputs(entering[i]->ids);
   }
+  return true;
 }
 
 void BatchSearch::step() {
@@ -228,21 +237,16 @@ void score_batch(const Decoding& decoding, const PairBatch& batch, const std::ve
 
 }  // namespace
 
-std::vector<size_t> SourceQueue::take(int64_t room, bool at_least_one) {
+std::vector<SourceQueue::Source> FixedSources::take(int64_t room, bool wait) {
   const std::lock_guard lock(mutex_);
-  std::vector<size_t> taken;
+  std::vector<Source> taken;
   for (int64_t sum = 0; next_ < sources_.size(); ++next_) {
-    const int64_t tokens = static_cast<int64_t>(sources_[next_].size());
-    if (sum + tokens > room && !(at_least_one && sum == 0)) break;
+    const int64_t tokens = std::ssize(sources_[next_]);
+    if (sum + tokens > room && !(wait && sum == 0)) break;
     sum += tokens;
-    taken.push_back(next_);
+    taken.push_back({next_, sources_[next_]});
   }
   return taken;
-}
-
-void SourceQueue::close() {
-  const std::lock_guard lock(mutex_);
-  next_ = sources_.size();
 }
 
 void search(const Decoding& decoding, SourceQueue& queue, const SearchOptions& options,
@@ -253,7 +257,7 @@ void search(const Decoding& decoding, SourceQueue& queue, const SearchOptions& o
 
 void search(const Decoding& decoding, const std::vector<std::vector<int32_t>>& sources,
             const SearchOptions& options, const SearchResult& done) {
-  SourceQueue queue(sources);
+  FixedSources queue(sources);
   search(decoding, queue, options, done);
 }
 

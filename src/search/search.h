@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "model/shortlist.h"
@@ -30,20 +31,28 @@ struct SearchOptions {
   int n_best = 1;                        ///< hypotheses wanted of each source, at most the beam size
   int64_t batch_tokens = 4096;           ///< source tokens times beam that are decoded at once
   const Shortlist* shortlist = nullptr;  ///< or none: all target symbols
+  std::stop_token cancel = {};           ///< when it is asked for, the search throws `Cancelled`
 };
 
-/// Sources that several searches share: each takes the next ones when it has room for them.
+/// Where searches get their sources from; several may share one.
 class SourceQueue {
  public:
-  /// Sources are ids with end symbol. They must outlive the queue.
-  explicit SourceQueue(std::span<const std::vector<int32_t>> sources) : sources_(sources) {}
+  struct Source {
+    size_t index = 0;
+    std::vector<int32_t> ids;  ///< with end symbol, or none at all
+  };
+  virtual ~SourceQueue() = default;
+  /// The next sources, as many as have no more than `room` tokens together. A call that waits gets one at
+  /// least, whatever its length, or none at the end; one that does not gets what is there now.
+  virtual std::vector<Source> take(int64_t room, bool wait) = 0;
+};
 
-  const std::vector<int32_t>& operator[](size_t index) const { return sources_[index]; }
-  /// The indices of the next sources, as many as have no more than `room` tokens together; where
-  /// `at_least_one`, the first of any tokens whatever its length.
-  std::vector<size_t> take(int64_t room, bool at_least_one);
-  /// Leaves nothing to take.
-  void close();
+/// Sources that are there from the beginning.
+class FixedSources final : public SourceQueue {
+ public:
+  /// Sources are ids with end symbol. They must outlive the queue.
+  explicit FixedSources(std::span<const std::vector<int32_t>> sources) : sources_(sources) {}
+  std::vector<Source> take(int64_t room, bool wait) override;
 
  private:
   std::span<const std::vector<int32_t>> sources_;

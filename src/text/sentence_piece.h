@@ -39,6 +39,6 @@ std::string remove_vocabulary(std::string_view model);
 /// fewer, and a warning says so. Throws when there is no text, or when `vocab_size` is less than the text's
 /// alphabet.
 std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
-                                 const std::vector<std::span<const std::string>>& texts);
+                                 const std::vector<TextReader>& texts);
 
 }  // namespace sixfold

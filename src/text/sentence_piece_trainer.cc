@@ -23,31 +23,41 @@ bool usable(const std::string& sentence) {
          has_visible_character(sentence);
 }
 
-// At most `most` usable sentences (0 for all), evenly spread over the texts.
-std::vector<const std::string*> choose_sentences(const std::vector<std::span<const std::string>>& texts,
-                                                 size_t most) {
-  std::vector<const std::string*> all;
-  for (const auto& text : texts)
-    for (const std::string& sentence : text)
-      if (usable(sentence)) all.push_back(&sentence);
+// At most `most` usable sentences (0 for all), evenly spread over the texts. Of a text, twice as many are held
+// at a time: then every other one is let go, and of what follows one for each that was.
+std::vector<std::string> choose_sentences(const std::vector<TextReader>& texts, size_t most) {
+  std::vector<std::string> all;
+  for (const TextReader& text : texts) {
+    std::vector<std::string> kept;
+    size_t stride = 1, seen = 0;
+    text([&](const std::string& sentence) {
+      if (!usable(sentence) || seen++ % stride != 0) return;
+      kept.push_back(sentence);
+      if (most == 0 || kept.size() < 2 * most) return;
+      for (size_t i = 0; i < most; ++i) kept[i] = std::move(kept[2 * i]);
+      kept.resize(most);
+      stride *= 2;
+    });
+    std::move(kept.begin(), kept.end(), std::back_inserter(all));
+  }
   if (most == 0 || all.size() <= most) return all;
-  for (size_t i = 0; i < most; ++i) all[i] = all[i * all.size() / most];
+  for (size_t i = 1; i < most; ++i) all[i] = std::move(all[i * all.size() / most]);
   all.resize(most);
   return all;
 }
 
 class Sentences : public sentencepiece::SentenceIterator {
  public:
-  explicit Sentences(const std::vector<const std::string*>& sentences)
+  explicit Sentences(const std::vector<std::string>& sentences)
       : next_(sentences.data()), end_(next_ + sentences.size()) {}
   bool done() const override { return next_ == end_; }
   void Next() override { ++next_; }
-  const std::string& value() const override { return **next_; }
+  const std::string& value() const override { return *next_; }
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  const std::string* const* next_;
-  const std::string* const* end_;
+  const std::string* next_;
+  const std::string* end_;
 };
 
 // Values stand in quotes, and a quote within is doubled.
@@ -89,7 +99,7 @@ std::string reason_of(const sentencepiece::util::Status& status) {
 }  // namespace
 
 std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
-                                 const std::vector<std::span<const std::string>>& texts) {
+                                 const std::vector<TextReader>& texts) {
   require(options.vocab_size > 3 && options.vocab_size <= 1'000'000,
           "tokenizer.vocab_size is {}: a SentencePiece vocabulary has from 4 to 1,000,000 pieces",
           options.vocab_size);
@@ -98,7 +108,7 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
           "there is no text to train the tokenizer on: no line of at most {} bytes has a visible character",
           max_sentence_bytes);
   size_t bytes = 0;
-  for (const std::string* sentence : chosen) bytes += sentence->size();
+  for (const std::string& sentence : chosen) bytes += sentence.size();
   require(bytes < max_text_bytes,
           "the text to train the tokenizer on has {} bytes, more than SentencePiece can hold; "
           "set tokenizer.max_sentences to less than {}",

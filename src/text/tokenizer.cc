@@ -4,6 +4,12 @@
 
 namespace sixfold {
 
+TextReader text_reader(std::span<const std::string> sentences) {
+  return [sentences](const auto& use) {
+    for (const std::string& sentence : sentences) use(sentence);
+  };
+}
+
 std::vector<std::string> Tokenizer::language_symbols() const {
   std::vector<std::string> symbols;
   for (int32_t id = 0; id < vocab_size(); ++id) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,11 @@
 #include "text/tokenizer_options.h"
 
 namespace sixfold {
+
+/// Gives the sentences of a text, one after the other; can be called again.
+using TextReader = std::function<void(const std::function<void(const std::string&)>& use)>;
+/// Of sentences in memory, which must outlive it.
+TextReader text_reader(std::span<const std::string> sentences);
 
 /// Text to ids and back. Any number of threads may use one tokenizer at once.
 class Tokenizer {

@@ -61,7 +61,7 @@ void check_user_defined_symbols(const std::vector<std::string>& symbols) {
 }
 
 std::string train(const TokenizerOptions& options, Normalization normalization,
-                  const std::vector<std::span<const std::string>>& texts) {
+                  const std::vector<TextReader>& texts) {
   return options.kind == TokenizerKind::sentencepiece ? train_sentence_piece(options, normalization, texts)
                                                       : build_whitespace_vocabulary(options, texts);
 }
@@ -90,8 +90,13 @@ void save(const Tokenizer& tokenizer, const std::string& folder, const std::stri
 
 }  // namespace
 
-Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source_sentences,
-                           std::span<const std::string> target_sentences) {
+Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source,
+                           std::span<const std::string> target) {
+  return make_tokenizers(options, text_reader(source), text_reader(target));
+}
+
+Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source_text,
+                           const TextReader& target_text) {
   if (!options.source.empty() || !options.target.empty()) return load_given(options);
   check_user_defined_symbols(options.user_defined_symbols);
   if (options.joint) {
@@ -100,11 +105,11 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
         "a joint vocabulary has one normalization for both sides: set tokenizer.target_normalization to {} too "
         "(targets are then rewritten), or set tokenizer.joint to false",
         name_of_enum(options.normalization));
-    const std::string file = train(options, options.normalization, {source_sentences, target_sentences});
+    const std::string file = train(options, options.normalization, {source_text, target_text});
     return load_joint(options.kind, file, "the trained tokenizer");
   }
-  const std::string source = train(options, options.normalization, {source_sentences});
-  const std::string target = train(options, options.target_normalization, {target_sentences});
+  const std::string source = train(options, options.normalization, {source_text});
+  const std::string target = train(options, options.target_normalization, {target_text});
   return {load(options.kind, source, "the trained source tokenizer", Spaces::as_trained),
           load(options.kind, target, "the trained target tokenizer", Spaces::keep), false};
 }

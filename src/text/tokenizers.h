@@ -15,8 +15,10 @@ struct Tokenizers {
 
 /// Reads the files that the options give, or trains where they give none, on the lines of both sides together
 /// if joint. Throws for files that can't be used and options that contradict each other.
-Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source_sentences,
-                           std::span<const std::string> target_sentences);
+Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source, const TextReader& target);
+/// The same with text that is in memory.
+Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source,
+                           std::span<const std::string> target);
 
 /// Writes `tokenizer.spm` if joint, else `source.spm` and `target.spm`, into a folder that is there; whitespace
 /// vocabularies end in `.vocab` instead.

@@ -143,12 +143,12 @@ std::shared_ptr<const Tokenizer> load_whitespace(std::string_view vocabulary, co
   return std::make_shared<WhitespaceTokenizer>(vocabulary, origin);
 }
 
-std::string build_whitespace_vocabulary(const TokenizerOptions& options,
-                                        const std::vector<std::span<const std::string>>& texts) {
+std::string build_whitespace_vocabulary(const TokenizerOptions& options, const std::vector<TextReader>& texts) {
   std::unordered_map<std::string, int64_t> counts;
-  for (const auto& text : texts)
-    for (const std::string& sentence : text)
+  for (const TextReader& text : texts)
+    text([&](const std::string& sentence) {
       for_each_symbol(sentence, [&](std::string_view symbol) { ++counts[std::string(symbol)]; });
+    });
   require(!counts.empty(), "there is no text to build the vocabulary of");
 
   std::vector<std::string> symbols(special_symbols.begin(), special_symbols.end());

@@ -22,7 +22,6 @@ std::shared_ptr<const Tokenizer> load_whitespace(std::string_view vocabulary, co
 /// options name, then the most frequent, at most `vocab_size` (0 for all), none rarer than `minimum_count`.
 /// Equally frequent ones stand in the order of their bytes. Throws when there is no text, or no room for what
 /// must be there.
-std::string build_whitespace_vocabulary(const TokenizerOptions& options,
-                                        const std::vector<std::span<const std::string>>& texts);
+std::string build_whitespace_vocabulary(const TokenizerOptions& options, const std::vector<TextReader>& texts);
 
 }  // namespace sixfold

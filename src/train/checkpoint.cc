@@ -13,12 +13,13 @@ namespace sixfold {
 namespace fs = std::filesystem;
 
 void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
-                       const TrainingState& state) const {
+                       const TrainingState& state, const std::function<void(const std::string&)>& add) const {
   fs::create_directories(folder_);
   write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
                      [&](const std::string& folder) {
                        write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
                        write_file_atomically(folder + "/state.json", to_json_text(state));
+                       add(folder);
                      });
   const auto all = list();
   for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) fs::remove_all(all[i]);

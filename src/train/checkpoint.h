@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ class Checkpoints {
  public:
   Checkpoints(const std::string& run, int keep_last) : folder_(run + "/checkpoints"), keep_last_(keep_last) {}
 
+  /// `add` puts what else belongs to a model into the folder.
   void save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
-            const TrainingState& state) const;
+            const TrainingState& state, const std::function<void(const std::string& folder)>& add) const;
   /// Puts weights and optimizer back as they were saved.
   static void load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer);
   static TrainingState read_state(const std::string& checkpoint);

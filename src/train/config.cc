@@ -33,7 +33,10 @@ TrainOptions load_train_options(const std::string& json_path, const std::vector<
 void validate(const TrainOptions& o) {
   check_ranges(o);
   validate(static_cast<const Architecture&>(o.model));
-  require(o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
+  require(!o.start.model.empty() || o.start.freeze.empty(),
+          "start.freeze: only what start.model gives can be frozen; a random part would stay random");
+  require(o.start.freeze.size() < 3, "start.freeze: nothing is left to train");
+  require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");
   require(!o.data.train.empty(),

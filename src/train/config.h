@@ -28,6 +28,12 @@ enum class ScheduleKind {
   constant,      ///< rises to the peak and stays
 };
 
+/// What is done when the loss of a batch leaps up.
+enum class OnSpike { go_on, stop, rollback };
+
+/// A part of the model that stays as it is.
+enum class Frozen { embeddings, encoder, decoder };
+
 /// What validation measures.
 enum class Metric { loss, perplexity, bleu, chrf };
 
@@ -45,6 +51,18 @@ struct EnumNames<ScheduleKind> {
       {ScheduleKind::linear, "linear"},
       {ScheduleKind::cosine, "cosine"},
       {ScheduleKind::constant, "constant"}};
+};
+
+template <>
+struct EnumNames<OnSpike> {
+  static constexpr std::pair<OnSpike, std::string_view> names[] = {
+      {OnSpike::go_on, "go_on"}, {OnSpike::stop, "stop"}, {OnSpike::rollback, "rollback"}};
+};
+
+template <>
+struct EnumNames<Frozen> {
+  static constexpr std::pair<Frozen, std::string_view> names[] = {
+      {Frozen::embeddings, "embeddings"}, {Frozen::encoder, "encoder"}, {Frozen::decoder, "decoder"}};
 };
 
 template <>
@@ -68,6 +86,19 @@ void visit(Visitor& v, ModelOptions& o) {
   visit(v, static_cast<Architecture&>(o));
 }
 
+/// What a run begins with instead of random weights.
+struct StartOptions {
+  std::string model;
+  std::vector<Frozen> freeze;
+};
+
+template <class Visitor>
+void visit(Visitor& v, StartOptions& o) {
+  v.field("model", o.model,
+          "a model folder whose weights, sizes and tokenizers are taken; of model only dropout then counts");
+  v.field("freeze", o.freeze, "parts that are not trained: of embeddings, encoder and decoder");
+}
+
 /// Training as such. It stops at the first of the stops that are given.
 struct TrainingOptions {
   int64_t updates = 0;
@@ -79,6 +110,8 @@ struct TrainingOptions {
   int accumulate = 1;
   float ema_decay = 0;
   int average_last = 1;
+  OnSpike on_spike = OnSpike::go_on;
+  double spike_factor = 2;
   Precision precision = Precision::automatic;
   int threads = 0;
 };
@@ -96,6 +129,11 @@ void visit(Visitor& v, TrainingOptions& o) {
   v.field("ema_decay", o.ema_decay, "moving average of the weights, used for validation and kept; 0: none",
           from_to_below(0, 1));
   v.field("average_last", o.average_last, "the model is the average of so many last checkpoints", at_least(1));
+  v.field("on_spike", o.on_spike,
+          "when a batch's loss leaps up: go_on, stop, or rollback to the last checkpoint and past the batch "
+          "(as then "
+          "for losses that are not finite)");
+  v.field("spike_factor", o.spike_factor, "a leap: so many times the mean loss of late", at_least(1));
   v.field("precision", o.precision,
           "of matrix products: fp32, bf16, or auto, bf16 where the processor is faster in it");
   v.field("threads", o.threads, "0: one for each core", between(0, 4096));
@@ -182,6 +220,7 @@ void visit(Visitor& v, LogOptions& o) {
 /// All that `sixfold train` can be told: CONFIG.yaml.
 struct TrainOptions {
   ModelOptions model;
+  StartOptions start;
   TokenizerOptions tokenizer;
   DataOptions data;
   TrainingOptions train;
@@ -195,6 +234,7 @@ struct TrainOptions {
 template <class Visitor>
 void visit(Visitor& v, TrainOptions& o) {
   v.group("model", o.model, "the architecture");
+  v.group("start", o.start, "fine-tuning");
   v.group("tokenizer", o.tokenizer, "text to ids");
   v.group("data", o.data, "what to train on, and its batches");
   v.group("train", o.train, "training; it ends at the first stop that is reached");

@@ -23,6 +23,17 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
   }
 }
 
+void Optimizer::restart_average() const {
+  for (const auto& slot : slots_)
+    if (slot.average) backend_->scale(slot.average.view(), slot.weight.tensor.view(), 1);
+}
+
+int64_t Optimizer::trained_weights() const {
+  int64_t count = 0;
+  for (const auto& slot : slots_) count += slot.weight.tensor.size();
+  return count;
+}
+
 void Optimizer::clear_gradients() const {
   for (const auto& slot : slots_) backend_->fill(slot.gradient.view(), 0);
 }

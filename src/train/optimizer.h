@@ -21,6 +21,9 @@ class Optimizer {
   void update(int64_t step, double learning_rate, double gradient_scale) const;
   /// Trades the weights for their moving average, and back when called again. Nothing where there is none.
   void swap_average() const;
+  /// The moving average becomes what the weights are now.
+  void restart_average() const;
+  int64_t trained_weights() const;
   bool has_average() const { return ema_decay_ > 0; }
 
   /// Moments and average, named "moment1.<weight>", "moment2.<weight>", "average.<weight>".

@@ -95,7 +95,8 @@ void Progress::line(const TrainingState& s, double learning_rate) {
                         {"gradient_norm", s.sums.gradient_norm},
                         {"tokens", s.sums.tokens},
                         {"tokens_per_second", tokens_per_second(s)},
-                        {"seconds", s.seconds}}
+                        {"seconds", s.seconds},
+                        {"seconds_waited", s.sums.waited}}
              .dump());
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;
@@ -110,6 +111,11 @@ void Progress::validation(const TrainingState& s, const Scores& scores, bool bet
   }
   say(text + (better ? "  (best so far)" : ""));
   append(json.dump());
+}
+
+void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
+  say(fmt::format("update {}: {}; back to update {}, and past that batch", from, why, to));
+  append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump());
 }
 
 void Progress::say(const std::string& text) {

@@ -22,6 +22,8 @@ class Progress {
   /// Closes a stretch of updates: a plain line and a line of the log.
   void line(const TrainingState& state, double learning_rate);
   void validation(const TrainingState& state, const Scores& scores, bool better);
+  /// The run went back from one update to an earlier one.
+  void rollback(int64_t from, int64_t to, const std::string& why);
   void say(const std::string& text);
 
   /// Bytes written to the log and flushed.

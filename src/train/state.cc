@@ -10,13 +10,17 @@ namespace sixfold {
 std::string to_json_text(const TrainingState& s) {
   nlohmann::json json = {{"update", s.update},
                          {"epoch", s.position.epoch},
-                         {"batch", s.position.index},
+                         {"place", s.position.place},
                          {"last_update", s.last_update},
                          {"seconds", s.seconds},
                          {"loss_sum", s.sums.loss},
                          {"target_tokens", s.sums.target_tokens},
                          {"tokens", s.sums.tokens},
                          {"gradient_norm", s.sums.gradient_norm},
+                         {"waited", s.sums.waited},
+                         {"corpus", s.corpus},
+                         {"usual_loss", s.usual_loss},
+                         {"rollbacks", s.rollbacks},
                          {"best_update", s.best_update},
                          {"without_better", s.without_better},
                          {"log_bytes", s.log_bytes},
@@ -32,13 +36,17 @@ TrainingState parse_training_state(const std::string& text, const std::string& w
   try {
     json.at("update").get_to(s.update);
     json.at("epoch").get_to(s.position.epoch);
-    json.at("batch").get_to(s.position.index);
+    json.at("place").get_to(s.position.place);
     json.at("last_update").get_to(s.last_update);
     json.at("seconds").get_to(s.seconds);
     json.at("loss_sum").get_to(s.sums.loss);
     json.at("target_tokens").get_to(s.sums.target_tokens);
     json.at("tokens").get_to(s.sums.tokens);
     json.at("gradient_norm").get_to(s.sums.gradient_norm);
+    json.at("waited").get_to(s.sums.waited);
+    json.at("corpus").get_to(s.corpus);
+    json.at("usual_loss").get_to(s.usual_loss);
+    json.at("rollbacks").get_to(s.rollbacks);
     json.at("best_update").get_to(s.best_update);
     json.at("without_better").get_to(s.without_better);
     json.at("log_bytes").get_to(s.log_bytes);
@@ -48,7 +56,7 @@ TrainingState parse_training_state(const std::string& text, const std::string& w
   } catch (const nlohmann::json::exception& e) {
     throw_input_error("{}: not the state of a training run: {}", where, e.what());
   }
-  require(s.update >= 0 && s.position.epoch >= 0 && s.position.index >= 0 && s.log_bytes >= 0,
+  require(s.update >= 0 && s.position.epoch >= 0 && s.position.place >= 0 && s.log_bytes >= 0,
           "{}: a count is negative", where);
   return s;
 }

@@ -14,6 +14,7 @@ struct ProgressSums {
   int64_t target_tokens = 0;
   int64_t tokens = 0;        ///< source and target
   double gradient_norm = 0;  ///< of the last update
+  double waited = 0;         ///< seconds that training waited for its text
 };
 
 /// Where a training run stands, besides its weights: all that makes the next update what it is.
@@ -29,6 +30,9 @@ struct TrainingState {
   int64_t log_bytes = 0;        ///< length of train.jsonl
   std::string instruction_set;  ///< the bits are those of this one
   Precision precision = Precision::fp32;
+  std::string corpus;     ///< the hash of the encoded training text
+  double usual_loss = 0;  ///< of a target token, the mean of late; 0: not known yet
+  int64_t rollbacks = 0;
 };
 
 std::string to_json_text(const TrainingState& state);

@@ -4,16 +4,25 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/threads.h"
+#include "data/batch_stream.h"
 #include "model/derived.h"
+#include "model/history.h"
 #include "model/model_dir.h"
 #include "train/checkpoint.h"
+#include "train/divergence.h"
+#include "train/forecast.h"
 #include "train/precision.h"
 #include "train/progress.h"
+#include "train/run_folder.h"
 #include "train/schedule.h"
+#include "train/start.h"
 #include "train/training_data.h"
 #include "translate/sealed.h"
 
@@ -25,17 +34,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-ModelConfig model_config(const TrainOptions& options, const Tokenizers& tokenizers) {
-  ModelConfig config;
-  static_cast<Architecture&>(config) = options.model;
-  seal(config, tokenizers);
-  require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
-          "model.tied_embeddings: all three matrices can be one only with a joint vocabulary; set it to "
-          "decoder or none, or "
-          "tokenizer.joint to true");
-  return config;
-}
-
 /// One run of training, from its folder's state to its end.
 class Run {
  public:
@@ -43,14 +41,29 @@ class Run {
   TrainOutcome finish();
 
  private:
+  struct Step {
+    std::vector<Batch> batches;
+    int64_t target_tokens = 0;
+    double loss = 0, gradient_norm = 0;
+  };
+
   std::shared_ptr<Backend> make_backend();
+  TextOrigin text_origin() const;
   int64_t planned_updates() const;
-  void resume_or_begin();
+  void begin();
+  void resume();
   void update();
-  void train_on(const Batch& batch, double loss_scale);
+  Step take_batches();
+  void compute(Step& step);
+  bool is_spike(const Step& step) const;
+  void roll_back(const std::string& why);
+  [[noreturn]] void stop_diverged(const Step& step);
+  std::string diverged(const Step& step);
+  double train_on(const Batch& batch, double loss_scale);
   void measure_rate();
   void validate();
   void save();
+  void write_history_to(const std::string& folder) const;
   bool due(int64_t every_updates) const { return every_updates > 0 && state_.update % every_updates == 0; }
   bool epoch_due(double every_epochs) const;
   bool stopped() const { return request_.stop && request_.stop->load() != 0; }
@@ -59,6 +72,7 @@ class Run {
 
   TrainOptions options_;
   TrainRequest request_;
+  RunFolder folder_;
   int threads_;
   Checkpoints checkpoints_;
   std::string newest_;  ///< the checkpoint to resume from; empty: begin anew
@@ -66,9 +80,12 @@ class Run {
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   TrainingData data_;
+  int64_t part_tokens_;  ///< most of a part of a batch; 0: batches are not divided
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
+  int64_t batches_in_epoch_;
+  std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
   double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
   int64_t saved_update_ = -1;
@@ -78,8 +95,8 @@ class Run {
 std::string newest_checkpoint(const Checkpoints& checkpoints, const TrainRequest& request) {
   const auto all = checkpoints.list();
   if (request.resume) {
-    require(!all.empty(), "{}: no checkpoint to resume from; start without --resume", request.run);
-    return all.back();
+    if (all.empty()) log_info("{}: there is no checkpoint yet to resume from; beginning anew", request.run);
+    return all.empty() ? "" : all.back();
   }
   require(all.empty() && !fs::exists(request.run + "/model"),
           "{} holds a run already: --resume goes on with it, another --out begins a new one", request.run);
@@ -89,20 +106,34 @@ std::string newest_checkpoint(const Checkpoints& checkpoints, const TrainRequest
 Run::Run(const TrainOptions& options, const TrainRequest& request)
     : options_(options),
       request_(request),
+      folder_(request.run),
       threads_(options.train.threads > 0 ? options.train.threads : available_threads()),
       checkpoints_(request.run, std::max(options.checkpoint.keep_last, options.train.average_last)),
       newest_(newest_checkpoint(checkpoints_, request)),
       state_(newest_.empty() ? TrainingState() : Checkpoints::read_state(newest_)),
       backend_(make_backend()),
       arena_(std::make_shared<Arena>(backend_)),
-      data_(read_training_data(options, newest_, threads_)),
+      data_(read_training_data(options, text_origin(), threads_)),
+      part_tokens_(fitting_micro_batch(model_config(options, data_.tokenizers), options, data_.train,
+                                       available_memory(), request.fit)),
       model_(model_config(options, data_.tokenizers), backend_, DType::f32, options.train.seed),
-      optimizer_(backend_, model_.parameters(), options.optimizer, options.train.ema_decay),
+      optimizer_(backend_, trained_parameters(model_, options.start.freeze), options.optimizer,
+                 options.train.ema_decay),
       batcher_(data_.train, {.batch_tokens = options.data.batch_tokens,
                              .shuffle = options.data.shuffle,
-                             .sort_by_length = options.data.sort_by_length,
-                             .seed = options.train.seed}) {
-  resume_or_begin();
+                             .seed = options.train.seed}),
+      batches_in_epoch_(batcher_.batches_in_epoch()) {
+  data_.train.target_start = data_.valid.tokens.target_start = model_.config().search.decoder_start;
+  newest_.empty() ? begin() : resume();
+  if (const int64_t planned = planned_updates(); planned > 0) state_.last_update = planned;
+  save_train_options(request_.run + "/config.json", options_);
+  stream_ = std::make_unique<BatchStream>(batcher_, part_tokens_);
+  progress_ = std::make_unique<Progress>(folder_.log(), state_);
+  log_info("model: {} parameters; {}, {} threads", parameter_count(model_.config()), backend_->name(),
+           threads_);
+  began_ = now();
+  resumed_seconds_ = state_.seconds;
+  saved_at_ = state_.seconds;
 }
 
 /// A run keeps the precision that it began with, unless another is asked for by name.
@@ -115,81 +146,158 @@ std::shared_ptr<Backend> Run::make_backend() {
   return make_cpu_backend(threads_, state_.precision == Precision::bf16 ? Products::bf16 : Products::fp32);
 }
 
+TextOrigin Run::text_origin() const {
+  const bool resumed = !newest_.empty();
+  return {folder_.corpus(), resumed ? newest_ : options_.start.model, resumed};
+}
+
 /// The update that ends the run, from its options; 0 where only minutes are given.
 int64_t Run::planned_updates() const {
   int64_t last = options_.train.updates;
   if (options_.train.epochs > 0) {
-    const double batches = options_.train.epochs * static_cast<double>(batcher_.batches_in_epoch());
+    const double batches = options_.train.epochs * static_cast<double>(batches_in_epoch_);
     const auto updates = static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
     last = last > 0 ? std::min(last, updates) : updates;
   }
   return last;
 }
 
-void Run::resume_or_begin() {
-  const std::string instruction_set = backend_->name();
-  if (newest_.empty()) {
-    fs::create_directories(request_.run);
-    state_.instruction_set = instruction_set;
-  } else {
-    Checkpoints::load(newest_, model_, optimizer_);
-    batcher_.seek(state_.position);
-    log_info("resuming from {} (update {})", newest_, state_.update);
-    if (state_.instruction_set != instruction_set)
-      log_warning("the run was on {}, this machine is {}: it goes on, but not bit for bit",
-                  state_.instruction_set, instruction_set);
-  }
-  if (const int64_t planned = planned_updates(); planned > 0) state_.last_update = planned;
-  save_train_options(request_.run + "/config.json", options_);
-  progress_ = std::make_unique<Progress>(request_.run + "/train.jsonl", state_);
-  log_info("model: {} parameters; {}, {} threads", parameter_count(model_.config()), instruction_set, threads_);
-  began_ = now();
-  resumed_seconds_ = state_.seconds;
-  saved_at_ = state_.seconds;
+void Run::begin() {
+  state_.instruction_set = backend_->name();
+  state_.corpus = data_.record.hash;
+  if (options_.start.model.empty()) return;
+  load_weights(options_.start.model + "/model.safetensors", model_);
+  optimizer_.restart_average();
+  log_info("starting from {}: {} of {} weights are trained", options_.start.model, optimizer_.trained_weights(),
+           parameter_count(model_.config()));
 }
 
-void Run::train_on(const Batch& batch, double loss_scale) {
+void Run::resume() {
+  require(
+      state_.instruction_set == backend_->name() || request_.other_processor,
+      "{} was made on {}, this processor is {}: the run can go on (--other-processor), but what comes out will "
+      "not be bit for bit what the unbroken run would have given",
+      newest_, state_.instruction_set, backend_->name());
+  if (state_.instruction_set != backend_->name())
+    log_warning("the run was on {}, this processor is {}: it goes on, but not bit for bit",
+                state_.instruction_set, backend_->name());
+  require(state_.corpus == data_.record.hash || data_.resettled,
+          "the training text is not what {} was trained on (hash {}, now {}), and {} is gone; put the text "
+          "back, or "
+          "begin a new run",
+          newest_, state_.corpus, data_.record.hash, folder_.corpus());
+  state_.corpus = data_.record.hash;
+  Checkpoints::load(newest_, model_, optimizer_);
+  batcher_.seek(state_.position);
+  log_info("resuming from {} (update {})", newest_, state_.update);
+}
+
+double Run::train_on(const Batch& batch, double loss_scale) {
   Tape tape;
   Pass pass(backend_, arena_, tape,
             {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)});
   const Tensor states = model_.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
-  state_.sums.loss +=
+  const double loss =
       ops::cross_entropy(pass, states, model_.output(), pass.indices(batch.target_output),
                          {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale});
   tape.backward();
+  return loss;
+}
+
+Run::Step Run::take_batches() {
+  Step step;
+  for (int i = 0; i < options_.train.accumulate; ++i) {
+    BatchStream::Next next = stream_->next();
+    state_.position = next.after;
+    for (Batch& part : next.parts) step.batches.push_back(std::move(part));
+  }
+  for (const Batch& batch : step.batches) step.target_tokens += batch.target_tokens();
+  return step;
+}
+
+void Run::compute(Step& step) {
+  optimizer_.clear_gradients();
+  for (const Batch& batch : step.batches)
+    step.loss += train_on(batch, 1.0 / static_cast<double>(step.target_tokens));
+  step.gradient_norm = optimizer_.gradient_norm();
 }
 
 void Run::update() {
-  std::vector<Batch> batches;
-  int64_t target_tokens = 0;
-  for (int i = 0; i < options_.train.accumulate; ++i) {
-    Batch batch = batcher_.next();
-    target_tokens += batch.target_tokens();
-    state_.sums.tokens += batch.tokens();
-    const int64_t most = options_.data.micro_batch_tokens;
-    if (most > 0 && batch.tokens() > most)
-      for (auto& part : split(batch, most)) batches.push_back(std::move(part));
-    else
-      batches.push_back(std::move(batch));
+  const double waited = stream_->seconds_waited();
+  Step step = take_batches();
+  state_.sums.waited += stream_->seconds_waited() - waited;
+  compute(step);
+  const bool rolls_back = options_.train.on_spike == OnSpike::rollback && !newest_.empty();
+  if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
+    if (!rolls_back) stop_diverged(step);
+    return roll_back(diverged(step));
   }
-  state_.sums.target_tokens += target_tokens;
-  optimizer_.clear_gradients();
-  for (const Batch& batch : batches) train_on(batch, 1.0 / static_cast<double>(target_tokens));
-
-  const double norm = optimizer_.gradient_norm(), clip = options_.train.clip_norm;
-  if (!std::isfinite(norm) || !std::isfinite(state_.sums.loss))
-    throw_input_error(
-        "update {}: the {} is not finite; the last checkpoint is whole ({}). A lower schedule.learning_rate, a "
-        "longer schedule.warmup or train.clip_norm usually mends this",
-        state_.update + 1, std::isfinite(norm) ? "loss" : "gradient",
-        newest_.empty() ? "there is none yet" : newest_);
-  state_.sums.gradient_norm = norm;
+  const double loss = step.loss / static_cast<double>(step.target_tokens);
+  if (is_spike(step)) {
+    const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.usual_loss, loss);
+    require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
+            state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
+    if (rolls_back) return roll_back(leap);
+  }
+  constexpr double memory = 0.9;  // of the mean: some ten updates
+  state_.usual_loss = state_.usual_loss > 0 ? memory * state_.usual_loss + (1 - memory) * loss : loss;
+  state_.sums.loss += step.loss;
+  state_.sums.target_tokens += step.target_tokens;
+  for (const Batch& batch : step.batches) state_.sums.tokens += batch.tokens();
+  state_.sums.gradient_norm = step.gradient_norm;
   learning_rate_ =
       Schedule(options_.schedule, model_.config().d_model, state_.last_update).rate(state_.update + 1);
-  optimizer_.update(state_.update + 1, learning_rate_, clip > 0 && norm > clip ? clip / norm : 1.0);
+  const double clip = options_.train.clip_norm;
+  optimizer_.update(state_.update + 1, learning_rate_,
+                    clip > 0 && step.gradient_norm > clip ? clip / step.gradient_norm : 1.0);
   ++state_.update;
-  state_.position = batcher_.position();
   state_.seconds = resumed_seconds_ + now() - began_;
+}
+
+bool Run::is_spike(const Step& step) const {
+  return options_.train.on_spike != OnSpike::go_on && state_.usual_loss > 0 &&
+         step.loss / static_cast<double>(step.target_tokens) > options_.train.spike_factor * state_.usual_loss;
+}
+
+/// Weights and counts become those of the last checkpoint; the text goes on behind the batch at hand.
+void Run::roll_back(const std::string& why) {
+  constexpr int64_t most = 20;
+  const int64_t rollbacks = state_.rollbacks + 1;
+  require(rollbacks <= most,
+          "update {}: {}, after {} rollbacks; a lower schedule.learning_rate or train.clip_norm may help",
+          state_.update + 1, why, most);
+  TrainingState before = Checkpoints::read_state(newest_);
+  progress_->rollback(state_.update + 1, before.update, why);
+  Checkpoints::load(newest_, model_, optimizer_);
+  before.position = state_.position;
+  before.seconds = state_.seconds;
+  before.best = state_.best;
+  before.best_update = state_.best_update;
+  before.rollbacks = rollbacks;
+  state_ = before;
+}
+
+/// Finds out where it arose, and keeps that in the run's folder.
+std::string Run::diverged(const Step& step) {
+  const Divergence divergence =
+      find_divergence({model_,
+                       data_.tokenizers,
+                       {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)},
+                       options_.train.label_smoothing,
+                       1.0 / static_cast<double>(step.target_tokens)},
+                      step.batches);
+  const std::string path = request_.run + "/diverged.json";
+  write_file_atomically(path, to_json_text(divergence, state_.update + 1));
+  return fmt::format("the {} is not finite; {}; all of it is in {}",
+                     std::isfinite(step.loss) ? "gradient" : "loss", divergence.describe(), path);
+}
+
+void Run::stop_diverged(const Step& step) {
+  throw_input_error(
+      "update {}: {}. The last checkpoint is whole ({}). A lower schedule.learning_rate, a longer "
+      "schedule.warmup "
+      "or train.clip_norm usually mends this; --on-spike rollback goes on without the batch",
+      state_.update + 1, diverged(step), newest_.empty() ? "there is none yet" : newest_);
 }
 
 // A run by minutes becomes a run by updates: once some time has shown how long one takes. A part is left for
@@ -208,7 +316,7 @@ bool Run::epoch_due(double every_epochs) const {
   if (every_epochs <= 0) return false;
   const auto epochs = [&](int64_t update) {
     return std::floor(static_cast<double>(update) * options_.train.accumulate /
-                      static_cast<double>(batcher_.batches_in_epoch()) / every_epochs);
+                      static_cast<double>(batches_in_epoch_) / every_epochs);
   };
   return epochs(state_.update) > epochs(state_.update - 1);
 }
@@ -224,7 +332,9 @@ void Run::validate() {
     state_.best = value;
     state_.best_update = state_.update;
     state_.without_better = 0;
-    if (options_.checkpoint.keep_best) write_model_folder(request_.run + "/best", model_, data_.tokenizers);
+    if (options_.checkpoint.keep_best)
+      write_model_folder(folder_.best(), model_, data_.tokenizers,
+                         [this](const std::string& folder) { write_history_to(folder); });
   } else {
     ++state_.without_better;
   }
@@ -236,10 +346,28 @@ void Run::validate() {
 
 void Run::save() {
   state_.log_bytes = progress_->log_bytes();
-  checkpoints_.save(model_, data_.tokenizers, optimizer_, state_);
+  checkpoints_.save(model_, data_.tokenizers, optimizer_, state_,
+                    [this](const std::string& folder) { write_history_to(folder); });
   newest_ = checkpoints_.list().back();
   saved_at_ = state_.seconds;
   saved_update_ = state_.update;
+}
+
+/// What made the model: the settings, the text, how far, how good.
+void Run::write_history_to(const std::string& folder) const {
+  nlohmann::ordered_json step{
+      {"step", "train"}, {"updates", state_.update}, {"epoch", state_.position.epoch + 1}};
+  if (state_.best)
+    step["best"] = {{"metric", name_of_enum(options_.validation.best_by)},
+                    {"value", *state_.best},
+                    {"update", state_.best_update}};
+  step["pairs"] = data_.record.report.kept();
+  for (const FileStamp& file : data_.record.files)
+    step["text"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
+  step["precision"] = name_of_enum(state_.precision);
+  step["instruction_set"] = state_.instruction_set;
+  step["settings"] = nlohmann::ordered_json::parse(to_json(write_options(options_)));
+  write_history(folder, options_.start.model, step.dump());
 }
 
 bool Run::finished() const {
@@ -269,21 +397,25 @@ TrainOutcome Run::finish() {
 }
 
 std::string Run::build_model() {
-  const std::string folder = request_.run + "/model";
+  const std::string folder = folder_.model();
   const auto all = checkpoints_.list();
   const size_t wanted = static_cast<size_t>(options_.train.average_last);
+  const auto write = [&] {
+    write_model_folder(folder, model_, data_.tokenizers,
+                       [this](const std::string& path) { write_history_to(path); });
+  };
   if (wanted > 1) {
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
                                         all.end());
     average_models(last, folder);
     progress_->say(fmt::format("model: the mean of the last {} checkpoints", last.size()));
   } else if (state_.best && options_.checkpoint.keep_best) {
-    load_weights(request_.run + "/best/model.safetensors", model_);
-    write_model_folder(folder, model_, data_.tokenizers);
+    load_weights(folder_.best() + "/model.safetensors", model_);
+    write();
     progress_->say(fmt::format("model: the best at validation, of update {}", state_.best_update));
   } else {
     optimizer_.swap_average();
-    write_model_folder(folder, model_, data_.tokenizers);
+    write();
   }
   return folder;
 }

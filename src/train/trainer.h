@@ -10,7 +10,9 @@ namespace sixfold {
 /// What the caller wants of a run besides its options.
 struct TrainRequest {
   std::string run;  ///< the run's folder: config.json, train.jsonl, checkpoints/, best/ and in the end model/
-  bool resume = false;  ///< go on from the newest checkpoint, bit for bit as if never stopped
+  bool resume = false;  ///< go on from the newest checkpoint, if there is one, bit for bit as if never stopped
+  bool other_processor = false;  ///< resume on another instruction set too: the bits are then others
+  bool fit = false;  ///< where batches take more memory than there is, work through them in smaller parts
   const std::atomic<int>* stop = nullptr;  ///< when it turns nonzero: save after the update at hand and return
 };
 

@@ -2,20 +2,32 @@
 #include <string>
 #include <vector>
 
+#include "data/token_store.h"
 #include "train/config.h"
 #include "train/validate.h"
 
 namespace sixfold {
 
-/// All text of a run, read and checked before any training.
+/// All text of a run.
 struct TrainingData {
   Tokenizers tokenizers;
-  TokenCorpus train;
-  ValidationText valid;  ///< empty where no validation text is given
+  TokenCorpus train;        ///< mapped from the run's folder
+  TokenStoreRecord record;  ///< of it
+  std::string settings;     ///< what it was made with, as text
+  bool resettled = false;   ///< resumed with other settings of the text: it is not what the run began with
+  ValidationText valid;     ///< in memory; empty where no validation text is given
 };
 
-/// Reads the corpora, trains the tokenizers or takes those that lie in `saved_tokenizers` (a run that resumes),
-/// and encodes. Says what was read and what was dropped.
-TrainingData read_training_data(const TrainOptions& options, const std::string& saved_tokenizers, int threads);
+/// Where a run's text comes from.
+struct TextOrigin {
+  std::string store;       ///< the folder that holds the encoded training text, or shall
+  std::string tokenizers;  ///< a folder that has them; empty: they are given by the options, or trained
+  bool resumed =
+      false;  ///< what is in the store is taken, though the text may have changed since: that is said
+};
+
+/// Reads the text, trains the tokenizers where there are none, and encodes. Says what was read and what was
+/// dropped.
+TrainingData read_training_data(const TrainOptions& options, const TextOrigin& origin, int threads);
 
 }  // namespace sixfold

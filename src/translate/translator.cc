@@ -2,178 +2,40 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
-#include <mutex>
 
 #include "base/error.h"
-#include "base/join.h"
-#include "base/log.h"
 #include "base/threads.h"
-#include "model/model_dir.h"
-#include "search/search.h"
-#include "text/tokenizers.h"
-#include "text/utf8.h"
-#include "translate/sealed.h"
+#include "search/beam.h"
+#include "translate/details.h"
+#include "translate/job.h"
+#include "translate/open_model.h"
+#include "translate/paragraphs.h"
 
 namespace sixfold {
 namespace {
 
 using Ids = std::vector<int32_t>;
-using Emit = std::function<void(size_t, const std::vector<Translation>&)>;
 
-/// Every step reads all weights of the decoder, which many tokens share; but the more there are, the less of
-/// their keys and values stays in a processor's cache. Measured (docs/benchmarks.md), the best number grows
-/// with the weights.
-int64_t batch_tokens_for(const Transformer& model) {
-  int64_t bytes = 0;
-  for (const Parameter& parameter : model.parameters()) bytes += static_cast<int64_t>(parameter.tensor.bytes());
-  return std::clamp<int64_t>(bytes / 16384, 512, 4096);
+double log_probability(const Translation& translation) {
+  double sum = 0;
+  for (const TranslatedToken& token : translation.tokens) sum += token.log_probability;
+  return sum;
 }
 
-/// A model folder in memory.
-class OpenModel {
- public:
-  OpenModel(const std::string& folder, WeightType type)
-      : model_(load_model(folder, make_cpu_backend(1), DType::f32, type)),
-        tokenizers_(load_sealed_tokenizers(folder, model_->config())) {
-    model_->prepare();
-  }
-
-  const Transformer& model() const { return *model_; }
-  const ModelConfig& config() const { return model_->config(); }
-  const Tokenizer& source() const { return *tokenizers_.source; }
-  const Tokenizer& target() const { return *tokenizers_.target; }
-
-  /// What asks for that language before a source: ">>deu<<", or nothing for none. Throws an input error with
-  /// the languages there are.
-  std::string language_symbol(const std::string& language) const;
-  /// `language_symbol`, a line's pieces and end symbol, or nothing where there is nothing to see.
-  Ids encode(const std::string& language_symbol, const std::string& line, size_t line_number,
-             int longest) const;
-
-  /// The shortlist of a file, opened once; none for no file.
-  std::shared_ptr<const Shortlist> shortlist(const std::string& path);
-
-  /// What a thread decodes with. Once let go, it is the next one's: its buffers are warm.
-  std::shared_ptr<Decoding> borrow();
-
- private:
-  std::unique_ptr<Transformer> model_;
-  Tokenizers tokenizers_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Decoding>> idle_;
-  std::map<std::string, std::shared_ptr<const Shortlist>> shortlists_;
-};
-
-std::shared_ptr<const Shortlist> OpenModel::shortlist(const std::string& path) {
-  if (path.empty()) return nullptr;
-  const std::lock_guard lock(mutex_);
-  auto& open = shortlists_[path];
-  if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, config()));
-  return open;
-}
-
-std::string OpenModel::language_symbol(const std::string& language) const {
-  if (language.empty()) return {};
-  const std::string symbol = fmt::format(">>{}<<", language);
-  const auto known = source().language_symbols();
-  require(!known.empty(), "target language {}: the model has no symbols for languages, it translates to one",
-          language);
-  if (std::find(known.begin(), known.end(), symbol) == known.end())
-    throw_input_error("target language {}: the model knows {}", language, join(known, " "));
-  return symbol;
-}
-
-Ids OpenModel::encode(const std::string& language_symbol, const std::string& line, size_t line_number,
-                      int longest) const {
-  if (!has_visible_character(replace_invalid_utf8(line))) return {};
-  Ids ids = source().encode(language_symbol + line);
-  if (ids.empty()) return {};
-  if (ids.size() > static_cast<size_t>(longest)) {
-    log_warning("line {}: {} tokens, cut to the first {}", line_number, ids.size(), longest);
-    ids.resize(static_cast<size_t>(longest));
-  }
-  ids.push_back(source().eos());
-  return ids;
-}
-
-std::shared_ptr<Decoding> OpenModel::borrow() {
-  const auto give_back = [this](Decoding* decoding) {
-    const std::lock_guard lock(mutex_);
-    idle_.emplace_back(decoding);
-  };
-  const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return {new Decoding(model(), make_cpu_backend(1)), give_back};
-  std::shared_ptr<Decoding> decoding(idle_.back().release(), give_back);
-  idle_.pop_back();
-  return decoding;
-}
-
-/// The translation of some lines: threads take them from one queue, and what is ready goes out in order.
-class Job {
- public:
-  Job(OpenModel& open, std::vector<Ids> sources, const SearchOptions& options, const Emit& emit)
-      : open_(open),
-        sources_(std::move(sources)),
-        queue_(sources_),
-        options_(options),
-        emit_(emit),
-        ready_(sources_.size()) {}
-
-  void run(int threads) {
-    int64_t sentences = 0, tokens = 0;
-    for (const Ids& source : sources_) {
-      sentences += !source.empty();
-      tokens += static_cast<int64_t>(source.size());
+/// Where to cut pairs into batches of no more than `most` tokens, or of one pair: begins, and the end.
+std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t most) {
+  std::vector<size_t> begins{0};
+  int64_t tokens = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const int64_t more = std::ssize(pairs[i].source) + std::ssize(pairs[i].target) + 1;
+    if (i > begins.back() && tokens + more > most) {
+      begins.push_back(i);
+      tokens = 0;
     }
-    threads = static_cast<int>(std::clamp<int64_t>(sentences, 1, threads));
-    // No thread takes more than its share at first.
-    const int64_t share = (tokens * options_.rules.beam_size + threads - 1) / threads;
-    options_.batch_tokens = std::min(options_.batch_tokens, std::max<int64_t>(share, 1));
-    ThreadPool(threads).run(threads, [this](int64_t, int) { work(); });
-    if (error_) std::rethrow_exception(error_);
+    tokens += more;
   }
-
- private:
-  void work();
-  void finish(size_t index, const std::vector<Hypothesis>& best_first);
-
-  OpenModel& open_;
-  std::vector<Ids> sources_;
-  SourceQueue queue_;
-  SearchOptions options_;
-  const Emit& emit_;
-  std::mutex mutex_;  // of what follows
-  std::vector<std::vector<Translation>> ready_;
-  size_t next_ = 0;  // to go out
-  std::exception_ptr error_;
-};
-
-void Job::work() {
-  try {
-    search(*open_.borrow(), queue_, options_, [this](size_t index, const auto& best) { finish(index, best); });
-  } catch (...) {
-    queue_.close();
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
-  }
-}
-
-void Job::finish(size_t index, const std::vector<Hypothesis>& best_first) {
-  std::vector<Translation> translations;
-  for (const Hypothesis& hypothesis : best_first)
-    translations.push_back({open_.target().decode(hypothesis.ids), hypothesis.score});
-  const std::lock_guard lock(mutex_);
-  ready_[index] = std::move(translations);
-  try {
-    for (; next_ < ready_.size() && !ready_[next_].empty() && !error_; ++next_) {
-      emit_(next_, ready_[next_]);
-      ready_[next_] = {};
-    }
-  } catch (...) {
-    error_ = std::current_exception();  // while other threads wait, so that none emits after it
-    throw;
-  }
+  if (!pairs.empty()) begins.push_back(pairs.size());
+  return begins;
 }
 
 }  // namespace
@@ -182,20 +44,22 @@ struct Translator::Parts {
   OpenModel open;
   int threads;
 
-  void translate(const std::vector<std::string>& lines, int n_best, const TranslateOptions& options,
-                 const Emit& emit) {
-    require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
-            options.max_source_length);
-    const auto shortlist = open.shortlist(options.shortlist);
-    SearchOptions how{open.config().search, n_best, options.batch_tokens, shortlist.get()};
-    if (how.batch_tokens == 0) how.batch_tokens = batch_tokens_for(open.model());
-    if (options.beam_size) how.rules.beam_size = *options.beam_size;
-    std::vector<Ids> sources;
-    const std::string symbol = open.language_symbol(options.target_language);
-    for (const std::string& line : lines)
-      sources.push_back(
-          open.encode(symbol, line, options.first_line + sources.size(), options.max_source_length));
-    Job(open, std::move(sources), how, emit).run(threads);
+  /// `lines`: how many there are at most.
+  void translate(const LineSource& next, size_t lines, const TranslateOptions& options,
+                 const TranslatedLineReceiver& emit) {
+    if (options.split_sentences.empty()) {
+      Job(open, next, lines, options, emit).run(threads);
+      return;
+    }
+    require(options.n_best == 1 && !options.details.any(),
+            "paragraphs are translated in parts: n best, token scores, alignments and attention are only of "
+            "sentences; leave out the splitting, or these");
+    Paragraphs paragraphs(options.split_sentences, next, emit);
+    const LineSource next_sentence = [&](std::string& line, bool wait) {
+      return paragraphs.next_sentence(line, wait);
+    };
+    const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
+    Job(open, next_sentence, lines, options, receive).run(threads);
   }
 };
 
@@ -209,49 +73,82 @@ Translator::Translator(Translator&&) noexcept = default;
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,
                                                const TranslateOptions& options) const {
-  std::vector<std::string> translations(lines.size());
-  translate(lines, options, [&](size_t index, const std::string& line) { translations[index] = line; });
+  std::vector<std::string> translations;
+  translate(lines, options,
+            [&](const TranslatedLine& line) { translations.push_back(line.translations[0].text); });
   return translations;
+}
+
+void Translator::translate(const std::vector<std::string>& lines, const TranslateOptions& options,
+                           const TranslatedLineReceiver& emit) const {
+  size_t next = 0;
+  const LineSource source = [&](std::string& line, bool) {
+    if (next == lines.size()) return NextLine::end;
+    line = lines[next++];
+    return NextLine::line;
+  };
+  parts_->translate(source, options.split_sentences.empty() ? lines.size() : SIZE_MAX, options, emit);
 }
 
 std::string Translator::translate(const std::string& line) const { return translate(std::vector{line})[0]; }
 
-void Translator::translate(const std::vector<std::string>& lines, const TranslateOptions& options,
-                           const std::function<void(size_t, const std::string&)>& emit) const {
-  n_best(lines, 1, options, [&](size_t index, const auto& best_first) { emit(index, best_first[0].text); });
+void Translator::translate(const LineSource& next, const TranslateOptions& options,
+                           const TranslatedLineReceiver& emit) const {
+  parts_->translate(next, SIZE_MAX, options, emit);
 }
 
-void Translator::n_best(const std::vector<std::string>& lines, int n, const TranslateOptions& options,
-                        const std::function<void(size_t, const std::vector<Translation>&)>& emit) const {
-  parts_->translate(lines, n, options, emit);
+std::vector<Translation> Translator::score(std::span<const std::string> sources,
+                                           std::span<const std::string> targets,
+                                           const TranslateOptions& options) const {
+  require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
+          targets.size());
+  OpenModel& open = parts_->open;
+  const std::string symbol = open.language_symbol(options.target_language);
+  std::vector<ScoredPair> pairs;
+  for (size_t i = 0; i < sources.size(); ++i)
+    pairs.push_back({open.encode(symbol, sources[i], options.max_source_length,
+                                 [&] { return fmt::format("line {}", options.first_line + i); }),
+                     open.target().encode(targets[i])});
+  Details details = options.details;
+  details.tokens = true;
+  std::vector<Translation> scored(pairs.size());
+  const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
+  const std::vector<size_t> begins = batches_of(pairs, most);
+  std::vector<std::exception_ptr> errors(begins.size());
+  ThreadPool(parts_->threads).run(std::ssize(begins) - 1, [&](int64_t batch, int) {
+    const auto i = static_cast<size_t>(batch);
+    const size_t begin = begins[i], count = begins[i + 1] - begin;
+    try {
+      if (options.cancel.stop_requested()) throw Cancelled();
+      add_details(open, *open.borrow(), std::span(pairs).subspan(begin, count), details, symbol.empty() ? 0 : 1,
+                  std::span(scored).subspan(begin, count));
+    } catch (...) {  // a pool's tasks must not throw
+      errors[i] = std::current_exception();
+    }
+  });
+  for (const auto& error : errors)
+    if (error) std::rethrow_exception(error);
+  for (size_t i = 0; i < scored.size(); ++i) {
+    scored[i].text = targets[i];
+    scored[i].log_probability = log_probability(scored[i]);
+    scored[i].score =
+        scored[i].log_probability / normalizer(open.config().search, static_cast<int>(scored[i].tokens.size()));
+  }
+  return scored;
 }
 
 SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target,
                                         int layer) const {
-  OpenModel& open = parts_->open;
-  const ModelConfig& config = open.config();
-  const auto decoding = open.borrow();
-  Ids source_ids = open.encode({}, source, 1, TranslateOptions().max_source_length), target_ids;
-  if (target)
-    target_ids = open.target().encode(*target);
-  else
-    search(*decoding, {source_ids}, {config.search}, [&](size_t, auto best) { target_ids = best[0].ids; });
-  if (source_ids.empty()) source_ids = {open.source().eos()};
-
-  PairBatch batch;
-  batch.source.add(source_ids);
-  Ids input{config.search.decoder_start};
-  input.insert(input.end(), target_ids.begin(), target_ids.end());
-  batch.target.add(input);
-  target_ids.push_back(config.eos);
-  Pass pass(decoding->backend, decoding->arena);
-  SentenceAttention result;
-  result.heads = config.heads;
-  result.weights = open.model().attention(batch, AttentionKind::cross,
-                                          layer < 0 ? layer + config.decoder_layers : layer, pass)[0];
-  for (const int32_t id : source_ids) result.source.push_back(open.source().piece(id));
-  for (const int32_t id : target_ids) result.target.push_back(open.target().piece(id));
-  return result;
+  TranslateOptions options;
+  options.details.attention = true;
+  options.details.layer = layer;
+  std::optional<SentenceAttention> attention;
+  if (!target)
+    translate({source}, options,
+              [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
+  if (attention) return *attention;
+  const std::string said = target.value_or("");  // where there is nothing to translate, nothing is said
+  return *score({&source, 1}, {&said, 1}, options)[0].attention;
 }
 
 }  // namespace sixfold

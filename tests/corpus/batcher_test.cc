@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/batch_stream.h"
 #include "error_message.h"
 
 namespace sixfold {
@@ -84,80 +85,77 @@ TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
 TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
   const TokenCorpus corpus = many_pairs();
   for (const bool shuffle : {false, true})
-    for (const bool sort : {false, true})
-      for (const int max_sentences : {0, 1, 7}) {
-        Batcher batcher(
-            corpus,
-            {.batch_tokens = 300, .max_sentences = max_sentences, .shuffle = shuffle, .sort_by_length = sort});
-        for (int epoch = 0; epoch < 2; ++epoch) {
-          const int64_t expected = batcher.batches_in_epoch();
-          const auto batches = epoch_of(batcher);
-          EXPECT_EQ(static_cast<int64_t>(batches.size()), expected);
-          for (const Batch& batch : batches) {
-            EXPECT_LE(batch.tokens(), 300);
-            if (max_sentences > 0) {
-              EXPECT_LE(batch.sentences(), max_sentences);
-            }
-          }
-          auto order = sentence_order(batches);
-          std::sort(order.begin(), order.end());
-          std::vector<int32_t> all(corpus.size());
-          std::iota(all.begin(), all.end(), 0);
-          EXPECT_EQ(order, all);
+    for (const int max_sentences : {0, 1, 7}) {
+      Batcher batcher(corpus, {.batch_tokens = 300, .max_sentences = max_sentences, .shuffle = shuffle});
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        const auto batches = epoch_of(batcher);
+        if (epoch == 0) {
+          EXPECT_EQ(std::ssize(batches), batcher.batches_in_epoch());
         }
+        for (const Batch& batch : batches) {
+          EXPECT_LE(batch.tokens(), 300);
+          if (max_sentences > 0) {
+            EXPECT_LE(batch.sentences(), max_sentences);
+          }
+        }
+        auto order = sentence_order(batches);
+        EXPECT_EQ(std::is_sorted(order.begin(), order.end()), !shuffle);
+        std::sort(order.begin(), order.end());
+        std::vector<int32_t> all(static_cast<size_t>(corpus.size()));
+        std::iota(all.begin(), all.end(), 0);
+        EXPECT_EQ(order, all);
       }
+    }
 }
 
 TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
   const TokenCorpus corpus = many_pairs();
-  const auto order = [&](uint64_t seed, int64_t epoch, bool sort) {
-    Batcher batcher(corpus, {.batch_tokens = 200, .sort_by_length = sort, .seed = seed});
+  const auto order = [&](uint64_t seed, int64_t epoch) {
+    Batcher batcher(corpus, {.batch_tokens = 200, .seed = seed});
     batcher.seek({epoch, 0});
     return sentence_order(epoch_of(batcher));
   };
-  for (const bool sort : {false, true}) {
-    EXPECT_EQ(order(1, 0, sort), order(1, 0, sort));
-    EXPECT_NE(order(1, 0, sort), order(2, 0, sort));
-    EXPECT_NE(order(1, 0, sort), order(1, 1, sort));
-  }
+  EXPECT_EQ(order(1, 0), order(1, 0));
+  EXPECT_NE(order(1, 0), order(2, 0));
+  EXPECT_NE(order(1, 0), order(1, 1));
 }
 
 TEST(Batcher, OrderIsTheSameOnEveryMachine) {
   const TokenCorpus corpus = many_pairs(8);
   Batcher batcher(corpus, {.seed = 7});
-  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{3, 4, 2, 1, 6, 0, 5, 7}));
-  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{0, 4, 2, 7, 5, 6, 1, 3}));
-}
-
-TEST(Batcher, SortedBatchesHoldPairsOfLikeLength) {
-  const TokenCorpus corpus = many_pairs();
-  Batcher batcher(corpus, {.batch_tokens = 400, .sort_by_length = true});
-  std::vector<int> firsts;
-  for (const Batch& batch : epoch_of(batcher)) {
-    const Ragged& rows = batch.target_input.rows;
-    EXPECT_LE(rows.length(batch.sentences() - 1) - rows.length(0), 2);
-    firsts.push_back(rows.length(0));
-  }
-  EXPECT_FALSE(std::is_sorted(firsts.begin(), firsts.end()));
+  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{3, 1, 0, 2, 6, 7, 5, 4}));
+  EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{6, 1, 2, 3, 5, 4, 7, 0}));
 }
 
 TEST(Batcher, GoesOnFromAnyPosition) {
   const TokenCorpus corpus = many_pairs(100);
-  for (const bool sort : {false, true}) {
-    const BatcherOptions options{.batch_tokens = 250, .sort_by_length = sort, .seed = 3};
-    Batcher whole(corpus, options);
-    std::vector<Batcher::Position> positions;
-    std::vector<Batch> batches;
-    while (whole.position().epoch < 3) {
-      positions.push_back(whole.position());
-      batches.push_back(whole.next());
-    }
-    for (size_t i = 0; i < positions.size(); ++i) {
-      Batcher resumed(corpus, options);
-      resumed.seek(positions[i]);
-      EXPECT_EQ(resumed.position(), positions[i]);
-      for (size_t j = i; j < std::min(i + 3, batches.size()); ++j) expect_equal(resumed.next(), batches[j]);
-    }
+  const BatcherOptions options{.batch_tokens = 250, .seed = 3};
+  Batcher whole(corpus, options);
+  std::vector<Batcher::Position> positions;
+  std::vector<Batch> batches;
+  while (whole.position().epoch < 3) {
+    positions.push_back(whole.position());
+    batches.push_back(whole.next());
+  }
+  for (size_t i = 0; i < positions.size(); ++i) {
+    Batcher resumed(corpus, options);
+    resumed.seek(positions[i]);
+    EXPECT_EQ(resumed.position(), positions[i]);
+    for (size_t j = i; j < std::min(i + 3, batches.size()); ++j) expect_equal(resumed.next(), batches[j]);
+  }
+}
+
+TEST(Batcher, AStreamGivesTheSameBatchesInParts) {
+  const TokenCorpus corpus = many_pairs(100);
+  const BatcherOptions options{.batch_tokens = 250, .seed = 3};
+  Batcher alone(corpus, options), ahead(corpus, options);
+  BatchStream stream(ahead, 100);
+  for (int i = 0; i < 40; ++i) {
+    const auto parts = split(alone.next(), 100);
+    const BatchStream::Next next = stream.next();
+    EXPECT_EQ(next.after, alone.position());
+    ASSERT_EQ(next.parts.size(), parts.size());
+    for (size_t part = 0; part < parts.size(); ++part) expect_equal(next.parts[part], parts[part]);
   }
 }
 
@@ -166,7 +164,7 @@ TEST(Batcher, PlacesThatAreNotThereAreErrors) {
   Batcher batcher(corpus, {.batch_tokens = 100});
   EXPECT_THROW(batcher.seek({-1, 0}), Error);
   EXPECT_THROW(batcher.seek({0, -1}), Error);
-  const auto message = error_message([&] { batcher.seek({0, batcher.batches_in_epoch()}); });
+  const auto message = error_message([&] { batcher.seek({0, 10}); });
   EXPECT_NE(message.find("is not what it was"), std::string::npos);
   EXPECT_GT(batcher.next().sentences(), 0);
 }

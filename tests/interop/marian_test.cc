@@ -64,8 +64,8 @@ class MarianFixture : public testing::Test {
     auto sources = read_lines(fixture("src100.en"));
     sources.resize(20);
     std::vector<std::vector<Translation>> found(sources.size());
-    translator.n_best(sources, beam_size, {.beam_size = beam_size},
-                      [&](size_t index, const auto& best) { found[index] = best; });
+    translator.translate(sources, {.beam_size = beam_size, .n_best = beam_size},
+                         [&](const TranslatedLine& line) { found[line.index] = line.translations; });
     std::vector<size_t> next(sources.size());
     for (const std::string& line : read_lines(fixture(file))) {
       const auto fields = fields_of(line);
@@ -215,10 +215,11 @@ TEST_P(MarianGolden, NBestListsAreMarians) {
   const Translator translator(folder / "model", 1);
   const int beam_size = load_model_config(folder / "model").search.beam_size;
   std::vector<std::string> found;
-  translator.n_best(read_lines(golden + "/source.txt"), beam_size, {}, [&](size_t, const auto& best) {
-    for (const Translation& translation : best)
-      found.push_back(fmt::format("{} ||| {:.3f}", translation.text, translation.score));
-  });
+  translator.translate(read_lines(golden + "/source.txt"), {.n_best = beam_size},
+                       [&](const TranslatedLine& line) {
+                         for (const Translation& translation : line.translations)
+                           found.push_back(fmt::format("{} ||| {:.3f}", translation.text, translation.score));
+                       });
   const auto lines = read_lines(golden + "/nbest.txt");
   ASSERT_EQ(found.size(), lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {

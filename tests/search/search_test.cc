@@ -344,15 +344,33 @@ TEST(Search, EmptySources) {
   EXPECT_TRUE(search_all(model, {}, options).empty());
 }
 
-TEST(Search, AQueueIsSharedAndCanBeClosed) {
+TEST(Search, AQueueIsShared) {
   const std::vector<Ids> sources{{5, 5, eos}, {}, {5, eos}, {5, 5, 5, 5, eos}, {eos}};
-  SourceQueue queue(sources);
-  EXPECT_EQ(queue.take(4, true), (std::vector<size_t>{0, 1}));
-  EXPECT_TRUE(queue.take(1, false).empty());
-  EXPECT_EQ(queue.take(1, true), (std::vector<size_t>{2}));
-  EXPECT_EQ(queue.take(5, false), (std::vector<size_t>{3}));
-  queue.close();
-  EXPECT_TRUE(queue.take(100, true).empty());
+  FixedSources queue(sources);
+  const auto indices = [&](int64_t room, bool wait) {
+    std::vector<size_t> taken;
+    for (const auto& source : queue.take(room, wait)) {
+      EXPECT_EQ(source.ids, sources[source.index]);
+      taken.push_back(source.index);
+    }
+    return taken;
+  };
+  EXPECT_EQ(indices(4, true), (std::vector<size_t>{0, 1}));
+  EXPECT_TRUE(indices(1, false).empty());
+  EXPECT_EQ(indices(1, true), (std::vector<size_t>{2}));
+  EXPECT_EQ(indices(5, false), (std::vector<size_t>{3}));
+  EXPECT_EQ(indices(100, true), (std::vector<size_t>{4}));
+  EXPECT_TRUE(indices(100, true).empty());
+}
+
+TEST(Search, IsCancelled) {
+  const RandomModel model(20, 13);
+  std::stop_source stop;
+  SearchOptions options;
+  options.rules.length_offset = 1000;
+  options.cancel = stop.get_token();
+  stop.request_stop();
+  EXPECT_THROW(search_all(model, {{4, eos}}, options), Cancelled);
 }
 
 TEST(Search, RefusesWhatItCannotDo) {

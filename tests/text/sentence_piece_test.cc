@@ -17,7 +17,7 @@ TokenizerOptions options_of(int vocab_size) {
 }
 
 std::string train(const TokenizerOptions& options, const std::vector<std::string>& text) {
-  return train_sentence_piece(options, options.normalization, {text});
+  return train_sentence_piece(options, options.normalization, {text_reader(text)});
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const TokenizerOptions& options,

@@ -104,11 +104,11 @@ TEST_F(TokenizersTest, GivenFilesAreUsedInsteadOfTraining) {
   o.source = path("source.spm");
   EXPECT_THROW(make(o), Error);  // the target is missing
   o.target = path("target.spm");
-  expect_same(make_tokenizers(o, {}, {}), load_tokenizers(path("")));
+  expect_same(make_tokenizers(o, TextReader(), TextReader()), load_tokenizers(path("")));
   o.joint = true;
   EXPECT_THROW(make(o), Error);  // two files
   o.target.clear();
-  const Tokenizers joint = make_tokenizers(o, {}, {});
+  const Tokenizers joint = make_tokenizers(o, TextReader(), TextReader());
   EXPECT_EQ(joint.target->hash(), load_tokenizers(path("")).source->hash());
   o.source = path("nowhere.spm");
   EXPECT_THROW(make(o), Error);

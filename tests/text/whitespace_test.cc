@@ -9,28 +9,28 @@ namespace {
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const std::vector<std::string>& text,
                                               TokenizerOptions options = {}) {
-  return load_whitespace(build_whitespace_vocabulary(options, {text}), "test");
+  return load_whitespace(build_whitespace_vocabulary(options, {text_reader(text)}), "test");
 }
 
 TEST(Whitespace, VocabularyIsByFrequencyThenByBytes) {
   TokenizerOptions options;
-  EXPECT_EQ(build_whitespace_vocabulary(options, {std::vector<std::string>{"b a  c", "c\tü b c"}}),
+  EXPECT_EQ(build_whitespace_vocabulary(options, {text_reader(std::vector<std::string>{"b a  c", "c\tü b c"})}),
             "<unk>\n<s>\n</s>\nc\nb\na\nü\n");
   options.vocab_size = 5;
-  EXPECT_EQ(build_whitespace_vocabulary(options, {std::vector<std::string>{"b a c c ü b c"}}),
+  EXPECT_EQ(build_whitespace_vocabulary(options, {text_reader(std::vector<std::string>{"b a c c ü b c"})}),
             "<unk>\n<s>\n</s>\nc\nb\n");
   options.vocab_size = 0;
   options.minimum_count = 3;
   options.user_defined_symbols = {"x"};
-  EXPECT_EQ(build_whitespace_vocabulary(options, {std::vector<std::string>{"b a c x c ü b c"}}),
+  EXPECT_EQ(build_whitespace_vocabulary(options, {text_reader(std::vector<std::string>{"b a c x c ü b c"})}),
             "<unk>\n<s>\n</s>\nx\nc\n");
 }
 
 TEST(Whitespace, VocabularyNeedsTextAndRoom) {
   TokenizerOptions options;
-  EXPECT_THROW(build_whitespace_vocabulary(options, {std::vector<std::string>{"", " "}}), Error);
+  EXPECT_THROW(build_whitespace_vocabulary(options, {text_reader(std::vector<std::string>{"", " "})}), Error);
   options.vocab_size = 2;
-  EXPECT_THROW(build_whitespace_vocabulary(options, {std::vector<std::string>{"a"}}), Error);
+  EXPECT_THROW(build_whitespace_vocabulary(options, {text_reader(std::vector<std::string>{"a"})}), Error);
 }
 
 TEST(Whitespace, EncodesSymbolsBetweenSpaces) {

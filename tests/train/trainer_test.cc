@@ -11,7 +11,10 @@
 #include "base/random.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
+#include "model/history.h"
+#include "model/model_dir.h"
 #include "temporary_folder.h"
+#include "train/run_folder.h"
 
 namespace sixfold {
 namespace {
@@ -78,6 +81,7 @@ class TrainerTest : public testing::Test {
       lines.push_back(nlohmann::json::parse(line));
       lines.back().erase("seconds");
       lines.back().erase("tokens_per_second");
+      lines.back().erase("seconds_waited");
     }
     return lines;
   }
@@ -268,10 +272,28 @@ TEST_F(TrainerTest, EpochsBecomeUpdates) {
 TEST_F(TrainerTest, RefusesWhatWouldLoseWork) {
   train(options_, {.run = run("a")});
   EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("--resume"), std::string::npos);
-  EXPECT_NE(error_message([&] { train(options_, {.run = run("b"), .resume = true}); }).find("no checkpoint"),
-            std::string::npos);
   options_.data.train = {folder_ / "train.a"};
   EXPECT_NE(error_message([&] { train(options_, {.run = run("c")}); }).find("data.train"), std::string::npos);
+}
+
+TEST_F(TrainerTest, ResumingARunThatHasNoCheckpointBeginsIt) {
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+  train(options_, {.run = run("b")});
+  expect_same_run("a", "b");
+}
+
+TEST_F(TrainerTest, OneProcessAtATime) {
+  const RunFolder held(run("a"));
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("another process trains"),
+            std::string::npos);
+}
+
+TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
+  fs::create_directories(run("a") + "/checkpoints/update-000000007.tmp-123-0");
+  write_file_atomically(run("a") + "/config.json.tmp-123-4", "{");
+  train(options_, {.run = run("a"), .resume = true});
+  for (const auto& entry : fs::recursive_directory_iterator(run("a")))
+    EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
 }
 
 TEST_F(TrainerTest, DivergenceStopsTheRun) {
@@ -281,6 +303,117 @@ TEST_F(TrainerTest, DivergenceStopsTheRun) {
   options_.validation.every_updates = 0;
   options_.data.valid = {};
   EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("not finite"), std::string::npos);
+  EXPECT_TRUE(fs::exists(run("a") + "/diverged.json"));
+}
+
+/// Of a checkpoint with one weight that is far too large, the op that it breaks is named, and the text.
+TEST_F(TrainerTest, DivergenceIsTracedToItsOp) {
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  const std::string weights = run("a") + "/checkpoints/update-000000007/model.safetensors";
+  const auto config = load_model_config(run("a") + "/model");
+  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  load_weights(weights, model);
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.name == "decoder.layers.0.fc1.weight")
+      parameter.tensor.copy_from(*model.backend(),
+                                 std::vector<float>(static_cast<size_t>(parameter.tensor.size()), 3e38f));
+  write_parameters(weights, model.parameters(), *model.backend());
+  options_.train.updates = 9;
+  const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("decoder.layers.0"), std::string::npos) << message;
+  EXPECT_NE(message.find("feed_forward"), std::string::npos) << message;
+  EXPECT_NE(message.find("going forward"), std::string::npos) << message;
+  const auto report = nlohmann::json::parse(read_file(run("a") + "/diverged.json"));
+  EXPECT_EQ(report.at("update"), 8);
+  const std::string source = report.at("sentences").at(0).at("source");
+  EXPECT_NE(read_file(folder_ / "train.a").find(source + "\n"), std::string::npos) << source;
+}
+
+/// A text that ends in words that stand nowhere else: its loss leaps there, the run goes back, and on behind
+/// them.
+TEST_F(TrainerTest, ASpikeRollsBack) {
+  std::string a = read_file(folder_ / "train.a"), b = read_file(folder_ / "train.b");
+  for (int i = 0; i < 40; ++i) {
+    a += "a b\n";
+    b += fmt::format("u{} v{} w{} x{} y{}\n", i, i, i, i, i);
+  }
+  write_file_atomically(folder_ / "train.a", a);
+  write_file_atomically(folder_ / "train.b", b);
+  options_.data.shuffle = false;
+  options_.train.on_spike = OnSpike::rollback;
+  options_.train.spike_factor = 1.2;
+  options_.train.updates = 40;
+  options_.checkpoint.every_updates = 5;
+  train(options_, {.run = run("a")});
+  int64_t rollbacks = 0;
+  for (const auto& line : log("a"))
+    if (line.contains("rollback_to")) {
+      ++rollbacks;
+      EXPECT_NE(line.at("reason").get<std::string>().find("leapt"), std::string::npos);
+      EXPECT_EQ(line.at("rollback_to").get<int64_t>() % 5, 0);
+    }
+  EXPECT_GT(rollbacks, 0);
+  const auto state = nlohmann::json::parse(read_file(run("a") + "/checkpoints/update-000000040/state.json"));
+  EXPECT_EQ(state.at("rollbacks").get<int64_t>(), rollbacks);
+  options_.train.on_spike = OnSpike::stop;
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("b")}); }).find("leapt"), std::string::npos);
+}
+
+TEST_F(TrainerTest, StartsFromAModel) {
+  train(options_, {.run = run("a")});
+  options_.start.model = run("a") + "/model";
+  options_.start.freeze = {Frozen::embeddings, Frozen::encoder};
+  options_.model.d_model = 64;  // the model's own sizes count
+  options_.data.train = {folder_ / "train.a", folder_ / "train.b", folder_ / "valid.a", folder_ / "valid.b"};
+  options_.data.weights = {0.5, 3};
+  options_.train.ema_decay = 0;
+  train(options_, {.run = run("b")});
+  const auto before = SafetensorsFile::open(run("a") + "/model/model.safetensors");
+  const auto after = SafetensorsFile::open(last_checkpoint("b") + "/model.safetensors");
+  ASSERT_EQ(before.names(), after.names());
+  for (const auto& name : before.names()) {
+    const bool frozen = name.starts_with("encoder.") || name.starts_with("shared.");
+    EXPECT_EQ(to_floats(before.at(name)) == to_floats(after.at(name)), frozen) << name;
+  }
+  EXPECT_TRUE(read_file(run("a") + "/model/tokenizer.vocab") == read_file(run("b") + "/model/tokenizer.vocab"));
+  const auto history = read_history(run("b") + "/model");
+  ASSERT_EQ(history.size(), 2u);
+  const auto last = nlohmann::json::parse(history[1]);
+  EXPECT_EQ(last.at("settings").at("start").at("model"), run("a") + "/model");
+  EXPECT_EQ(last.at("text").size(), 4u);
+  EXPECT_EQ(last.at("pairs"), 220);
+  EXPECT_EQ(last.at("updates"), 23);
+}
+
+TEST_F(TrainerTest, ATextThatChangedIsNoticed) {
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  options_.train.updates = 23;
+  train(options_, {.run = run("b")});
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
+  testing::internal::CaptureStderr();
+  options_.train.updates = 23;
+  train(options_, {.run = run("a"), .resume = true});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  fs::remove_all(run("b") + "/corpus");
+  options_.train.updates = 30;
+  const std::string message = error_message([&] { train(options_, {.run = run("b"), .resume = true}); });
+  EXPECT_NE(message.find("the training text is not what"), std::string::npos) << message;
+}
+
+TEST_F(TrainerTest, AnotherInstructionSetIsRefusedUnlessAccepted) {
+  options_.train.updates = 7;
+  const std::string checkpoint = train(options_, {.run = run("a")}).checkpoint;
+  auto state = nlohmann::json::parse(read_file(checkpoint + "/state.json"));
+  state["instruction_set"] = "cpu, ABACUS, fp32";
+  write_file_atomically(checkpoint + "/state.json", state.dump());
+  options_.train.updates = 9;
+  const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("--other-processor"), std::string::npos) << message;
+  EXPECT_NE(message.find("not be bit for bit"), std::string::npos) << message;
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true, .other_processor = true}).updates, 9);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "temporary_folder.h"
 #include "text/sample_text.h"
 #include "text/tokenizers.h"
+#include "text/whitespace.h"
+#include "translate/details.h"
 
 namespace sixfold {
 namespace {
@@ -69,9 +71,10 @@ TEST_F(TranslatorTest, OneLineForEachInOrderWithAnyThreads) {
   EXPECT_TRUE(alone.translate(std::vector<std::string>()).empty());
 
   std::vector<std::string> emitted;
-  both.translate(lines(), {.batch_tokens = 64}, [&](size_t index, const std::string& line) {
-    EXPECT_EQ(index, emitted.size());
-    emitted.push_back(line);
+  both.translate(lines(), {.batch_tokens = 64}, [&](const TranslatedLine& line) {
+    EXPECT_EQ(line.index, emitted.size());
+    EXPECT_EQ(line.source, lines()[line.index]);
+    emitted.push_back(line.translations[0].text);
   });
   EXPECT_EQ(emitted, all);
 }
@@ -116,10 +119,11 @@ TEST_F(TranslatorTest, TheBestOfNIsTheTranslation) {
   const Translator translator(path(), 2);
   const auto best = translator.translate(lines());
   size_t count = 0;
-  translator.n_best(lines(), 3, {}, [&](size_t index, const std::vector<Translation>& n) {
-    EXPECT_EQ(index, count++);
-    EXPECT_EQ(n[0].text, best[index]);
-    if (!best[index].empty()) {
+  translator.translate(lines(), {.n_best = 3}, [&](const TranslatedLine& line) {
+    const auto& n = line.translations;
+    EXPECT_EQ(line.index, count++);
+    EXPECT_EQ(n[0].text, best[line.index]);
+    if (!best[line.index].empty()) {
       ASSERT_EQ(n.size(), 3u);
       EXPECT_GE(n[0].score, n[1].score);
       EXPECT_LT(n[0].score, 0);
@@ -141,13 +145,179 @@ TEST_F(TranslatorTest, ThreadsMayShareIt) {
 TEST_F(TranslatorTest, AnErrorOfTheReceiverComesOut) {
   const Translator translator(path(), 2);
   int calls = 0;
-  const auto receive = [&](size_t index, const std::string&) {
+  const auto receive = [&](const TranslatedLine& line) {
     ++calls;
-    if (index == 5) throw std::runtime_error("the pipe is closed");
+    if (line.index == 5) throw std::runtime_error("the pipe is closed");
   };
   EXPECT_THROW(translator.translate(lines(), {.batch_tokens = 40}, receive), std::runtime_error);
   EXPECT_EQ(calls, 6);
   EXPECT_EQ(translator.translate("").size(), 0u);
+}
+
+/// Lines that come late, from a source that lets go of some and then says that there are none yet.
+TEST_F(TranslatorTest, TranslatesAStream) {
+  const Translator translator(path(), 2);
+  const auto expected = translator.translate(lines());
+  size_t next = 0, asked = 0;
+  std::vector<std::string> emitted;
+  const LineSource source = [&](std::string& line, bool wait) {
+    if (next == lines().size()) return NextLine::end;
+    if (++asked % 5 == 0 || (!wait && asked % 2 == 0)) return NextLine::none_yet;
+    line = lines()[next++];
+    return NextLine::line;
+  };
+  translator.translate(source, {.batch_tokens = 60}, [&](const TranslatedLine& line) {
+    EXPECT_EQ(line.index, emitted.size());
+    emitted.push_back(line.translations[0].text);
+  });
+  EXPECT_EQ(emitted, expected);
+}
+
+TEST_F(TranslatorTest, TakesInABoundedNumberOfLinesAhead) {
+  const Translator translator(path(), 1);
+  size_t taken = 0, out = 0, most = 0;
+  const LineSource source = [&](std::string& line, bool) {
+    if (taken == 20'000) return NextLine::end;
+    line = "";
+    most = std::max(most, ++taken - out);
+    return NextLine::line;
+  };
+  translator.translate(source, {}, [&](const TranslatedLine&) { ++out; });
+  EXPECT_EQ(out, 20'000u);
+  EXPECT_LE(most, 4097u);
+}
+
+TEST_F(TranslatorTest, WhatCameBeforeAnErrorOfTheSourceIsTranslated) {
+  const Translator translator(path(), 2);
+  size_t next = 0, emitted = 0;
+  const LineSource source = [&](std::string& line, bool) {
+    if (next == 7) throw std::runtime_error("the file ends in garbage");
+    line = lines()[next++];
+    return NextLine::line;
+  };
+  EXPECT_THROW(translator.translate(source, {}, [&](const TranslatedLine&) { ++emitted; }), std::runtime_error);
+  EXPECT_EQ(emitted, 7u);
+}
+
+TEST_F(TranslatorTest, IsCancelled) {
+  const Translator translator(path(), 2);
+  std::stop_source stop;
+  TranslateOptions options{.batch_tokens = 40};
+  options.cancel = stop.get_token();
+  int calls = 0;
+  EXPECT_THROW(translator.translate(lines(), options,
+                                    [&](const TranslatedLine&) {
+                                      if (++calls == 3) stop.request_stop();
+                                    }),
+               Cancelled);
+  EXPECT_LT(calls, std::ssize(lines()));
+  // From another thread, while it waits for a line that never comes.
+  std::stop_source other;
+  options.cancel = other.get_token();
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    other.request_stop();
+  });
+  const LineSource never = [](std::string&, bool) { return NextLine::none_yet; };
+  EXPECT_THROW(translator.translate(never, options, [](const TranslatedLine&) {}), Cancelled);
+  canceller.join();
+}
+
+/// 300 lines at batches of 1 token to all at once and one and two threads: the same text, and scores to the
+/// bit.
+TEST_F(TranslatorTest, TheSameAnswerAlways) {
+  std::vector<std::string> text;
+  for (int i = 0; i < 5; ++i)
+    for (const auto& line : sample::english()) text.push_back(line.substr(static_cast<size_t>(i)));
+  const auto all = [&](int threads, int64_t batch_tokens) {
+    std::vector<std::pair<std::string, double>> found;
+    Translator(path(), threads)
+        .translate(text, {.batch_tokens = batch_tokens, .n_best = 2}, [&](const TranslatedLine& line) {
+          for (const Translation& t : line.translations) found.emplace_back(t.text, t.score);
+        });
+    return found;
+  };
+  const auto expected = all(1, 1);
+  for (const int threads : {1, 2})
+    for (const int64_t batch_tokens : {7, 640, 100'000}) EXPECT_EQ(all(threads, batch_tokens), expected);
+}
+
+TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
+  const Translator translator(path(), 2);
+  TranslateOptions options{.n_best = 2, .details = {.tokens = true, .alignment = true, .attention = true}};
+  translator.translate(lines(), options, [&](const TranslatedLine& line) {
+    for (const Translation& t : line.translations) {
+      if (t.text.empty()) continue;
+      double sum = 0;
+      for (const auto& token : t.tokens) sum += token.log_probability;
+      EXPECT_NEAR(sum, t.log_probability, 1e-4);
+      ASSERT_TRUE(t.attention);
+      EXPECT_EQ(t.attention->layer, 0);  // the last but one of two
+      EXPECT_EQ(t.attention->target.size(), t.tokens.size());
+      int before = -1;
+      for (const auto& [source, target] : t.alignment) {
+        EXPECT_GT(target, before);
+        before = target;
+        EXPECT_GE(source, 0);
+        EXPECT_LE(source, std::count(line.source.begin(), line.source.end(), ' '));
+      }
+    }
+  });
+  options.details.layer = 2;
+  EXPECT_NE(error_message([&] { translator.translate(lines(), options); }).find("layer 2"), std::string::npos);
+}
+
+TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
+  const Translator translator(path(), 2);
+  std::vector<std::string> sources, targets;
+  std::vector<double> own;
+  translator.translate(lines(), {.details = {.tokens = true}}, [&](const TranslatedLine& line) {
+    const Translation& best = line.translations[0];
+    const auto target = load_tokenizers(path()).target;
+    std::vector<std::string> pieces, said;
+    for (const int32_t id : target->encode(best.text)) pieces.push_back(target->piece(id));
+    for (const auto& token : best.tokens) said.push_back(token.piece);
+    pieces.push_back("</s>");
+    if (best.text.empty() || pieces != said) return;  // the same text may be made of other pieces
+    sources.push_back(line.source);
+    targets.push_back(best.text);
+    own.push_back(best.log_probability);
+  });
+  const auto given = translator.score(sample::english(), sample::german());
+  const auto alone = translator.score(sample::english(), sample::german(), {.batch_tokens = 1});
+  for (size_t i = 0; i < given.size(); ++i) {
+    EXPECT_EQ(given[i].log_probability, alone[i].log_probability) << i;
+    EXPECT_LT(given[i].log_probability, 0);
+    EXPECT_EQ(given[i].tokens.back().piece, "</s>");
+  }
+  for (const int64_t batch_tokens : {0, 1}) {
+    const auto scored = translator.score(sources, targets, {.batch_tokens = batch_tokens});
+    ASSERT_EQ(scored.size(), sources.size());
+    for (size_t i = 0; i < scored.size(); ++i) EXPECT_NEAR(scored[i].log_probability, own[i], 1e-4) << i;
+  }
+  EXPECT_TRUE(translator.score({}, {}).empty());
+  EXPECT_NE(error_message([&] { translator.score(sources, {}); }).find("0 targets"), std::string::npos);
+}
+
+TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
+  const Translator translator(path(), 2);
+  const std::string one = "A man sees a red house.", two = "Nobody likes two horses.";
+  const auto split = translator.translate({one + "  " + two, "", one}, {.split_sentences = "en"});
+  EXPECT_EQ(split[0], translator.translate(one) + "  " + translator.translate(two));
+  EXPECT_EQ(split[1], "");
+  EXPECT_EQ(split[2], translator.translate(one));
+  EXPECT_NE(error_message([&] {
+              translator.translate({one}, {.split_sentences = "en", .n_best = 2});
+            }).find("paragraphs"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("no language"),
+            std::string::npos);
+}
+
+TEST(WordsOfPieces, FollowTheTextThatThePiecesMake) {
+  const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\nnew@@\ner\nhouse\n", "test");
+  const std::vector<int32_t> ids{3, 4, 5, 3};
+  EXPECT_EQ(words_of_pieces(*tokenizer, ids), (std::vector<int>{0, 0, 1, 2}));
 }
 
 TEST_F(TranslatorTest, Attention) {

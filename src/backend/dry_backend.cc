@@ -1,0 +1,45 @@
+#include "backend/dry_backend.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+size_t pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+void* DryBackend::allocate(size_t bytes) {
+  void* data = ::mmap(nullptr, pages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw_world_error("no addresses left for {} more bytes", bytes);
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  return data;
+}
+
+void DryBackend::release(void* data, size_t bytes) {
+  ::munmap(data, pages(bytes));
+  in_use_ -= bytes;
+}
+
+void DryBackend::copy_out(void* to_host, const void*, size_t bytes) { std::memset(to_host, 0, bytes); }
+
+std::shared_ptr<PreparedWeight> DryBackend::prepare(View b, bool, void*) {
+  return std::make_shared<PreparedWeight>(b.dtype);
+}
+
+size_t DryBackend::prepared_bytes(View b, bool) {
+  return static_cast<size_t>(b.rows * b.cols) * sizeof(float) * 9 / 8;  // whole tiles
+}
+
+void DryBackend::matmul(const Matmul& product) {
+  largest_product_ =
+      std::max(largest_product_, product.a.rows * product.a.cols + product.b.rows * product.b.cols);
+}
+
+}  // namespace sixfold

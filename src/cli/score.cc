@@ -1,0 +1,113 @@
+#include <cmath>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/model_folder.h"
+#include "cli/named_option.h"
+#include "cli/text_io.h"
+#include "cli/translation_writer.h"
+#include "translate/translator.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr size_t block_lines = 2048;
+
+struct Settings {
+  std::string model, source, target, output = "-";
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  TranslateOptions options;
+  WriterOptions writer;
+  int threads = 0;
+  WeightType precision = WeightType::stored;
+};
+
+/// The next lines of both files, which must end together.
+class PairReader {
+ public:
+  explicit PairReader(const Settings& settings)
+      : settings_(settings), source_(readable_path(settings.source)), target_(readable_path(settings.target)) {}
+
+  bool next(std::vector<std::string>& sources, std::vector<std::string>& targets) {
+    sources.clear(), targets.clear();
+    std::string source, target;
+    while (sources.size() < block_lines) {
+      const bool has_source = source_.next(source), has_target = target_.next(target);
+      require(has_source == has_target,
+              "{} ends after line {}, {} does not: line n of both should belong together",
+              has_source ? settings_.target : settings_.source,
+              has_source ? target_.line_number() : source_.line_number(),
+              has_source ? settings_.source : settings_.target);
+      if (!has_source) break;
+      make_valid(source, source_, settings_.invalid);
+      make_valid(target, target_, settings_.invalid);
+      sources.push_back(source), targets.push_back(target);
+    }
+    return !sources.empty();
+  }
+
+ private:
+  const Settings& settings_;
+  LineReader source_, target_;
+};
+
+void run(const Settings& settings) {
+  require(settings.source != "-" || settings.target != "-",
+          "--source and --target can't both be standard input");
+  check(settings.writer);
+  PairReader reader(settings);
+  TextOutput output(settings.output);
+  const Translator translator(settings.model, settings.threads, settings.precision);
+  ScoreWriter writer(output, settings.writer);
+  TranslateOptions options = settings.options;
+  options.details = settings.writer.details;
+  size_t pairs = 0, tokens = 0;
+  double sum = 0;
+  for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {
+    options.first_line = pairs + 1;
+    const auto scored = translator.score(sources, targets, options);
+    for (size_t i = 0; i < scored.size(); ++i) {
+      writer.write(pairs++, sources[i], scored[i]);
+      tokens += scored[i].tokens.size();
+      sum += scored[i].log_probability;
+    }
+    output.flush();
+  }
+  require(pairs > 0, "{} and {} are empty; there should be a sentence on each line", settings.source,
+          settings.target);
+  writer.finish();
+  output.close();
+  log_info("{} pairs, {} target tokens: log-probability {:.4f}, perplexity {:.4f}", pairs, tokens, sum,
+           std::exp(-sum / static_cast<double>(tokens)));
+}
+
+}  // namespace
+
+void add_score(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("score", "Tell how likely a model finds given translations");
+  add_model_argument(command, settings->model);
+  command.add_option("--source", settings->source, "file of source lines; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--target", settings->target, "file of their translations; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-o,--output", settings->output, "file to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  add_writer_options(command, settings->writer);
+  add_named_option(command, "--invalid-utf8", settings->invalid,
+                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
+  add_translator_options(command, settings->options, settings->precision, settings->threads);
+  command.footer(
+      "Text is the natural logarithm of each line's probability, its end counted; tsv has line, "
+      "log-probability,\n"
+      "tokens and perplexity. The sum of all is said on standard error.\n"
+      "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,84 @@
+#include "data/corpus_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace sixfold {
+namespace {
+
+/// Every field, for writing and reading alike.
+template <class Report, class Visitor>
+void each_field(Report& r, const Visitor& visit) {
+  visit("read", r.read);
+  visit("empty", r.empty);
+  visit("invalid", r.invalid);
+  visit("too_long", r.too_long);
+  visit("uneven", r.uneven);
+  visit("repeated", r.repeated);
+  visit("repeats", r.repeats);
+  visit("replaced", r.replaced);
+  visit("source_tokens", r.source_tokens);
+  visit("target_tokens", r.target_tokens);
+  visit("source_lengths", r.source_lengths);
+  visit("target_lengths", r.target_lengths);
+  visit("ratios", r.ratios);
+}
+
+}  // namespace
+
+void CorpusReport::measure(int64_t source, int64_t target) {
+  source_tokens += source;
+  target_tokens += target;
+  ++source_lengths[static_cast<size_t>(std::min(source, longest))];
+  ++target_lengths[static_cast<size_t>(std::min(target, longest))];
+  if (source == 0 || target == 0) return;
+  const double eighths = 8 * std::log2(static_cast<double>(target) / static_cast<double>(source));
+  ++ratios[static_cast<size_t>(std::clamp<int64_t>(std::llround(eighths) + ratio_bins / 2, 0, ratio_bins - 1))];
+}
+
+double CorpusReport::ratio_of_bin(int bin) { return std::exp2((bin - ratio_bins / 2) / 8.0); }
+
+std::string CorpusReport::describe() const {
+  std::string dropped;
+  const auto mention = [&](int64_t count, std::string_view what) {
+    if (count > 0) dropped += fmt::format("{}{} {}", dropped.empty() ? "; dropped: " : ", ", count, what);
+  };
+  mention(empty, "with an empty side");
+  mention(invalid, "not valid UTF-8");
+  mention(too_long, "too long");
+  mention(uneven, "too uneven");
+  mention(repeated, "repeated");
+  std::string line = fmt::format("{} pairs, {} kept{}", read, kept(), dropped);
+  if (repeats > repeated) line += fmt::format("; {} stand there twice", repeats - repeated);
+  if (replaced > 0) line += fmt::format("; bad UTF-8 replaced in {}", replaced);
+  return line;
+}
+
+std::string to_json_text(const CorpusReport& report) {
+  nlohmann::ordered_json json;
+  each_field(report, [&](const char* name, const auto& value) { json[name] = value; });
+  return json.dump(1) + "\n";
+}
+
+CorpusReport parse_corpus_report(const std::string& text, const std::string& where) {
+  const auto json = parse_json(text, where);
+  CorpusReport report;
+  try {
+    each_field(report, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  } catch (const nlohmann::json::exception& e) {
+    throw_input_error("{}: not the report of a corpus: {}", where, e.what());
+  }
+  require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&
+              report.target_lengths.size() == report.source_lengths.size() &&
+              std::ssize(report.ratios) == CorpusReport::ratio_bins,
+          "{}: not the report of a corpus: a histogram has a wrong number of bins", where);
+  return report;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,71 @@
+#include "data/epoch_order.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace sixfold {
+namespace {
+
+constexpr uint32_t rounds = 6;
+
+}  // namespace
+
+Permutation::Permutation(int64_t size, uint64_t seed, uint64_t stream)
+    : size_(static_cast<uint64_t>(size)),
+      half_bits_(1),
+      keys_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+      stream_(stream) {
+  while (half_bits_ < 31 && (uint64_t{1} << (2 * half_bits_)) < size_) ++half_bits_;
+}
+
+int64_t Permutation::operator()(int64_t place) const {
+  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
+  auto value = static_cast<uint64_t>(place);
+  do {
+    uint64_t left = value >> half_bits_, right = value & mask;
+    for (uint32_t round = 0; round < rounds; ++round) {
+      const auto bits = Philox::bits({static_cast<uint32_t>(right), round, static_cast<uint32_t>(stream_),
+                                      static_cast<uint32_t>(stream_ >> 32)},
+                                     keys_[0], keys_[1]);
+      const uint64_t mixed = left ^ (bits[0] & mask);
+      left = right;
+      right = mixed;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= size_);
+  return static_cast<int64_t>(value);
+}
+
+EpochOrder::EpochOrder(const std::vector<Part>& parts, bool shuffle, uint64_t seed)
+    : parts_(parts), shuffle_(shuffle), seed_(seed) {
+  for (const Part& part : parts_) {
+    require(part.pairs >= 0 && part.weight >= 0 && std::isfinite(part.weight) &&
+                part.weight * static_cast<double>(part.pairs) < 0x1p60,
+            "a corpus of {} pairs has weight {}; it must be at least 0", part.pairs, part.weight);
+    begins_.push_back(begins_.back() + std::llround(part.weight * static_cast<double>(part.pairs)));
+  }
+  require(places() > 0, "there is nothing to make batches of: the corpus is empty, or its weights are 0");
+}
+
+int64_t EpochOrder::pair(int64_t epoch, int64_t place) const {
+  // Streams of even numbers shuffle epochs, those of odd numbers the passes over a part.
+  if (shuffle_) place = Permutation(places(), seed_, 2 * static_cast<uint64_t>(epoch))(place);
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), place);
+  const auto index = static_cast<size_t>(next - begins_.begin() - 1);
+  const Part& part = parts_[index];
+  const int64_t places_of_part = begins_[index + 1] - begins_[index];
+  // The part's places of all epochs, in a row, are passes over its pairs.
+  const int64_t in_row = epoch * places_of_part + place - begins_[index];
+  int64_t pair = in_row % part.pairs;
+  if (shuffle_ && places_of_part != part.pairs) {
+    const auto pass = static_cast<uint64_t>(in_row / part.pairs);
+    pair = Permutation(part.pairs, seed_, 2 * (pass * parts_.size() + index) + 1)(pair);
+  }
+  for (size_t i = 0; i < index; ++i) pair += parts_[i].pairs;
+  return pair;
+}
+
+}  // namespace sixfold

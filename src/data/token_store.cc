@@ -1,0 +1,224 @@
+#include "data/token_store.h"
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "data/repeats.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Writes sequences as `IdSequences::map` reads them.
+class SequenceWriter {
+ public:
+  SequenceWriter(const std::string& folder, const std::string& side)
+      : ids_(folder + "/" + side + ".ids"), offsets_(folder + "/" + side + ".offsets") {
+    write_offset();
+  }
+  void add(std::span<const int32_t> sequence) {
+    ids_.write(std::as_bytes(sequence));
+    length_ += std::ssize(sequence);
+    write_offset();
+  }
+  void commit() {
+    ids_.commit();
+    offsets_.commit();
+  }
+
+ private:
+  void write_offset() { offsets_.write(std::as_bytes(std::span(&length_, 1))); }
+
+  AtomicFile ids_, offsets_;
+  int64_t length_ = 0;
+};
+
+IdSequences map_side(const std::string& folder, const std::string& side) {
+  return IdSequences::map(folder + "/" + side + ".ids", folder + "/" + side + ".offsets");
+}
+
+/// Says now and then how far reading is.
+class ReadingProgress {
+ public:
+  void tell(const PairReader& reader) {
+    if (++pairs_ % 1024 != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - told_).count();
+    if (seconds < 10) return;
+    told_ = now;
+    const double part = reader.part_read(), since = std::chrono::duration<double>(now - begun_).count();
+    log_info("encoding the text: {:.0f} %, {:.0f} pairs/s, {:.0f} s left", 100 * part,
+             static_cast<double>(pairs_) / since, part > 0 ? since * (1 - part) / part : 0);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now(), told_ = begun_;
+  int64_t pairs_ = 0;
+};
+
+FileStamp stamp_of(const std::string& path) {
+  require(fs::is_regular_file(path),
+          "{}: is no regular file; training reads its text more than once, so save it first", path);
+  const MappedFile file(path);
+  return {path, static_cast<int64_t>(file.size()),
+          hash_hex({reinterpret_cast<const char*>(file.data()), file.size()})};
+}
+
+std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts) {
+  std::vector<FileStamp> stamps;
+  for (const CorpusFiles& text : texts)
+    for (const std::string& path : {text.source, text.target, text.tsv})
+      if (!path.empty()) stamps.push_back(stamp_of(path));
+  return stamps;
+}
+
+/// All pairs as they come, with the number of each text's.
+void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
+                const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
+  SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
+  record.pairs.assign(texts.size(), 0);
+  ReadingProgress progress;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    PairReader reader({texts[i]}, options.invalid);
+    const auto next = [&](std::string& source, std::string& target) {
+      progress.tell(reader);
+      return reader.next(source, target);
+    };
+    encode_pairs(next, tokenizers, options.encode, record.report, [&](auto source, auto target) {
+      source_ids.add(source);
+      target_ids.add(target);
+      repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
+      ++record.pairs[i];
+    });
+    record.report.read += reader.report().read;
+    record.report.empty += reader.report().empty;
+    record.report.invalid += reader.report().invalid;
+    record.report.replaced += reader.report().replaced;
+  }
+  source_ids.commit();
+  target_ids.commit();
+}
+
+bool equal(const TokenCorpus& corpus, int64_t a, int64_t b) {
+  return std::ranges::equal(corpus.source[a], corpus.source[b]) &&
+         std::ranges::equal(corpus.target[a], corpus.target[b]);
+}
+
+/// Writes the corpus anew without the pairs that are repeated.
+void drop(const std::string& folder, const std::vector<bool>& repeated, TokenStoreRecord& record) {
+  TokenCorpus all;
+  all.source = map_side(folder, "source");
+  all.target = map_side(folder, "target");
+  SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
+  int64_t pair = 0;
+  for (int64_t& pairs : record.pairs) {
+    const int64_t end = pair + pairs;
+    for (pairs = 0; pair < end; ++pair) {
+      if (repeated[static_cast<size_t>(pair)]) continue;
+      source_ids.add(all.source[pair]);
+      target_ids.add(all.target[pair]);
+      ++pairs;
+    }
+  }
+  record.report.repeated = record.report.repeats;
+  source_ids.commit();
+  target_ids.commit();
+}
+
+std::string hash_of_ids(const std::string& folder) {
+  std::string hashes;
+  for (const char* name : {"source.ids", "source.offsets", "target.ids", "target.offsets"})
+    hashes += stamp_of(folder + "/" + name).hash;
+  return hash_hex(hashes);
+}
+
+std::string to_json_text(const TokenStoreRecord& record) {
+  nlohmann::ordered_json json{{"format_version", 1}, {"hash", record.hash}, {"pairs", record.pairs}};
+  json["files"] = nlohmann::ordered_json::array();
+  for (const FileStamp& file : record.files)
+    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
+  json["report"] = nlohmann::ordered_json::parse(to_json_text(record.report));
+  return json.dump(1) + "\n";
+}
+
+}  // namespace
+
+TokenStoreRecord write_token_store(const std::string& folder, const std::vector<CorpusFiles>& texts,
+                                   const Tokenizers& tokenizers, const TokenStoreOptions& options) {
+  TokenStoreRecord record;
+  record.files = stamps_of(texts);
+  AtomicDirectory whole(folder);
+  RepeatFinder repeats(whole.path());
+  encode_all(whole.path(), texts, tokenizers, options, repeats, record);
+  require(record.report.kept() > 0, "{}{}: no pair of the corpus is left ({})", name_of(texts[0]),
+          texts.size() > 1 ? ", ..." : "", record.report.describe());
+  TokenCorpus corpus;
+  corpus.source = map_side(whole.path(), "source");
+  corpus.target = map_side(whole.path(), "target");
+  const auto repeated = repeats.find([&](int64_t a, int64_t b) { return equal(corpus, a, b); });
+  record.report.repeats = std::count(repeated.begin(), repeated.end(), true);
+  if (options.drop_repeats && record.report.repeats > 0) drop(whole.path(), repeated, record);
+  record.hash = hash_of_ids(whole.path());
+  write_file_atomically(whole.path() + "/corpus.json", to_json_text(record));
+  whole.commit();
+  return record;
+}
+
+TokenStoreRecord read_token_store_record(const std::string& folder) {
+  const std::string path = folder + "/corpus.json";
+  const auto json = parse_json(read_file(path), path);
+  TokenStoreRecord record;
+  try {
+    require(json.at("format_version").get<int>() == 1, "{}: of another version; remove the folder", path);
+    json.at("hash").get_to(record.hash);
+    json.at("pairs").get_to(record.pairs);
+    for (const auto& file : json.at("files"))
+      record.files.push_back({file.at("path"), file.at("bytes"), file.at("hash")});
+    record.report = parse_corpus_report(json.at("report").dump(), path);
+  } catch (const nlohmann::json::exception& e) {
+    throw_input_error("{}: is damaged ({}); remove the folder, it will be made anew", path, e.what());
+  }
+  return record;
+}
+
+TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights) {
+  const TokenStoreRecord record = read_token_store_record(folder);
+  TokenCorpus corpus;
+  corpus.source = map_side(folder, "source");
+  corpus.target = map_side(folder, "target");
+  require(weights.empty() || weights.size() == record.pairs.size(),
+          "data.weights has {} weights for {} texts; give one for each", weights.size(), record.pairs.size());
+  int64_t pairs = 0;
+  for (size_t i = 0; i < record.pairs.size(); ++i) {
+    corpus.mixture.push_back({record.pairs[i], weights.empty() ? 1 : weights[i]});
+    pairs += record.pairs[i];
+  }
+  require(pairs == corpus.size() && pairs == corpus.target.size(),
+          "{}: is damaged; remove it, it will be made anew", folder);
+  return corpus;
+}
+
+std::vector<std::string> changed_files(const std::vector<FileStamp>& files) {
+  std::vector<std::string> changed;
+  for (const FileStamp& file : files) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file.path, ignored)) {
+      changed.push_back(fmt::format("{}: is gone", file.path));
+      continue;
+    }
+    const FileStamp now = stamp_of(file.path);
+    if (now != file)
+      changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})",
+                                    file.path, now.bytes, now.hash.substr(0, 8), file.bytes,
+                                    file.hash.substr(0, 8)));
+  }
+  return changed;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,46 @@
+#include "metrics/bootstrap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace sixfold {
+
+std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options,
+                              const std::function<double(std::span<const uint32_t>)>& score) {
+  require(sentences >= 1 && sentences <= UINT32_MAX, "bootstrap of {} sentences", sentences);
+  require(options.samples >= 1, "bootstrap: {} samples; there must be at least one", options.samples);
+  std::vector<double> scores;
+  std::vector<uint32_t> drawn(static_cast<size_t>(sentences));
+  for (int sample = 0; sample < options.samples; ++sample) {
+    RandomStream random(options.seed, static_cast<uint64_t>(sample));
+    for (uint32_t& sentence : drawn) sentence = random.below(static_cast<uint32_t>(sentences));
+    scores.push_back(score(drawn));
+  }
+  return scores;
+}
+
+Confidence confidence(std::vector<double> samples) {
+  require(!samples.empty(), "confidence of no samples");
+  std::sort(samples.begin(), samples.end());
+  const size_t outside = samples.size() / 40;  // 2.5 % at each end
+  const double mean =
+      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+  return {mean, (samples[samples.size() - 1 - outside] - samples[outside]) / 2};
+}
+
+double paired_p_value(std::span<const double> first, std::span<const double> second, double difference) {
+  require(first.size() == second.size() && !first.empty(), "paired samples: {} and {}", first.size(),
+          second.size());
+  double mean = 0;
+  for (size_t i = 0; i < first.size(); ++i) mean += (second[i] - first[i]) / static_cast<double>(first.size());
+  int64_t as_far = 0;
+  for (size_t i = 0; i < first.size(); ++i)
+    as_far += std::abs(second[i] - first[i] - mean) >= std::abs(difference);
+  return static_cast<double>(as_far + 1) / static_cast<double>(first.size() + 1);
+}
+
+}  // namespace sixfold

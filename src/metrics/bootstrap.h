@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace sixfold {
+
+/// Bootstrap resampling (Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation"): the
+/// score of many corpora drawn, with replacement, from the sentences of one.
+struct BootstrapOptions {
+  int samples = 1000;
+  uint64_t seed = 12345;
+};
+
+/// For each sample, the score of the sentences (from 0 to `sentences` - 1, some of them several times) that
+/// were drawn for it. The same seed draws the same sentences, so that two systems are compared on the same
+/// ones.
+std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options,
+                              const std::function<double(std::span<const uint32_t>)>& score);
+
+/// A mean and half the width of the interval that holds the middle 95 % of the samples.
+struct Confidence {
+  double mean = 0, half_width = 0;
+};
+Confidence confidence(std::vector<double> samples);
+
+/// How probable a difference as large as `difference`, of the two systems' whole corpora, would be if they were
+/// equally good: the share of paired samples whose difference is that far from their mean, as sacreBLEU counts
+/// it. Both have samples of the same seed.
+double paired_p_value(std::span<const double> first, std::span<const double> second, double difference);
+
+}  // namespace sixfold

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace sixfold {
+
+/// What was done to make a model, oldest first: history.json of its folder, an array of JSON objects that each
+/// have "step" ("train", "average", "quantize", "import") and "version". A folder without one has no history.
+std::vector<std::string> read_history(const std::string& folder);
+
+/// Writes into `folder` what is there in `before` (a folder, or empty for none) and one step more, a JSON
+/// object; its version is added.
+void write_history(const std::string& folder, const std::string& before, const std::string& step);
+
+}  // namespace sixfold

@@ -1,0 +1,129 @@
+#include "translate/details.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// The source as the model takes it, which is never empty.
+Ids source_of(const ScoredPair& pair, int32_t eos) { return pair.source.empty() ? Ids{eos} : pair.source; }
+
+/// What the decoder should say: the target and, where it ends, the end symbol.
+Ids said(const ScoredPair& pair, int32_t eos) {
+  Ids ids = pair.target;
+  if (pair.ends) ids.push_back(eos);
+  return ids;
+}
+
+void add_tokens(const OpenModel& open, const Decoding& decoding, std::span<const ScoredPair> pairs,
+                std::span<Translation> translations) {
+  std::vector<Ids> sources, targets;
+  for (const ScoredPair& pair : pairs) {
+    sources.push_back(source_of(pair, open.config().eos));
+    targets.push_back(pair.target);
+  }
+  const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Ids ids = said(pairs[i], open.config().eos);
+    for (size_t t = 0; t < ids.size(); ++t)
+      translations[i].tokens.push_back({open.target().piece(ids[t]), scores[i][t]});
+  }
+}
+
+PairBatch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
+  PairBatch batch;
+  for (const ScoredPair& pair : pairs) {
+    batch.source.add(source_of(pair, config.eos));
+    Ids input = said(pair, config.eos);
+    input.insert(input.begin(), config.search.decoder_start);
+    input.pop_back();
+    batch.target.add(input);
+  }
+  return batch;
+}
+
+/// Adds up the heads' weights, [target pieces, source pieces], by words, and takes each target word's best.
+std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
+                                       const std::vector<int>& source_words,
+                                       const std::vector<int>& target_words) {
+  const size_t columns = source_words.size(), rows = target_words.size();
+  int sources = 0, targets = 0;
+  for (const int word : source_words) sources = std::max(sources, word + 1);
+  for (const int word : target_words) targets = std::max(targets, word + 1);
+  // The last column is for what is no word: the end symbol, a language's.
+  std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
+  for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
+    for (size_t t = 0; t < rows; ++t)
+      for (size_t s = 0; s < columns && target_words[t] >= 0; ++s) {
+        const int word = source_words[s] >= 0 ? source_words[s] : sources;
+        sums[static_cast<size_t>(target_words[t] * (sources + 1) + word)] +=
+            static_cast<double>(weights[(head * rows + t) * columns + s]);
+      }
+  std::vector<std::pair<int, int>> alignment;
+  for (int t = 0; t < targets; ++t) {
+    const auto row = sums.begin() + t * (sources + 1);
+    const auto best = std::max_element(row, row + sources + 1) - row;
+    if (best < sources) alignment.emplace_back(static_cast<int>(best), t);
+  }
+  return alignment;
+}
+
+void add_attention(const OpenModel& open, Decoding& decoding, std::span<const ScoredPair> pairs,
+                   const Details& details, int prefix, std::span<Translation> translations) {
+  const int layer = open.decoder_layer(details.layer.value_or(-std::min(2, open.config().decoder_layers)));
+  const int32_t eos = open.config().eos;
+  Pass pass(decoding.backend, decoding.arena);
+  auto weights = open.model().attention(batch_of(pairs, open.config()), AttentionKind::cross, layer, pass);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Ids& source = pairs[i].source;
+    if (details.alignment && !source.empty()) {
+      const auto begin = std::min<size_t>(static_cast<size_t>(prefix), source.size() - 1);
+      std::vector<int> source_words(begin, -1);
+      for (const int word :
+           words_of_pieces(open.source(), std::span(source).subspan(begin, source.size() - 1 - begin)))
+        source_words.push_back(word);
+      source_words.push_back(-1);
+      std::vector<int> target_words = words_of_pieces(open.target(), pairs[i].target);
+      target_words.resize(said(pairs[i], eos).size(), -1);
+      translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
+    }
+    if (details.attention) {
+      SentenceAttention& attention = translations[i].attention.emplace();
+      attention.layer = layer;
+      attention.heads = open.config().heads;
+      attention.weights = std::move(weights[i]);
+      for (const int32_t id : source_of(pairs[i], eos)) attention.source.push_back(open.source().piece(id));
+      for (const int32_t id : said(pairs[i], eos)) attention.target.push_back(open.target().piece(id));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> words_of_pieces(const Tokenizer& tokenizer, std::span<const int32_t> pieces) {
+  std::vector<int> words;
+  for (size_t i = 1; i <= pieces.size(); ++i) {
+    const std::string text = tokenizer.decode(pieces.first(i));
+    int word = -1;
+    bool inside = false;
+    for (const char c : text) {
+      const bool space = c == ' ' || c == '\t';
+      word += !space && !inside;
+      inside = !space;
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+void add_details(const OpenModel& open, Decoding& decoding, std::span<const ScoredPair> pairs,
+                 const Details& details, int prefix, std::span<Translation> translations) {
+  if (details.tokens) add_tokens(open, decoding, pairs, translations);
+  if (details.alignment || details.attention)
+    add_attention(open, decoding, pairs, details, prefix, translations);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,137 @@
+#include "data/token_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "data/measure.h"
+#include "data/repeats.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class TokenStore : public testing::Test {
+ protected:
+  TokenStore() {
+    write_file_atomically(folder_ / "a.en", "a b\nb c d\n\na b\nc\n");
+    write_file_atomically(folder_ / "a.de", "x y\ny\nz\nx y\nx y z x y z\n");
+    write_file_atomically(folder_ / "b.tsv", "a b\tx y\nd d\tz z\n");
+    TokenizerOptions options;
+    options.kind = TokenizerKind::whitespace;
+    options.joint = false;
+    options.vocab_size = 0;
+    const std::vector<std::string> source{"a b c d"}, target{"x y z"};
+    tokenizers_ = make_tokenizers(options, source, target);
+  }
+
+  TokenStoreRecord write(const TokenStoreOptions& options) {
+    return write_token_store(store_, texts_, tokenizers_, options);
+  }
+  std::vector<std::string> pairs(const TokenCorpus& corpus) const {
+    std::vector<std::string> all;
+    for (int64_t i = 0; i < corpus.size(); ++i)
+      all.push_back(tokenizers_.source->decode(corpus.source[i]) + "|" +
+                    tokenizers_.target->decode(corpus.target[i]));
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  const std::string store_ = folder_ / "store";
+  const std::vector<CorpusFiles> texts_{{.source = folder_ / "a.en", .target = folder_ / "a.de"},
+                                        {.tsv = folder_ / "b.tsv"}};
+  Tokenizers tokenizers_;
+};
+
+TEST_F(TokenStore, HoldsTheTextAsIds) {
+  const TokenStoreRecord record = write({.encode = {.threads = 2}});
+  EXPECT_EQ(record.pairs, (std::vector<int64_t>{4, 2}));
+  EXPECT_EQ(record.report.read, 7);
+  EXPECT_EQ(record.report.empty, 1);
+  EXPECT_EQ(record.report.repeats, 2);
+  EXPECT_EQ(record.report.kept(), 6);
+  const TokenCorpus corpus = map_token_store(store_, {1, 0.5});
+  EXPECT_EQ(pairs(corpus),
+            (std::vector<std::string>{"a b|x y", "b c d|y", "a b|x y", "c|x y z x y z", "a b|x y", "d d|z z"}));
+  EXPECT_EQ(corpus.source_tokens(), 2 + 3 + 2 + 1 + 2 + 2 + 6);
+  EXPECT_EQ(corpus.parts()[1].weight, 0.5);
+  EXPECT_EQ(read_token_store_record(store_).hash, record.hash);
+  EXPECT_EQ(read_token_store_record(store_).files, record.files);
+  EXPECT_EQ(write({.encode = {.threads = 1}}).hash, record.hash);  // and replaces what is there
+}
+
+TEST_F(TokenStore, DropsWhatIsAskedFor) {
+  const TokenStoreRecord record = write({.encode = {.max_length = 5, .max_ratio = 2}, .drop_repeats = true});
+  EXPECT_EQ(record.report.too_long, 1);
+  EXPECT_EQ(record.report.uneven, 1);
+  EXPECT_EQ(record.report.repeated, 2);
+  EXPECT_EQ(record.pairs, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(pairs(map_token_store(store_, {})), (std::vector<std::string>{"a b|x y", "d d|z z"}));
+  EXPECT_EQ(record.report.describe(),
+            "7 pairs, 2 kept; dropped: 1 with an empty side, 1 too long, 1 too uneven, 2 repeated");
+}
+
+TEST_F(TokenStore, NoticesThatTextHasChanged) {
+  const TokenStoreRecord record = write({});
+  EXPECT_TRUE(changed_files(record.files).empty());
+  write_file_atomically(folder_ / "a.en", "a b\nb c d\n\na b\nd\n");
+  std::filesystem::remove(folder_ / "b.tsv");
+  const auto changed = changed_files(record.files);
+  ASSERT_EQ(changed.size(), 2u);
+  EXPECT_NE(changed[0].find("a.en: is not what it was (17 bytes"), std::string::npos) << changed[0];
+  EXPECT_NE(changed[1].find("b.tsv: is gone"), std::string::npos) << changed[1];
+}
+
+TEST_F(TokenStore, RefusesDamage) {
+  write({});
+  EXPECT_NE(error_message([&] { map_token_store(store_, {1}); }).find("data.weights"), std::string::npos);
+  const std::string ids = read_file(store_ + "/source.ids"), offsets = read_file(store_ + "/source.offsets");
+  write_file_atomically(store_ + "/source.ids", ids.substr(4));
+  EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("don't fit together"), std::string::npos);
+  write_file_atomically(store_ + "/source.ids", ids);
+  std::string wrong = offsets;
+  wrong[8] = 99;
+  write_file_atomically(store_ + "/source.offsets", wrong);
+  EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("is damaged"), std::string::npos);
+  write_file_atomically(store_ + "/corpus.json", "{}");
+  EXPECT_NE(error_message([&] { read_token_store_record(store_); }).find("is damaged"), std::string::npos);
+  write_file_atomically(folder_ / "b.tsv", "\tx\n");
+  EXPECT_NE(error_message([&] {
+              write_token_store(store_, {{.tsv = folder_ / "b.tsv"}}, tokenizers_, {});
+            }).find("no pair of the corpus is left"),
+            std::string::npos);
+}
+
+TEST_F(TokenStore, MeasuresTextInWordsOrSymbols) {
+  const CorpusReport words = measure_corpus(texts_, std::nullopt, {.encode = {.max_length = 5}});
+  EXPECT_EQ(words.read, 7);
+  EXPECT_EQ(words.too_long, 1);
+  EXPECT_EQ(words.repeats, 2);
+  EXPECT_EQ(words.source_tokens, 2 + 3 + 2 + 2 + 2);
+  EXPECT_EQ(quantile(words.source_lengths, 0.5), 2);
+  EXPECT_EQ(quantile(words.source_lengths, 1), 3);
+  const CorpusReport symbols = measure_corpus(texts_, tokenizers_, {.encode = {.max_length = 5}});
+  EXPECT_EQ(symbols.source_lengths, words.source_lengths);
+  const CorpusReport again = parse_corpus_report(to_json_text(words), "report");
+  EXPECT_EQ(again.ratios, words.ratios);
+  EXPECT_EQ(again.repeats, words.repeats);
+  EXPECT_NE(error_message([] { parse_corpus_report("{}", "report"); }).find("not the report"),
+            std::string::npos);
+}
+
+TEST(RepeatFinder, TellsEqualHashesApart) {
+  const TemporaryFolder folder;
+  RepeatFinder finder(folder.path());
+  const std::vector<int> items{5, 6, 5, 7, 6, 5, 8};
+  for (const int item : items) finder.add(item < 7 ? 1 : 2);  // 5 and 6, 7 and 8 have one hash each
+  const auto equal = [&](int64_t a, int64_t b) {
+    return items[static_cast<size_t>(a)] == items[static_cast<size_t>(b)];
+  };
+  EXPECT_EQ(finder.find(equal), (std::vector<bool>{false, false, true, false, true, true, false}));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace sixfold
