@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -153,6 +154,30 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+AppendingFile::AppendingFile(const std::string& path, int64_t bytes)
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), bytes_(0) {
+  struct stat status {};
+  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) throw_write_error(path, errno);
+  bytes_ = std::min<int64_t>(bytes, status.st_size);
+  if (::ftruncate(descriptor_, bytes_) != 0 || ::lseek(descriptor_, bytes_, SEEK_SET) < 0) {
+    const int error = errno;
+    ::close(descriptor_);
+    throw_write_error(path, error);
+  }
+}
+
+AppendingFile::~AppendingFile() { ::close(descriptor_); }
+
+void AppendingFile::append(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_write_error(path_, errno);
+    bytes_ += written;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 AtomicDirectory::AtomicDirectory(const std::string& target) : target_(resolve_link(target)) {

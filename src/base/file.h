@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,24 @@ class AtomicFile {
 
 /// Writes a file in one go, by `AtomicFile`.
 void write_file_atomically(const std::string& path, std::string_view bytes);
+
+/// A file that grows line by line, each at the system as soon as it is written.
+class AppendingFile {
+ public:
+  /// Cuts the file back to so many bytes first, or makes it. Failures are world errors as for `AtomicFile`.
+  AppendingFile(const std::string& path, int64_t bytes);
+  ~AppendingFile();
+  AppendingFile(const AppendingFile&) = delete;
+  AppendingFile& operator=(const AppendingFile&) = delete;
+
+  void append(std::string_view text);
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  int64_t bytes_;
+};
 
 /// A folder that appears whole or not at all: write the files into `path()`, then `commit`. A folder that has
 /// the name already is replaced; at no time, where the file system can exchange two names, is there none.

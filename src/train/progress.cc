@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/log.h"
 
 namespace sixfold {
@@ -28,31 +24,14 @@ double mean_loss(const ProgressSums& sums) {
 }  // namespace
 
 Progress::Progress(const std::string& jsonl, const TrainingState& state)
-    : path_(jsonl),
-      log_bytes_(state.log_bytes),
+    : log_(jsonl, state.log_bytes),
       terminal_(isatty(2)),
       started_(state.seconds),
       started_update_(state.update),
       stretch_began_(state.seconds),
-      stretch_tokens_(state.sums.tokens) {
-  std::error_code missing;
-  if (std::filesystem::file_size(jsonl, missing) > static_cast<uintmax_t>(log_bytes_) && !missing)
-    std::filesystem::resize_file(jsonl, static_cast<uintmax_t>(log_bytes_));
-  log_ = std::fopen(jsonl.c_str(), "ab");
-  if (!log_) throw_world_error("{}: can't be written: {}", jsonl, std::strerror(errno));
-}
+      stretch_tokens_(state.sums.tokens) {}
 
-Progress::~Progress() {
-  clear_line();
-  std::fclose(log_);
-}
-
-void Progress::append(const std::string& json) {
-  const std::string text = json + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), log_) != text.size() || std::fflush(log_) != 0)
-    throw_world_error("{}: can't be written: {}", path_, std::strerror(errno));
-  log_bytes_ += static_cast<int64_t>(text.size());
-}
+Progress::~Progress() { clear_line(); }
 
 void Progress::clear_line() {
   if (line_shown_) std::fputs("\r\033[K", stderr);
@@ -87,17 +66,18 @@ void Progress::update(const TrainingState& s, double learning_rate) {
 void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
-  append(nlohmann::json{{"update", s.update},
-                        {"epoch", s.position.epoch + 1},
-                        {"loss", loss},
-                        {"perplexity", std::exp(loss)},
-                        {"learning_rate", learning_rate},
-                        {"gradient_norm", s.sums.gradient_norm},
-                        {"tokens", s.sums.tokens},
-                        {"tokens_per_second", tokens_per_second(s)},
-                        {"seconds", s.seconds},
-                        {"seconds_waited", s.sums.waited}}
-             .dump());
+  log_.append(nlohmann::json{{"update", s.update},
+                             {"epoch", s.position.epoch + 1},
+                             {"loss", loss},
+                             {"perplexity", std::exp(loss)},
+                             {"learning_rate", learning_rate},
+                             {"gradient_norm", s.sums.gradient_norm},
+                             {"tokens", s.sums.tokens},
+                             {"tokens_per_second", tokens_per_second(s)},
+                             {"seconds", s.seconds},
+                             {"seconds_waited", s.sums.waited}}
+                  .dump() +
+              "\n");
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;
 }
@@ -110,12 +90,12 @@ void Progress::validation(const TrainingState& s, const Scores& scores, bool bet
     text += fmt::format("  {} {:.{}f}", name, value, name == "loss" ? 4 : 2);
   }
   say(text + (better ? "  (best so far)" : ""));
-  append(json.dump());
+  log_.append(json.dump() + "\n");
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
   say(fmt::format("update {}: {}; back to update {}, and past that batch", from, why, to));
-  append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump());
+  log_.append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
 }
 
 void Progress::say(const std::string& text) {

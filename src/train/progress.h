@@ -1,7 +1,7 @@
 #pragma once
-#include <cstdio>
 #include <string>
 
+#include "base/file.h"
 #include "train/state.h"
 #include "train/validate.h"
 
@@ -27,17 +27,14 @@ class Progress {
   void say(const std::string& text);
 
   /// Bytes written to the log and flushed.
-  int64_t log_bytes() const { return log_bytes_; }
+  int64_t log_bytes() const { return log_.bytes(); }
 
  private:
   double tokens_per_second(const TrainingState& state) const;
   std::string describe(const TrainingState& state, double learning_rate) const;
-  void append(const std::string& json);
   void clear_line();
 
-  std::string path_;
-  std::FILE* log_;
-  int64_t log_bytes_;
+  AppendingFile log_;
   bool terminal_;
   bool line_shown_ = false;
   double shown_at_ = 0;

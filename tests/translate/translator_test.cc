@@ -296,7 +296,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
     for (size_t i = 0; i < scored.size(); ++i) EXPECT_NEAR(scored[i].log_probability, own[i], 1e-4) << i;
   }
   EXPECT_TRUE(translator.score({}, {}).empty());
-  EXPECT_NE(error_message([&] { translator.score(sources, {}); }).find("0 targets"), std::string::npos);
+  EXPECT_NE(error_message([&] { translator.score(lines(), {}); }).find("0 targets"), std::string::npos);
 }
 
 TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "model/history.h"
+#include "reliability/training.h"
+#include "temporary_folder.h"
+#include "train/forecast.h"
+
+namespace sixfold {
+namespace {
+
+class TrainingMemory : public testing::Test {
+ protected:
+  std::string config(const std::string& name, const std::string& text) const {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  /// The number behind "RssAnon:" of a process, in bytes.
+  static int64_t anonymous(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("RssAnon:")) return std::atoll(line.c_str() + 8) * 1024;
+    return 0;
+  }
+  int64_t peak_anonymous(int lines) {
+    const std::string a = folder_ / "a", b = folder_ / "b";
+    write_parallel_text(a, b, lines, 1, 500, 30);
+    Process process({"train",
+                     config("c.yaml", fmt::format(R"(
+model: {{d_model: 32, d_ff: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}}
+tokenizer: {{kind: whitespace, vocab_size: 0}}
+data: {{train: [{}, {}], batch_tokens: 2000, repeats: drop}}
+train: {{updates: 5}}
+)",
+                                                  a, b)),
+                     "--out", folder_ / fmt::format("run{}", lines)},
+                    folder_ / "log");
+    int64_t peak = 0;
+    while (!process.ended(std::chrono::milliseconds(2))) peak = std::max(peak, anonymous(process.pid()));
+    EXPECT_EQ(process.wait(), 0) << read_file(folder_ / "log");
+    return peak;
+  }
+
+  TemporaryFolder folder_;
+};
+
+/// Eight times the text, 70 MB of it, takes at most 32 MB more memory of its own.
+TEST_F(TrainingMemory, SlowDoesNotGrowWithTheText) {
+  const int64_t small = peak_anonymous(60'000), large = peak_anonymous(480'000);
+  EXPECT_GT(small, 1 << 20);
+  EXPECT_LT(large - small, 32 << 20) << small << " " << large;
+  RecordProperty("small_mb", static_cast<int>(small >> 20));
+  RecordProperty("large_mb", static_cast<int>(large >> 20));
+}
+
+/// What is forecast is what the run then takes, to 15 % or 64 MiB.
+TEST_F(TrainingMemory, SlowIsAsForecast) {
+  const std::string a = folder_ / "a", b = folder_ / "b";
+  write_parallel_text(a, b, 5000, 1, 4000, 40);
+  for (const char* precision : {"fp32", "auto"}) {
+    SCOPED_TRACE(precision);
+    const std::string log = folder_ / "log";
+    Process process({"train",
+                     config("c.yaml", fmt::format(R"(
+model: {{d_model: 384, d_ff: 1536, heads: 6, encoder_layers: 4, decoder_layers: 4}}
+tokenizer: {{kind: whitespace, vocab_size: 0}}
+data: {{train: [{}, {}], batch_tokens: 8192, micro_batch_tokens: 0}}
+train: {{updates: 3, ema_decay: 0.99, precision: {}}}
+)",
+                                                  a, b, precision)),
+                     "--out", folder_ / precision},
+                    log);
+    ASSERT_EQ(process.wait(), 0) << read_file(log);
+    const std::string said = read_file(log);
+    const size_t place = said.find("memory: ");
+    ASSERT_NE(place, std::string::npos) << said;
+    const double forecast = std::stod(said.substr(place + 8)) * 1e6;
+    const auto peak = static_cast<double>(process.peak_bytes());
+    EXPECT_GT(peak, 500e6);
+    EXPECT_LE(std::abs(forecast - peak), std::max(0.15 * peak, 64.0 * (1 << 20))) << forecast << " " << peak;
+  }
+}
+
+TEST(FittingMicroBatch, IsFoundWhereTheWholeIsTooMuch) {
+  TokenCorpus corpus;
+  for (int i = 0; i < 500; ++i) {
+    corpus.source.add(std::vector<int32_t>(20, 5));
+    corpus.target.add(std::vector<int32_t>(19, 6));
+  }
+  ModelConfig config;
+  static_cast<Architecture&>(config) = preset(Preset::tiny);
+  config.source_vocab = config.target_vocab = 1000;
+  TrainOptions options;
+  options.data.batch_tokens = 4096;
+  options.data.micro_batch_tokens = 0;
+  const MemoryForecast whole = forecast_memory(config, options, corpus, 0);
+  const MemoryForecast parts = forecast_memory(config, options, corpus, 512);
+  EXPECT_GT(whole.activations, 4 * parts.activations);
+  EXPECT_EQ(whole.weights, parts.weights);
+  const int64_t enough = whole.total() - whole.now, less = parts.total() - parts.now + (4 << 20);
+  EXPECT_EQ(fitting_micro_batch(config, options, corpus, 2 * enough, false), 0);
+  EXPECT_EQ(fitting_micro_batch(config, options, corpus, 0, false), 0);  // nobody knows
+  EXPECT_EQ(fitting_micro_batch(config, options, corpus, less, true), 512);
+  const auto message = [&](int64_t available) -> std::string {
+    try {
+      fitting_micro_batch(config, options, corpus, available, false);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message(less).find("data.micro_batch_tokens: 512"), std::string::npos) << message(less);
+  EXPECT_NE(message(1 << 20).find("smaller model"), std::string::npos) << message(1 << 20);
+}
+
+}  // namespace
+}  // namespace sixfold
