@@ -213,6 +213,9 @@ class Backend {
   virtual double sum_of_squares(View x) = 0;  ///< in fp64, over fixed blocks in order
 };
 
+/// What the processor has of what the kernels use: "AVX3 vectors, bf16 by oneDNN, int8 by VNNI".
+std::string describe_processor();
+
 /// Plain single-threaded loops in fp32 and fp64: the specification.
 std::unique_ptr<Backend> make_reference_backend();
 /// fp32 on the processor's widest vectors, over `threads` threads. Throws a world error where bf16 is asked for

@@ -17,6 +17,8 @@ void add_tokenize(CLI::App& app);
 void add_corpus(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
 void add_plot(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 void add_import(CLI::App& app);
 void add_export(CLI::App& app);
 

@@ -4,8 +4,10 @@
 #include <new>
 #include <system_error>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/text_io.h"
 
@@ -20,7 +22,8 @@ std::string version() {
 #else
   const char* compiler = "gcc " __VERSION__;
 #endif
-  return fmt::format("sixfold {} ({}, {})", SIXFOLD_VERSION, compiler, SIXFOLD_BUILD_TYPE);
+  return fmt::format("sixfold {} ({}, {})\nprocessor: {}; threads: {}", SIXFOLD_VERSION, compiler,
+                     SIXFOLD_BUILD_TYPE, describe_processor(), available_threads());
 }
 
 void add_group(CLI::App& app, const std::string& title, std::initializer_list<void (*)(CLI::App&)> commands) {
@@ -31,13 +34,14 @@ void add_group(CLI::App& app, const std::string& title, std::initializer_list<vo
 }
 
 void describe(CLI::App& app) {
-  app.set_version_flag("--version", version(), "Print name, version, compiler and build type");
+  app.set_version_flag("--version", version, "Print name, version, build, and the instruction sets found");
   app.require_subcommand(1);
   add_group(app, "Make a model",
             {add_demo_corpus, add_corpus, add_train, add_average, add_quantize, add_shortlist});
   add_group(app, "Use a model", {add_translate, add_tokenize});
   add_group(app, "Exchange models", {add_import, add_export});
   add_group(app, "Judge a model", {add_evaluate, add_score, add_info, add_plot});
+  add_group(app, "Help", {add_completion, add_man});
   app.footer(
       "Each command has its own --help, with an example. From nothing to a score:\n"
       "  sixfold demo-corpus --out demo/corpus\n"

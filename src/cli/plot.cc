@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
-#include "cli/text_io.h"
+#include "cli/named_option.h"
+#include "cli/picture.h"
+#include "cli/plots.h"
 #include "model/model_dir.h"
 #include "plot/attention.h"
 #include "text/utf8.h"
@@ -14,9 +16,11 @@ namespace sixfold::cli {
 namespace {
 
 struct Settings {
-  std::string model, text, output;
+  std::string model, text;
+  PictureOptions picture;
   std::optional<std::string> target;
   int layer = -1;
+  AttentionKind kind = AttentionKind::cross;
 };
 
 void require_text(const std::string& option, const std::string& text) {
@@ -24,38 +28,53 @@ void require_text(const std::string& option, const std::string& text) {
   require(has_visible_character(text), "{}: the text is empty", option);
 }
 
+std::string title_of(AttentionKind kind, int layer) {
+  switch (kind) {
+    case AttentionKind::encoder:
+      return fmt::format("Attention of encoder layer {} to the source", layer);
+    case AttentionKind::decoder:
+      return fmt::format("Attention of decoder layer {} to the target so far", layer);
+    case AttentionKind::cross:
+      break;
+  }
+  return fmt::format("Attention of decoder layer {} to the source", layer);
+}
+
 void run(const Settings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
-  const int layers = load_model_config(settings.model).decoder_layers;
-  require(settings.layer >= -layers && settings.layer < layers,
-          "--layer {}: the model's decoder has layers 0 to {}", settings.layer, layers - 1);
-  TextOutput output(settings.output);
+  const ModelConfig config = load_model_config(settings.model);
+  const bool encoder = settings.kind == AttentionKind::encoder;
+  const int layers = encoder ? config.encoder_layers : config.decoder_layers;
+  require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
+          settings.layer, encoder ? "encoder" : "decoder", layers - 1);
   SentenceAttention attention =
-      Translator(settings.model).attention(settings.text, settings.target, settings.layer);
-  const int layer = settings.layer < 0 ? settings.layer + layers : settings.layer;
-  output.write(attention_svg({.source = std::move(attention.source),
-                              .target = std::move(attention.target),
-                              .heads = attention.heads,
-                              .weights = std::move(attention.weights),
-                              .title = fmt::format("Attention of decoder layer {} to the source", layer)}));
-  output.close();
+      Translator(settings.model).attention(settings.text, settings.target, settings.layer, settings.kind);
+  const bool cross = settings.kind == AttentionKind::cross;
+  write_picture(settings.picture,
+                attention_svg({.source = std::move(attention.source),
+                               .target = std::move(attention.target),
+                               .heads = attention.heads,
+                               .weights = std::move(attention.weights),
+                               .title = title_of(settings.kind, attention.layer),
+                               .axes = cross ? "rows: target, columns: source" : "rows look at columns",
+                               .theme = settings.picture.theme}));
 }
 
 void add_attention(CLI::App& plot) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command =
-      *plot.add_subcommand("attention", "What each target symbol attends to in the source, for every head");
+      *plot.add_subcommand("attention", "What each symbol attends to, for every head of a layer");
   add_model_argument(command, settings->model);
   command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();
   command.add_option("--target", settings->target, "what the model says for it; else its translation")
       ->type_name("TEXT");
-  command.add_option("--layer", settings->layer, "decoder layer from 0 on, or from -1 for the last downwards")
+  add_named_option(command, "--kind", settings->kind,
+                   "cross: of the target to the source; encoder, decoder: each of itself [cross]");
+  command.add_option("--layer", settings->layer, "layer from 0 on, or from -1 for the last downwards")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("-o,--output", settings->output, "picture to write; - is standard output")
-      ->type_name("FILE.svg")
-      ->required();
+  add_picture_options(command, settings->picture);
   command.footer(
       "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg");
   command.callback([settings] { run(*settings); });
@@ -64,11 +83,16 @@ void add_attention(CLI::App& plot) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("plot", "Draw what a model does, as SVG");
+  CLI::App& command = *app.add_subcommand("plot", "Draw what a model does and how it was trained, as SVG or PNG");
   command.require_subcommand(1);
   add_attention(command);
+  add_plot_curves(command);
+  add_plot_schedule(command);
+  add_plot_positions(command);
+  add_plot_corpus(command);
   command.footer(
-      "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg");
+      "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg\n"
+      "  sixfold plot curves run --output curves.svg");
 }
 
 }  // namespace sixfold::cli

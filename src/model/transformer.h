@@ -3,15 +3,13 @@
 #include <optional>
 #include <vector>
 
+#include "model/attention_kind.h"
 #include "model/config.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "model/positions.h"
 
 namespace sixfold {
-
-/// Which attention to look at.
-enum class AttentionKind { encoder, decoder, cross };
 
 /// Pairs of sequences for the model: the target is given (training, scoring).
 struct PairBatch {

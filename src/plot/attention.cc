@@ -20,7 +20,6 @@ constexpr double longest_label = 150;
 constexpr double scale_width = 140, scale_height = 10;
 constexpr double longest_title = 640;
 constexpr std::string_view mean_name = "mean of heads";
-constexpr std::string_view axes = "rows: target, columns: source";
 
 /// How strongly a weight is coloured. Not in proportion: most weights are small, and should be seen. The scale
 /// below the maps shows the same curve.
@@ -99,7 +98,7 @@ Layout layout_of(const AttentionMap& map) {
   layout.panel_height = layout.cell * static_cast<double>(map.target.size());
   layout.heading = note_size + 12 + layout.source_reach * steep + label_size * flat;
   layout.columns = best_columns(layout);
-  double scale = layout.left(0) + scale_width + 14 + text_width(axes, note_size) + margin;
+  double scale = layout.left(0) + scale_width + 14 + text_width(map.axes, note_size) + margin;
   double title = std::min(text_width(map.title, title_size), longest_title) + 2 * margin;
   layout.width = std::max({layout.grid_width(), scale, title});
   return layout;
@@ -141,7 +140,7 @@ void draw_panel(Svg& svg, const AttentionMap& map, const Layout& layout, int pan
 }
 
 /// The colours' meaning, from 0 to 1, and what rows and columns are.
-void draw_scale(Svg& svg, const Layout& layout) {
+void draw_scale(Svg& svg, const Layout& layout, const std::string& axes) {
   double left = layout.left(0), top = layout.bottom() + gap;
   TextStyle number = {.size = note_size, .anchor = Anchor::middle, .css = "muted"};
   svg.rect({left, top, scale_width, scale_height}, "panel");
@@ -173,8 +172,8 @@ std::string attention_svg(const AttentionMap& map) {
   for (int head = 0; head < map.heads; ++head)
     panel(map.heads > 1 ? head + 1 : head, fmt::format("head {}", head + 1),
           std::span(map.weights).subspan(static_cast<size_t>(head) * size, size));
-  draw_scale(svg, layout);
-  return svg.finish(layout.width, layout.height(), map.title);
+  draw_scale(svg, layout, map.axes);
+  return svg.finish(layout.width, layout.height(), map.title, map.theme);
 }
 
 }  // namespace sixfold

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "plot/svg.h"
+
 namespace sixfold {
 
 /// What each target piece attends to in the source, for every head of one layer.
@@ -10,6 +12,8 @@ struct AttentionMap {
   int heads = 1;
   std::vector<float> weights;  // [heads, target, source], each row summing to 1
   std::string title;
+  std::string axes = "rows: target, columns: source";
+  Theme theme = Theme::automatic;
 };
 
 /// The map as an SVG picture: a heat map for each head and, before them, one of their mean where there are

@@ -9,16 +9,32 @@
 namespace sixfold {
 namespace {
 
-// Two sets of colours. No CSS variables: not every viewer of SVG knows them.
-constexpr std::string_view style_sheet = R"(<style>
-text{font-family:"Helvetica Neue",Arial,"DejaVu Sans","Noto Sans","Noto Sans CJK JP",sans-serif}
+// Two sets of colours. No CSS variables: not every viewer of SVG knows them. Lines keep their difference for those who
+// see red and green alike.
+constexpr std::string_view common_style = R"(text{font-family:"Helvetica Neue",Arial,"DejaVu Sans","Noto Sans","Noto Sans CJK JP",sans-serif}
 .strong{font-weight:600}
-.paper{fill:#ffffff}.panel{fill:#edf0f4}.ink{fill:#1b2430}.muted{fill:#566172}.heat{fill:#0a3d91;stop-color:#0a3d91}
-@media (prefers-color-scheme:dark){
-.paper{fill:#11151b}.panel{fill:#1e252e}.ink{fill:#e8ebf0}.muted{fill:#a3adba}.heat{fill:#ffc169;stop-color:#ffc169}
-}
-</style>
+polyline{fill:none;stroke-linejoin:round}
 )";
+constexpr std::string_view light_style =
+    R"(.paper{fill:#ffffff}.panel{fill:#edf0f4}.ink{fill:#1b2430}.muted{fill:#566172}
+.heat{fill:#0a3d91;stop-color:#0a3d91}.cool{fill:#b0480c;stop-color:#b0480c}.grid{stroke:#d5dbe3}
+.line0{stroke:#0a58ca}.line1{stroke:#c4500b}.line2{stroke:#11805b}.line3{stroke:#9b2fae}.line4{stroke:#6b5b00}.line5{stroke:#566172}
+.area0{fill:#0a58ca}.area1{fill:#c4500b}.area2{fill:#11805b}.area3{fill:#9b2fae}.area4{fill:#6b5b00}.area5{fill:#566172}
+)";
+constexpr std::string_view dark_style =
+    R"(.paper{fill:#11151b}.panel{fill:#1e252e}.ink{fill:#e8ebf0}.muted{fill:#a3adba}
+.heat{fill:#ffc169;stop-color:#ffc169}.cool{fill:#6cb6ff;stop-color:#6cb6ff}.grid{stroke:#333d4a}
+.line0{stroke:#6cb6ff}.line1{stroke:#ffa657}.line2{stroke:#56d4a4}.line3{stroke:#e2a5f1}.line4{stroke:#e3d37b}.line5{stroke:#a3adba}
+.area0{fill:#6cb6ff}.area1{fill:#ffa657}.area2{fill:#56d4a4}.area3{fill:#e2a5f1}.area4{fill:#e3d37b}.area5{fill:#a3adba}
+)";
+
+std::string style_sheet(Theme theme) {
+  std::string text = "<style>\n" + std::string(common_style);
+  text += theme == Theme::dark ? dark_style : light_style;
+  if (theme == Theme::automatic)
+    text += "@media (prefers-color-scheme:dark){\n" + std::string(dark_style) + "}\n";
+  return text + "</style>\n";
+}
 
 constexpr UChar32 replacement = 0xFFFD;
 
@@ -143,6 +159,19 @@ void Svg::text(double x, double y, std::string_view text, const TextStyle& style
   body_ += ">" + tooltip_element(tooltip) + xml_text(text) + "</text>\n";
 }
 
+void Svg::polyline(std::span<const Point> points, const LineStyle& style, std::string_view tooltip) {
+  fmt::format_to(std::back_inserter(body_), "<polyline class=\"{}\" stroke-width=\"{}\"{} points=\"", style.css,
+                 number(style.width), style.dashed ? " stroke-dasharray=\"5 3\"" : "");
+  for (const Point& point : points) body_ += number(point.x) + "," + number(point.y) + " ";
+  body_ += "\">" + tooltip_element(tooltip) + "</polyline>\n";
+}
+
+void Svg::area(std::span<const Point> points, std::string_view css, double strength) {
+  fmt::format_to(std::back_inserter(body_), "<polygon class=\"{}\" fill-opacity=\"{:.3f}\" points=\"", css, strength);
+  for (const Point& point : points) body_ += number(point.x) + "," + number(point.y) + " ";
+  body_ += "\"/>\n";
+}
+
 void Svg::gradient(const Box& box, std::string_view css, std::span<const double> strengths) {
   body_ += "<defs><linearGradient id=\"scale\">";
   for (size_t i = 0; i < strengths.size(); ++i)
@@ -153,13 +182,13 @@ void Svg::gradient(const Box& box, std::string_view css, std::span<const double>
                  geometry(box));
 }
 
-std::string Svg::finish(double width, double height, std::string_view title) const {
+std::string Svg::finish(double width, double height, std::string_view title, Theme theme) const {
   std::string w = number(width), h = number(height);
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
              "role=\"img\">\n<title>{2}</title>\n",
              w, h, xml_text(title)) +
-         std::string(style_sheet) + fmt::format("<rect width=\"{}\" height=\"{}\" class=\"paper\"/>\n", w, h) +
+         style_sheet(theme) + fmt::format("<rect width=\"{}\" height=\"{}\" class=\"paper\"/>\n", w, h) +
          body_ + "</svg>\n";
 }
 

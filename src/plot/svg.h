@@ -29,8 +29,26 @@ struct TextStyle {
   std::string_view css = "ink";
 };
 
+/// Which colours a picture has.
+enum class Theme {
+  automatic,  ///< as the reader's system is set
+  light,
+  dark
+};
+
+struct Point {
+  double x, y;
+};
+
+/// How a line is drawn.
+struct LineStyle {
+  std::string_view css = "grid";  ///< grid, or line0 to line5
+  double width = 1;
+  bool dashed = false;
+};
+
 /// An SVG picture in the making, in pixels from the top left. Colours come from the classes of its style sheet
-/// (ink, muted, paper, panel, heat), which has a light and a dark form and follows the reader's choice.
+/// (ink, muted, paper, panel, heat, cool; of lines grid and line0 to line5), which has a light and a dark form.
 class Svg {
  public:
   /// A rectangle. Its strength, 0 to 1, mixes the class's colour with what lies below; a tooltip, where there
@@ -38,11 +56,15 @@ class Svg {
   void rect(const Box& box, std::string_view css, double strength = 1, std::string_view tooltip = {});
   /// Text on the baseline that starts (or has its middle, or ends) at (x, y).
   void text(double x, double y, std::string_view text, const TextStyle& style, std::string_view tooltip = {});
+  /// A line through the points; its tooltip shows when the pointer rests on it.
+  void polyline(std::span<const Point> points, const LineStyle& style, std::string_view tooltip = {});
+  /// The area within the points, in the colour of a line's class.
+  void area(std::span<const Point> points, std::string_view css, double strength);
   /// A bar in which `css` has these strengths, evenly spaced from left to right and at least two. One in a
   /// picture.
   void gradient(const Box& box, std::string_view css, std::span<const double> strengths);
   /// The whole file, with the title that screen readers speak.
-  std::string finish(double width, double height, std::string_view title) const;
+  std::string finish(double width, double height, std::string_view title, Theme theme = Theme::automatic) const;
 
  private:
   std::string body_;

@@ -38,6 +38,32 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   return begins;
 }
 
+SentenceAttention self_attention(OpenModel& open, const std::string& source, const std::string& target, int layer,
+                                 AttentionKind kind) {
+  const ModelConfig& config = open.config();
+  const bool encoder = kind == AttentionKind::encoder;
+  const int layers = encoder ? config.encoder_layers : config.decoder_layers;
+  const Ids source_ids = open.encode({}, source, TranslateOptions().max_source_length, [] { return "the source"; });
+  PairBatch batch;
+  batch.source.add(source_ids.empty() ? Ids{config.eos} : source_ids);
+  Ids input{config.search.decoder_start};
+  for (const int32_t id : open.target().encode(target)) input.push_back(id);
+  batch.target.add(input);
+  const auto decoding = open.borrow();
+  Pass pass(decoding->backend, decoding->arena);
+  SentenceAttention result;
+  result.layer = layer < 0 ? layer + layers : layer;
+  result.heads = config.heads;
+  result.weights = open.model().attention(batch, kind, result.layer, pass)[0];
+  const auto& ids = encoder ? batch.source.ids : batch.target.ids;
+  for (const int32_t id : ids)
+    result.source.push_back(id == SearchRules::zero_start ? "(start)"
+                            : encoder                     ? open.source().piece(id)
+                                                          : open.target().piece(id));
+  result.target = result.source;
+  return result;
+}
+
 }  // namespace
 
 struct Translator::Parts {
@@ -137,15 +163,19 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   return scored;
 }
 
-SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target,
-                                        int layer) const {
+SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target, int layer,
+                                        AttentionKind kind) const {
+  if (kind != AttentionKind::cross) {
+    const bool encoder = kind == AttentionKind::encoder;
+    const std::string said = encoder ? "" : target ? *target : translate(source);
+    return self_attention(parts_->open, source, said, layer, kind);
+  }
   TranslateOptions options;
   options.details.attention = true;
   options.details.layer = layer;
   std::optional<SentenceAttention> attention;
   if (!target)
-    translate({source}, options,
-              [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
+    translate({source}, options, [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
   if (attention) return *attention;
   const std::string said = target.value_or("");  // where there is nothing to translate, nothing is said
   return *score({&source, 1}, {&said, 1}, options)[0].attention;

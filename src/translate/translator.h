@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/attention_kind.h"
 #include "model/search_rules.h"
 #include "model/weight_type.h"
 #include "translate/translation.h"
@@ -40,10 +41,11 @@ class Translator {
   std::vector<Translation> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                  const TranslateOptions& options = {}) const;
 
-  /// Cross-attention of a layer (negative: counted from the last) while `target` (none: the translation) is
-  /// said for `source`. A row of weights is what the model looked at to choose that target piece.
-  SentenceAttention attention(const std::string& source, std::optional<std::string> target = {},
-                              int layer = -1) const;
+  /// Attention of a layer (negative: counted from the last) while `target` (none: the translation) is said for
+  /// `source`. A row of cross-attention's weights is what the model looked at to choose that target piece; both
+  /// sides of self-attention are the pieces that the encoder, or the decoder with its start, reads.
+  SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
+                              AttentionKind kind = AttentionKind::cross) const;
 
  private:
   struct Parts;

@@ -61,6 +61,13 @@ std::string CpuBackend::name() const {
                      products_ == Products::bf16 ? ", bf16" : "");
 }
 
+std::string describe_processor() {
+  const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
+  return fmt::format("{} vectors, {}, int8 by {}", hwy::TargetName(usable & -usable),
+                     has_bf16_products() ? "bf16 by oneDNN" : "no bf16",
+                     int8_vnni_kernel().tile ? "VNNI" : "pairs of int16");
+}
+
 /// Packs b [k, n] into `panels`, in pieces that threads share.
 static void pack(ThreadPool& pool, View b, bool transpose, float* panels) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();

@@ -1,0 +1,31 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/options.h"
+#include "plot/svg.h"
+
+namespace sixfold {
+
+template <>
+struct EnumNames<Theme> {
+  static constexpr std::pair<Theme, std::string_view> names[] = {
+      {Theme::automatic, "auto"}, {Theme::light, "light"}, {Theme::dark, "dark"}};
+};
+
+namespace cli {
+
+/// Where a picture goes and in which colours.
+struct PictureOptions {
+  std::string output;
+  Theme theme = Theme::automatic;
+};
+
+/// Adds --output and --theme.
+void add_picture_options(CLI::App& command, PictureOptions& options);
+
+/// Writes the picture as SVG, or as PNG where the name ends so.
+void write_picture(const PictureOptions& options, const std::string& svg);
+
+}  // namespace cli
+}  // namespace sixfold

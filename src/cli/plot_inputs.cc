@@ -1,0 +1,201 @@
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/model_folder.h"
+#include "cli/picture.h"
+#include "cli/plots.h"
+#include "data/measure.h"
+#include "model/model_dir.h"
+#include "model/positions.h"
+#include "plot/chart.h"
+#include "plot/grid.h"
+#include "train/config.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PositionSettings {
+  std::string model;
+  int64_t positions = 64;
+  bool similarity = false;
+  PictureOptions picture;
+};
+
+/// [positions, d_model], of a model's folder or of the config of one.
+std::vector<float> position_encodings(const PositionSettings& settings, Architecture& architecture) {
+  const bool folder = fs::is_directory(settings.model);
+  if (folder)
+    architecture = load_model_config(settings.model);
+  else
+    architecture = read_train_options(settings.model).model;
+  const int64_t d_model = architecture.d_model;
+  require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
+  if (architecture.positions == Positions::learned) {
+    require(folder, "{}: learned positions are in a model, not in its config; give the model's folder",
+            settings.model);
+    const auto model = load_model(settings.model, make_reference_backend());
+    for (const Parameter& parameter : model->parameters())
+      if (parameter.name == "embed_positions.weight") {
+        auto all = parameter.tensor.to_floats(*model->backend());
+        require(std::ssize(all) >= settings.positions * d_model, "--positions {}: the model has {}",
+                settings.positions, std::ssize(all) / d_model);
+        all.resize(static_cast<size_t>(settings.positions * d_model));
+        return all;
+      }
+  }
+  std::vector<float> table;
+  for (int64_t p = 0; p < settings.positions; ++p)
+    for (int64_t f = 0; f < d_model; ++f)
+      table.push_back(static_cast<float>(sinusoidal_position(p, f, d_model, architecture.positions)));
+  return table;
+}
+
+/// The mean cosine between encodings so many places apart.
+Series similarity(const std::vector<float>& table, int64_t positions, int64_t d_model) {
+  const auto dot = [&](int64_t a, int64_t b) {
+    double sum = 0;
+    for (int64_t f = 0; f < d_model; ++f)
+      sum += static_cast<double>(table[static_cast<size_t>(a * d_model + f)]) *
+             static_cast<double>(table[static_cast<size_t>(b * d_model + f)]);
+    return sum;
+  };
+  Series series{.name = "mean cosine"};
+  for (int64_t distance = 0; distance < positions; ++distance) {
+    double sum = 0;
+    for (int64_t p = 0; p + distance < positions; ++p)
+      sum += dot(p, p + distance) / std::sqrt(dot(p, p) * dot(p + distance, p + distance));
+    series.x.push_back(static_cast<double>(distance));
+    series.y.push_back(sum / static_cast<double>(positions - distance));
+  }
+  return series;
+}
+
+void draw_positions(const PositionSettings& settings) {
+  Architecture architecture;
+  std::vector<float> table = position_encodings(settings, architecture);
+  const int64_t d_model = architecture.d_model;
+  const std::string kind(name_of_enum(architecture.positions));
+  if (settings.similarity) {
+    const Chart chart{.title = fmt::format("{}, d_model {}, {} positions", kind, d_model, settings.positions),
+                      .x_label = "distance [positions]",
+                      .y_label = "mean cosine of two encodings",
+                      .series = {similarity(table, settings.positions, d_model)}};
+    write_picture(settings.picture,
+                  charts_svg("Similarity of position encodings by distance", {chart}, settings.picture.theme));
+    return;
+  }
+  // No more columns than can be told apart; learned encodings are stretched to -1 to 1.
+  const int64_t step = (d_model + 127) / 128;
+  float most = 0;
+  for (const float value : table) most = std::max(most, std::abs(value));
+  const float scale = architecture.positions == Positions::learned && most > 0 ? 1 / most : 1;
+  GridMap map{.title = fmt::format("Position encodings: {}, d_model {}", kind, d_model),
+              .row_label = "position",
+              .column_label = step == 1 ? "feature" : fmt::format("feature (every {}th)", step),
+              .rows = settings.positions,
+              .theme = settings.picture.theme};
+  for (int64_t f = 0; f < d_model; f += step) map.column_names.push_back(f);
+  map.columns = std::ssize(map.column_names);
+  for (int64_t p = 0; p < settings.positions; ++p)
+    for (const int64_t f : map.column_names)
+      map.values.push_back(scale * table[static_cast<size_t>(p * d_model + f)]);
+  write_picture(settings.picture, grid_svg(map));
+}
+
+struct CorpusSettings {
+  std::vector<std::string> files;
+  std::string model;
+  PictureOptions picture;
+};
+
+Series length_series(const std::vector<int64_t>& counts, int64_t longest, const std::string& name, int color) {
+  Series series{.name = name, .color = color, .steps = true};
+  for (int64_t length = 0; length <= longest; ++length) {
+    series.x.push_back(static_cast<double>(length) - 0.5);
+    series.y.push_back(static_cast<double>(counts[static_cast<size_t>(length)]));
+  }
+  series.x.push_back(static_cast<double>(longest) + 0.5);
+  return series;
+}
+
+Series ratio_series(const CorpusReport& report) {
+  Series series{.name = "pairs", .color = 2, .steps = true};
+  int first = CorpusReport::ratio_bins, last = 0;
+  for (int bin = 0; bin < CorpusReport::ratio_bins; ++bin)
+    if (report.ratios[static_cast<size_t>(bin)] > 0) first = std::min(first, bin), last = bin;
+  const double half = std::exp2(1.0 / 16);
+  for (int bin = first; bin <= last; ++bin) {
+    series.x.push_back(CorpusReport::ratio_of_bin(bin) / half);
+    series.y.push_back(static_cast<double>(report.ratios[static_cast<size_t>(bin)]));
+  }
+  if (!series.x.empty()) series.x.push_back(CorpusReport::ratio_of_bin(last) * half);
+  if (series.x.empty()) series.x.push_back(1);
+  return series;
+}
+
+void draw_corpus(const CorpusSettings& settings) {
+  std::optional<Tokenizers> tokenizers;
+  if (!settings.model.empty()) tokenizers = open_model_folder(settings.model).tokenizers;
+  const bool report_given = settings.files.size() == 1 && settings.files[0].ends_with(".json");
+  const CorpusReport report =
+      report_given ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])
+                   : measure_corpus(corpus_files(settings.files, "files"), tokenizers, {});
+  require(report.source_tokens > 0, "{}: there is no pair of lines with text", settings.files[0]);
+  const int64_t longest = std::max<int64_t>(
+      {1, quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999)});
+  const std::string unit = tokenizers ? "symbols" : report_given ? "words or symbols" : "words";
+  const std::vector<Chart> charts{
+      {.title = "Lengths" + std::string(quantile(report.source_lengths, 1) > longest ? " (99.9 %)" : ""),
+       .x_label = fmt::format("length [{}]", unit),
+       .y_label = "pairs",
+       .series = {length_series(report.source_lengths, longest, "source", 0),
+                  length_series(report.target_lengths, longest, "target", 1)},
+       .from_zero = true},
+      {.title = "Target length by source length",
+       .x_label = "ratio (logarithmic)",
+       .y_label = "pairs",
+       .series = {ratio_series(report)},
+       .log_x = true,
+       .from_zero = true}};
+  write_picture(settings.picture, charts_svg(report.describe(), charts, settings.picture.theme));
+}
+
+}  // namespace
+
+void add_plot_positions(CLI::App& plot) {
+  const auto settings = std::make_shared<PositionSettings>();
+  CLI::App& command = *plot.add_subcommand("positions", "The position encodings of a model, section 3.5");
+  command.add_option("model", settings->model, "model folder, or the config of one")
+      ->type_name("MODEL|CONFIG.yaml")
+      ->required();
+  command.add_option("--positions", settings->positions, "how many")
+      ->check(CLI::Range(2, 512))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_flag("--similarity", settings->similarity, "how alike two of them are, by their distance");
+  add_picture_options(command, settings->picture);
+  command.footer("Example:\n  sixfold plot positions recipes/demo.yaml --output positions.svg");
+  command.callback([settings] { draw_positions(*settings); });
+}
+
+void add_plot_corpus(CLI::App& plot) {
+  const auto settings = std::make_shared<CorpusSettings>();
+  CLI::App& command = *plot.add_subcommand("corpus", "How long the lines of parallel text are, and their ratios");
+  command
+      .add_option("files", settings->files,
+                  "source and target in turn, or .tsv files, or a report of sixfold corpus --json")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--model", settings->model, "count the symbols of this model; else words")->type_name("MODEL");
+  add_picture_options(command, settings->picture);
+  command.footer("Example:\n  sixfold plot corpus train.en train.de --output corpus.svg");
+  command.callback([settings] { draw_corpus(*settings); });
+}
+
+}  // namespace sixfold::cli

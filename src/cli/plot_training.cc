@@ -1,0 +1,148 @@
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/picture.h"
+#include "cli/plots.h"
+#include "data/lines.h"
+#include "plot/chart.h"
+#include "train/schedule.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CurveSettings {
+  std::vector<std::string> runs;
+  PictureOptions picture;
+};
+
+/// What a run's log has, by name: updates and values.
+using Curves = std::map<std::string, Series>;
+
+void add_point(Curves& curves, const std::string& name, double update, const nlohmann::json& value) {
+  if (!value.is_number()) return;
+  curves[name].x.push_back(update);
+  curves[name].y.push_back(value.get<double>());
+}
+
+Curves read_log(const std::string& run) {
+  const std::string path = fs::is_directory(run) ? run + "/train.jsonl" : run;
+  Curves curves;
+  LineReader reader(path);
+  for (std::string line; reader.next(line);) {
+    if (line.empty()) continue;
+    const auto json = parse_json(line, reader.place());
+    require(json.is_object() && json.contains("update") && json["update"].is_number(),
+            "{}: is no line of a training log; it has no update", reader.place());
+    const double update = json["update"].get<double>();
+    for (const char* name : {"loss", "learning_rate", "gradient_norm"})
+      if (json.contains(name)) add_point(curves, name, update, json[name]);
+    if (json.contains("validation") && json["validation"].is_object())
+      for (const auto& [name, value] : json["validation"].items())
+        add_point(curves, "validation " + name, update, value);
+  }
+  require(!curves.empty(), "{}: has no line yet; the first comes after log.every_updates updates", path);
+  return curves;
+}
+
+/// The curves of that name of all runs, in their colours, as another kind of line.
+void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<std::string>& names,
+                const std::string& curve, const std::string& suffix, bool dashed) {
+  for (size_t run = 0; run < all.size(); ++run) {
+    const auto found = all[run].find(curve);
+    if (found == all[run].end()) continue;
+    Series series = found->second;
+    const std::string prefix = all.size() > 1 ? names[run] : "";
+    series.name = prefix.empty() ? suffix : suffix.empty() ? prefix : prefix + ", " + suffix;
+    series.color = static_cast<int>(run);
+    series.dashed = dashed;
+    chart.series.push_back(std::move(series));
+  }
+}
+
+void draw_curves(const CurveSettings& settings) {
+  std::vector<Curves> all;
+  for (const std::string& run : settings.runs) all.push_back(read_log(run));
+  std::vector<Chart> charts;
+  const auto add = [&](Chart chart) {
+    if (!chart.series.empty()) charts.push_back(std::move(chart));
+  };
+  Chart loss{.title = "Loss of a target token", .x_label = "updates", .y_label = "cross entropy [nats]"};
+  add_series(loss, all, settings.runs, "loss", "training (label-smoothed)", false);
+  add_series(loss, all, settings.runs, "validation loss", "validation", true);
+  add(loss);
+  for (const auto& [curve, title] : {std::pair{"validation bleu", "BLEU"}, std::pair{"validation chrf", "chrF2"}}) {
+    Chart chart{.title = std::string(title) + " of validation", .x_label = "updates", .y_label = title};
+    add_series(chart, all, settings.runs, curve, "", false);
+    add(chart);
+  }
+  Chart rate{.title = "Learning rate", .x_label = "updates", .y_label = "step size", .from_zero = true};
+  add_series(rate, all, settings.runs, "learning_rate", "", false);
+  add(rate);
+  Chart norm{.title = "Length of the gradient", .x_label = "updates", .y_label = "norm", .log_y = true};
+  add_series(norm, all, settings.runs, "gradient_norm", "", false);
+  add(norm);
+  const std::string title = settings.runs.size() == 1 ? "Training of " + settings.runs[0]
+                                                      : fmt::format("Training of {} models", settings.runs.size());
+  write_picture(settings.picture, charts_svg(title, charts, settings.picture.theme));
+}
+
+struct ScheduleSettings {
+  std::vector<std::string> configs;
+  int64_t updates = 0;
+  PictureOptions picture;
+};
+
+void draw_schedule(const ScheduleSettings& settings) {
+  Chart chart{.title = "", .x_label = "updates", .y_label = "learning rate", .series = {}, .from_zero = true};
+  for (const std::string& config : settings.configs) {
+    const TrainOptions options = read_train_options(config);
+    const int64_t given = settings.updates > 0 ? settings.updates : options.train.updates;
+    const int64_t last = given > 0 ? given : 10'000;
+    const Schedule schedule(options.schedule, options.model.d_model, last);
+    Series series{.name = fmt::format("{}: {}{}", config, name_of_enum(options.schedule.kind),
+                                      given > 0 ? "" : fmt::format(", if of {} updates", last)),
+                  .color = static_cast<int>(chart.series.size())};
+    const int64_t step = std::max<int64_t>(1, last / 500);
+    for (int64_t update = 1; update <= last; update += step) {
+      series.x.push_back(static_cast<double>(update));
+      series.y.push_back(schedule.rate(update));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  chart.title = settings.configs.size() == 1 ? chart.series[0].name : "";
+  write_picture(settings.picture, charts_svg("Learning rate", {chart}, settings.picture.theme));
+}
+
+}  // namespace
+
+void add_plot_curves(CLI::App& plot) {
+  const auto settings = std::make_shared<CurveSettings>();
+  CLI::App& command = *plot.add_subcommand("curves", "Loss, scores and learning rate of one or several runs");
+  command.add_option("runs", settings->runs, "folders of runs, or their train.jsonl")
+      ->type_name("RUN")
+      ->required();
+  add_picture_options(command, settings->picture);
+  command.footer("Example:\n  sixfold plot curves run another-run --output curves.svg");
+  command.callback([settings] { draw_curves(*settings); });
+}
+
+void add_plot_schedule(CLI::App& plot) {
+  const auto settings = std::make_shared<ScheduleSettings>();
+  CLI::App& command = *plot.add_subcommand("schedule", "The learning rate that configs give to each update");
+  command.add_option("configs", settings->configs, "what train is given")->type_name("CONFIG.yaml")->required();
+  command.add_option("--updates", settings->updates, "of the run, where the config says epochs or minutes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  add_picture_options(command, settings->picture);
+  command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");
+  command.callback([settings] { draw_schedule(*settings); });
+}
+
+}  // namespace sixfold::cli

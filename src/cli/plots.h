@@ -1,0 +1,12 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace sixfold::cli {
+
+// Each adds one kind of picture to the command plot.
+void add_plot_curves(CLI::App& plot);
+void add_plot_schedule(CLI::App& plot);
+void add_plot_positions(CLI::App& plot);
+void add_plot_corpus(CLI::App& plot);
+
+}  // namespace sixfold::cli
