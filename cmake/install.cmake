@@ -10,3 +10,17 @@ install(EXPORT sixfold-targets NAMESPACE sixfold:: DESTINATION ${package_dir})
 write_basic_package_version_file(sixfold-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/sixfold-config.cmake ${PROJECT_BINARY_DIR}/sixfold-config-version.cmake
         DESTINATION ${package_dir})
+
+# What the program says of itself: manual pages and completion.
+install(CODE "
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  execute_process(COMMAND \"$<TARGET_FILE:sixfold_cli>\" man \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1\" COMMAND_ERROR_IS_FATAL ANY)
+  foreach(place bash=bash-completion/completions/sixfold zsh=zsh/site-functions/_sixfold fish=fish/vendor_completions.d/sixfold.fish)
+    string(REPLACE \"=\" \";\" place \${place})
+    list(GET place 0 shell)
+    list(GET place 1 file)
+    get_filename_component(folder \"\${prefix}/${CMAKE_INSTALL_DATADIR}/\${file}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:sixfold_cli>\" completion \${shell} OUTPUT_FILE \"\${prefix}/${CMAKE_INSTALL_DATADIR}/\${file}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")

@@ -9,6 +9,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "formats/safetensors.h"
+#include "model/history.h"
 #include "model/int8.h"
 
 namespace sixfold::cli {
@@ -28,6 +29,7 @@ struct Description {
   int64_t parameters = 0;
   std::string dtype;                                   ///< "F32", or several
   std::vector<std::pair<std::string, int64_t>> files;  ///< and their bytes
+  std::vector<ordered_json> history;
 };
 
 /// Counts what the file of weights really holds.
@@ -52,6 +54,7 @@ Description describe(const std::string& folder) {
     if (entry.is_regular_file())
       d.files.emplace_back(entry.path().filename(), static_cast<int64_t>(entry.file_size()));
   std::sort(d.files.begin(), d.files.end());
+  for (const std::string& step : read_history(folder)) d.history.push_back(ordered_json::parse(step));
   return d;
 }
 
@@ -95,6 +98,22 @@ std::string search_text(const SearchRules& rules) {
                      score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
 }
 
+/// "trained for 9800 updates on 29000 pairs; best bleu 39.51 at update 9500"
+std::string history_text(const ordered_json& step) {
+  const std::string name = step.at("step");
+  const auto number = [&](const char* key) { return step.contains(key) ? step[key].dump() : "?"; };
+  const std::string version = " (sixfold " + step.value("version", "?") + ")";
+  if (name == "average") return fmt::format("the mean of {} models{}", number("models"), version);
+  if (name == "quantize") return "weights made " + step.value("type", "?") + version;
+  if (name == "import") return "imported from " + step.value("from", "?") + version;
+  if (name != "train") return name + version;
+  std::string text = fmt::format("trained for {} updates on {} pairs", number("updates"), number("pairs"));
+  if (step.contains("best") && step["best"].is_object())
+    text += fmt::format("; best {} {:.4g} at update {}", step["best"].value("metric", "?"),
+                        step["best"].value("value", 0.0), step["best"].value("update", int64_t{0}));
+  return text + version;
+}
+
 std::string as_text(const Description& d) {
   const ModelConfig& config = d.model.config;
   const Tokenizers& tokenizers = d.model.tokenizers;
@@ -116,6 +135,14 @@ std::string as_text(const Description& d) {
   if (const auto languages = tokenizers.source->language_symbols(); !languages.empty())
     line("languages", join(languages, " "));
   line("search", search_text(config.search));
+  std::string_view event = "history";
+  for (const ordered_json& step : d.history) {
+    try {
+      line(std::exchange(event, ""), history_text(step));
+    } catch (const nlohmann::json::exception& e) {
+      throw_input_error("{}/history.json: {}; without the file the model has no history", d.folder, e.what());
+    }
+  }
   std::string_view name = "files";
   for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
   return text;
@@ -138,6 +165,7 @@ std::string as_json(const Description& d) {
                         {"target", tokenizer_json(*tokenizers.target)}}},
                       {"languages", tokenizers.source->language_symbols()},
                       {"config", ordered_json::parse(to_json(write_options(d.model.config)))}};
+  object["history"] = d.history;
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;
   return object.dump(2) + "\n";
 }

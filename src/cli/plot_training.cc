@@ -1,16 +1,13 @@
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "cli/picture.h"
 #include "cli/plots.h"
-#include "data/lines.h"
 #include "plot/chart.h"
 #include "train/schedule.h"
+#include "train/training_log.h"
 
 namespace sixfold::cli {
 namespace {
@@ -22,34 +19,7 @@ struct CurveSettings {
   PictureOptions picture;
 };
 
-/// What a run's log has, by name: updates and values.
-using Curves = std::map<std::string, Series>;
-
-void add_point(Curves& curves, const std::string& name, double update, const nlohmann::json& value) {
-  if (!value.is_number()) return;
-  curves[name].x.push_back(update);
-  curves[name].y.push_back(value.get<double>());
-}
-
-Curves read_log(const std::string& run) {
-  const std::string path = fs::is_directory(run) ? run + "/train.jsonl" : run;
-  Curves curves;
-  LineReader reader(path);
-  for (std::string line; reader.next(line);) {
-    if (line.empty()) continue;
-    const auto json = parse_json(line, reader.place());
-    require(json.is_object() && json.contains("update") && json["update"].is_number(),
-            "{}: is no line of a training log; it has no update", reader.place());
-    const double update = json["update"].get<double>();
-    for (const char* name : {"loss", "learning_rate", "gradient_norm"})
-      if (json.contains(name)) add_point(curves, name, update, json[name]);
-    if (json.contains("validation") && json["validation"].is_object())
-      for (const auto& [name, value] : json["validation"].items())
-        add_point(curves, "validation " + name, update, value);
-  }
-  require(!curves.empty(), "{}: has no line yet; the first comes after log.every_updates updates", path);
-  return curves;
-}
+using Curves = std::map<std::string, LoggedCurve>;
 
 /// The curves of that name of all runs, in their colours, as another kind of line.
 void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<std::string>& names,
@@ -57,7 +27,7 @@ void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<
   for (size_t run = 0; run < all.size(); ++run) {
     const auto found = all[run].find(curve);
     if (found == all[run].end()) continue;
-    Series series = found->second;
+    Series series{.name = "", .x = found->second.updates, .y = found->second.values};
     const std::string prefix = all.size() > 1 ? names[run] : "";
     series.name = prefix.empty() ? suffix : suffix.empty() ? prefix : prefix + ", " + suffix;
     series.color = static_cast<int>(run);
@@ -68,7 +38,8 @@ void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<
 
 void draw_curves(const CurveSettings& settings) {
   std::vector<Curves> all;
-  for (const std::string& run : settings.runs) all.push_back(read_log(run));
+  for (const std::string& run : settings.runs)
+    all.push_back(read_training_log(fs::is_directory(run) ? run + "/train.jsonl" : run));
   std::vector<Chart> charts;
   const auto add = [&](Chart chart) {
     if (!chart.series.empty()) charts.push_back(std::move(chart));

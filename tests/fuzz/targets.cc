@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "data/corpus.h"
 #include "data/lines.h"
+#include "data/token_corpus.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
@@ -18,10 +20,12 @@
 #include "model/config.h"
 #include "model/shortlist.h"
 #include "text/sentence_piece.h"
+#include "text/sentences.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
 #include "train/config.h"
 #include "train/state.h"
+#include "train/training_log.h"
 
 namespace sixfold {
 namespace {
@@ -96,6 +100,32 @@ void lines(Bytes bytes) {
   while (total < (1 << 24) && reader.next(line)) total += line.size();
 }
 
+void parallel_text(Bytes bytes) {
+  const MemoryFile file(bytes);
+  PairReader reader({{.tsv = file.path()}}, InvalidUtf8::replace);
+  for (std::string source, target; reader.next(source, target);)
+    if (first_invalid_utf8(source) || first_invalid_utf8(target)) __builtin_trap();
+}
+void training_log(Bytes bytes) { read_training_log(MemoryFile(bytes).path()); }
+void corpus_report(Bytes bytes) { parse_corpus_report(text_of(bytes), "report.json"); }
+void sentences(Bytes bytes) {
+  static const SentenceSplitter splitter("en");
+  const std::string text = replace_invalid_utf8(text_of(bytes));
+  const SplitParagraph split = splitter.split(text);
+  std::string together = split.spaces[0];
+  for (size_t i = 0; i < split.sentences.size(); ++i) together += split.sentences[i] + split.spaces[i + 1];
+  if (together != text) __builtin_trap();
+}
+void token_store(Bytes bytes) {
+  const MemoryFile ids(bytes.first(bytes.size() / 2)), offsets(bytes.subspan(bytes.size() / 2));
+  const IdSequences sequences = IdSequences::map(ids.path(), offsets.path());
+  int64_t sum = 0;
+  for (int64_t i = 0; i < sequences.size(); ++i)
+    for (const int32_t id : sequences[i]) sum += id;
+  static volatile int64_t seen;
+  seen = seen + sum;  // so that every id is read
+}
+
 constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"safetensors_index", safetensors_index},
                              FuzzTarget{"npz", npz},
@@ -109,7 +139,12 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"sentence_piece", sentence_piece},
                              FuzzTarget{"whitespace", whitespace},
                              FuzzTarget{"utf8", utf8},
-                             FuzzTarget{"lines", lines}};
+                             FuzzTarget{"lines", lines},
+                             FuzzTarget{"parallel_text", parallel_text},
+                             FuzzTarget{"training_log", training_log},
+                             FuzzTarget{"corpus_report", corpus_report},
+                             FuzzTarget{"sentences", sentences},
+                             FuzzTarget{"token_store", token_store}};
 
 }  // namespace
 
