@@ -9,7 +9,8 @@ OptionEntry entry_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
   if (option.get_expected_max() > 0 && option.get_type_size() > 0)
-    entry.argument = entry.positional && option.get_type_name().empty() ? option.get_name() : option.get_type_name();
+    entry.argument =
+        entry.positional && option.get_type_name().empty() ? option.get_name() : option.get_type_name();
   entry.help = option.get_description();
   entry.default_text = option.get_default_str();
   entry.required = option.get_required();

@@ -33,7 +33,8 @@ std::vector<std::string> long_names(const CommandEntry& command) {
 
 std::vector<std::string> names_of(const std::vector<CommandEntry>& commands) {
   std::vector<std::string> names;
-  for (const CommandEntry& command : commands) names.push_back(command.name.substr(command.name.rfind(' ') + 1));
+  for (const CommandEntry& command : commands)
+    names.push_back(command.name.substr(command.name.rfind(' ') + 1));
   return names;
 }
 
@@ -111,10 +112,12 @@ std::string zsh_script(const CommandEntry& program) {
       functions += fmt::format("  _arguments{} \\\n    '*:file:_files'\n}}\n", arguments);
       return;
     }
-    functions += fmt::format("  local line state\n  _arguments -C{} \\\n    '1:command:->command' '*::arg:->rest'\n", arguments);
+    functions += fmt::format(
+        "  local line state\n  _arguments -C{} \\\n    '1:command:->command' '*::arg:->rest'\n", arguments);
     functions += "  case $state in\n    command) local -a commands=(";
     for (const CommandEntry& inner : command.commands)
-      functions += fmt::format("\n      '{}:{}'", inner.name.substr(inner.name.rfind(' ') + 1), zsh_text(inner.help));
+      functions +=
+          fmt::format("\n      '{}:{}'", inner.name.substr(inner.name.rfind(' ') + 1), zsh_text(inner.help));
     functions += "\n      ); _describe command commands ;;\n    rest) case $line[1] in\n";
     for (const CommandEntry& inner : command.commands) {
       std::string inner_name = "_" + inner.name;
@@ -124,7 +127,8 @@ std::string zsh_script(const CommandEntry& program) {
     }
     functions += "      esac ;;\n  esac\n}\n";
   });
-  return "#compdef sixfold\n# Completion of sixfold in zsh: sixfold completion zsh > DIR/_sixfold, DIR being of $fpath\n" +
+  return "#compdef sixfold\n# Completion of sixfold in zsh: sixfold completion zsh > DIR/_sixfold, DIR being "
+         "of $fpath\n" +
          functions + "_sixfold_program \"$@\"\n";
 }
 
@@ -167,7 +171,9 @@ std::string fish_script(const CommandEntry& program) {
 void run(const CLI::App& program, Shell shell) {
   const CommandEntry tree = command_tree(program);
   TextOutput output("-");
-  output.write(shell == Shell::bash ? bash_script(tree) : shell == Shell::zsh ? zsh_script(tree) : fish_script(tree));
+  output.write(shell == Shell::bash  ? bash_script(tree)
+               : shell == Shell::zsh ? zsh_script(tree)
+                                     : fish_script(tree));
   output.close();
 }
 
@@ -175,7 +181,8 @@ void run(const CLI::App& program, Shell shell) {
 
 void add_completion(CLI::App& app) {
   const auto shell = std::make_shared<Shell>();
-  CLI::App& command = *app.add_subcommand("completion", "Write what makes a shell complete commands and options");
+  CLI::App& command =
+      *app.add_subcommand("completion", "Write what makes a shell complete commands and options");
   add_named_option(command, "shell", *shell, "bash, zsh or fish")->required();
   command.footer("Example:\n  source <(sixfold completion bash)");
   command.callback([&app, shell] { run(app, *shell); });

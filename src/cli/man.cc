@@ -50,7 +50,8 @@ std::string synopsis(const CommandEntry& command) {
 
 std::string option_paragraph(const OptionEntry& option) {
   std::string names;
-  for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + fmt::format("\\fB{}\\fR", roff(name));
+  for (const std::string& name : option.names)
+    names += (names.empty() ? "" : ", ") + fmt::format("\\fB{}\\fR", roff(name));
   if (!option.argument.empty())
     names += (names.empty() ? "" : " ") + fmt::format("\\fI{}\\fR", roff(option.argument));
   std::string help = option.help;
@@ -59,9 +60,10 @@ std::string option_paragraph(const OptionEntry& option) {
 }
 
 std::string page_of(const CommandEntry& command) {
-  std::string text = fmt::format(".TH \"{}\" 1 \"\" \"sixfold {}\" \"Sixfold\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
-                                 roff(page_name(command)), SIXFOLD_VERSION, roff(page_name(command)),
-                                 roff(command.help), synopsis(command));
+  std::string text =
+      fmt::format(".TH \"{}\" 1 \"\" \"sixfold {}\" \"Sixfold\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
+                  roff(page_name(command)), SIXFOLD_VERSION, roff(page_name(command)), roff(command.help),
+                  synopsis(command));
   if (!command.commands.empty()) {
     text += ".SH COMMANDS\n";
     for (const CommandEntry& inner : command.commands)
@@ -71,7 +73,8 @@ std::string page_of(const CommandEntry& command) {
   for (const OptionEntry& option : command.options) text += option_paragraph(option);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
-         ".SH EXIT STATUS\n0 done, 2 the input needs mending (the message says where), 1 another failure; 128 and the "
+         ".SH EXIT STATUS\n0 done, 2 the input needs mending (the message says where), 1 another failure; 128 "
+         "and the "
          "number of the signal that ended it.\n";
 }
 
@@ -85,7 +88,9 @@ void write_pages(const CommandEntry& command, const std::string& folder) {
 void add_man(CLI::App& app) {
   const auto folder = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand("man", "Write a manual page for each command");
-  command.add_option("folder", *folder, "where to, e.g. /usr/local/share/man/man1")->type_name("DIR")->required();
+  command.add_option("folder", *folder, "where to, e.g. /usr/local/share/man/man1")
+      ->type_name("DIR")
+      ->required();
   command.footer("Example:\n  sixfold man ~/.local/share/man/man1 && man sixfold-train");
   command.callback([&app, folder] {
     std::error_code failure;

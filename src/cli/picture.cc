@@ -7,10 +7,12 @@
 namespace sixfold::cli {
 
 void add_picture_options(CLI::App& command, PictureOptions& options) {
-  command.add_option("-o,--output", options.output, "picture to write, .svg or .png; - is standard output, as SVG")
+  command
+      .add_option("-o,--output", options.output, "picture to write, .svg or .png; - is standard output, as SVG")
       ->type_name("FILE")
       ->required();
-  add_named_option(command, "--theme", options.theme, "colours: light, dark, or auto, as the reader's screen [auto]");
+  add_named_option(command, "--theme", options.theme,
+                   "colours: light, dark, or auto, as the reader's screen [auto]");
 }
 
 void write_picture(const PictureOptions& options, const std::string& svg) {

@@ -83,7 +83,8 @@ void add_attention(CLI::App& plot) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("plot", "Draw what a model does and how it was trained, as SVG or PNG");
+  CLI::App& command =
+      *app.add_subcommand("plot", "Draw what a model does and how it was trained, as SVG or PNG");
   command.require_subcommand(1);
   add_attention(command);
   add_plot_curves(command);

@@ -143,12 +143,12 @@ void draw_corpus(const CorpusSettings& settings) {
   std::optional<Tokenizers> tokenizers;
   if (!settings.model.empty()) tokenizers = open_model_folder(settings.model).tokenizers;
   const bool report_given = settings.files.size() == 1 && settings.files[0].ends_with(".json");
-  const CorpusReport report =
-      report_given ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])
-                   : measure_corpus(corpus_files(settings.files, "files"), tokenizers, {});
+  const CorpusReport report = report_given
+                                  ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])
+                                  : measure_corpus(corpus_files(settings.files, "files"), tokenizers, {});
   require(report.source_tokens > 0, "{}: there is no pair of lines with text", settings.files[0]);
-  const int64_t longest = std::max<int64_t>(
-      {1, quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999)});
+  const int64_t longest =
+      std::max<int64_t>({1, quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999)});
   const std::string unit = tokenizers ? "symbols" : report_given ? "words or symbols" : "words";
   const std::vector<Chart> charts{
       {.title = "Lengths" + std::string(quantile(report.source_lengths, 1) > longest ? " (99.9 %)" : ""),
@@ -186,13 +186,15 @@ void add_plot_positions(CLI::App& plot) {
 
 void add_plot_corpus(CLI::App& plot) {
   const auto settings = std::make_shared<CorpusSettings>();
-  CLI::App& command = *plot.add_subcommand("corpus", "How long the lines of parallel text are, and their ratios");
+  CLI::App& command =
+      *plot.add_subcommand("corpus", "How long the lines of parallel text are, and their ratios");
   command
       .add_option("files", settings->files,
                   "source and target in turn, or .tsv files, or a report of sixfold corpus --json")
       ->type_name("FILE")
       ->required();
-  command.add_option("--model", settings->model, "count the symbols of this model; else words")->type_name("MODEL");
+  command.add_option("--model", settings->model, "count the symbols of this model; else words")
+      ->type_name("MODEL");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot corpus train.en train.de --output corpus.svg");
   command.callback([settings] { draw_corpus(*settings); });

@@ -48,7 +48,8 @@ void draw_curves(const CurveSettings& settings) {
   add_series(loss, all, settings.runs, "loss", "training (label-smoothed)", false);
   add_series(loss, all, settings.runs, "validation loss", "validation", true);
   add(loss);
-  for (const auto& [curve, title] : {std::pair{"validation bleu", "BLEU"}, std::pair{"validation chrf", "chrF2"}}) {
+  for (const auto& [curve, title] :
+       {std::pair{"validation bleu", "BLEU"}, std::pair{"validation chrf", "chrF2"}}) {
     Chart chart{.title = std::string(title) + " of validation", .x_label = "updates", .y_label = title};
     add_series(chart, all, settings.runs, curve, "", false);
     add(chart);
@@ -59,8 +60,9 @@ void draw_curves(const CurveSettings& settings) {
   Chart norm{.title = "Length of the gradient", .x_label = "updates", .y_label = "norm", .log_y = true};
   add_series(norm, all, settings.runs, "gradient_norm", "", false);
   add(norm);
-  const std::string title = settings.runs.size() == 1 ? "Training of " + settings.runs[0]
-                                                      : fmt::format("Training of {} models", settings.runs.size());
+  const std::string title = settings.runs.size() == 1
+                                ? "Training of " + settings.runs[0]
+                                : fmt::format("Training of {} models", settings.runs.size());
   write_picture(settings.picture, charts_svg(title, charts, settings.picture.theme));
 }
 

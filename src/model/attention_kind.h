@@ -6,8 +6,8 @@
 
 namespace sixfold {
 
-/// Which attention to look at (section 3.2.3): the encoder's and the decoder's of themselves, or the decoder's of the
-/// source.
+/// Which attention to look at (section 3.2.3): the encoder's and the decoder's of themselves, or the decoder's
+/// of the source.
 enum class AttentionKind { encoder, decoder, cross };
 
 template <>

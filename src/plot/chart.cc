@@ -35,7 +35,8 @@ class Axis {
       range_.low = std::log10(range_.low);
       range_.high = std::log10(range_.high);
     }
-    if (range_.high - range_.low < 1e-12 * std::max(1.0, std::abs(range_.high))) {  // a single value in the middle
+    if (range_.high - range_.low <
+        1e-12 * std::max(1.0, std::abs(range_.high))) {  // a single value in the middle
       const double room = range_.low == 0 ? 1 : std::abs(range_.low) * 0.1;
       range_.low -= room;
       range_.high += room;
@@ -187,7 +188,8 @@ class ChartDrawer {
       const std::string name = number_text(value);
       const double half = text_width(name, label_size) / 2;
       if (x - half < free_from) continue;  // it would touch the one before
-      svg_.text(x, bottom + label_size + 5, name, {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
+      svg_.text(x, bottom + label_size + 5, name,
+                {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
       free_from = x + half + 6;
     }
     svg_.text(plot_.x + plot_.width / 2, bottom + bottom_room - 6, chart_.x_label,
@@ -239,8 +241,8 @@ class ChartDrawer {
 }  // namespace
 
 std::vector<double> ticks(double low, double high, int wanted) {
-  require(std::isfinite(low) && std::isfinite(high) && low <= high && wanted >= 1, "no ticks from {} to {}", low,
-          high);
+  require(std::isfinite(low) && std::isfinite(high) && low <= high && wanted >= 1, "no ticks from {} to {}",
+          low, high);
   if (low == high) return {low};
   const double raw = (high - low) / wanted, power = std::pow(10, std::floor(std::log10(raw)));
   double step = 10 * power;
@@ -255,7 +257,8 @@ std::string charts_svg(const std::string& title, const std::vector<Chart>& chart
   check(charts);
   const size_t columns = charts.size() == 1 ? 1 : 2;
   const double cell = left_room + plot_width;
-  const double width = 2 * margin + cell * static_cast<double>(columns) + gap * static_cast<double>(columns - 1);
+  const double width =
+      2 * margin + cell * static_cast<double>(columns) + gap * static_cast<double>(columns - 1);
   Svg svg;
   svg.text(margin, margin + title_size * 0.8, elided(title, title_size, width - 2 * margin),
            {.size = title_size, .css = "ink strong"}, title);
@@ -268,7 +271,8 @@ std::string charts_svg(const std::string& title, const std::vector<Chart>& chart
       head = std::max(head, heading(legends.back()));
     }
     for (size_t i = 0; i < legends.size(); ++i) {
-      const Box plot{margin + left_room + static_cast<double>(i) * (cell + gap), top + head, plot_width, plot_height};
+      const Box plot{margin + left_room + static_cast<double>(i) * (cell + gap), top + head, plot_width,
+                     plot_height};
       ChartDrawer(svg, charts[row + i], legends[i], plot).draw();
     }
     top += head + plot_height + bottom_room + gap;

@@ -26,7 +26,8 @@ struct Chart {
 
 /// Charts side by side, each with its legend where it has several curves. Throws an input error where there is
 /// nothing to draw, or a series has more of one coordinate than of the other.
-std::string charts_svg(const std::string& title, const std::vector<Chart>& charts, Theme theme = Theme::automatic);
+std::string charts_svg(const std::string& title, const std::vector<Chart>& charts,
+                       Theme theme = Theme::automatic);
 
 /// Round numbers that divide [low, high] into some `wanted` parts, all within it.
 std::vector<double> ticks(double low, double high, int wanted);

@@ -32,8 +32,8 @@ void draw_scale(Svg& svg, double left, double top) {
     svg.rect({left + i * part, top, part, scale_height}, value > 0 ? "heat" : "cool", std::abs(value));
   }
   for (const int value : {-1, 0, 1})
-    svg.text(left + scale_width * (value + 1) / 2, top + scale_height + label_size + 3, fmt::format("{}", value),
-             {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
+    svg.text(left + scale_width * (value + 1) / 2, top + scale_height + label_size + 3,
+             fmt::format("{}", value), {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
   svg.text(left + scale_width + 16, top + scale_height, "value", {.size = label_size});
 }
 
@@ -59,15 +59,16 @@ std::string grid_svg(const GridMap& map) {
     }
   const auto middle = [&](int64_t i) { return cell * (static_cast<double>(i) + 0.5); };
   for (const int64_t column : numbered(map.columns))
-    svg.text(left + middle(column), top - 6,
-             fmt::format("{}", map.column_names.empty() ? column : map.column_names[static_cast<size_t>(column)]),
-             {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
+    svg.text(
+        left + middle(column), top - 6,
+        fmt::format("{}", map.column_names.empty() ? column : map.column_names[static_cast<size_t>(column)]),
+        {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
   for (const int64_t row : numbered(map.rows))
     svg.text(left - 6, top + middle(row) + label_size * 0.35, fmt::format("{}", row),
              {.size = label_size, .anchor = Anchor::end, .css = "muted"});
   draw_scale(svg, left, top + height + 18);
-  const double widest = std::max({left + width + margin, left + scale_width + 90,
-                                  2 * margin + text_width(map.title, title_size)});
+  const double widest = std::max(
+      {left + width + margin, left + scale_width + 90, 2 * margin + text_width(map.title, title_size)});
   return svg.finish(widest, top + height + 18 + scale_height + label_size + 6 + margin, map.title, map.theme);
 }
 

@@ -15,8 +15,8 @@ struct GridMap {
   Theme theme = Theme::automatic;
 };
 
-/// The table as an SVG picture, a cell for each number. Throws an input error for an empty table or a wrong number
-/// of values.
+/// The table as an SVG picture, a cell for each number. Throws an input error for an empty table or a wrong
+/// number of values.
 std::string grid_svg(const GridMap& map);
 
 }  // namespace sixfold

@@ -9,8 +9,8 @@
 namespace sixfold {
 namespace {
 
-// What we use of librsvg and cairo, as their documentation declares it. They are opened when needed, so that a program
-// that draws nothing loads neither them nor the twenty libraries behind them.
+// What we use of librsvg and cairo, as their documentation declares it. They are opened when needed, so that a
+// program that draws nothing loads neither them nor the twenty libraries behind them.
 struct Rectangle {
   double x, y, width, height;
 };
@@ -52,23 +52,23 @@ std::string png_of_svg(const std::string& svg, double scale) {
       unref);
   if (!handle) throw_world_error("PNG: librsvg can't read the picture");
   double width = 0, height = 0;
-  if (!rsvg.function<int(void*, double*, double*)>("rsvg_handle_get_intrinsic_size_in_pixels")(handle.get(), &width,
-                                                                                             &height))
+  if (!rsvg.function<int(void*, double*, double*)>("rsvg_handle_get_intrinsic_size_in_pixels")(handle.get(),
+                                                                                               &width, &height))
     throw_world_error("PNG: librsvg can't tell the picture's size");
   constexpr int argb32 = 0;
   const std::unique_ptr<void, void (*)(void*)> surface(
       cairo.function<void*(int, int, int)>("cairo_image_surface_create")(
           argb32, static_cast<int>(width * scale + 0.5), static_cast<int>(height * scale + 0.5)),
       destroy_surface);
-  const std::unique_ptr<void, void (*)(void*)> context(cairo.function<void*(void*)>("cairo_create")(surface.get()),
-                                                       destroy_context);
+  const std::unique_ptr<void, void (*)(void*)> context(
+      cairo.function<void*(void*)>("cairo_create")(surface.get()), destroy_context);
   const Rectangle whole{0, 0, width * scale, height * scale};
   if (!rsvg.function<int(void*, void*, const Rectangle*, void**)>("rsvg_handle_render_document")(
           handle.get(), context.get(), &whole, nullptr))
     throw_world_error("PNG: librsvg can't draw the picture");
   std::string png;
-  if (cairo.function<int(void*, WriteFunction, void*)>("cairo_surface_write_to_png_stream")(surface.get(), append,
-                                                                                           &png) != 0)
+  if (cairo.function<int(void*, WriteFunction, void*)>("cairo_surface_write_to_png_stream")(surface.get(),
+                                                                                            append, &png) != 0)
     throw_world_error("PNG: cairo can't write the picture; it may be too large");
   return png;
 }

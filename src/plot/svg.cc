@@ -9,9 +9,10 @@
 namespace sixfold {
 namespace {
 
-// Two sets of colours. No CSS variables: not every viewer of SVG knows them. Lines keep their difference for those who
-// see red and green alike.
-constexpr std::string_view common_style = R"(text{font-family:"Helvetica Neue",Arial,"DejaVu Sans","Noto Sans","Noto Sans CJK JP",sans-serif}
+// Two sets of colours. No CSS variables: not every viewer of SVG knows them. Lines keep their difference for
+// those who see red and green alike.
+constexpr std::string_view common_style =
+    R"(text{font-family:"Helvetica Neue",Arial,"DejaVu Sans","Noto Sans","Noto Sans CJK JP",sans-serif}
 .strong{font-weight:600}
 polyline{fill:none;stroke-linejoin:round}
 )";
@@ -167,7 +168,8 @@ void Svg::polyline(std::span<const Point> points, const LineStyle& style, std::s
 }
 
 void Svg::area(std::span<const Point> points, std::string_view css, double strength) {
-  fmt::format_to(std::back_inserter(body_), "<polygon class=\"{}\" fill-opacity=\"{:.3f}\" points=\"", css, strength);
+  fmt::format_to(std::back_inserter(body_), "<polygon class=\"{}\" fill-opacity=\"{:.3f}\" points=\"", css,
+                 strength);
   for (const Point& point : points) body_ += number(point.x) + "," + number(point.y) + " ";
   body_ += "\"/>\n";
 }

@@ -10,8 +10,9 @@ struct LoggedCurve {
   std::vector<double> updates, values;
 };
 
-/// What a run's train.jsonl holds, by name: "loss", "learning_rate", "gradient_norm", "validation loss", "validation
-/// bleu", ... Throws an input error with file and line for what is no such log, and where it is empty.
+/// What a run's train.jsonl holds, by name: "loss", "learning_rate", "gradient_norm", "validation loss",
+/// "validation bleu", ... Throws an input error with file and line for what is no such log, and where it is
+/// empty.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold

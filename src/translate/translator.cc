@@ -38,12 +38,13 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   return begins;
 }
 
-SentenceAttention self_attention(OpenModel& open, const std::string& source, const std::string& target, int layer,
-                                 AttentionKind kind) {
+SentenceAttention self_attention(OpenModel& open, const std::string& source, const std::string& target,
+                                 int layer, AttentionKind kind) {
   const ModelConfig& config = open.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const Ids source_ids = open.encode({}, source, TranslateOptions().max_source_length, [] { return "the source"; });
+  const Ids source_ids =
+      open.encode({}, source, TranslateOptions().max_source_length, [] { return "the source"; });
   PairBatch batch;
   batch.source.add(source_ids.empty() ? Ids{config.eos} : source_ids);
   Ids input{config.search.decoder_start};
@@ -175,7 +176,8 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   options.details.layer = layer;
   std::optional<SentenceAttention> attention;
   if (!target)
-    translate({source}, options, [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
+    translate({source}, options,
+              [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
   if (attention) return *attention;
   const std::string said = target.value_or("");  // where there is nothing to translate, nothing is said
   return *score({&source, 1}, {&said, 1}, options)[0].attention;

@@ -62,6 +62,31 @@ TEST_F(Evaluate, PrintsJson) {
   EXPECT_EQ(both[1]["nc"], "6");
 }
 
+TEST_F(Evaluate, ComparesTwoSystems) {
+  std::string reference, good, bad;
+  for (int i = 0; i < 60; ++i) {
+    const std::string line = "the cat number " + std::to_string(i) + " sat on the mat and slept";
+    reference += line + "\n";
+    good += line + (i % 5 == 0 ? " well" : "") + "\n";
+    bad += (i % 2 == 0 ? "a dog came by" : line) + "\n";
+  }
+  const std::string base = "evaluate --reference " + file("r", reference) + " --hypothesis " + file("g", good);
+  const Outcome text = sixfold(base + " --compare " + file("b", bad) + " --metric bleu --samples 300");
+  EXPECT_EQ(text.status, 0) << text.text;
+  EXPECT_NE(text.text.find("(μ = "), std::string::npos) << text.text;
+  EXPECT_NE(text.text.find("p = 0.0033 (paired bootstrap, 300 samples)"), std::string::npos) << text.text;
+  const auto json = nlohmann::json::parse(
+      sixfold(base + " --compare " + file("b", bad) + " --metric bleu --samples 300 --format json").text);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0].at("n_bootstrap"), 300);
+  EXPECT_LT(json[1].at("p_value").get<double>(), 0.01);
+  EXPECT_GT(json[1].at("confidence_var").get<double>(), 1);
+  const Outcome same = sixfold(base + " --compare " + file("g", good) + " --metric bleu --samples 100");
+  EXPECT_NE(same.text.find("difference +0.0, p = 1.0000"), std::string::npos) << same.text;
+  EXPECT_NE(sixfold(base + " --confidence --metric chrf").text.find(" ± "), std::string::npos);
+  expect_error(sixfold(base + " --compare " + file("short", "one\n")), "line n of both");
+}
+
 TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
   const Outcome piped =
       shell("cat " + hypothesis_ + " | " SIXFOLD_BINARY " evaluate --reference " + reference_);

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "cli/shell.h"
+#include "temporary_folder.h"
 
 namespace sixfold {
 namespace {
@@ -24,6 +26,42 @@ TEST(Program, NamesTheNearestOptionOrCommand) {
   expect_error(sixfold("evaluate --refrence=x"), "unknown option --refrence; did you mean --reference?");
   expect_error(sixfold("evalute"), "unknown command evalute; did you mean evaluate?");
   expect_error(sixfold("evaluate --reference x y"), "unexpected argument 'y'");
+}
+
+TEST(Program, CompletesInBash) {
+  const auto complete = [](const std::string& words) {
+    std::string command = "bash -c 'source <(" SIXFOLD_BINARY " completion bash); COMP_WORDS=(" + words +
+                          "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sixfold; echo \"${COMPREPLY[@]}\"'";
+    return shell(command).text;
+  };
+  EXPECT_EQ(complete("sixfold tr"), "train translate\n");
+  EXPECT_EQ(complete("sixfold plot at"), "attention\n");
+  EXPECT_EQ(complete("sixfold train --res"), "--resume\n");
+  EXPECT_EQ(complete("sixfold plot curves --th"), "--theme\n");
+  EXPECT_NE(complete("sixfold translate /bi").find("/bin"), std::string::npos);
+}
+
+TEST(Program, CompletionIsValidInOtherShells) {
+  for (const std::string other : {"zsh", "fish"}) {
+    const Outcome script = sixfold("completion " + other);
+    EXPECT_EQ(script.status, 0);
+    EXPECT_NE(script.text.find("on-spike"), std::string::npos);
+    if (shell("command -v " + other).status != 0) continue;  // not everybody has it
+    const Outcome checked = shell(SIXFOLD_BINARY " completion " + other + " | " + other + " -n /dev/stdin");
+    EXPECT_EQ(checked.status, 0) << checked.text;
+  }
+  expect_error(sixfold("completion csh"), "expected one of bash, zsh, fish");
+}
+
+TEST(Program, WritesAManualPageForEachCommand) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(sixfold("man " + (folder / "man1")).status, 0);
+  for (const char* page : {"sixfold", "sixfold-train", "sixfold-plot-attention", "sixfold-man"}) {
+    const std::string text = read_file(folder / ("man1/" + std::string(page) + ".1"));
+    EXPECT_TRUE(text.starts_with(".TH ")) << page;
+    EXPECT_NE(text.find(".SH SYNOPSIS"), std::string::npos) << page;
+  }
+  EXPECT_NE(read_file(folder / "man1/sixfold-train.1").find("\\-\\-resume"), std::string::npos);
 }
 
 TEST(Program, EndsWellWhenItsReaderHasGone) {

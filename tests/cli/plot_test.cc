@@ -40,6 +40,73 @@ TEST_F(Plot, DrawsItsOwnTranslationAndAnyLayer) {
   EXPECT_EQ(first.text, second.text);
 }
 
+TEST_F(Plot, DrawsSelfAttention) {
+  const Outcome encoder = plot("--text 'a b c' --kind encoder --layer 0 -o -");
+  EXPECT_NE(encoder.text.find("Attention of encoder layer 0"), std::string::npos) << encoder.text;
+  EXPECT_EQ(count(encoder.text, " → "), 3 * 4 * 4);
+  const Outcome decoder = plot("--text 'a b c' --target 'd e' --kind decoder -o - --theme dark");
+  EXPECT_EQ(count(decoder.text, " → "), 3 * 3 * 3);
+  EXPECT_EQ(count(decoder.text, "prefers-color-scheme"), 0);
+  expect_error(plot("--text a --kind encoder --layer 1 -o -"), "the model's encoder has layers 0 to 0");
+}
+
+TEST_F(Plot, DrawsHowARunWent) {
+  const std::string log = folder_ / "train.jsonl";
+  write_file_atomically(log, R"({"update":10,"loss":4.5,"learning_rate":0.001,"gradient_norm":1.5}
+{"update":20,"loss":4.0,"learning_rate":0.002,"gradient_norm":1.0}
+{"update":20,"validation":{"loss":3.9,"bleu":1.5}}
+)");
+  const Outcome one = sixfold("plot curves " + log + " -o -");
+  EXPECT_EQ(one.status, 0) << one.text;
+  for (const char* part : {"cross entropy [nats]", "BLEU of validation", "Learning rate", "updates"})
+    EXPECT_NE(one.text.find(part), std::string::npos) << part;
+  EXPECT_EQ(sixfold("plot curves " + log + " " + folder_.path().string() + " -o -").status, 0);
+  write_file_atomically(log, "{}\n");
+  expect_error(sixfold("plot curves " + log + " -o -"), "train.jsonl:1: is no line of a training log");
+  write_file_atomically(log, "");
+  expect_error(sixfold("plot curves " + log + " -o -"), "has no line yet");
+}
+
+TEST_F(Plot, DrawsConfigsAndText) {
+  const std::string demo = SIXFOLD_SOURCE_DIR "/recipes/demo.yaml";
+  EXPECT_NE(sixfold("plot schedule " + demo + " -o -").text.find("learning rate"), std::string::npos);
+  const Outcome positions = sixfold("plot positions " + demo + " --positions 8 -o -");
+  EXPECT_NE(positions.text.find("Position encodings: sinusoidal"), std::string::npos) << positions.text;
+  EXPECT_EQ(sixfold("plot positions " + model_ + " --positions 8 --similarity -o -").status, 0);
+  write_file_atomically(folder_ / "a", "a b c\nd e\n");
+  write_file_atomically(folder_ / "b", "x\ny z\n");
+  const std::string files = (folder_ / "a") + " " + (folder_ / "b");
+  EXPECT_NE(sixfold("plot corpus " + files + " -o -").text.find("length [words]"), std::string::npos);
+  EXPECT_NE(sixfold("plot corpus " + files + " --model " + model_ + " -o -").text.find("length [symbols]"),
+            std::string::npos);
+  const std::string report = folder_ / "report.json";
+  EXPECT_EQ(shell(SIXFOLD_BINARY " corpus --json " + files + " > " + report).status, 0);
+  EXPECT_EQ(sixfold("plot corpus " + report + " -o -").status, 0);
+  expect_error(sixfold("plot corpus " + (folder_ / "a") + " -o -"), "has no target file beside it");
+}
+
+TEST_F(Plot, DrawsPngWhereALibraryServes) {
+  const std::string picture = folder_ / "p.png";
+  const Outcome outcome = plot("--text 'a b' --output " + picture);
+  if (outcome.status == 0) {
+    EXPECT_TRUE(read_file(picture).starts_with("\x89PNG"));
+  } else {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.text.find("librsvg"), std::string::npos) << outcome.text;
+  }
+}
+
+TEST_F(Plot, CorpusReportsText) {
+  write_file_atomically(folder_ / "t.tsv", "a b c\tx y\nd\tz\nd\tz\n\tz\n");
+  const Outcome text = sixfold("corpus " + (folder_ / "t.tsv") + " --max-length 2");
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.text.find("4 pairs, 2 kept; dropped: 1 with an empty side, 1 too long; 1 stand there twice"),
+            std::string::npos)
+      << text.text;
+  EXPECT_NE(text.text.find("length"), std::string::npos);
+  expect_error(sixfold("corpus " + (folder_ / "none") + " x"), "none");
+}
+
 TEST_F(Plot, RefusesWhatItCanNotDraw) {
   expect_error(plot("--text a --layer 2 --output " + picture_),
                "--layer 2: the model's decoder has layers 0 to 1");

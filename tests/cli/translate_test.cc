@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
@@ -105,6 +109,72 @@ TEST_F(Translate, SaysThatItsOutputWasLost) {
                        folder_.path().string()),
                "");
   EXPECT_EQ(shell("echo a | " + program_ + " --output " + (folder_ / "nowhere/out")).status, 1);
+}
+
+TEST_F(Translate, WritesTheFormatsAskedFor) {
+  const std::string text = "a b c\n\nh\n";
+  const auto lines_of = [](const std::string& all) { return std::count(all.begin(), all.end(), '\n'); };
+  EXPECT_EQ(lines_of(translate(text, "--n-best 2").text), 6);
+  const std::string tsv = translate(text, "--format tsv --n-best 2 --token-scores --alignments").text;
+  EXPECT_EQ(lines_of(tsv), 5);  // the empty line has but one
+  EXPECT_TRUE(tsv.starts_with("1\t1\t-")) << tsv;
+  std::istringstream jsonl(translate(text, "--format jsonl --token-scores --attention --layer 0").text);
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(jsonl, line);) objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_EQ(objects[0].at("source"), "a b c");
+  EXPECT_EQ(objects[2].at("line"), 3);
+  const auto& best = objects[0].at("translations")[0];
+  EXPECT_EQ(best.at("text").get<std::string>() + "\n", translate("a b c\n").text);
+  EXPECT_EQ(best.at("tokens").back().at("piece"), "</s>");
+  EXPECT_EQ(best.at("attention").at("heads").size(), 2u);
+  EXPECT_EQ(best.at("attention").at("heads")[0].size(), best.at("tokens").size());
+  EXPECT_EQ(best.at("attention").at("heads")[0][0].size(), 4u);
+  EXPECT_EQ(nlohmann::json::parse(translate(text, "--format json").text).size(), 3u);
+  EXPECT_EQ(nlohmann::json::parse(translate("", "--format json").text).size(), 0u);
+  EXPECT_NE(translate("a b\n", "--alignments").text.find(" ||| "), std::string::npos);
+}
+
+TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
+  const std::string input = file("line", "a\n");
+  const auto refused = [&](const std::string& options) {
+    return shell(program_ + " " + options + " --input " + input + " --output " + (folder_ / "none"));
+  };
+  expect_error(refused("--token-scores"), "--token-scores: plain text has no place");
+  expect_error(refused("--attention --format tsv"), "--attention: choose --format json");
+  expect_error(refused("--layer 1"), "--layer belongs to");
+  expect_error(refused("--alignments --layer 7"), "layer 7");
+  expect_error(refused("--n-best 9"), "n_best is 9");
+  expect_error(refused("--format xml"), "expected one of text, tsv, json, jsonl");
+  expect_error(refused("--split-sentences qqq"), "no language");
+}
+
+TEST_F(Translate, SplitsParagraphs) {
+  const std::string one = translate("a b.\n").text, two = translate("c d.\n").text;
+  EXPECT_EQ(translate("a b.  c d.\n", "--split-sentences en").text, one.substr(0, one.size() - 1) + "  " + two);
+}
+
+TEST_F(Translate, ScoresGivenPairs) {
+  const std::string source = file("s", "a b\nc\n"), target = file("t", "h g\nf\n");
+  const std::string score = "score " + model_ + " --source " + source + " --target " + target;
+  const Outcome text = sixfold(score);
+  EXPECT_EQ(text.status, 0) << text.text;
+  EXPECT_NE(text.text.find("2 pairs, 5 target tokens: log-probability -"), std::string::npos) << text.text;
+  const Outcome tsv = sixfold(score + " --format tsv --token-scores --output " + (folder_ / "out"));
+  const std::string out = read_file(folder_ / "out");
+  EXPECT_NE(out.find("\t3\t"), std::string::npos) << out;
+  EXPECT_NE(out.find("h:-"), std::string::npos) << out;
+  const auto json =
+      nlohmann::json::parse(shell(SIXFOLD_BINARY " " + score + " --format json --alignments 2>/dev/null").text);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[1].at("text"), "f");
+  EXPECT_NEAR(json[0].at("perplexity").get<double>(),
+              std::exp(-json[0].at("log_probability").get<double>() / 3), 1e-6);
+  expect_error(sixfold("score " + model_ + " --source " + source + " --target " + file("x", "one\n")),
+               "ends after line 1");
+  expect_error(sixfold("score " + model_ + " --source " + file("e", "") + " --target " + file("e", "")),
+               "are empty");
+  expect_error(sixfold("score " + model_ + " --source - --target -"), "can't both be standard input");
 }
 
 TEST_F(Translate, TreatsInvalidUtf8AsAsked) {

@@ -111,6 +111,32 @@ TEST_F(MarianFixture, GivenTranslationsHaveTheSameScores) {
   }
 }
 
+/// 1,000 lines, 1, 7, 64 and 512 at a time, by one thread and by two: the same text, and the same scores to the
+/// bit.
+TEST_F(MarianFixture, SlowSameAnswersAtAnyBatchAndThreads) {
+  SIXFOLD_NEEDS_SHARED("data/multi30k/raw/test_2016_flickr.en");
+  const auto lines = read_lines(shared_file("data/multi30k/raw/test_2016_flickr.en"));
+  for (const WeightType type : {WeightType::fp32, WeightType::int8}) {
+    std::vector<std::pair<std::string, double>> expected;
+    for (const int threads : {1, 2}) {
+      const Translator translator(folder_ / "model", threads, type);
+      for (const size_t at_once : {1, 7, 64, 512}) {
+        std::vector<std::pair<std::string, double>> found;
+        for (size_t begin = 0; begin < lines.size(); begin += at_once) {
+          const auto end = std::min(begin + at_once, lines.size());
+          translator.translate(
+              {lines.begin() + static_cast<ptrdiff_t>(begin), lines.begin() + static_cast<ptrdiff_t>(end)},
+              {.beam_size = 2, .batch_tokens = 1'000'000}, [&](const TranslatedLine& line) {
+                found.emplace_back(line.translations[0].text, line.translations[0].score);
+              });
+        }
+        if (expected.empty()) expected = found;
+        EXPECT_EQ(found, expected) << at_once << " lines at once, " << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST_F(MarianFixture, TextBecomesTheSameIds) {
   const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
   const auto lines = read_lines(fixture("src100.en"));

@@ -123,14 +123,14 @@ TEST_F(Int8Model, ScalesMustBelongToIt) {
 
 TEST_F(Int8Model, ScalesMustBeNumbersThatScale) {
   static const std::vector<float> broken(40, std::nanf("")), negative(40, -1.0f);
-  for (const auto& [values, text] :
-       {std::pair(&broken, "holds nan"), std::pair(&negative, "not one scale for each of the 40 rows")}) {
-    expect_holds(message_after([&](auto& tensors) {
-                   for (NamedTensor& tensor : tensors)
-                     if (tensor.name == "shared.weight.scales") tensor.data = values->data();
-                 }),
-                 text);
-  }
+  const auto message_with = [&](const std::vector<float>& values) {
+    return message_after([&](auto& tensors) {
+      for (NamedTensor& tensor : tensors)
+        if (tensor.name == "shared.weight.scales") tensor.data = values.data();
+    });
+  };
+  expect_holds(message_with(broken), "holds nan");
+  expect_holds(message_with(negative), "not one scale for each of the 40 rows");
 }
 
 TEST_F(Int8Model, OfTooFewScales) {

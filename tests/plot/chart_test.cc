@@ -1,0 +1,99 @@
+#include "plot/chart.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "error_message.h"
+#include "plot/grid.h"
+#include "plot/labels.h"
+#include "plot/png.h"
+
+namespace sixfold {
+namespace {
+
+using Doubles = std::vector<double>;
+
+Series series(const std::string& name, Doubles y, double step = 1) {
+  Series s{.name = name, .y = std::move(y)};
+  for (size_t i = 0; i < s.y.size(); ++i) s.x.push_back(static_cast<double>(i) * step);
+  return s;
+}
+
+TEST(Ticks, AreRound) {
+  EXPECT_EQ(ticks(0, 10, 5), (Doubles{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(ticks(1, 9, 5), (Doubles{2, 4, 6, 8}));
+  EXPECT_EQ(ticks(3, 3, 5), (Doubles{3}));
+  EXPECT_EQ(ticks(-1, 1, 4), (Doubles{-1, -0.5, 0, 0.5, 1}));
+  const auto small = ticks(1e-7, 9e-7, 4);
+  EXPECT_NEAR(small.front(), 2e-7, 1e-12);
+  EXPECT_NE(error_message([] { ticks(2, 1, 3); }), "");
+}
+
+TEST(Chart, NothingTouchesOrIsCutOff) {
+  const std::string path = "/a/very/long/path/of/a/run/that/somebody/has/on/a/disk";
+  std::vector<Chart> charts;
+  for (int i = 0; i < 3; ++i)
+    charts.push_back(
+        {.title = "A title that is rather long for what it stands above, and goes on and on and on",
+         .x_label = "updates",
+         .y_label = "cross entropy [nats]",
+         .series = {series(path + "1", {5, 4, 3.5}, 50'000), series(path + "2", {0.001, 7, 2}, 40'000),
+                    series("third", {NAN, 1, 2}, 1)}});
+  charts.push_back({.title = "log",
+                    .x_label = "x",
+                    .y_label = "y",
+                    .series = {series("one", {1e-6, 1, 1e7}, 1)},
+                    .log_x = true,
+                    .log_y = true});
+  for (const Theme theme : {Theme::automatic, Theme::light, Theme::dark}) {
+    const std::string svg = charts_svg("Training", charts, theme);
+    EXPECT_TRUE(well_formed(svg));
+    EXPECT_EQ(overlapping(svg), "");
+    EXPECT_EQ(count(svg, "prefers-color-scheme"), theme == Theme::automatic ? 1u : 0u);
+  }
+}
+
+TEST(Chart, DrawsWhatThereIs) {
+  const std::string gap = charts_svg("t", {{.title = "g", .series = {series("s", {1, 2, NAN, 2, 1})}}});
+  EXPECT_EQ(count(gap, "<polyline class=\"line0\" stroke-width=\"1.8\""), 2u);  // on both sides of the gap
+  const std::string flat = charts_svg("t", {{.title = "f", .series = {series("s", {3, 3, 3})}}});
+  EXPECT_EQ(overlapping(flat), "");
+  const std::string point = charts_svg("t", {{.title = "p", .series = {series("s", {3})}}});
+  EXPECT_TRUE(well_formed(point));
+  Series bars{.name = "bars", .x = {0, 1, 2}, .y = {5, 7}, .steps = true};
+  EXPECT_EQ(count(charts_svg("t", {{.title = "h", .series = {bars}, .from_zero = true}}), "<polygon"), 1u);
+  bars.x.pop_back();
+  EXPECT_NE(error_message([&] { charts_svg("t", {{.series = {bars}}}); }).find("2 values of x"),
+            std::string::npos);
+  EXPECT_NE(error_message([] { charts_svg("t", {}); }).find("nothing to draw"), std::string::npos);
+  EXPECT_NE(error_message([] { charts_svg("t", {{.series = {series("s", {})}}}); }).find("nothing"),
+            std::string::npos);
+}
+
+TEST(Grid, DrawsACellForEachNumber) {
+  GridMap map{.title = "Encodings",
+              .row_label = "position",
+              .column_label = "feature",
+              .rows = 40,
+              .columns = 128,
+              .values = std::vector<float>(40 * 128, -0.5f)};
+  const std::string svg = grid_svg(map);
+  EXPECT_TRUE(well_formed(svg));
+  EXPECT_EQ(overlapping(svg), "");
+  EXPECT_GE(count(svg, "class=\"cool\""), 40u * 128u);
+  map.values.pop_back();
+  EXPECT_NE(error_message([&] { grid_svg(map); }).find("values"), std::string::npos);
+}
+
+TEST(Png, IsDrawnOrSaidToNeedALibrary) {
+  const std::string svg = charts_svg("t", {{.title = "g", .series = {series("s", {1, 2})}}});
+  try {
+    EXPECT_TRUE(png_of_svg(svg).starts_with("\x89PNG"));
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("librsvg"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
