@@ -8,7 +8,10 @@ environment whose activation script SIXFOLD_PEERS names (default ~/.cache/sixfol
 is absent is skipped by name.
 
     python3 compare_train_step.py BATCHES.jsonl [--presets tiny,small,base] [--threads 2] [--updates N]
-                                  [--rounds 3] [--peers eager,onednn,compile,autocast] [--sixfold PROGRAM]
+                                  [--rounds 3] [--peers eager,onednn,compile,autocast,marian] [--sixfold PROGRAM]
+                                  [--data DIR]
+
+Marian needs --data, the folder of train.en and train.de, and batches by itself: as many words, sorted by length.
 """
 
 import argparse
@@ -27,11 +30,12 @@ PEERS = {
     "compile": ("PyTorch, compiled", ["--compile"]),
     "autocast": ("PyTorch, bf16", ["--autocast"]),
 }
+MARIAN = "marian"  # among the peers: Marian, on the text itself (marian_train.py)
 UPDATES = {"tiny": 20, "small": 20, "base": 8}
 
 
-def peer_command(activation, arguments):
-    script = f". {shlex.quote(str(activation))}; exec python {shlex.quote(str(HERE / 'train_step.py'))} "
+def peer_command(activation, arguments, program="train_step.py"):
+    script = f". {shlex.quote(str(activation))}; exec python {shlex.quote(str(HERE / program))} "
     return ["bash", "-c", script + shlex.join(arguments)]
 
 
@@ -77,6 +81,7 @@ def parse_options():
     parser.add_argument("batches")
     parser.add_argument("--presets", default="tiny,small,base")
     parser.add_argument("--peers", default="eager,onednn")
+    parser.add_argument("--data", help="for Marian: a folder with train.en and train.de")
     parser.add_argument("--threads", default="2")
     parser.add_argument("--updates", help="for every preset; default: " + str(UPDATES))
     parser.add_argument("--rounds", type=int, default=3)
@@ -105,7 +110,12 @@ def main():
             for precision in "fp32", "bf16":
                 commands[f"Sixfold, {precision}"] = [str(options.sixfold), *common, "--precision", precision]
         if activation.exists():
-            commands |= {PEERS[peer][0]: peer_command(activation, common + PEERS[peer][1]) for peer in peers}
+            commands |= {PEERS[peer][0]: peer_command(activation, common + PEERS[peer][1])
+                         for peer in peers if peer != MARIAN}
+            if MARIAN in peers:
+                commands["Marian"] = peer_command(
+                    activation, [options.data, "--preset", preset, "--threads", options.threads, "--updates", updates],
+                    "marian_train.py")
         results = run_rounds(commands, options.rounds)
         for name, of_rounds in results.items():
             print(row(preset, name, of_rounds, results), flush=True)

@@ -23,6 +23,8 @@ class MappedFile {
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Tells the system that the contents are not needed for now: what is looked at again is read again.
+  void let_go_pages() const;
 
  private:
   const std::byte* data_ = nullptr;

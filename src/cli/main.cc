@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/threads.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/text_io.h"
 
 namespace sixfold::cli {
@@ -111,11 +112,13 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   return success;
 }
 
-ExitStatus run(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app{"Sixfold: a complete Transformer, from raw text to translations.", "sixfold"};
   describe(app);
   try {
     return parse_and_run(app, argc, argv);
+  } catch (const Cancelled&) {
+    return interrupt_status();
   } catch (const Error& error) {
     std::cerr << "error: " << error.what() << "\n";
     return error.fault() == Fault::input ? usage : failure;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
@@ -65,7 +66,9 @@ void run(const Settings& settings) {
   options.details = settings.writer.details;
   size_t pairs = 0, tokens = 0;
   double sum = 0;
+  note_interrupts();
   for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {
+    check_interrupt();
     options.first_line = pairs + 1;
     const auto scored = translator.score(sources, targets, options);
     for (size_t i = 0; i < scored.size(); ++i) {

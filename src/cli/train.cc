@@ -1,21 +1,11 @@
-#include <unistd.h>
-
-#include <csignal>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "train/trainer.h"
 
 namespace sixfold::cli {
 namespace {
-
-std::atomic<int> stop_signal{0};
-
-// The first signal asks for a checkpoint and an end; the second ends at once: files are whole at any moment.
-extern "C" void on_signal(int signal) {
-  if (stop_signal.exchange(signal) != 0) _exit(128 + signal);
-}
 
 struct Arguments {
   std::string config, run, on_spike;
@@ -27,9 +17,7 @@ void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const TrainOptions options = read_train_options(a.config, assignments);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  const TrainOutcome outcome = train(options, {a.run, a.resume, a.other_processor, a.fit, &stop_signal});
+  const TrainOutcome outcome = train(options, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
     return;
@@ -40,7 +28,7 @@ void run(const Arguments& a) {
     // The run's own config has what --set changed.
     log_info("stopped at update {}; to go on: sixfold train {}/config.json --out {} --resume", outcome.updates,
              a.run, a.run);
-  std::exit(128 + stop_signal.load());
+  std::exit(interrupt_status());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "cli/translation_writer.h"
@@ -72,7 +73,9 @@ void run(const Settings& settings) {
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   std::atomic<double> done = 0;
+  note_interrupts();
   const auto next = [&](std::string& line, bool wait) {
+    check_interrupt();
     if (!input.ready(std::chrono::milliseconds(wait ? 50 : 0))) return NextLine::none_yet;
     if (!input.next(line)) return NextLine::end;
     make_valid(line, input, settings.paths.invalid);
@@ -80,6 +83,7 @@ void run(const Settings& settings) {
     return NextLine::line;
   };
   translator.translate(next, options, [&](const TranslatedLine& line) {
+    check_interrupt();
     writer.write(line);
     output.flush();
     meter.count(done);

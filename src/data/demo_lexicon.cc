@@ -223,18 +223,18 @@ const WordPair& that_conjunction() { return that; }
 const WordPair& whether_conjunction() { return whether; }
 std::span<const WordPair> question_words() { return question_word_table; }
 
-std::string english_number(int n) {
-  require(n >= 2 && n <= 99, "the demo grammar counts from 2 to 99, not to {}", n);
-  if (n < 20) return english_small[n];
-  std::string tens = english_tens[n / 10];
-  return n % 10 == 0 ? tens : tens + "-" + english_small[n % 10];
+std::string english_number(int number) {
+  require(number >= 2 && number <= 99, "the demo grammar counts from 2 to 99, not to {}", number);
+  if (number < 20) return english_small[number];
+  std::string ten = english_tens[number / 10];
+  return number % 10 == 0 ? ten : ten + "-" + english_small[number % 10];
 }
 
-std::string german_number(int n) {
-  require(n >= 2 && n <= 99, "the demo grammar counts from 2 to 99, not to {}", n);
-  if (n < 20) return german_small[n];
-  std::string tens = german_tens[n / 10];
-  return n % 10 == 0 ? tens : std::string(german_small[n % 10]) + "und" + tens;
+std::string german_number(int number) {
+  require(number >= 2 && number <= 99, "the demo grammar counts from 2 to 99, not to {}", number);
+  if (number < 20) return german_small[number];
+  std::string ten = german_tens[number / 10];
+  return number % 10 == 0 ? ten : std::string(german_small[number % 10]) + "und" + ten;
 }
 
 }  // namespace sixfold::demo

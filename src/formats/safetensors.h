@@ -30,6 +30,8 @@ class SafetensorsFile {
   const TensorInfo& at(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
+  /// For who has made something else of the tensors: the memory that reading them took is given back.
+  void let_go_pages() const { file_.let_go_pages(); }
 
  private:
   explicit SafetensorsFile(const std::string& path) : path_(path), file_(path) {}

@@ -137,6 +137,7 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
   const auto file = open_parameters(weights_path(folder), model->parameters());
   for (const Parameter& parameter : model->parameters())
     map_parameter(file, parameter, *model->backend(), type);
+  if (type == WeightType::int8) file->let_go_pages();  // fp32 that was rounded
   return model;
 }
 

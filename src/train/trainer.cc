@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,6 +17,7 @@
 #include "train/checkpoint.h"
 #include "train/divergence.h"
 #include "train/forecast.h"
+#include "train/history_step.h"
 #include "train/precision.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
@@ -353,21 +353,8 @@ void Run::save() {
   saved_update_ = state_.update;
 }
 
-/// What made the model: the settings, the text, how far, how good.
 void Run::write_history_to(const std::string& folder) const {
-  nlohmann::ordered_json step{
-      {"step", "train"}, {"updates", state_.update}, {"epoch", state_.position.epoch + 1}};
-  if (state_.best)
-    step["best"] = {{"metric", name_of_enum(options_.validation.best_by)},
-                    {"value", *state_.best},
-                    {"update", state_.best_update}};
-  step["pairs"] = data_.record.report.kept();
-  for (const FileStamp& file : data_.record.files)
-    step["text"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
-  step["precision"] = name_of_enum(state_.precision);
-  step["instruction_set"] = state_.instruction_set;
-  step["settings"] = nlohmann::ordered_json::parse(to_json(write_options(options_)));
-  write_history(folder, options_.start.model, step.dump());
+  write_history(folder, options_.start.model, history_step(options_, state_, data_.record));
 }
 
 bool Run::finished() const {

@@ -53,7 +53,7 @@ int64_t OpenModel::batch_tokens() const {
   int64_t bytes = 0;
   for (const Parameter& parameter : model_->parameters())
     bytes += static_cast<int64_t>(parameter.tensor.bytes());
-  return std::clamp<int64_t>(bytes / 16384, 512, 4096);
+  return std::clamp<int64_t>(bytes / 16384, 512, 2048);
 }
 
 int OpenModel::decoder_layer(int layer) const {

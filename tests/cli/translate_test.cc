@@ -150,8 +150,8 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
 }
 
 TEST_F(Translate, SplitsParagraphs) {
-  const std::string one = translate("a b.\n").text, two = translate("c d.\n").text;
-  EXPECT_EQ(translate("a b.  c d.\n", "--split-sentences en").text, one.substr(0, one.size() - 1) + "  " + two);
+  const std::string one = translate("A b.\n").text, two = translate("C d.\n").text;
+  EXPECT_EQ(translate("A b.  C d.\n", "--split-sentences en").text, one.substr(0, one.size() - 1) + "  " + two);
 }
 
 TEST_F(Translate, ScoresGivenPairs) {
@@ -175,6 +175,15 @@ TEST_F(Translate, ScoresGivenPairs) {
   expect_error(sixfold("score " + model_ + " --source " + file("e", "") + " --target " + file("e", "")),
                "are empty");
   expect_error(sixfold("score " + model_ + " --source - --target -"), "can't both be standard input");
+}
+
+TEST_F(Translate, LeavesNothingWhereItIsInterrupted) {
+  const std::string out = folder_ / "out";
+  const Outcome outcome = shell("mkfifo " + (folder_ / "in") + "; " + program_ + " --output " + out + " < " +
+                                (folder_ / "in") + " & exec 3> " + (folder_ / "in") +
+                                "; echo a b >&3; sleep 0.5; kill -INT $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 130\n");
+  EXPECT_EQ(folder_.entries(), 2);  // the model and the pipe
 }
 
 TEST_F(Translate, TreatsInvalidUtf8AsAsked) {

@@ -141,7 +141,9 @@ TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
   ops::cross_entropy(pass, model.states(pairs, pass), model.output(), pass.indices(wanted(pairs)), {});
   tape.backward();
   constexpr double step = 1e-5;
-  for (const auto& [name, tensor, shape] : model.parameters()) {
+  for (const Parameter& parameter : model.parameters()) {
+    const std::string& name = parameter.name;
+    const Tensor& tensor = parameter.tensor;
     ASSERT_TRUE(tensor.gradient()) << name;
     const auto gradient = tensor.gradient().to_doubles(*machine.backend);
     const auto values = tensor.to_doubles(*machine.backend);

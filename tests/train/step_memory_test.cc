@@ -9,7 +9,10 @@
 namespace sixfold {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__has_feature)
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer)
 constexpr bool sanitized = true;  // their own memory grows
 #else
 constexpr bool sanitized = false;
