@@ -43,7 +43,10 @@ class Process {
   }
 
   pid_t pid() const { return pid_; }
-  void send(int signal) const { ::kill(pid_, signal); }
+  /// Nothing where it has ended: its number, or that of all processes, is not ours to signal.
+  void send(int signal) const {
+    if (pid_ > 0) ::kill(pid_, signal);
+  }
   /// Whether it has ended within that time.
   bool ended(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     const auto until = std::chrono::steady_clock::now() + patience;
