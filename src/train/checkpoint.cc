@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "model/model_dir.h"
 #include "translate/sealed.h"
@@ -14,7 +15,9 @@ namespace fs = std::filesystem;
 
 void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
                        const TrainingState& state, const std::function<void(const std::string&)>& add) const {
-  fs::create_directories(folder_);
+  std::error_code failure;
+  fs::create_directories(folder_, failure);
+  if (failure) throw_world_error("{}: can't make the folder: {}", folder_, failure.message());
   write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
                      [&](const std::string& folder) {
                        write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
@@ -22,7 +25,10 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
                        add(folder);
                      });
   const auto all = list();
-  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) fs::remove_all(all[i]);
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
+    std::error_code ignored;  // one that stays takes room, no more
+    fs::remove_all(all[i], ignored);
+  }
 }
 
 void Checkpoints::load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer) {
