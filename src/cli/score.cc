@@ -26,9 +26,9 @@ struct Settings {
 };
 
 /// The next lines of both files, which must end together.
-class PairReader {
+class GivenPairs {
  public:
-  explicit PairReader(const Settings& settings)
+  explicit GivenPairs(const Settings& settings)
       : settings_(settings), source_(readable_path(settings.source)), target_(readable_path(settings.target)) {}
 
   bool next(std::vector<std::string>& sources, std::vector<std::string>& targets) {
@@ -58,7 +58,7 @@ void run(const Settings& settings) {
   require(settings.source != "-" || settings.target != "-",
           "--source and --target can't both be standard input");
   check(settings.writer);
-  PairReader reader(settings);
+  GivenPairs reader(settings);
   TextOutput output(settings.output);
   const Translator translator(settings.model, settings.threads, settings.precision);
   ScoreWriter writer(output, settings.writer);

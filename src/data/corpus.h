@@ -39,8 +39,6 @@ class PairReader {
 
   /// False at the end of the last.
   bool next(std::string& source, std::string& target);
-  /// Which of the texts the last pair came from.
-  size_t text() const { return text_; }
   /// Of what was read so far.
   const CorpusReport& report() const { return report_; }
   /// The part of all bytes that was read, from 0 to 1.

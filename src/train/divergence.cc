@@ -6,8 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/join.h"
-
 namespace sixfold {
 namespace {
 

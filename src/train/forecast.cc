@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "data/batcher.h"
-#include "model/transformer.h"
+#include "train/batch_loss.h"
 #include "train/optimizer.h"
 
 namespace sixfold {
@@ -77,8 +77,7 @@ MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& op
   for (const Batch& batch : sample_batches(options, corpus, micro_batch_tokens)) {
     Tape tape;
     Pass pass(dry, arena, tape, {});
-    const Tensor states = model.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
-    ops::cross_entropy(pass, states, model.output(), pass.indices(batch.target_output), {.scale = 1});
+    batch_loss(model, batch, {}, pass);
     tape.backward();
   }
   forecast.activations = static_cast<int64_t>(gaps * static_cast<double>(arena->peak()));

@@ -14,6 +14,7 @@
 #include "model/derived.h"
 #include "model/history.h"
 #include "model/model_dir.h"
+#include "train/batch_loss.h"
 #include "train/checkpoint.h"
 #include "train/divergence.h"
 #include "train/forecast.h"
@@ -52,7 +53,8 @@ class Run {
   int64_t planned_updates() const;
   void begin();
   void resume();
-  void update();
+  bool update();
+  Pass::Seeds seeds() const;
   Step take_batches();
   void compute(Step& step);
   bool is_spike(const Step& step) const;
@@ -84,7 +86,6 @@ class Run {
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
-  int64_t batches_in_epoch_;
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
   double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
@@ -121,8 +122,7 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
                  options.train.ema_decay),
       batcher_(data_.train, {.batch_tokens = options.data.batch_tokens,
                              .shuffle = options.data.shuffle,
-                             .seed = options.train.seed}),
-      batches_in_epoch_(batcher_.batches_in_epoch()) {
+                             .seed = options.train.seed}) {
   data_.train.target_start = data_.valid.tokens.target_start = model_.config().search.decoder_start;
   newest_.empty() ? begin() : resume();
   if (const int64_t planned = planned_updates(); planned > 0) state_.last_update = planned;
@@ -155,7 +155,7 @@ TextOrigin Run::text_origin() const {
 int64_t Run::planned_updates() const {
   int64_t last = options_.train.updates;
   if (options_.train.epochs > 0) {
-    const double batches = options_.train.epochs * static_cast<double>(batches_in_epoch_);
+    const double batches = options_.train.epochs * static_cast<double>(batcher_.batches_in_epoch());
     const auto updates = static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
     last = last > 0 ? std::min(last, updates) : updates;
   }
@@ -192,14 +192,15 @@ void Run::resume() {
   log_info("resuming from {} (update {})", newest_, state_.update);
 }
 
+Pass::Seeds Run::seeds() const {
+  return {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)};
+}
+
 double Run::train_on(const Batch& batch, double loss_scale) {
   Tape tape;
-  Pass pass(backend_, arena_, tape,
-            {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)});
-  const Tensor states = model_.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
+  Pass pass(backend_, arena_, tape, seeds());
   const double loss =
-      ops::cross_entropy(pass, states, model_.output(), pass.indices(batch.target_output),
-                         {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale});
+      batch_loss(model_, batch, {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale}, pass);
   tape.backward();
   return loss;
 }
@@ -222,7 +223,8 @@ void Run::compute(Step& step) {
   step.gradient_norm = optimizer_.gradient_norm();
 }
 
-void Run::update() {
+/// Returns whether the weights were updated, and not rolled back.
+bool Run::update() {
   const double waited = stream_->seconds_waited();
   Step step = take_batches();
   state_.sums.waited += stream_->seconds_waited() - waited;
@@ -230,14 +232,18 @@ void Run::update() {
   const bool rolls_back = options_.train.on_spike == OnSpike::rollback && !newest_.empty();
   if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
     if (!rolls_back) stop_diverged(step);
-    return roll_back(diverged(step));
+    roll_back(diverged(step));
+    return false;
   }
   const double loss = step.loss / static_cast<double>(step.target_tokens);
   if (is_spike(step)) {
     const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.usual_loss, loss);
     require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
             state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
-    if (rolls_back) return roll_back(leap);
+    if (rolls_back) {
+      roll_back(leap);
+      return false;
+    }
   }
   constexpr double memory = 0.9;  // of the mean: some ten updates
   state_.usual_loss = state_.usual_loss > 0 ? memory * state_.usual_loss + (1 - memory) * loss : loss;
@@ -252,6 +258,7 @@ void Run::update() {
                     clip > 0 && step.gradient_norm > clip ? clip / step.gradient_norm : 1.0);
   ++state_.update;
   state_.seconds = resumed_seconds_ + now() - began_;
+  return true;
 }
 
 bool Run::is_spike(const Step& step) const {
@@ -280,10 +287,7 @@ void Run::roll_back(const std::string& why) {
 /// Finds out where it arose, and keeps that in the run's folder.
 std::string Run::diverged(const Step& step) {
   const Divergence divergence =
-      find_divergence({model_,
-                       data_.tokenizers,
-                       {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)},
-                       options_.train.label_smoothing,
+      find_divergence({model_, data_.tokenizers, seeds(), options_.train.label_smoothing,
                        1.0 / static_cast<double>(step.target_tokens)},
                       step.batches);
   const std::string path = request_.run + "/diverged.json";
@@ -316,7 +320,7 @@ bool Run::epoch_due(double every_epochs) const {
   if (every_epochs <= 0) return false;
   const auto epochs = [&](int64_t update) {
     return std::floor(static_cast<double>(update) * options_.train.accumulate /
-                      static_cast<double>(batches_in_epoch_) / every_epochs);
+                      static_cast<double>(batcher_.batches_in_epoch()) / every_epochs);
   };
   return epochs(state_.update) > epochs(state_.update - 1);
 }
@@ -364,7 +368,7 @@ bool Run::finished() const {
 TrainOutcome Run::finish() {
   gave_up_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
   while (!finished() && !stopped()) {
-    update();
+    if (!update()) continue;  // what is due at the checkpoint's update was done when it was reached
     measure_rate();
     progress_->update(state_, learning_rate_);
     if (due(options_.log.every_updates) || finished()) {

@@ -51,20 +51,20 @@ TrainingData read_training_data(const TrainOptions& options, const TextOrigin& o
                           ? make_tokenizers(options.tokenizer, side_of(train_files, data.invalid_utf8, true),
                                             side_of(train_files, data.invalid_utf8, false))
                           : load_tokenizers(origin.tokenizers);
-  result.settings = settings_of(options, result.tokenizers);
+  const std::string settings = settings_of(options, result.tokenizers);
   const EncodeOptions encode{data.max_length, data.max_ratio, threads};
   const auto stored = stored_settings(origin);
-  result.resettled = stored && *stored != result.settings;
+  result.resettled = stored && *stored != settings;
   if (result.resettled)
     log_warning("the settings of the text are not those that the run began with: it is encoded anew");
-  if (stored == result.settings) {
+  if (stored == settings) {
     result.record = read_token_store_record(origin.store);
     for (const std::string& change : changed_files(result.record.files))
       log_warning("{}; the run goes on with the text as it was", change);
   } else {
     result.record = write_token_store(origin.store, train_files, result.tokenizers,
                                       {encode, data.invalid_utf8, data.repeats == Repeats::drop});
-    write_file_atomically(origin.store + "/settings.txt", result.settings);
+    write_file_atomically(origin.store + "/settings.txt", settings);
   }
   trim_memory();
   result.train = map_token_store(origin.store, data.weights);

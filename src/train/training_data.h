@@ -13,7 +13,6 @@ struct TrainingData {
   Tokenizers tokenizers;
   TokenCorpus train;        ///< mapped from the run's folder
   TokenStoreRecord record;  ///< of it
-  std::string settings;     ///< what it was made with, as text
   bool resettled = false;   ///< resumed with other settings of the text: it is not what the run began with
   ValidationText valid;     ///< in memory; empty where no validation text is given
 };

@@ -7,6 +7,7 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "search/search.h"
+#include "train/batch_loss.h"
 
 namespace sixfold {
 namespace {
@@ -18,8 +19,7 @@ double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t ba
   while (batcher.position().epoch == 0) {
     const Batch batch = batcher.next();
     Pass pass(model.backend(), arena);
-    const Tensor states = model.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
-    loss += ops::cross_entropy(pass, states, model.output(), pass.indices(batch.target_output), {});
+    loss += batch_loss(model, batch, {}, pass);
   }
   return loss / static_cast<double>(corpus.target_tokens());
 }

@@ -25,7 +25,7 @@ class TrainingMemory : public testing::Test {
   }
   int64_t peak_anonymous(int lines) {
     const std::string a = folder_ / "a", b = folder_ / "b";
-    write_parallel_text(a, b, lines, 1, 500, 30);
+    write_parallel_text(a, b, lines, 1, {.words = 500, .longest = 30});
     Process process({"train",
                      config("c.yaml", fmt::format(R"(
 model: {{d_model: 32, d_ff: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}}
@@ -57,7 +57,7 @@ TEST_F(TrainingMemory, SlowDoesNotGrowWithTheText) {
 /// What is forecast is what the run then takes, to 15 % or 64 MiB.
 TEST_F(TrainingMemory, SlowIsAsForecast) {
   const std::string a = folder_ / "a", b = folder_ / "b";
-  write_parallel_text(a, b, 5000, 1, 4000, 40);
+  write_parallel_text(a, b, 5000, 1, {.words = 4000, .longest = 40});
   for (const char* precision : {"fp32", "auto"}) {
     SCOPED_TRACE(precision);
     const std::string log = folder_ / "log";

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/random.h"
+#include "parallel_text.h"
 
 namespace sixfold {
 
@@ -74,25 +74,6 @@ class Process {
   int status_ = 0;
   int64_t peak_bytes_ = 0;
 };
-
-/// Text whose target is the source spelt backwards.
-inline void write_parallel_text(const std::string& source, const std::string& target, int lines, uint64_t seed,
-                                uint32_t words = 8, uint32_t longest = 6) {
-  RandomStream random(seed, 0);
-  std::string a, b;
-  for (int i = 0; i < lines; ++i) {
-    std::string x, y;
-    for (uint32_t n = 1 + random.below(longest); n > 0; --n) {
-      const std::string word = fmt::format("w{}", random.below(words));
-      x = x.empty() ? word : x + " " + word;
-      y = y.empty() ? word : word + " " + y;
-    }
-    a += x + "\n";
-    b += y + "\n";
-  }
-  write_file_atomically(source, a);
-  write_file_atomically(target, b);
-}
 
 /// A small configuration in `folder`, with its text; a run takes a second or two.
 inline std::string write_small_training(const std::string& folder) {

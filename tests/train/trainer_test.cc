@@ -4,15 +4,16 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "backend/cpu/onednn.h"
 #include "base/file.h"
-#include "base/random.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
 #include "model/history.h"
 #include "model/model_dir.h"
+#include "parallel_text.h"
 #include "temporary_folder.h"
 #include "train/run_folder.h"
 
@@ -21,22 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Lines to learn from: the target is the source spelt backwards.
+/// Lines to learn from, of single letters.
 void write_text(const std::string& source, const std::string& target, int lines, uint64_t seed) {
-  RandomStream random(seed, 0);
-  std::string a, b;
-  for (int i = 0; i < lines; ++i) {
-    std::string x, y;
-    for (uint32_t n = 1 + random.below(6); n > 0; --n) {
-      const std::string word(1, static_cast<char>('a' + random.below(8)));
-      x = x.empty() ? word : x + " " + word;
-      y = y.empty() ? word : word + " " + y;
-    }
-    a += x + "\n";
-    b += y + "\n";
-  }
-  write_file_atomically(source, a);
-  write_file_atomically(target, b);
+  const auto letter = [](uint32_t i) { return std::string(1, static_cast<char>('a' + i)); };
+  write_parallel_text(source, target, lines, seed, {.word = letter});
 }
 
 class TrainerTest : public testing::Test {
@@ -347,12 +336,17 @@ TEST_F(TrainerTest, ASpikeRollsBack) {
   options_.checkpoint.every_updates = 5;
   train(options_, {.run = run("a")});
   int64_t rollbacks = 0;
-  for (const auto& line : log("a"))
+  std::set<int64_t> validated;
+  for (const auto& line : log("a")) {
+    if (line.contains("validation")) {
+      EXPECT_TRUE(validated.insert(line.at("update").get<int64_t>()).second) << "twice";
+    }
     if (line.contains("rollback_to")) {
       ++rollbacks;
       EXPECT_NE(line.at("reason").get<std::string>().find("leapt"), std::string::npos);
       EXPECT_EQ(line.at("rollback_to").get<int64_t>() % 5, 0);
     }
+  }
   EXPECT_GT(rollbacks, 0);
   const auto state = nlohmann::json::parse(read_file(run("a") + "/checkpoints/update-000000040/state.json"));
   EXPECT_EQ(state.at("rollbacks").get<int64_t>(), rollbacks);
