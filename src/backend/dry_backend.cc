@@ -29,8 +29,20 @@ void DryBackend::release(void* data, size_t bytes) {
 
 void DryBackend::copy_out(void* to_host, const void*, size_t bytes) { std::memset(to_host, 0, bytes); }
 
-std::shared_ptr<PreparedWeight> DryBackend::prepare(View b, bool, void*) {
-  return std::make_shared<PreparedWeight>(b.dtype);
+/// Memory of its own, where the caller gives none.
+struct DryBackend::Prepared final : PreparedWeight {
+  Prepared(DType type, DryBackend& owner, size_t size)
+      : PreparedWeight(type), backend(owner), bytes(size), data(bytes > 0 ? owner.allocate(bytes) : nullptr) {}
+  ~Prepared() override {
+    if (bytes > 0) backend.release(data, bytes);
+  }
+  DryBackend& backend;
+  size_t bytes;
+  void* data;
+};
+
+std::shared_ptr<PreparedWeight> DryBackend::prepare(View b, bool transpose_b, void* memory) {
+  return std::make_shared<Prepared>(b.dtype, *this, memory ? 0 : prepared_bytes(b, transpose_b));
 }
 
 size_t DryBackend::prepared_bytes(View b, bool) {

@@ -44,6 +44,7 @@ class DryBackend final : public Backend {
   double sum_of_squares(View) override { return 0; }
 
  private:
+  struct Prepared;
   size_t in_use_ = 0, peak_ = 0;
   int64_t largest_product_ = 0;
 };

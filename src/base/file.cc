@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace sixfold {
 
@@ -39,7 +41,22 @@ int open_for_reading(const std::string& path) {
 
 void flush_to_disk(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0 || ::fsync(file.number) != 0) throw_write_error(path, errno);
+  if (file.number >= 0 && ::fsync(file.number) == 0) return;
+  const int error = errno;
+  // Some file systems can't flush folders. What they can do is done.
+  if (file.number >= 0 && (error == EINVAL || error == ENOTSUP) && fs::is_directory(path)) return;
+  throw_write_error(path, error);
+}
+
+/// The length of a file up to the end of its last whole line.
+int64_t end_of_last_line(const std::string& path) {
+  return static_cast<int64_t>(read_file(path).rfind('\n') + 1);
+}
+
+bool is_known(const fs::directory_entry& entry, const KnownFile& known) {
+  std::error_code ignored;
+  return known && !entry.is_symlink(ignored) && entry.is_regular_file(ignored) &&
+         known(entry.path().filename().string());
 }
 
 std::string parent_of(const std::string& path) {
@@ -145,6 +162,17 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
   }
 }
 
+void AtomicFile::overwrite(int64_t offset, std::string_view bytes) {
+  flush();
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno != EINTR) throw_write_error(path_, errno);
+    if (count <= 0) continue;
+    offset += count;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
 void AtomicFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0) throw_write_error(path_, errno);
@@ -161,10 +189,14 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
 }
 
 AppendingFile::AppendingFile(const std::string& path, int64_t bytes)
-    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), bytes_(0) {
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), bytes_(bytes) {
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) throw_write_error(path, errno);
-  bytes_ = std::min<int64_t>(bytes, status.st_size);
+  if (status.st_size < bytes) {
+    bytes_ = end_of_last_line(path);
+    log_warning("{}: is shorter than it was ({} bytes of {}); it goes on behind its last whole line", path,
+                status.st_size, bytes);
+  }
   if (::ftruncate(descriptor_, bytes_) != 0 || ::lseek(descriptor_, bytes_, SEEK_SET) < 0) {
     const int error = errno;
     ::close(descriptor_);
@@ -173,6 +205,10 @@ AppendingFile::AppendingFile(const std::string& path, int64_t bytes)
 }
 
 AppendingFile::~AppendingFile() { ::close(descriptor_); }
+
+void AppendingFile::flush_to_disk() {
+  if (::fsync(descriptor_) != 0) throw_write_error(path_, errno);
+}
 
 void AppendingFile::append(std::string_view text) {
   while (!text.empty()) {
@@ -184,10 +220,14 @@ void AppendingFile::append(std::string_view text) {
   }
 }
 
-AtomicDirectory::AtomicDirectory(const std::string& target) : target_(resolve_link(target)) {
+AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)
+    : target_(resolve_link(target)), known_(std::move(known)) {
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
   struct stat status {};
-  if (::stat(target_.c_str(), &status) == 0) require(S_ISDIR(status.st_mode), "{}: is not a folder", target);
+  if (::stat(target_.c_str(), &status) == 0) {
+    require(S_ISDIR(status.st_mode), "{}: is not a folder", target);
+    require(known_ || fs::is_empty(target_), "{}: is there already and not empty; name a new folder", target);
+  }
   int result;
   do {
     temporary_ = temporary_name(target_);
@@ -211,7 +251,7 @@ void AtomicDirectory::commit() {
   // A rename gives the folder its name when there is none, or an empty one.
   if (::rename(temporary_.c_str(), target_.c_str()) == 0)
     temporary_.clear();
-  else if (errno == ENOTEMPTY || errno == EEXIST)
+  else if ((errno == ENOTEMPTY || errno == EEXIST) && known_)
     replace_target();
   else
     throw_write_error(target_, errno);
@@ -219,22 +259,56 @@ void AtomicDirectory::commit() {
 }
 
 void AtomicDirectory::replace_target() {
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) {
-    // The old folder now has the temporary name, and goes with it, once the exchange is on disk.
-    flush_to_disk(parent_of(target_));
-  } else {
+  std::string old = temporary_;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     // Not every file system can exchange two names.
-    const std::string old = temporary_name(target_);
+    old = temporary_name(target_);
     if (::rename(target_.c_str(), old.c_str()) != 0) throw_write_error(target_, errno);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
       const int error = errno;
       ::rename(old.c_str(), target_.c_str());
       throw_write_error(target_, error);
     }
-    temporary_ = old;
   }
+  temporary_.clear();
+  flush_to_disk(parent_of(target_));  // the old folder goes once the new one is on disk
+  discard_old(old);
+}
+
+void AtomicDirectory::discard_old(const std::string& old) {
+  std::vector<fs::path> kept;
   std::error_code ignored;
-  fs::remove_all(std::exchange(temporary_, ""), ignored);
+  for (const auto& entry : fs::directory_iterator(old, ignored))
+    if (!is_known(entry, known_)) kept.push_back(entry.path());
+  for (const fs::path& path : kept) {
+    const fs::path place = fs::path(target_) / path.filename();
+    if (!fs::exists(fs::symlink_status(place, ignored))) fs::rename(path, place, ignored);
+  }
+  remove_known_files(old, known_);
+}
+
+void remove_known_files(const std::string& folder, const KnownFile& known) {
+  std::vector<fs::path> ours;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (is_known(entry, known)) ours.push_back(entry.path());
+  for (const fs::path& path : ours) fs::remove(path, ignored);
+  fs::remove(folder, ignored);  // fails where something is left
+}
+
+std::optional<TemporaryName> parse_temporary_name(std::string_view file_name) {
+  constexpr std::string_view mark = ".tmp-";
+  const size_t at = file_name.rfind(mark);
+  if (at == file_name.npos || at == 0) return std::nullopt;
+  const std::string_view numbers = file_name.substr(at + mark.size());
+  const char* end = numbers.data() + numbers.size();
+  int process = 0;
+  unsigned count = 0;
+  const auto first = std::from_chars(numbers.data(), end, process);
+  if (first.ec != std::errc() || process <= 0 || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, count);
+  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
+  return TemporaryName{std::string(file_name.substr(0, at)), process};
 }
 
 }  // namespace sixfold

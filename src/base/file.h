@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +46,8 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Puts bytes in the place of some that were written before.
+  void overwrite(int64_t offset, std::string_view bytes);
   /// Writes what is buffered, flushes the file to disk, renames it and flushes the folder. Call once, last.
   void commit();
 
@@ -63,13 +67,16 @@ void write_file_atomically(const std::string& path, std::string_view bytes);
 /// A file that grows line by line, each at the system as soon as it is written.
 class AppendingFile {
  public:
-  /// Cuts the file back to so many bytes first, or makes it. Failures are world errors as for `AtomicFile`.
+  /// Cuts the file back to so many bytes first, or makes it. A file that is shorter is cut back to its last
+  /// whole line, with a warning. Failures are world errors as for `AtomicFile`.
   AppendingFile(const std::string& path, int64_t bytes);
   ~AppendingFile();
   AppendingFile(const AppendingFile&) = delete;
   AppendingFile& operator=(const AppendingFile&) = delete;
 
   void append(std::string_view text);
+  /// Flushes to disk what was appended.
+  void flush_to_disk();
   int64_t bytes() const { return bytes_; }
 
  private:
@@ -78,12 +85,17 @@ class AppendingFile {
   int64_t bytes_;
 };
 
-/// A folder that appears whole or not at all: write the files into `path()`, then `commit`. A folder that has
-/// the name already is replaced; at no time, where the file system can exchange two names, is there none.
-/// Without `commit` nothing remains. Errors as for `AtomicFile`.
+/// Tells by its name whether a file of a folder is ours to replace.
+using KnownFile = std::function<bool(std::string_view name)>;
+
+/// A folder that appears whole or not at all: write the files into `path()`, then `commit`. Where a folder has
+/// the name already, its known files are replaced, all else that lies in it is kept; at no time, where the file
+/// system can exchange two names, is there no folder. Without `commit` nothing remains. Errors as for
+/// `AtomicFile`.
 class AtomicDirectory {
  public:
-  explicit AtomicDirectory(const std::string& target);
+  /// Without `known` no file is: a folder that is there and not empty is an input error.
+  explicit AtomicDirectory(const std::string& target, KnownFile known = {});
   ~AtomicDirectory();
   AtomicDirectory(const AtomicDirectory&) = delete;
   AtomicDirectory& operator=(const AtomicDirectory&) = delete;
@@ -96,9 +108,23 @@ class AtomicDirectory {
 
  private:
   void replace_target();
+  void discard_old(const std::string& old);
 
   std::string target_;
+  KnownFile known_;
   std::string temporary_;  ///< empty once there is nothing to clean up
 };
+
+/// Removes the known files of a folder, and the folder where nothing is left in it. What can't be removed
+/// stays.
+void remove_known_files(const std::string& folder, const KnownFile& known);
+
+/// A temporary name as `AtomicFile` and `AtomicDirectory` make them: "NAME.tmp-PROCESS-COUNT".
+struct TemporaryName {
+  std::string name;  ///< what the whole file would be called
+  int process = 0;
+};
+/// None for any other name.
+std::optional<TemporaryName> parse_temporary_name(std::string_view file_name);
 
 }  // namespace sixfold

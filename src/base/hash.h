@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,22 @@ namespace sixfold {
 /// The 128-bit XXH3 hash of `bytes` as 32 lower-case hexadecimal digits, the most significant first (as `xxhsum
 /// -H2` prints it). For telling files apart, not for security.
 std::string hash_hex(std::string_view bytes);
+
+/// The same of bytes that come in pieces.
+class HashStream {
+ public:
+  HashStream();
+  ~HashStream();
+  HashStream(const HashStream&) = delete;
+  HashStream& operator=(const HashStream&) = delete;
+
+  void add(std::span<const std::byte> bytes);
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// The 64-bit XXH3 hash.
 uint64_t hash_of(std::span<const std::byte> bytes, uint64_t seed = 0);

@@ -10,14 +10,13 @@ namespace {
 
 struct Settings {
   std::vector<std::string> models;
-  std::string out;
+  std::string output;
 };
 
 void run(const Settings& settings) {
-  require_replaceable(settings.out, "--out");
-  average_models(settings.models, settings.out);
+  average_models(settings.models, settings.output);
   const size_t count = settings.models.size();
-  log_info("{}: the mean of {} model{}", settings.out, count, count == 1 ? "" : "s");
+  log_info("{}: the mean of {} model{}", settings.output, count, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -28,10 +27,12 @@ void add_average(CLI::App& app) {
   command.add_option("models", settings->models, "model folders of one training run")
       ->type_name("MODEL")
       ->required();
-  command.add_option("--out", settings->out, "folder for the new model")->type_name("MODEL")->required();
+  command.add_option("-o,--output,--out", settings->output, "folder for the new model")
+      ->type_name("MODEL")
+      ->required();
   command.footer(
       "Tokenizer and rules of search are those of the first model.\n"
-      "Example:\n  sixfold average run/checkpoints/* --out averaged");
+      "Example:\n  sixfold average run/checkpoints/* --output averaged");
   command.callback([settings] { run(*settings); });
 }
 

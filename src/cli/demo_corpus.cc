@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/commands.h"
+#include "model/ownership.h"
 
 namespace sixfold::cli {
 namespace {
@@ -22,20 +24,39 @@ struct Settings {
 };
 
 void make_folder(const std::string& path) {
-  require(!path.empty(), "--out: name a folder, new or existing");
+  require(!path.empty(), "--output: name a folder, new or existing");
   std::error_code failure;
   std::filesystem::file_status status = std::filesystem::status(path, failure);
   require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
-          "--out {}: is a file; name a folder, new or existing", path);
+          "--output {}: is a file; name a folder, new or existing", path);
   std::filesystem::create_directories(path, failure);
   if (failure) throw_world_error("can't make the folder {}: {}", path, failure.message());
 }
 
-void write_lines(const std::string& path, const std::vector<SentencePair>& pairs,
-                 std::string SentencePair::*side) {
+std::string lines_of(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
   std::string text;
   for (const SentencePair& pair : pairs) text += pair.*side + "\n";
-  write_file_atomically(path, text);
+  return text;
+}
+
+/// All files or none: one that is there is somebody's text, unless it is this very corpus.
+void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
+  std::map<std::string, std::string> files;
+  for (const auto& [name, pairs] : {std::pair("train", &corpus.train), std::pair("valid", &corpus.valid),
+                                    std::pair("test", &corpus.test)}) {
+    const std::string base = (std::filesystem::path(folder) / name).string();
+    files[base + ".en"] = lines_of(*pairs, &SentencePair::english);
+    files[base + ".de"] = lines_of(*pairs, &SentencePair::german);
+  }
+  for (const auto& [path, text] : files) {
+    require_output_file(path, {});
+    require(
+        !std::filesystem::exists(path) || read_file(path) == text,
+        "{}: is there already, and is not what would be written; name another folder, or move the file away",
+        path);
+  }
+  for (const auto& [path, text] : files)
+    if (!std::filesystem::exists(path)) write_file_atomically(path, text);
 }
 
 size_t distinct_words(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
@@ -50,16 +71,9 @@ size_t distinct_words(const std::vector<SentencePair>& pairs, std::string Senten
 }
 
 void run(const Settings& settings) {
+  const demo::Corpus corpus = demo::make_corpus(settings.corpus);
   make_folder(settings.out);
-  demo::Corpus corpus = demo::make_corpus(settings.corpus);
-  auto write = [&](const std::string& name, const std::vector<SentencePair>& pairs) {
-    std::string base = (std::filesystem::path(settings.out) / name).string();
-    write_lines(base + ".en", pairs, &SentencePair::english);
-    write_lines(base + ".de", pairs, &SentencePair::german);
-  };
-  write("train", corpus.train);
-  write("valid", corpus.valid);
-  write("test", corpus.test);
+  write_corpus(settings.out, corpus);
   fmt::print("{}: {} training, {} validation and {} held-out pairs; {} distinct English and {} German words\n",
              settings.out, corpus.train.size(), corpus.valid.size(), corpus.test.size(),
              distinct_words(corpus.train, &SentencePair::english),
@@ -72,12 +86,16 @@ void add_demo_corpus(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand(
       "demo-corpus", "Generate a parallel corpus, English to German, from a small built-in grammar");
-  command->add_option("--out", settings->out, "folder for train.en, train.de, valid.*, test.*")->required();
+  command
+      ->add_option("-o,--output,--out", settings->out,
+                   "folder for train.en, train.de, valid.*, test.*; files of these names are never replaced")
+      ->type_name("DIR")
+      ->required();
   command->add_option("--pairs", settings->corpus.train, "training pairs")->capture_default_str();
   command->add_option("--held-out", settings->corpus.test, "pairs in test.*, none of them in training")
       ->capture_default_str();
   command->add_option("--seed", settings->corpus.seed, "another seed, another corpus")->capture_default_str();
-  command->footer("Example:\n  sixfold demo-corpus --out demo --pairs 24000 --held-out 500");
+  command->footer("Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500");
   command->callback([settings] { run(*settings); });
 }
 

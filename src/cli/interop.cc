@@ -18,7 +18,6 @@ struct Settings {
 bool is_yaml(const std::string& path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
 
 void import_from_marian(const Settings& settings) {
-  require_replaceable(settings.output);
   MarianFiles files{.model = settings.input, .vocabs = {}};
   if (is_yaml(settings.input)) files = read_marian_decoder_config(settings.input);
   if (!settings.vocabs.empty()) files.vocabs = settings.vocabs;
@@ -28,13 +27,11 @@ void import_from_marian(const Settings& settings) {
 }
 
 void import_from_hugging_face(const Settings& settings) {
-  require_replaceable(settings.output);
   import_hugging_face(settings.input, settings.output);
   log_info("{}: imported from {}", settings.output, settings.input);
 }
 
 void export_to_hugging_face(const Settings& settings) {
-  require_replaceable(settings.output);
   export_hugging_face(settings.input, settings.output);
   log_info("{}: exported from {}, for MarianMTModel", settings.output, settings.input);
 }

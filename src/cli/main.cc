@@ -45,8 +45,8 @@ void describe(CLI::App& app) {
   add_group(app, "Help", {add_completion, add_man});
   app.footer(
       "Each command has its own --help, with an example. From nothing to a score:\n"
-      "  sixfold demo-corpus --out demo/corpus\n"
-      "  sixfold train recipes/demo.yaml --out run\n"
+      "  sixfold demo-corpus --output demo/corpus\n"
+      "  sixfold train recipes/demo.yaml --output run\n"
       "  sixfold translate run/model --input demo/corpus/test.en | sixfold evaluate --reference "
       "demo/corpus/test.de");
 }

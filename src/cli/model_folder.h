@@ -18,10 +18,6 @@ struct ModelFolder {
 /// Throws an input error for a folder that is no model, or whose tokenizers are not those it is sealed to.
 ModelFolder open_model_folder(const std::string& folder);
 
-/// Throws an input error unless a new folder may take that place: what is replaced whole must not be somebody's
-/// folder of other things. `option` named it.
-void require_replaceable(const std::string& folder, const std::string& option = "--output");
-
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
 

@@ -15,9 +15,10 @@ void add_picture_options(CLI::App& command, PictureOptions& options) {
                    "colours: light, dark, or auto, as the reader's screen [auto]");
 }
 
-void write_picture(const PictureOptions& options, const std::string& svg) {
+void write_picture(const PictureOptions& options, const std::string& svg,
+                   const std::vector<std::string>& inputs) {
   const std::string picture = options.output.ends_with(".png") ? png_of_svg(svg) : svg;
-  TextOutput output(options.output);
+  TextOutput output(options.output, inputs);
   output.write(picture);
   output.close();
 }

@@ -25,7 +25,9 @@ struct PictureOptions {
 void add_picture_options(CLI::App& command, PictureOptions& options);
 
 /// Writes the picture as SVG, or as PNG where the name ends so.
-void write_picture(const PictureOptions& options, const std::string& svg);
+/// `inputs` are what the command reads, as for `TextOutput`.
+void write_picture(const PictureOptions& options, const std::string& svg,
+                   const std::vector<std::string>& inputs = {});
 
 }  // namespace cli
 }  // namespace sixfold

@@ -163,7 +163,8 @@ void draw_corpus(const CorpusSettings& settings) {
        .series = {ratio_series(report)},
        .log_x = true,
        .from_zero = true}};
-  write_picture(settings.picture, charts_svg(report.describe(), charts, settings.picture.theme));
+  write_picture(settings.picture, charts_svg(report.describe(), charts, settings.picture.theme),
+                settings.files);
 }
 
 }  // namespace

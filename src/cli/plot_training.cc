@@ -63,7 +63,7 @@ void draw_curves(const CurveSettings& settings) {
   const std::string title = settings.runs.size() == 1
                                 ? "Training of " + settings.runs[0]
                                 : fmt::format("Training of {} models", settings.runs.size());
-  write_picture(settings.picture, charts_svg(title, charts, settings.picture.theme));
+  write_picture(settings.picture, charts_svg(title, charts, settings.picture.theme), settings.runs);
 }
 
 struct ScheduleSettings {
@@ -90,7 +90,8 @@ void draw_schedule(const ScheduleSettings& settings) {
     chart.series.push_back(std::move(series));
   }
   chart.title = settings.configs.size() == 1 ? chart.series[0].name : "";
-  write_picture(settings.picture, charts_svg("Learning rate", {chart}, settings.picture.theme));
+  write_picture(settings.picture, charts_svg("Learning rate", {chart}, settings.picture.theme),
+                settings.configs);
 }
 
 }  // namespace

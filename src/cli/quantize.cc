@@ -14,7 +14,6 @@ struct Settings {
 
 void run(const Settings& settings) {
   open_model_folder(settings.model);
-  require_replaceable(settings.output);
   quantize_model(settings.model, settings.output);
   log_info("{}: {} in int8", settings.output, settings.model);
 }
@@ -25,7 +24,9 @@ void add_quantize(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command = *app.add_subcommand("quantize", "Make a model in int8: faster, a quarter of the size");
   add_model_argument(command, settings->model);
-  command.add_option("--output", settings->output, "folder for the new model")->type_name("MODEL")->required();
+  command.add_option("-o,--output", settings->output, "folder for the new model")
+      ->type_name("MODEL")
+      ->required();
   command.footer(
       "It translates and scores as the model did, but can't be trained further; keep the one it is made from.\n"
       "Example:\n  sixfold quantize run/model --output run/int8");

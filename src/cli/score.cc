@@ -59,7 +59,7 @@ void run(const Settings& settings) {
           "--source and --target can't both be standard input");
   check(settings.writer);
   GivenPairs reader(settings);
-  TextOutput output(settings.output);
+  TextOutput output(settings.output, {settings.source, settings.target});
   const Translator translator(settings.model, settings.threads, settings.precision);
   ScoreWriter writer(output, settings.writer);
   TranslateOptions options = settings.options;

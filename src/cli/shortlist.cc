@@ -8,6 +8,7 @@
 #include "cli/named_option.h"
 #include "data/corpus.h"
 #include "data/lexicon.h"
+#include "model/ownership.h"
 
 namespace sixfold::cli {
 namespace {
@@ -19,6 +20,7 @@ struct Settings {
 };
 
 void run(const Settings& settings) {
+  require_output_file(settings.output, {settings.source, settings.target});
   const ModelFolder folder = open_model_folder(settings.model);
   Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);
   const TokenCorpus tokens = encode_corpus(corpus.text, folder.tokenizers, {.threads = 1}, corpus.report);
@@ -46,7 +48,7 @@ void add_shortlist(CLI::App& app) {
   command.add_option("--target", settings->target, "its translation, line by line")
       ->type_name("FILE")
       ->required();
-  command.add_option("--output", settings->output, "the shortlist")->type_name("FILE")->required();
+  command.add_option("-o,--output", settings->output, "the shortlist")->type_name("FILE")->required();
   command.add_option("--best", settings->best, "target symbols of each source symbol")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")

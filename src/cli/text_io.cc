@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cli/named_option.h"
+#include "model/ownership.h"
 
 namespace sixfold::cli {
 namespace {
@@ -44,7 +45,8 @@ void add_text_options(CLI::App& command, TextPaths& paths) {
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
-TextOutput::TextOutput(const std::string& path) {
+TextOutput::TextOutput(const std::string& path, const std::vector<std::string>& inputs) {
+  require_output_file(path, inputs);
   if (path != "-") file_.emplace(path);
 }
 

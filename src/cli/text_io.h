@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "data/lines.h"
@@ -28,7 +29,9 @@ std::string readable_path(const std::string& path);
 /// std::system_error of broken_pipe, which fmt::print throws as well and main.cc takes for a good end.
 class TextOutput {
  public:
-  explicit TextOutput(const std::string& path);
+  /// `inputs`: what the command reads. Throws an input error where the output is one of them, or belongs to a
+  /// model or a training run (`require_output_file`).
+  explicit TextOutput(const std::string& path, const std::vector<std::string>& inputs = {});
 
   void write(std::string_view text);
   /// Hands what was written to standard output on to its reader; a file waits for `close`.

@@ -66,7 +66,7 @@ void run(const Settings& settings) {
   const Tokenizers tokenizers = open_model_folder(settings.model).tokenizers;
   const LineTokenizer tokenizer(settings.target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));
-  TextOutput output(settings.paths.output);
+  TextOutput output(settings.paths.output, {settings.paths.input});
   for (std::string line; input.next(line);) {
     make_valid(line, input, settings.paths.invalid);
     output.write((settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line)) + "\n");

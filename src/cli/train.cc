@@ -13,6 +13,15 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
+/// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=@%+";
+  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
@@ -22,12 +31,14 @@ void run(const Arguments& a) {
     log_info("done: {}", outcome.model);
     return;
   }
-  if (outcome.checkpoint.empty())
-    log_info("stopped before the first update; there is nothing to resume");
+  // The run's own config has what --set changed.
+  const std::string command =
+      fmt::format("sixfold train {} --output {} --resume{}{}", shell_word(a.run + "/config.json"),
+                  shell_word(a.run), a.fit ? " --fit" : "", a.other_processor ? " --other-processor" : "");
+  if (outcome.updates == 0)
+    log_info("stopped before the first update; to begin again: {}", command);
   else
-    // The run's own config has what --set changed.
-    log_info("stopped at update {}; to go on: sixfold train {}/config.json --out {} --resume", outcome.updates,
-             a.run, a.run);
+    log_info("stopped at update {}; to go on: {}", outcome.updates, command);
   std::exit(interrupt_status());
 }
 
@@ -37,13 +48,20 @@ void add_train(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model from parallel text");
   command->add_option("config", a->config, "what to train, on what, how long: CONFIG.yaml")->required();
-  command->add_option("--out", a->run, "the run's folder; the model will be in its folder model")->required();
+  command
+      ->add_option(
+          "-o,--output,--out", a->run,
+          "the run's folder, which is new or that of the run to resume; the model will be in its folder model")
+      ->type_name("DIR")
+      ->required();
   command->add_flag("--resume", a->resume,
                     "go on from the newest checkpoint, bit for bit; begin where there is none yet");
   command->add_flag("--other-processor", a->other_processor,
                     "resume on another instruction set than before: no longer bit for bit");
   command->add_flag("--fit", a->fit,
-                    "work through batches in parts so small that memory suffices; the result is the same");
+                    "work through batches in parts so small that memory suffices; the result is the same but "
+                    "for rounding, and "
+                    "a resume keeps the parts");
   command->add_option("--on-spike", a->on_spike, "train.on_spike: go_on, stop or rollback")->type_name("NAME");
   command
       ->add_option("--set", a->assignments,
@@ -54,8 +72,8 @@ void add_train(CLI::App& app) {
       "--options", [] { fmt::print("{}", documented_train_options()), std::exit(0); },
       "list every key of a config and its default");
   command->footer(
-      "Example:\n  sixfold train recipes/demo.yaml --out run --set train.minutes=5\n"
-      "  sixfold train recipes/demo.yaml --out run --resume");
+      "Example:\n  sixfold train recipes/demo.yaml --output run --set train.minutes=5\n"
+      "  sixfold train recipes/demo.yaml --output run --resume");
   command->callback([a] { run(*a); });
 }
 

@@ -66,7 +66,7 @@ class Meter {
 void run(const Settings& settings) {
   check(settings.writer);
   LineReader input(readable_path(settings.paths.input));
-  TextOutput output(settings.paths.output);
+  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
   const Translator translator(settings.model, settings.threads, settings.precision);
   Meter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);

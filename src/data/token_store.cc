@@ -70,12 +70,12 @@ FileStamp stamp_of(const std::string& path) {
           hash_hex({reinterpret_cast<const char*>(file.data()), file.size()})};
 }
 
-std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts) {
-  std::vector<FileStamp> stamps;
+std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
+  std::vector<std::string> paths;
   for (const CorpusFiles& text : texts)
     for (const std::string& path : {text.source, text.target, text.tsv})
-      if (!path.empty()) stamps.push_back(stamp_of(path));
-  return stamps;
+      if (!path.empty()) paths.push_back(path);
+  return paths;
 }
 
 /// All pairs as they come, with the number of each text's.
@@ -87,6 +87,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
   for (size_t i = 0; i < texts.size(); ++i) {
     PairReader reader({texts[i]}, options.invalid);
     const auto next = [&](std::string& source, std::string& target) {
+      if (options.stop && options.stop->load() != 0) throw Cancelled();
       progress.tell(reader);
       return reader.next(source, target);
     };
@@ -139,7 +140,8 @@ std::string hash_of_ids(const std::string& folder) {
 }
 
 std::string to_json_text(const TokenStoreRecord& record) {
-  nlohmann::ordered_json json{{"format_version", 1}, {"hash", record.hash}, {"pairs", record.pairs}};
+  nlohmann::ordered_json json{
+      {"format_version", 2}, {"hash", record.hash}, {"settings", record.settings}, {"pairs", record.pairs}};
   json["files"] = nlohmann::ordered_json::array();
   for (const FileStamp& file : record.files)
     json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
@@ -153,7 +155,8 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
                                    const Tokenizers& tokenizers, const TokenStoreOptions& options) {
   TokenStoreRecord record;
   record.files = stamps_of(texts);
-  AtomicDirectory whole(folder);
+  record.settings = options.settings;
+  AtomicDirectory whole(folder, is_token_store_file);
   RepeatFinder repeats(whole.path());
   encode_all(whole.path(), texts, tokenizers, options, repeats, record);
   require(record.report.kept() > 0, "{}{}: no pair of the corpus is left ({})", name_of(texts[0]),
@@ -165,6 +168,12 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
   record.report.repeats = std::count(repeated.begin(), repeated.end(), true);
   if (options.drop_repeats && record.report.repeats > 0) drop(whole.path(), repeated, record);
   record.hash = hash_of_ids(whole.path());
+  require(options.expected_hash.empty() || record.hash == options.expected_hash,
+          "{}{}: is not the text that the run began with (its ids have the hash {}, those of the run {}), and "
+          "{} is "
+          "gone; put the text back, or begin a new run",
+          name_of(texts[0]), texts.size() > 1 ? ", ..." : "", record.hash, options.expected_hash, folder);
+  save_tokenizers(tokenizers, whole.path());
   write_file_atomically(whole.path() + "/corpus.json", to_json_text(record));
   whole.commit();
   return record;
@@ -175,8 +184,9 @@ TokenStoreRecord read_token_store_record(const std::string& folder) {
   const auto json = parse_json(read_file(path), path);
   TokenStoreRecord record;
   try {
-    require(json.at("format_version").get<int>() == 1, "{}: of another version; remove the folder", path);
+    require(json.at("format_version").get<int>() == 2, "{}: of another version; remove the folder", path);
     json.at("hash").get_to(record.hash);
+    json.at("settings").get_to(record.settings);
     json.at("pairs").get_to(record.pairs);
     for (const auto& file : json.at("files"))
       record.files.push_back({file.at("path"), file.at("bytes"), file.at("hash")});
@@ -204,19 +214,40 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
   return corpus;
 }
 
-std::vector<std::string> changed_files(const std::vector<FileStamp>& files) {
+bool is_token_store_file(std::string_view name) {
+  for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json"})
+    if (name == known) return true;
+  return is_tokenizer_file(name);
+}
+
+std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts) {
+  std::vector<FileStamp> stamps;
+  for (const std::string& path : paths_of(texts)) stamps.push_back(stamp_of(path));
+  return stamps;
+}
+
+bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b) {
+  return std::ranges::equal(
+      a, b, [](const FileStamp& x, const FileStamp& y) { return x.bytes == y.bytes && x.hash == y.hash; });
+}
+
+std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
+                                       const std::vector<FileStamp>& recorded) {
+  const std::vector<std::string> paths = paths_of(texts);
+  if (paths.size() != recorded.size())
+    return {fmt::format("there are {} files of text now, and there were {} when the run began", paths.size(),
+                        recorded.size())};
   std::vector<std::string> changed;
-  for (const FileStamp& file : files) {
+  for (size_t i = 0; i < paths.size(); ++i) {
     std::error_code ignored;
-    if (!fs::is_regular_file(file.path, ignored)) {
-      changed.push_back(fmt::format("{}: is gone", file.path));
+    if (!fs::is_regular_file(paths[i], ignored)) {
+      changed.push_back(fmt::format("{}: is gone", paths[i]));
       continue;
     }
-    const FileStamp now = stamp_of(file.path);
-    if (now != file)
-      changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})",
-                                    file.path, now.bytes, now.hash.substr(0, 8), file.bytes,
-                                    file.hash.substr(0, 8)));
+    const FileStamp now = stamp_of(paths[i]), &then = recorded[i];
+    if (now.bytes != then.bytes || now.hash != then.hash)
+      changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})", paths[i],
+                                    now.bytes, now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
   }
   return changed;
 }

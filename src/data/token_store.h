@@ -1,5 +1,7 @@
 #pragma once
+#include <atomic>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/corpus.h"
@@ -19,6 +21,9 @@ struct TokenStoreOptions {
   EncodeOptions encode;
   InvalidUtf8 invalid = InvalidUtf8::error;
   bool drop_repeats = false;
+  std::string settings = {};               ///< kept in the record: what the text was encoded by
+  std::string expected_hash = {};          ///< of the ids, where they are known
+  const std::atomic<int>* stop = nullptr;  ///< when it turns nonzero, `Cancelled` is thrown
 };
 
 /// What a folder of encoded text holds besides its ids.
@@ -26,13 +31,18 @@ struct TokenStoreRecord {
   std::vector<FileStamp> files;  ///< of the text, in order
   std::vector<int64_t> pairs;    ///< kept of each text
   CorpusReport report;
-  std::string hash;  ///< of all ids: what a run depends on
+  std::string hash;      ///< of all ids: what a run depends on
+  std::string settings;  ///< as they were given
 };
 
+/// Whether the folder of a store has a file of this name.
+bool is_token_store_file(std::string_view name);
+
 /// Encodes texts once, into a folder that is then mapped instead of being read: text of any size takes a few MB
-/// of memory. The folder appears whole or not at all; one that is there is replaced. Throws as `PairReader`,
-/// when nothing is left, and for text that is no regular file (it is read twice, and again to see whether it
-/// changed).
+/// of memory. The tokenizers are kept beside the ids. The folder appears whole or not at all; where it is
+/// there, the files of a store are replaced. Throws as `PairReader`, when nothing is left, for ids other than
+/// those expected (before anything is replaced), and for text that is no regular file (it is read twice, and
+/// again to see whether it changed).
 TokenStoreRecord write_token_store(const std::string& folder, const std::vector<CorpusFiles>& texts,
                                    const Tokenizers& tokenizers, const TokenStoreOptions& options);
 
@@ -41,7 +51,12 @@ TokenStoreRecord read_token_store_record(const std::string& folder);
 /// The corpus, mapped; its `mixture` has the given weights, or 1 each.
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights);
 
-/// Those of the files that are gone or not what they were, said in a line each.
-std::vector<std::string> changed_files(const std::vector<FileStamp>& files);
+/// The files of texts as they are now. Throws an input error for one that is not a regular file.
+std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts);
+/// Whether the files hold the same, by whatever names.
+bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b);
+/// What of the texts is gone or not as it was recorded, in a line each.
+std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
+                                       const std::vector<FileStamp>& recorded);
 
 }  // namespace sixfold

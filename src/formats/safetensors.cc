@@ -23,6 +23,7 @@ namespace {
 constexpr size_t length_bytes = 8;
 constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
 constexpr std::string_view metadata_key = "__metadata__";
+const std::string checksum_key = "sixfold.xxh3_128";
 
 /// One entry of the header. `where` is the file and the tensor, for messages.
 TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const std::string& where) {
@@ -100,7 +101,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
           "{}: not a safetensors file, or cut short: a header of {} bytes in a file of {}", path, header_length,
           bytes.size());
   const auto header_bytes = bytes.subspan(length_bytes, header_length);
-  const auto data = bytes.subspan(length_bytes + header_length);
+  const auto data = file.data_ = bytes.subspan(length_bytes + header_length);
   const json header =
       parse_json({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()}, path + ": header");
   require(header.is_object(), "{}: the header is not a JSON object", path);
@@ -166,14 +167,26 @@ TensorMap read_sharded_safetensors(const std::string& index_path) {
   return map;
 }
 
-void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  std::vector<uint64_t> sizes;
-  std::vector<std::string> entries;
+void SafetensorsFile::verify() const {
+  const auto found = metadata_.find(checksum_key);
+  if (found == metadata_.end()) return;
+  const std::string now = hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
+  require(found->second == now,
+          "{}: is damaged: its tensors have the checksum {}, and had {} when they were written; take a copy "
+          "that is "
+          "whole",
+          path_, now, found->second);
+}
+
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,
+                                     std::map<std::string, std::string> metadata)
+    : file_(path) {
+  const std::string placeholder(hash_hex({}).size(), '?');
+  metadata[std::string(checksum_key)] = placeholder;
+  std::vector<std::string> entries{fmt::format("\"{}\":{}", metadata_key, text_of(metadata, path))};
   std::set<std::string> names{std::string(metadata_key)};
-  if (!metadata.empty()) entries.push_back(fmt::format("\"{}\":{}", metadata_key, text_of(metadata, path)));
   uint64_t begin = 0;
-  for (const NamedTensor& tensor : tensors) {
+  for (const TensorEntry& tensor : tensors) {
     require(names.insert(tensor.name).second, "{}: the name '{}' can't be given to a tensor, or not to two",
             path, tensor.name);
     const auto size = tensor_bytes(tensor.dtype, tensor.shape);
@@ -182,19 +195,35 @@ void write_safetensors(const std::string& path, std::span<const NamedTensor> ten
                                   text_of(tensor.name, path), name_of(tensor.dtype), join(tensor.shape, ","),
                                   begin, begin + *size));
     begin += *size;
-    sizes.push_back(*size);
+    sizes_.push_back(*size);
   }
   std::string header = fmt::format("{{{}}}", join(entries, ","));
   header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begin at a multiple of eight bytes
   require(header.size() <= longest_header, "{}: too many tensors for a safetensors header", path);
-
-  AtomicFile file(path);
+  checksum_at_ = static_cast<int64_t>(length_bytes + header.find(placeholder));
   const uint64_t header_length = header.size();
-  file.write(std::as_bytes(std::span(&header_length, 1)));
-  file.write(header);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    file.write(std::span(static_cast<const std::byte*>(tensors[i].data), sizes[i]));
-  file.commit();
+  file_.write(std::as_bytes(std::span(&header_length, 1)));
+  file_.write(header);
+}
+
+void SafetensorsWriter::add(const void* data) {
+  const std::span bytes(static_cast<const std::byte*>(data), sizes_.at(added_++));
+  hash_.add(bytes);
+  file_.write(bytes);
+}
+
+void SafetensorsWriter::commit() {
+  file_.overwrite(checksum_at_, hash_.hex());
+  file_.commit();
+}
+
+void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<TensorEntry> entries;
+  for (const NamedTensor& tensor : tensors) entries.push_back({tensor.name, tensor.dtype, tensor.shape});
+  SafetensorsWriter writer(path, entries, metadata);
+  for (const NamedTensor& tensor : tensors) writer.add(tensor.data);
+  writer.commit();
 }
 
 }  // namespace sixfold

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "formats/tensor_map.h"
 
 // The safetensors format: eight bytes with the length of a JSON header, the header (for each tensor its type,
@@ -30,6 +31,9 @@ class SafetensorsFile {
   const TensorInfo& at(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
+  /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an
+  /// input error where they differ; files of other programs have none.
+  void verify() const;
   /// For who has made something else of the tensors: the memory that reading them took is given back.
   void let_go_pages() const { file_.let_go_pages(); }
 
@@ -38,6 +42,7 @@ class SafetensorsFile {
 
   std::string path_;
   MappedFile file_;
+  std::span<const std::byte> data_;  ///< of all tensors
   std::vector<std::string> names_;
   std::map<std::string, TensorInfo, std::less<>> tensors_;
   std::map<std::string, std::string> metadata_;
@@ -50,6 +55,33 @@ class SafetensorsFile {
 TensorMap read_safetensors(const std::string& path);
 TensorMap read_sharded_safetensors(const std::string& index_path);
 
+/// What the header of a file says of a tensor.
+struct TensorEntry {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+};
+
+/// Writes a file tensor by tensor, atomically, with a checksum of all of them in its metadata. Throws an input
+/// error for a name given twice or a negative size, a world error when the file can't be written.
+class SafetensorsWriter {
+ public:
+  SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,
+                    std::map<std::string, std::string> metadata = {});
+
+  /// The next tensor's elements, row-major, in the order of the entries.
+  void add(const void* data);
+  /// Call once, last.
+  void commit();
+
+ private:
+  AtomicFile file_;
+  std::vector<uint64_t> sizes_;  ///< in bytes
+  size_t added_ = 0;
+  HashStream hash_;
+  int64_t checksum_at_ = 0;
+};
+
 /// A tensor to write: `data` holds the product of `shape` elements, row-major.
 struct NamedTensor {
   std::string name;
@@ -58,8 +90,7 @@ struct NamedTensor {
   const void* data;
 };
 
-/// Writes the tensors in the order given, atomically and without a copy of them in memory. Throws an input
-/// error for a name given twice or a negative size, a world error when the file can't be written.
+/// The same for tensors that are all in memory.
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

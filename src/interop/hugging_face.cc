@@ -14,6 +14,7 @@
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/history.h"
+#include "model/ownership.h"
 #include "model/positions.h"
 #include "text/sentence_piece.h"
 #include "translate/sealed.h"
@@ -259,6 +260,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, 
 }  // namespace
 
 void import_hugging_face(const std::string& folder_name, const std::string& output) {
+  require_new_or_model(output, {folder_name});
   const fs::path folder(folder_name);
   require(fs::is_regular_file(folder / "config.json"),
           "{}: no config.json; is it the folder of a MarianMTModel?", folder_name);
@@ -281,7 +283,7 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   config.bos = -1;  // nothing begins a target but the start symbol, and only bad_words_ids are banned
   config.search = search_rules(GenerationKeys(folder));
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& path) {
-    write_history(path, "", R"({"step": "import", "from": "hugging_face"})");
+    write_history(path, {}, R"({"step": "import", "from": "hugging_face"})");
   });
 }
 

@@ -8,6 +8,7 @@
 #include "interop/hugging_face.h"
 #include "interop/weights.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 #include "text/sentence_piece.h"
 #include "translate/sealed.h"
 
@@ -211,6 +212,7 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool
 }  // namespace
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
+  require_new(output, {model_folder});
   const auto model = load_model(model_folder, make_reference_backend(), DType::f32, WeightType::fp32);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_sealed_tokenizers(model_folder, config);

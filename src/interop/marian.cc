@@ -12,6 +12,7 @@
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/history.h"
+#include "model/ownership.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
 #include "translate/sealed.h"
@@ -293,6 +294,10 @@ void import_marian(const MarianFiles& files, const std::string& output) {
           files.vocabs.size());
   require(files.sentence_pieces.empty() || files.sentence_pieces.size() == 2,
           "{} SentencePiece models; give two, the source's and the target's", files.sentence_pieces.size());
+  std::vector<std::string> inputs{files.model};
+  inputs.insert(inputs.end(), files.vocabs.begin(), files.vocabs.end());
+  inputs.insert(inputs.end(), files.sentence_pieces.begin(), files.sentence_pieces.end());
+  require_new_or_model(output, inputs);
   const TensorMap tensors = read_npz(files.model);
   MarianOptions options = embedded_options(tensors);
   ModelConfig config;
@@ -316,7 +321,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& folder) {
-    write_history(folder, "", R"({"step": "import", "from": "marian"})");
+    write_history(folder, {}, R"({"step": "import", "from": "marian"})");
   });
 }
 

@@ -6,8 +6,6 @@
 namespace sixfold {
 namespace {
 
-constexpr int64_t fewest_rows = 256;
-
 /// The history of a step: new tokens go into their rows of the cache, and see those before them there.
 class CachedTarget final : public History {
  public:

@@ -11,6 +11,8 @@ namespace sixfold {
 /// given back in any order; where none is free, the memory doubles.
 class KeysValuesPool {
  public:
+  static constexpr int64_t fewest_rows = 256;
+
   KeysValuesPool(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype);
 
   /// Appends `count` free rows to `rows`.

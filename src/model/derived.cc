@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "model/history.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 
 namespace sixfold {
 namespace {
@@ -38,39 +39,46 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-void average_models(const std::vector<std::string>& folders, const std::string& output) {
-  require(!folders.empty(), "the mean of no models is asked for; name at least one");
-  const ModelConfig config = load_model_config(folders.front());
-  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+void average_weights(const std::vector<std::string>& folders, const Transformer& model) {
   std::vector<std::unique_ptr<Transformer>> models;
-  for (const std::string& folder : folders) {
-    require_alike(config, load_model_config(folder), folders.front(), folder);
-    models.push_back(load_model(folder, model.backend(), DType::f32, WeightType::fp32));
-  }
+  for (const std::string& folder : folders)
+    models.push_back(load_model(folder, make_reference_backend(), DType::f32, WeightType::fp32));
   for (size_t p = 0; p < model.parameters().size(); ++p) {
     const Parameter& parameter = model.parameters()[p];
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
     for (const auto& one : models) {
-      const std::vector<float> values = one->parameters()[p].tensor.to_floats(*model.backend());
+      const std::vector<float> values = one->parameters()[p].tensor.to_floats(*one->backend());
       for (size_t i = 0; i < mean.size(); ++i) mean[i] += values[i];
     }
     for (double& value : mean) value /= static_cast<double>(models.size());
     parameter.tensor.copy_from(*model.backend(), mean);
   }
-  AtomicDirectory folder(output);
+}
+
+void average_models(const std::vector<std::string>& folders, const std::string& output) {
+  require(!folders.empty(), "the mean of no models is asked for; name at least one");
+  require_new_or_model(output, folders);
+  const ModelConfig config = load_model_config(folders.front());
+  for (const std::string& folder : folders)
+    require_alike(config, load_model_config(folder), folders.front(), folder);
+  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  average_weights(folders, model);
+  AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
   copy_tokenizers(folders.front(), folder.path());
-  write_history(folder.path(), folders.front(),
+  write_history(folder.path(), read_history(folders.front()),
                 fmt::format(R"({{"step": "average", "models": {}}})", folders.size()));
   folder.commit();
 }
 
 void quantize_model(const std::string& folder, const std::string& output) {
+  require_new_or_model(output, {folder});
+  require(!holds_int8(folder), "{}: is in int8 already; take the model that it was made from", folder);
   const auto model = load_model(folder, make_reference_backend(), DType::f32, WeightType::int8);
-  AtomicDirectory target(output);
+  AtomicDirectory target(output, is_model_file);
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());
-  write_history(target.path(), folder, R"({"step": "quantize", "type": "int8"})");
+  write_history(target.path(), read_history(folder), R"({"step": "quantize", "type": "int8"})");
   target.commit();
 }
 

@@ -26,10 +26,9 @@ std::vector<std::string> read_history(const std::string& folder) {
   return steps;
 }
 
-void write_history(const std::string& folder, const std::string& before, const std::string& step) {
+void write_history(const std::string& folder, const std::vector<std::string>& before, const std::string& step) {
   auto json = ordered_json::array();
-  if (!before.empty())
-    for (const std::string& earlier : read_history(before)) json.push_back(ordered_json::parse(earlier));
+  for (const std::string& earlier : before) json.push_back(ordered_json::parse(earlier));
   auto newest = ordered_json::parse(step);
   newest["version"] = SIXFOLD_VERSION;
   json.push_back(std::move(newest));

@@ -8,8 +8,7 @@ namespace sixfold {
 /// have "step" ("train", "average", "quantize", "import") and "version". A folder without one has no history.
 std::vector<std::string> read_history(const std::string& folder);
 
-/// Writes into `folder` what is there in `before` (a folder, or empty for none) and one step more, a JSON
-/// object; its version is added.
-void write_history(const std::string& folder, const std::string& before, const std::string& step);
+/// Writes into `folder` the steps `before` and one more, a JSON object; its version is added.
+void write_history(const std::string& folder, const std::vector<std::string>& before, const std::string& step);
 
 }  // namespace sixfold

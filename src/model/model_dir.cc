@@ -24,6 +24,7 @@ std::string weights_path(const std::string& folder) { return fs::path(folder) / 
 std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
                                                        const std::vector<Parameter>& parameters) {
   auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
+  file->verify();
   std::set<std::string> wanted;
   for (const Parameter& parameter : parameters) {
     const TensorInfo& tensor = file->at(parameter.name);
@@ -141,24 +142,36 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
   return model;
 }
 
+bool holds_int8(const std::string& folder) {
+  const auto file = SafetensorsFile::open(weights_path(folder));
+  return std::any_of(file.names().begin(), file.names().end(),
+                     [&](const std::string& name) { return file.at(name).dtype == DType::i8; });
+}
+
+void verify_parameters(const std::string& path) { SafetensorsFile::open(path).verify(); }
+
 void load_weights(const std::string& path, const Transformer& model) {
   read_parameters(path, model.parameters(), *model.backend());
 }
 
 void write_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
-  std::vector<std::vector<float>> values;
-  std::vector<NamedTensor> tensors;
+  std::vector<TensorEntry> entries;
   for (const Parameter& parameter : parameters) {
     const View view = parameter.tensor.view();
-    if (view.dtype == DType::i8) {
-      tensors.push_back({parameter.name, DType::i8, parameter.shape, view.data});
-      tensors.push_back({scales_of(parameter.name), DType::f32, {view.rows}, view.scales});
-      continue;
-    }
-    values.push_back(parameter.tensor.to_floats(backend));
-    tensors.push_back({parameter.name, DType::f32, parameter.shape, values.back().data()});
+    const bool int8 = view.dtype == DType::i8;
+    entries.push_back({parameter.name, int8 ? DType::i8 : DType::f32, parameter.shape});
+    if (int8) entries.push_back({scales_of(parameter.name), DType::f32, {view.rows}});
   }
-  write_safetensors(path, tensors);
+  SafetensorsWriter file(path, entries);
+  for (const Parameter& parameter : parameters) {
+    const View view = parameter.tensor.view();
+    if (view.dtype == DType::i8)
+      file.add(view.data), file.add(view.scales);
+    else
+      file.add(
+          parameter.tensor.to_floats(backend).data());  // one at a time: a copy of all would double the memory
+  }
+  file.commit();
 }
 
 void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {

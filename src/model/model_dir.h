@@ -21,6 +21,12 @@ ModelConfig load_model_config(const std::string& folder);
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype = DType::f32, WeightType type = WeightType::stored);
 
+/// Whether a model folder holds weights in int8.
+bool holds_int8(const std::string& folder);
+
+/// Throws an input error where a file of tensors is missing or damaged.
+void verify_parameters(const std::string& path);
+
 /// Copies the tensors of a safetensors file into the model's weights: each must be there, of the right shape,
 /// finite, and none besides.
 void load_weights(const std::string& path, const Transformer& model);

@@ -120,6 +120,14 @@ void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder) {
   save(*tokenizers.target, folder, "target");
 }
 
+bool is_tokenizer_file(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == name.npos) return false;
+  const std::string_view stem = name.substr(0, dot), end = name.substr(dot);
+  return (stem == "tokenizer" || stem == "source" || stem == "target") &&
+         (end == extension(TokenizerKind::sentencepiece) || end == extension(TokenizerKind::whitespace));
+}
+
 Tokenizers load_tokenizers(const std::string& folder) {
   const auto joint = find_file(folder, "tokenizer");
   const auto source = find_file(folder, "source"), target = find_file(folder, "target");

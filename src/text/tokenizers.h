@@ -2,6 +2,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "text/tokenizer.h"
 
@@ -23,6 +24,9 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
 /// Writes `tokenizer.spm` if joint, else `source.spm` and `target.spm`, into a folder that is there; whitespace
 /// vocabularies end in `.vocab` instead.
 void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder);
+
+/// Whether `save_tokenizers` gives a file this name.
+bool is_tokenizer_file(std::string_view name);
 
 /// Reads what `save_tokenizers` wrote. Throws when files are missing, or when more are there than one pair.
 Tokenizers load_tokenizers(const std::string& folder);

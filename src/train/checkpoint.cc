@@ -8,10 +8,22 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 #include "translate/sealed.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
+namespace {
+
+/// Of a checkpoint that was removed, what somebody put into it stays.
+bool has_checkpoint_file(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (is_checkpoint_file(entry.path().filename().string())) return true;
+  return false;
+}
+
+}  // namespace
 
 void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
                        const TrainingState& state, const std::function<void(const std::string&)>& add) const {
@@ -26,8 +38,7 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
                      });
   const auto all = list();
   for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
-    std::error_code ignored;  // one that stays takes room, no more
-    fs::remove_all(all[i], ignored);
+    remove_known_files(all[i], is_checkpoint_file);  // one that stays takes room, no more
   }
 }
 
@@ -41,13 +52,22 @@ TrainingState Checkpoints::read_state(const std::string& checkpoint) {
   return parse_training_state(read_file(path), path);
 }
 
+void Checkpoints::verify(const std::string& checkpoint) {
+  for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
+    verify_parameters(checkpoint + file);
+}
+
+bool Checkpoints::is_checkpoint_name(const std::string& name) {
+  return name.starts_with("update-") && name.size() >= std::string("update-000000000").size() &&
+         name.find_first_not_of("0123456789", std::string("update-").size()) == name.npos;
+}
+
 std::vector<std::string> Checkpoints::list() const {
   std::vector<std::string> found;
   if (!fs::is_directory(folder_)) return found;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("update-") && name.size() == std::string("update-000000000").size())
-      found.push_back(entry.path().string());
+    if (is_checkpoint_name(name) && has_checkpoint_file(entry.path())) found.push_back(entry.path().string());
   }
   std::sort(found.begin(), found.end());
   return found;

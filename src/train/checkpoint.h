@@ -22,6 +22,9 @@ class Checkpoints {
   /// Puts weights and optimizer back as they were saved.
   static void load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer);
   static TrainingState read_state(const std::string& checkpoint);
+  /// Throws an input error where a file of weights or of the optimizer's state is missing or damaged.
+  static void verify(const std::string& checkpoint);
+  static bool is_checkpoint_name(const std::string& name);
   /// Oldest first.
   std::vector<std::string> list() const;
 

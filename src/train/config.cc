@@ -1,12 +1,33 @@
 #include "train/config.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
+#include "train/schedule.h"
 
 namespace sixfold {
 
 namespace {
+
+ModelOptions preset_options(Preset name) {
+  ModelOptions options;
+  options.preset = name;
+  static_cast<Architecture&>(options) = preset(name);
+  return options;
+}
+
+/// The keys of sizes in which two architectures differ.
+std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptions& b) {
+  std::vector<std::string> keys;
+  const OptionNode left = write_options(a), right = write_options(b);
+  for (size_t i = 0; i < left.children.size(); ++i) {
+    const auto& [key, value] = left.children[i];
+    for (const char* size : {"d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"})
+      if (key == size && value.text != right.children[i].second.text) keys.push_back(key);
+  }
+  return keys;
+}
 
 TrainOptions read_tree(OptionNode root, const std::string& path, const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) set_option(root, assignment);
@@ -46,14 +67,52 @@ void validate(const TrainOptions& o) {
   require(o.train.average_last <= o.checkpoint.keep_last,
           "train.average_last: averaging {} checkpoints needs checkpoint.keep_last of as many, not {}",
           o.train.average_last, o.checkpoint.keep_last);
-  require(o.schedule.kind != ScheduleKind::noam || o.schedule.warmup > 0,
-          "schedule.warmup: the noam schedule needs at least 1 update");
+  require(o.validation.patience == 0 || !o.data.valid.empty(),
+          "validation.patience: there is no validation to wait for; name the text in data.valid");
   const auto& metrics = o.validation.metrics;
   require(std::find(metrics.begin(), metrics.end(), o.validation.best_by) != metrics.end(),
           "validation.best_by: '{}' is not among validation.metrics", name_of_enum(o.validation.best_by));
 }
 
-void save_train_options(const std::string& path, const TrainOptions& options) {
+std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) {
+  std::vector<std::string> advice;
+  const ScheduleOptions defaults;
+  const bool noam = o.schedule.kind == ScheduleKind::noam;
+  const int64_t warmup = o.schedule.warmup > 0 ? o.schedule.warmup : noam ? Schedule::paper_warmup : 0;
+  if (last_update > 0 && warmup >= last_update)
+    advice.push_back(fmt::format(
+        "the run ends at update {}, within the {} updates in which the learning rate rises; set "
+        "schedule.warmup lower, "
+        "or leave both schedule.kind and schedule.warmup to their defaults, which fit the length of the run",
+        last_update, warmup));
+  if (noam && o.schedule.learning_rate != defaults.learning_rate)
+    advice.emplace_back(
+        "schedule.learning_rate has no effect with schedule.kind noam; schedule.factor is what multiplies its "
+        "rate");
+  if (!noam && o.schedule.factor != defaults.factor)
+    advice.push_back(fmt::format(
+        "schedule.factor has no effect with schedule.kind {}; schedule.learning_rate is its highest rate",
+        name_of_enum(o.schedule.kind)));
+  if (!o.start.model.empty())
+    for (const std::string& key : differing_sizes(o.model, ModelOptions{}))
+      advice.push_back(fmt::format("model.{} has no effect beside start.model, whose sizes are taken", key));
+  else
+    for (const std::string& key : differing_sizes(o.model, preset_options(o.model.preset)))
+      if (o.model.preset != ModelOptions{}.preset)
+        advice.push_back(
+            fmt::format("model.{} stands beside model.preset {} and counts instead of the preset's own value",
+                        key, name_of_enum(o.model.preset)));
+  return advice;
+}
+
+void save_run_options(const std::string& path, TrainOptions options) {
+  const auto make_absolute = [](std::string& name) {
+    if (!name.empty()) name = std::filesystem::absolute(name).lexically_normal();
+  };
+  for (auto* names : {&options.data.train, &options.data.valid})
+    for (std::string& name : *names) make_absolute(name);
+  for (std::string* name : {&options.start.model, &options.tokenizer.source, &options.tokenizer.target})
+    make_absolute(*name);
   write_file_atomically(path, to_json(write_options(options)));
 }
 

@@ -124,7 +124,7 @@ void visit(Visitor& v, TrainingOptions& o) {
   v.field("seed", o.seed, "all chance follows from it");
   v.field("label_smoothing", o.label_smoothing, "share of the probability given to all symbols alike",
           from_to_below(0, 1));
-  v.field("clip_norm", o.clip_norm, "longest gradient, as its norm; 0: any", at_least(0));
+  v.field("clip_norm", o.clip_norm, "clip the norm of the whole gradient to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "batches of one update", at_least(1));
   v.field("ema_decay", o.ema_decay, "moving average of the weights, used for validation and kept; 0: none",
           from_to_below(0, 1));
@@ -157,19 +157,24 @@ void visit(Visitor& v, OptimizerOptions& o) {
 }
 
 struct ScheduleOptions {
-  ScheduleKind kind = ScheduleKind::noam;
-  int64_t warmup = 4000;
+  ScheduleKind kind = ScheduleKind::cosine;
+  int64_t warmup = 0;
   double factor = 1;
-  double learning_rate = 5e-4;
+  double learning_rate = 0;
 };
 
 template <class Visitor>
 void visit(Visitor& v, ScheduleOptions& o) {
-  v.field("kind", o.kind,
-          "noam (the paper's), inverse_sqrt, linear, cosine (both to 0 at the stop given) or constant");
-  v.field("warmup", o.warmup, "updates in which the rate rises", at_least(0));
-  v.field("factor", o.factor, "noam: what the paper's rate is multiplied with", at_least(0));
-  v.field("learning_rate", o.learning_rate, "all but noam: the highest rate", at_least(0));
+  v.field(
+      "kind", o.kind,
+      "cosine or linear (both fall to 0 at the end of the run), inverse_sqrt, constant, or noam, the paper's");
+  v.field("warmup", o.warmup,
+          "updates in which the rate rises; 0: a tenth of the run, at most 4000 (noam: 4000, as in the paper)",
+          at_least(0));
+  v.field("factor", o.factor, "noam: the paper's rate is multiplied by this", at_least(0));
+  v.field("learning_rate", o.learning_rate,
+          "the highest rate; 0: that of the paper's schedule, (4000 d_model)^-0.5 (noam has only that one)",
+          at_least(0));
 }
 
 struct CheckpointOptions {
@@ -253,8 +258,13 @@ TrainOptions read_train_options(const std::string& yaml_path, const std::vector<
 /// contradict each other.
 void validate(const TrainOptions& options);
 
-/// Writes every option, as JSON, atomically; and reads that again, with assignments over it.
-void save_train_options(const std::string& path, const TrainOptions& options);
+/// What is worth a warning: settings that have no effect beside others, and a run that ends in its warm-up. One
+/// sentence each. `last_update`: where the run ends; 0 where that is not known yet.
+std::vector<std::string> advice_for(const TrainOptions& options, int64_t last_update);
+
+/// Writes every option, as JSON, atomically, its paths absolute, so that they hold from any working directory;
+/// and reads that again, with assignments over it.
+void save_run_options(const std::string& path, TrainOptions options);
 TrainOptions load_train_options(const std::string& json_path, const std::vector<std::string>& assignments = {});
 
 /// Every key with its default and what it means, as YAML that can be read.

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -14,21 +15,31 @@ struct MemoryForecast {
   int64_t optimizer = 0;    ///< moments and the moving average
   int64_t activations = 0;  ///< of the largest batch
   int64_t kernels = 0;      ///< where products lay out their sides
+  int64_t validation = 0;  ///< what it takes besides the activations' memory: prepared weights, keys and values
+  int64_t checkpoint = 0;  ///< a copy of the largest tensor
 
-  int64_t total() const { return now + weights + optimizer + activations + kernels; }
+  int64_t total() const {
+    return now + weights + optimizer + activations + kernels + std::max(validation, checkpoint);
+  }
   /// "1.21 GB: 252 MB weights and gradients, ..."
   std::string describe() const;
 };
 
-/// Runs a training step without computing (`DryBackend`) on the first batches and on that of the longest pair,
-/// in parts of `micro_batch_tokens`.
-MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& options,
-                               const TokenCorpus& corpus, int64_t micro_batch_tokens);
+/// The text that a run works on. Without `valid` there is no validation.
+struct ForecastText {
+  const TokenCorpus& train;
+  const TokenCorpus* valid = nullptr;
+};
 
-/// Looks whether the run fits into `available` bytes. Returns the `micro_batch_tokens` to train with: those of
-/// the options, or, with `fit`, fewer where these take too much. Throws an input error where it does not fit,
-/// with the number that would.
-int64_t fitting_micro_batch(const ModelConfig& config, const TrainOptions& options, const TokenCorpus& corpus,
-                            int64_t available, bool fit);
+/// Runs a training step without computing (`DryBackend`) on the first batches and on that of the longest pair,
+/// in parts of `part_tokens`, and so validation. Translations are taken to be as long as they may become.
+MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& options, const ForecastText& text,
+                               int64_t part_tokens);
+
+/// Looks whether the run fits into `available` bytes (0: nobody knows) in parts of `asked` tokens (0: batches
+/// are whole). Returns the parts to train with: `asked`, or, with `fit`, smaller ones where these take too
+/// much. Throws an input error where it does not fit, with the number that would.
+int64_t fitting_parts(const ModelConfig& config, const TrainOptions& options, const ForecastText& text,
+                      int64_t asked, int64_t available, bool fit);
 
 }  // namespace sixfold

@@ -17,6 +17,9 @@ std::string history_step(const TrainOptions& options, const TrainingState& state
     step["text"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
   step["precision"] = name_of_enum(state.precision);
   step["instruction_set"] = state.instruction_set;
+  for (const TrainingChange& change : state.changes)
+    step["changes"].push_back(
+        {{"update", change.update}, {"what", change.what}, {"from", change.from}, {"to", change.to}});
   step["settings"] = nlohmann::ordered_json::parse(to_json(write_options(options)));
   return step.dump();
 }

@@ -26,8 +26,10 @@ class Progress {
   void rollback(int64_t from, int64_t to, const std::string& why);
   void say(const std::string& text);
 
-  /// Bytes written to the log and flushed.
+  /// Bytes written to the log.
   int64_t log_bytes() const { return log_.bytes(); }
+  /// Sees to it that they are on disk.
+  void flush_log() { log_.flush_to_disk(); }
 
  private:
   double tokens_per_second(const TrainingState& state) const;

@@ -28,11 +28,11 @@ bool is_frozen(const std::string& name, const std::vector<Frozen>& parts) {
 
 }  // namespace
 
-ModelConfig model_config(const TrainOptions& options, const Tokenizers& tokenizers) {
+ModelConfig model_config(const TrainOptions& options, const std::string& from, const Tokenizers& tokenizers) {
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
-  if (!options.start.model.empty()) {
-    config = load_model_config(options.start.model);
+  if (!from.empty()) {
+    config = load_model_config(from);
     config.dropout = options.model.dropout;
     config.attention_dropout = options.model.attention_dropout;
     config.activation_dropout = options.model.activation_dropout;

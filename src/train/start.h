@@ -5,8 +5,9 @@
 
 namespace sixfold {
 
-/// The sizes and tokenizers of the run's model: of the model to start with where there is one, but for dropout.
-ModelConfig model_config(const TrainOptions& options, const Tokenizers& tokenizers);
+/// The sizes and tokenizers of the run's model: where it goes on from a model folder, that one's but for
+/// dropout.
+ModelConfig model_config(const TrainOptions& options, const std::string& from, const Tokenizers& tokenizers);
 
 /// The weights that are trained. To the others, which are frozen, no gradients flow from now on.
 std::vector<Parameter> trained_parameters(const Transformer& model, const std::vector<Frozen>& frozen);

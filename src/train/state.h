@@ -17,6 +17,12 @@ struct ProgressSums {
   double waited = 0;         ///< seconds that training waited for its text
 };
 
+/// Something that was changed in the course of a run: a key of its config, or "instruction_set".
+struct TrainingChange {
+  int64_t update = 0;  ///< it holds for those after this one
+  std::string what, from, to;
+};
+
 /// Where a training run stands, besides its weights: all that makes the next update what it is.
 struct TrainingState {
   int64_t update = 0;  ///< done so far
@@ -33,8 +39,14 @@ struct TrainingState {
   std::string corpus;     ///< the hash of the encoded training text
   double usual_loss = 0;  ///< of a target token, the mean of late; 0: not known yet
   int64_t rollbacks = 0;
+  int64_t part_tokens = 0;      ///< most of a part of a batch; 0: batches are not divided
+  bool rate_measured = false;   ///< train.minutes have become updates
+  std::string validation_text;  ///< the hash of the validation text; empty: there is none
+  TrainOptions options;         ///< of the run; as it began, and with the changes since
+  std::vector<TrainingChange> changes;
 };
 
+/// Throws a world error for a figure that is not finite: it could not be read again.
 std::string to_json_text(const TrainingState& state);
 /// Throws an input error that names `where`.
 TrainingState parse_training_state(const std::string& text, const std::string& where);

@@ -21,6 +21,7 @@
 #include "train/history_step.h"
 #include "train/precision.h"
 #include "train/progress.h"
+#include "train/resume.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/start.h"
@@ -48,8 +49,10 @@ class Run {
     double loss = 0, gradient_norm = 0;
   };
 
-  std::shared_ptr<Backend> make_backend();
+  TrainingState first_state();
+  std::shared_ptr<Backend> make_backend() const;
   TextOrigin text_origin() const;
+  const ModelConfig& choose_parts(const ModelConfig& config);
   int64_t planned_updates() const;
   void begin();
   void resume();
@@ -77,57 +80,53 @@ class Run {
   RunFolder folder_;
   int threads_;
   Checkpoints checkpoints_;
-  std::string newest_;  ///< the checkpoint to resume from; empty: begin anew
-  TrainingState state_;
+  std::string newest_;  ///< the newest checkpoint; empty: there is none yet
+  const bool resumed_ = !newest_.empty();
+  RunStart start_;
+  TrainingState& state_ = start_.state;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   TrainingData data_;
-  int64_t part_tokens_;  ///< most of a part of a batch; 0: batches are not divided
+  ModelConfig config_;
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
+  std::vector<std::string> earlier_steps_;  ///< of the model's history, before this run
   double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
   int64_t saved_update_ = -1;
   bool gave_up_ = false;  ///< validation has not become better for too long
 };
-
-std::string newest_checkpoint(const Checkpoints& checkpoints, const TrainRequest& request) {
-  const auto all = checkpoints.list();
-  if (request.resume) {
-    if (all.empty()) log_info("{}: there is no checkpoint yet to resume from; beginning anew", request.run);
-    return all.empty() ? "" : all.back();
-  }
-  require(all.empty() && !fs::exists(request.run + "/model"),
-          "{} holds a run already: --resume goes on with it, another --out begins a new one", request.run);
-  return {};
-}
 
 Run::Run(const TrainOptions& options, const TrainRequest& request)
     : options_(options),
       request_(request),
       folder_(request.run),
       threads_(options.train.threads > 0 ? options.train.threads : available_threads()),
-      checkpoints_(request.run, std::max(options.checkpoint.keep_last, options.train.average_last)),
-      newest_(newest_checkpoint(checkpoints_, request)),
-      state_(newest_.empty() ? TrainingState() : Checkpoints::read_state(newest_)),
+      checkpoints_(folder_.path(), std::max(options.checkpoint.keep_last, options.train.average_last)),
+      newest_(checkpoint_to_resume(folder_, checkpoints_, request.resume)),
+      start_(resumed_ ? resume_from(newest_, folder_, options_, request_) : RunStart{first_state()}),
       backend_(make_backend()),
       arena_(std::make_shared<Arena>(backend_)),
-      data_(read_training_data(options, text_origin(), threads_)),
-      part_tokens_(fitting_micro_batch(model_config(options, data_.tokenizers), options, data_.train,
-                                       available_memory(), request.fit)),
-      model_(model_config(options, data_.tokenizers), backend_, DType::f32, options.train.seed),
-      optimizer_(backend_, trained_parameters(model_, options.start.freeze), options.optimizer,
-                 options.train.ema_decay),
-      batcher_(data_.train, {.batch_tokens = options.data.batch_tokens,
-                             .shuffle = options.data.shuffle,
-                             .seed = options.train.seed}) {
+      data_(read_training_data(options_, text_origin(), threads_)),
+      model_(choose_parts(model_config(options_, resumed_ ? newest_ : options_.start.model, data_.tokenizers)),
+             backend_, DType::f32, options.train.seed),
+      optimizer_(backend_, trained_parameters(model_, options_.start.freeze), options_.optimizer,
+                 options_.train.ema_decay),
+      batcher_(data_.train, {.batch_tokens = options_.data.batch_tokens,
+                             .shuffle = options_.data.shuffle,
+                             .seed = options_.train.seed}) {
   data_.train.target_start = data_.valid.tokens.target_start = model_.config().search.decoder_start;
-  newest_.empty() ? begin() : resume();
-  if (const int64_t planned = planned_updates(); planned > 0) state_.last_update = planned;
-  save_train_options(request_.run + "/config.json", options_);
-  stream_ = std::make_unique<BatchStream>(batcher_, part_tokens_);
+  resumed_ ? resume() : begin();
+  if (start_.stops_changed) {
+    state_.last_update = planned_updates();
+    state_.rate_measured = false;
+  }
+  state_.options = options_;
+  save_run_options(folder_.config(), options_);
+  for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
+  stream_ = std::make_unique<BatchStream>(batcher_, state_.part_tokens);
   progress_ = std::make_unique<Progress>(folder_.log(), state_);
   log_info("model: {} parameters; {}, {} threads", parameter_count(model_.config()), backend_->name(),
            threads_);
@@ -136,19 +135,39 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
   saved_at_ = state_.seconds;
 }
 
-/// A run keeps the precision that it began with, unless another is asked for by name.
-std::shared_ptr<Backend> Run::make_backend() {
+TrainingState Run::first_state() {
+  save_run_options(folder_.config(), options_);  // so that a run that is stopped early can be begun again by it
+  TrainingState state;
+  state.instruction_set = make_cpu_backend(1)->name();
   const Precision asked = options_.train.precision;
-  if (newest_.empty())
-    state_.precision = asked == Precision::automatic ? choose_precision(asked, product_rates()) : asked;
-  else if (asked != Precision::automatic)
-    state_.precision = asked;
+  state.precision = asked == Precision::automatic ? choose_precision(asked, product_rates()) : asked;
+  return state;
+}
+
+std::shared_ptr<Backend> Run::make_backend() const {
   return make_cpu_backend(threads_, state_.precision == Precision::bf16 ? Products::bf16 : Products::fp32);
 }
 
 TextOrigin Run::text_origin() const {
-  const bool resumed = !newest_.empty();
-  return {folder_.corpus(), resumed ? newest_ : options_.start.model, resumed};
+  return {.store = folder_.text(),
+          .validation = folder_.validation_text(),
+          .tokenizers = resumed_ ? newest_ : options_.start.model,
+          .resumed = resumed_ ? &state_ : nullptr,
+          .stop = request_.stop};
+}
+
+/// A run keeps the parts of batches that it began with: others would give other bits.
+const ModelConfig& Run::choose_parts(const ModelConfig& config) {
+  config_ = config;
+  const int64_t asked =
+      resumed_ && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
+  const int64_t parts = fitting_parts(config_, options_, {data_.train, &data_.valid.tokens}, asked,
+                                      available_memory(), request_.fit);
+  if (resumed_ && parts != asked)
+    state_.changes.push_back(
+        {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});
+  state_.part_tokens = parts;
+  return config_;
 }
 
 /// The update that ends the run, from its options; 0 where only minutes are given.
@@ -163,9 +182,10 @@ int64_t Run::planned_updates() const {
 }
 
 void Run::begin() {
-  state_.instruction_set = backend_->name();
   state_.corpus = data_.record.hash;
+  state_.validation_text = data_.valid_hash;
   if (options_.start.model.empty()) return;
+  earlier_steps_ = read_history(options_.start.model);
   load_weights(options_.start.model + "/model.safetensors", model_);
   optimizer_.restart_average();
   log_info("starting from {}: {} of {} weights are trained", options_.start.model, optimizer_.trained_weights(),
@@ -173,20 +193,8 @@ void Run::begin() {
 }
 
 void Run::resume() {
-  require(
-      state_.instruction_set == backend_->name() || request_.other_processor,
-      "{} was made on {}, this processor is {}: the run can go on (--other-processor), but what comes out will "
-      "not be bit for bit what the unbroken run would have given",
-      newest_, state_.instruction_set, backend_->name());
-  if (state_.instruction_set != backend_->name())
-    log_warning("the run was on {}, this processor is {}: it goes on, but not bit for bit",
-                state_.instruction_set, backend_->name());
-  require(state_.corpus == data_.record.hash || data_.resettled,
-          "the training text is not what {} was trained on (hash {}, now {}), and {} is gone; put the text "
-          "back, or "
-          "begin a new run",
-          newest_, state_.corpus, data_.record.hash, folder_.corpus());
-  state_.corpus = data_.record.hash;
+  earlier_steps_ = read_history(newest_);
+  if (!earlier_steps_.empty()) earlier_steps_.pop_back();  // this run's
   Checkpoints::load(newest_, model_, optimizer_);
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", newest_, state_.update);
@@ -273,15 +281,14 @@ void Run::roll_back(const std::string& why) {
   require(rollbacks <= most,
           "update {}: {}, after {} rollbacks; a lower schedule.learning_rate or train.clip_norm may help",
           state_.update + 1, why, most);
-  TrainingState before = Checkpoints::read_state(newest_);
+  const TrainingState before = Checkpoints::read_state(newest_);
   progress_->rollback(state_.update + 1, before.update, why);
   Checkpoints::load(newest_, model_, optimizer_);
-  before.position = state_.position;
-  before.seconds = state_.seconds;
-  before.best = state_.best;
-  before.best_update = state_.best_update;
-  before.rollbacks = rollbacks;
-  state_ = before;
+  state_.update = before.update;
+  state_.sums = before.sums;
+  state_.usual_loss = before.usual_loss;
+  state_.without_better = before.without_better;
+  state_.rollbacks = rollbacks;
 }
 
 /// Finds out where it arose, and keeps that in the run's folder.
@@ -290,7 +297,7 @@ std::string Run::diverged(const Step& step) {
       find_divergence({model_, data_.tokenizers, seeds(), options_.train.label_smoothing,
                        1.0 / static_cast<double>(step.target_tokens)},
                       step.batches);
-  const std::string path = request_.run + "/diverged.json";
+  const std::string path = folder_.diverged();
   write_file_atomically(path, to_json_text(divergence, state_.update + 1));
   return fmt::format("the {} is not finite; {}; all of it is in {}",
                      std::isfinite(step.loss) ? "gradient" : "loss", divergence.describe(), path);
@@ -308,12 +315,14 @@ void Run::stop_diverged(const Step& step) {
 // validation.
 void Run::measure_rate() {
   const double given = options_.train.minutes * 60;
-  if (given <= 0 || state_.last_update > 0 || state_.update < 10 || state_.seconds < 0.03 * given) return;
+  if (given <= 0 || state_.rate_measured || state_.update < 10 || state_.seconds < 0.03 * given) return;
   const double updates = 0.95 * given / state_.seconds * static_cast<double>(state_.update);
-  state_.last_update = std::max(state_.update, static_cast<int64_t>(updates));
+  const int64_t last = std::max(state_.update, static_cast<int64_t>(updates));
+  state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, last) : last;
+  state_.rate_measured = true;
   progress_->say(fmt::format("{:.2f} updates/s: {} minutes are {} updates",
                              static_cast<double>(state_.update) / state_.seconds, options_.train.minutes,
-                             state_.last_update));
+                             last));
 }
 
 bool Run::epoch_due(double every_epochs) const {
@@ -328,10 +337,11 @@ bool Run::epoch_due(double every_epochs) const {
 void Run::validate() {
   if (data_.valid.text.source.empty()) return;
   optimizer_.swap_average();
-  const Scores scores =
-      validate_model(model_, data_.tokenizers, data_.valid, options_.validation, options_.data.batch_tokens);
+  const Scores scores = validate_model(model_, data_.tokenizers, data_.valid, options_.validation,
+                                       options_.data.batch_tokens, state_.part_tokens, arena_);
   const double value = scores.at(std::string(name_of_enum(options_.validation.best_by)));
-  const bool better = !state_.best || is_better(options_.validation.best_by, value, *state_.best);
+  const bool better =
+      state_.best ? is_better(options_.validation.best_by, value, *state_.best) : std::isfinite(value);
   if (better) {
     state_.best = value;
     state_.best_update = state_.update;
@@ -349,16 +359,18 @@ void Run::validate() {
 }
 
 void Run::save() {
+  progress_->flush_log();  // a checkpoint says how long the log is
   state_.log_bytes = progress_->log_bytes();
   checkpoints_.save(model_, data_.tokenizers, optimizer_, state_,
                     [this](const std::string& folder) { write_history_to(folder); });
   newest_ = checkpoints_.list().back();
+  folder_.note_checkpoint();
   saved_at_ = state_.seconds;
   saved_update_ = state_.update;
 }
 
 void Run::write_history_to(const std::string& folder) const {
-  write_history(folder, options_.start.model, history_step(options_, state_, data_.record));
+  write_history(folder, earlier_steps_, history_step(options_, state_, data_.record));
 }
 
 bool Run::finished() const {
@@ -398,7 +410,8 @@ std::string Run::build_model() {
   if (wanted > 1) {
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
                                         all.end());
-    average_models(last, folder);
+    average_weights(last, model_);
+    write();
     progress_->say(fmt::format("model: the mean of the last {} checkpoints", last.size()));
   } else if (state_.best && options_.checkpoint.keep_best) {
     load_weights(folder_.best() + "/model.safetensors", model_);
@@ -415,7 +428,11 @@ std::string Run::build_model() {
 
 TrainOutcome train(const TrainOptions& options, const TrainRequest& request) {
   validate(options);
-  return Run(options, request).finish();
+  try {
+    return Run(options, request).finish();
+  } catch (const Cancelled&) {  // before its first update
+    return {};
+  }
 }
 
 }  // namespace sixfold

@@ -12,8 +12,8 @@
 namespace sixfold {
 namespace {
 
-double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t batch_tokens) {
-  const auto arena = std::make_shared<Arena>(model.backend());
+double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t batch_tokens,
+                 const std::shared_ptr<Arena>& arena) {
   Batcher batcher(corpus, {.batch_tokens = batch_tokens, .shuffle = false});
   double loss = 0;
   while (batcher.position().epoch == 0) {
@@ -26,17 +26,19 @@ double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t ba
 
 /// The first `count` sources, translated.
 std::vector<std::string> translate(const Transformer& model, const Tokenizers& tokenizers,
-                                   const ValidationText& valid, const ValidationOptions& options,
-                                   size_t count) {
+                                   const ValidationText& valid, const ValidationOptions& options, size_t count,
+                                   int64_t search_tokens, const std::shared_ptr<Arena>& arena) {
   std::vector<std::vector<int32_t>> sources;
   for (size_t i = 0; i < count; ++i) {
     sources.push_back(tokenizers.source->encode(valid.text.source[i]));
     sources.back().push_back(tokenizers.source->eos());
   }
-  SearchOptions how{.rules = model.config().search};
+  SearchOptions how{.rules = model.config().search, .batch_tokens = search_tokens};
   how.rules.beam_size = options.beam_size;
   std::vector<std::string> lines(count);
-  search(model, sources, how,
+  Decoding decoding(model);
+  decoding.arena = arena;
+  search(decoding, sources, how,
          [&](size_t i, std::vector<Hypothesis> found) { lines[i] = tokenizers.target->decode(found[0].ids); });
   return lines;
 }
@@ -48,16 +50,18 @@ bool wants(const ValidationOptions& options, Metric metric) {
 }  // namespace
 
 Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
-                      const ValidationOptions& options, int64_t batch_tokens) {
+                      const ValidationOptions& options, int64_t batch_tokens, int64_t part_tokens,
+                      const std::shared_ptr<Arena>& arena) {
   Scores scores;
   model.prepare();
-  scores["loss"] = mean_loss(model, valid.tokens, batch_tokens);
+  scores["loss"] = mean_loss(model, valid.tokens, validation_batch_tokens(batch_tokens, part_tokens), arena);
   scores["perplexity"] = std::exp(scores["loss"]);
-  if (wants(options, Metric::bleu) || wants(options, Metric::chrf)) {
+  if (translates(options)) {
     const size_t all = valid.text.source.size();
     const size_t count =
         options.max_sentences > 0 ? std::min(all, static_cast<size_t>(options.max_sentences)) : all;
-    const auto lines = translate(model, tokenizers, valid, options, count);
+    const auto lines =
+        translate(model, tokenizers, valid, options, count, validation_search_tokens(part_tokens), arena);
     // Text that came segmented is tokenized already.
     const bool tokenized = tokenizers.target->kind() == TokenizerKind::whitespace;
     const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
@@ -76,7 +80,21 @@ Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, co
   return scores;
 }
 
+int64_t validation_batch_tokens(int64_t batch_tokens, int64_t part_tokens) {
+  return part_tokens > 0 ? std::min(batch_tokens, part_tokens) : batch_tokens;
+}
+
+int64_t validation_search_tokens(int64_t part_tokens) {
+  const int64_t usual = SearchOptions{}.batch_tokens;
+  return part_tokens > 0 ? std::min(usual, part_tokens) : usual;
+}
+
+bool translates(const ValidationOptions& options) {
+  return wants(options, Metric::bleu) || wants(options, Metric::chrf);
+}
+
 bool is_better(Metric metric, double value, double than) {
+  if (!std::isfinite(value)) return false;
   return metric == Metric::loss || metric == Metric::perplexity ? value < than : value > than;
 }
 

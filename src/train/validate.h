@@ -21,11 +21,20 @@ struct ValidationText {
 /// "bleu", "chrf".
 using Scores = std::map<std::string, double>;
 
-/// Measures the model: loss over given targets, BLEU and chrF over translations by real decoding.
+/// Measures the model: loss over given targets, BLEU and chrF over translations by real decoding. It works in
+/// parts of `part_tokens` (0: in batches of `batch_tokens`), in the memory of `arena`.
 Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
-                      const ValidationOptions& options, int64_t batch_tokens);
+                      const ValidationOptions& options, int64_t batch_tokens, int64_t part_tokens,
+                      const std::shared_ptr<Arena>& arena);
 
-/// Whether a value of this metric is better than another: less loss, more BLEU.
+/// Tokens of a batch of it, and of the sources that are translated at a time.
+int64_t validation_batch_tokens(int64_t batch_tokens, int64_t part_tokens);
+int64_t validation_search_tokens(int64_t part_tokens);
+/// Whether a metric asks for translations.
+bool translates(const ValidationOptions& options);
+
+/// Whether a value of this metric is better than another: less loss, more BLEU. One that is not finite is never
+/// better.
 bool is_better(Metric metric, double value, double than);
 
 }  // namespace sixfold

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 
 namespace sixfold {
 
@@ -19,7 +20,7 @@ void seal(ModelConfig& config, const Tokenizers& tokenizers) {
 
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string&)>& add) {
-  AtomicDirectory directory(folder);
+  AtomicDirectory directory(folder, is_checkpoint_file);
   save_model(model, directory.path());
   save_tokenizers(tokenizers, directory.path());
   if (add) add(directory.path());

@@ -134,10 +134,91 @@ TEST(AtomicDirectory, AppearsWhole) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
+/// A file that somebody put beside ours, and a folder of ours' names, which are no files of ours.
+TEST(AtomicDirectory, KeepsWhatItDoesNotKnow) {
+  const TemporaryFolder folder;
+  const std::string target = folder / "checkpoint";
+  const auto known = [](std::string_view name) { return name == "a" || name == "b"; };
+  fs::create_directories(target + "/b");
+  write_file_atomically(target + "/b/deep", "mine");
+  write_file_atomically(target + "/a", "old");
+  write_file_atomically(target + "/notes", "mine");
+  fs::create_symlink("/nowhere", target + "/link");
+  AtomicDirectory checkpoint(target, known);
+  write_file_atomically(checkpoint.path() + "/a", "new");
+  checkpoint.commit();
+  EXPECT_EQ(read_file(target + "/a"), "new");
+  EXPECT_EQ(read_file(target + "/notes"), "mine");
+  EXPECT_EQ(read_file(target + "/b/deep"), "mine");
+  EXPECT_TRUE(fs::is_symlink(target + "/link"));
+  EXPECT_EQ(folder.entries(), 1);
+  remove_known_files(target, known);
+  EXPECT_FALSE(fs::exists(target + "/a"));
+  EXPECT_EQ(read_file(target + "/notes"), "mine");
+}
+
+TEST(AtomicDirectory, ReplacesNothingUnlessItKnowsWhat) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "empty");
+  AtomicDirectory(folder / "empty").commit();
+  write_file_atomically(folder / "empty/a", "mine");
+  EXPECT_NE(error_message([&] { AtomicDirectory{folder / "empty"}; }).find("not empty"), std::string::npos);
+  AtomicDirectory late(folder / "late");
+  fs::create_directory(folder / "late");
+  write_file_atomically(folder / "late/a", "mine");
+  error_message([&] { late.commit(); });
+  EXPECT_EQ(read_file(folder / "late/a"), "mine");
+}
+
+TEST(TemporaryName, IsToldFromNamesOfPeoples) {
+  const TemporaryFolder folder;
+  std::string temporary;
+  {
+    AtomicDirectory directory(folder / "best");
+    temporary = fs::path(directory.path()).filename();
+  }
+  const auto parsed = parse_temporary_name(temporary);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->name, "best");
+  EXPECT_EQ(parsed->process, ::getpid());
+  for (const char* name : {"notes.tmp-old", "notes.tmp-", "notes.tmp-1", "notes.tmp-1-", "notes.tmp-1-x",
+                           "a.tmp--1-2", "a.tmp-1-2.txt", ".tmp-1-2", "a.tmp-99999999999-1", "a.tmp-1-2-"})
+    EXPECT_FALSE(parse_temporary_name(name)) << name;
+}
+
+TEST(AppendingFile, GoesOnBehindTheLastWholeLine) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "log";
+  write_file_atomically(path, "one\ntwo\nthr");
+  {
+    AppendingFile log(path, 100);
+    log.append("three\n");
+    log.flush_to_disk();
+    EXPECT_EQ(log.bytes(), 14);
+  }
+  EXPECT_EQ(read_file(path), "one\ntwo\nthree\n");
+  AppendingFile cut(path, 4);
+  EXPECT_EQ(read_file(path), "one\n");
+}
+
+TEST(AtomicFile, CanBeOverwrittenBeforeItIsWhole) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "a");
+  file.write(std::string("????: "));
+  file.write(std::string(100'000, 'x'));
+  file.overwrite(0, "1234");
+  file.write(std::string("end"));
+  file.commit();
+  const std::string text = read_file(folder / "a");
+  EXPECT_EQ(text.substr(0, 8), "1234: xx");
+  EXPECT_TRUE(text.ends_with("xend"));
+  EXPECT_EQ(text.size(), 100'009u);
+}
+
 TEST(AtomicDirectory, ReplacesAnOlderOne) {
   const TemporaryFolder folder;
   for (const std::string name : {"first", "second"}) {
-    AtomicDirectory checkpoint((folder / "checkpoint") + "/");
+    AtomicDirectory checkpoint((folder / "checkpoint") + "/", [](std::string_view) { return true; });
     write_file_atomically(checkpoint.path() + "/" + name, name);
     checkpoint.commit();
   }

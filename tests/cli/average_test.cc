@@ -38,15 +38,15 @@ TEST_F(Average, RefusesModelsThatAreNotAlike) {
 TEST_F(Average, ReplacesAModelButNoOtherFolder) {
   std::filesystem::create_directory(out_);
   write_file_atomically(out_ + "/letters", "precious");
-  expect_error(sixfold("average " + a_ + " --out " + out_), "is there already and is no model");
+  expect_error(sixfold("average " + a_ + " --out " + out_), "is there already and holds 'letters'");
   EXPECT_EQ(read_file(out_ + "/letters"), "precious");
   EXPECT_EQ(sixfold("average " + a_ + " --out " + b_).status, 0);
   EXPECT_EQ(read_file(b_ + "/model.safetensors"), read_file(a_ + "/model.safetensors"));
 }
 
 TEST_F(Average, TellsWhatIsMissing) {
-  expect_error(sixfold("average " + a_), "--out is required");
-  expect_error(sixfold("average " + a_ + " --out ''"), "--out: name a folder");
+  expect_error(sixfold("average " + a_), "--output is required");
+  expect_error(sixfold("average " + a_ + " --out ''"), "name a folder for the new model");
   expect_error(sixfold("average --out " + out_), "models is required");
 }
 

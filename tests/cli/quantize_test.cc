@@ -29,13 +29,14 @@ TEST_F(Quantize, WhatItMakesIsForDecodingAlone) {
   ASSERT_EQ(sixfold("quantize " + model_ + " --output " + out_).status, 0);
   expect_error(sixfold("average " + out_ + " --out " + folder_ / "mean"), "decoding alone");
   expect_error(sixfold("translate --precision fp32 " + out_), "decoding alone");
+  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is in int8 already");
   expect_error(sixfold("translate --precision int4 " + out_), "int8");
 }
 
 TEST_F(Quantize, ReplacesAModelButNoOtherFolder) {
   std::filesystem::create_directory(out_);
   write_file_atomically(out_ + "/letters", "precious");
-  expect_error(sixfold("quantize " + model_ + " --output " + out_), "is there already and is no model");
+  expect_error(sixfold("quantize " + model_ + " --output " + out_), "is there already and holds 'letters'");
   EXPECT_EQ(read_file(out_ + "/letters"), "precious");
   expect_error(sixfold("quantize " + (folder_ / "nowhere") + " --output " + out_ + "2"), "is no model folder");
   expect_error(sixfold("quantize " + model_), "--output is required");

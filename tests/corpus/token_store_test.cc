@@ -75,13 +75,45 @@ TEST_F(TokenStore, DropsWhatIsAskedFor) {
 
 TEST_F(TokenStore, NoticesThatTextHasChanged) {
   const TokenStoreRecord record = write({});
-  EXPECT_TRUE(changed_files(record.files).empty());
+  EXPECT_TRUE(changed_files(texts_, record.files).empty());
   write_file_atomically(folder_ / "a.en", "a b\nb c d\n\na b\nd\n");
   std::filesystem::remove(folder_ / "b.tsv");
-  const auto changed = changed_files(record.files);
+  const auto changed = changed_files(texts_, record.files);
   ASSERT_EQ(changed.size(), 2u);
   EXPECT_NE(changed[0].find("a.en: is not what it was (17 bytes"), std::string::npos) << changed[0];
   EXPECT_NE(changed[1].find("b.tsv: is gone"), std::string::npos) << changed[1];
+}
+
+/// What counts is what the files hold.
+TEST_F(TokenStore, NamesOfTextsDoNotMatter) {
+  const TokenStoreRecord record = write({.settings = "as ever"});
+  EXPECT_EQ(read_token_store_record(store_).settings, "as ever");
+  auto moved = texts_;
+  std::filesystem::create_directory(folder_ / "elsewhere");
+  for (std::string* path : {&moved[0].source, &moved[0].target, &moved[1].tsv}) {
+    const std::string to = folder_ / "elsewhere/" + std::filesystem::path(*path).filename().string() + "2";
+    std::filesystem::copy_file(*path, to);
+    *path = to;
+  }
+  EXPECT_TRUE(changed_files(moved, record.files).empty());
+  EXPECT_TRUE(same_contents(stamps_of(moved), record.files));
+  moved.pop_back();
+  EXPECT_EQ(changed_files(moved, record.files).size(), 1u);
+  EXPECT_FALSE(same_contents(stamps_of(moved), record.files));
+}
+
+/// Other ids than those that a run needs replace nothing; nor does what is stopped.
+TEST_F(TokenStore, IsReplacedByNothingElse) {
+  const TokenStoreRecord record = write({});
+  const std::string ids = read_file(store_ + "/source.ids");
+  write_file_atomically(folder_ / "a.en", "d d\nb c d\n\na b\nc\n");
+  EXPECT_NE(error_message([&] { write({.expected_hash = record.hash}); }).find("is not the text"),
+            std::string::npos);
+  const std::atomic<int> stop{1};
+  EXPECT_THROW(write({.stop = &stop}), Cancelled);
+  EXPECT_EQ(read_file(store_ + "/source.ids"), ids);
+  for (const auto& entry : std::filesystem::directory_iterator(store_))
+    EXPECT_TRUE(is_token_store_file(entry.path().filename().string())) << entry.path();
 }
 
 TEST_F(TokenStore, RefusesDamage) {

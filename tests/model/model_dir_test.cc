@@ -180,10 +180,21 @@ TEST_F(ModelDir, AveragesWeights) {
   EXPECT_EQ(read_file(folder_ / "mean/config.json"), read_file(a + "/config.json"));
 }
 
-TEST_F(ModelDir, AverageOfOneIsThatOneAndMayTakeItsPlace) {
+TEST_F(ModelDir, AverageOfOneIsThatOne) {
   const std::string a = save("a", 1);
-  average_models({a, a, a}, a);
-  EXPECT_EQ(weights_of(*load(a)), weights_of(fresh(small_config(), 1)));
+  average_models({a, a, a}, folder_ / "mean");
+  EXPECT_EQ(weights_of(*load(folder_ / "mean")), weights_of(fresh(small_config(), 1)));
+  expect_holds(error_message([&] { average_models({a}, a); }), "is what the command reads");
+}
+
+/// Zeros in the middle of a file are finite numbers; the checksum tells them from the model's.
+TEST_F(ModelDir, RefusesDamagedWeights) {
+  const std::string a = save("a", 1), path = a + "/model.safetensors";
+  std::string bytes = read_file(path);
+  std::fill(bytes.end() - 400, bytes.end() - 300, '\0');
+  write_file_atomically(path, bytes);
+  expect_holds(error_message([&] { load(a); }), "is damaged: its tensors have the checksum");
+  expect_holds(error_message([&] { verify_parameters(path); }), "is damaged");
 }
 
 TEST_F(ModelDir, AveragesOnlyWhatIsAlike) {

@@ -54,10 +54,12 @@ TEST_F(TrainingMemory, SlowDoesNotGrowWithTheText) {
   RecordProperty("large_mb", static_cast<int>(large >> 20));
 }
 
-/// What is forecast is what the run then takes, to 15 % or 64 MiB.
+/// What is forecast is what the run then takes, to 15 % or 64 MiB, with its checkpoints and with validation,
+/// which translates.
 TEST_F(TrainingMemory, SlowIsAsForecast) {
   const std::string a = folder_ / "a", b = folder_ / "b";
   write_parallel_text(a, b, 5000, 1, {.words = 4000, .longest = 40});
+  write_parallel_text(folder_ / "v.a", folder_ / "v.b", 300, 2, {.words = 4000, .longest = 40});
   for (const char* precision : {"fp32", "auto"}) {
     SCOPED_TRACE(precision);
     const std::string log = folder_ / "log";
@@ -65,10 +67,12 @@ TEST_F(TrainingMemory, SlowIsAsForecast) {
                      config("c.yaml", fmt::format(R"(
 model: {{d_model: 384, d_ff: 1536, heads: 6, encoder_layers: 4, decoder_layers: 4}}
 tokenizer: {{kind: whitespace, vocab_size: 0}}
-data: {{train: [{}, {}], batch_tokens: 8192, micro_batch_tokens: 0}}
+data: {{train: [{}, {}], valid: [{}, {}], batch_tokens: 8192, micro_batch_tokens: 0}}
 train: {{updates: 3, ema_decay: 0.99, precision: {}}}
+checkpoint: {{every_updates: 1}}
+validation: {{every_updates: 2, metrics: [loss, bleu], max_sentences: 150}}
 )",
-                                                  a, b, precision)),
+                                                  a, b, folder_ / "v.a", folder_ / "v.b", precision)),
                      "--out", folder_ / precision},
                     log);
     ASSERT_EQ(process.wait(), 0) << read_file(log);
@@ -82,7 +86,7 @@ train: {{updates: 3, ema_decay: 0.99, precision: {}}}
   }
 }
 
-TEST(FittingMicroBatch, IsFoundWhereTheWholeIsTooMuch) {
+TEST(FittingParts, IsFoundWhereTheWholeIsTooMuch) {
   TokenCorpus corpus;
   for (int i = 0; i < 500; ++i) {
     corpus.source.add(std::vector<int32_t>(20, 5));
@@ -94,17 +98,17 @@ TEST(FittingMicroBatch, IsFoundWhereTheWholeIsTooMuch) {
   TrainOptions options;
   options.data.batch_tokens = 4096;
   options.data.micro_batch_tokens = 0;
-  const MemoryForecast whole = forecast_memory(config, options, corpus, 0);
-  const MemoryForecast parts = forecast_memory(config, options, corpus, 512);
+  const MemoryForecast whole = forecast_memory(config, options, {corpus}, 0);
+  const MemoryForecast parts = forecast_memory(config, options, {corpus}, 512);
   EXPECT_GT(whole.activations, 4 * parts.activations);
   EXPECT_EQ(whole.weights, parts.weights);
   const int64_t enough = whole.total() - whole.now, less = parts.total() - parts.now + (4 << 20);
-  EXPECT_EQ(fitting_micro_batch(config, options, corpus, 2 * enough, false), 0);
-  EXPECT_EQ(fitting_micro_batch(config, options, corpus, 0, false), 0);  // nobody knows
-  EXPECT_EQ(fitting_micro_batch(config, options, corpus, less, true), 512);
+  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, 2 * enough, false), 0);
+  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, 0, false), 0);  // nobody knows
+  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, less, true), 512);
   const auto message = [&](int64_t available) -> std::string {
     try {
-      fitting_micro_batch(config, options, corpus, available, false);
+      fitting_parts(config, options, {corpus}, 0, available, false);
     } catch (const Error& error) {
       return error.what();
     }

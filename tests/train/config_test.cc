@@ -112,8 +112,9 @@ TEST_F(TrainConfig, ContradictionsAreRefused) {
   EXPECT_EQ(
       refusal(example, {"train.average_last=4"}),
       "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of as many, not 2");
-  EXPECT_EQ(refusal(example, {"schedule.kind=noam", "schedule.warmup=0"}),
-            "CONFIG.yaml: schedule.warmup: the noam schedule needs at least 1 update");
+  EXPECT_EQ(
+      refusal(example, {"validation.patience=3", "data.valid="}),
+      "CONFIG.yaml: validation.patience: there is no validation to wait for; name the text in data.valid");
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
             "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
   EXPECT_EQ(refusal(example, {"model.heads=3"}),
@@ -124,7 +125,7 @@ TEST_F(TrainConfig, ContradictionsAreRefused) {
 TEST_F(TrainConfig, TheResolvedOptionsAreSavedAndLoaded) {
   const TrainOptions options = read(example, {"train.seed=18446744073709551615"});
   const std::string path = folder_ / "options.json";
-  save_train_options(path, options);
+  save_run_options(path, options);
   const TrainOptions loaded = load_train_options(path);
   EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(options)));
   EXPECT_EQ(loaded.train.seed, 18446744073709551615u);

@@ -36,6 +36,19 @@ TEST(Schedule, EachFallsInItsWay) {
   EXPECT_NEAR(schedule(ScheduleKind::cosine).rate(1000), 0, 1e-12);
 }
 
+/// What is left to us fits the length of the run, and the size of the model.
+TEST(Schedule, DefaultsFitTheRun) {
+  const Schedule run({}, 256, 1000);
+  const double peak = std::pow(256.0 * 4000, -0.5);
+  EXPECT_NEAR(run.rate(50), peak / 2, 1e-12);  // within the first tenth
+  EXPECT_NEAR(run.rate(100), peak, 1e-12);
+  EXPECT_NEAR(run.rate(1000), 0, 1e-12);
+  EXPECT_NEAR(Schedule({}, 256, 1'000'000).rate(2000), peak / 2, 1e-12);  // 4000 updates at most
+  EXPECT_NEAR(Schedule({}, 256, 0).rate(2000), peak / 2, 1e-12);          // while nobody knows
+  const Schedule paper({.kind = ScheduleKind::noam}, 512, 1000);
+  EXPECT_NEAR(paper.rate(4000), std::pow(512.0 * 4000, -0.5), 1e-12);
+}
+
 TEST(Schedule, StaysAtThePeakWhileTheEndIsUnknown) {
   EXPECT_DOUBLE_EQ(schedule(ScheduleKind::linear, 0).rate(500), 0.01);
   EXPECT_DOUBLE_EQ(schedule(ScheduleKind::cosine, 0).rate(500), 0.01);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "error_message.h"
 
 namespace sixfold {
@@ -14,12 +17,38 @@ TEST(TrainingState, RoundTripIsExact) {
   state.sums = {1.0 / 3, 5, 11, 0.1};
   state.best = 2.0 / 7;
   state.instruction_set = "cpu, AVX2";
+  state.part_tokens = 512;
+  state.rate_measured = true;
+  state.validation_text = "abc";
+  state.options.train.seed = 9;
+  state.options.data.train = {"a", "b"};
+  state.options.train.threads = 7;  // changes nothing, and is not stored
+  state.changes = {{5, "model.dropout", "0.1", "0.2"}};
   const TrainingState again = parse_training_state(to_json_text(state), "here");
   EXPECT_EQ(again.update, state.update);
   EXPECT_TRUE(again.position == state.position);
   EXPECT_EQ(again.sums.loss, state.sums.loss);
   EXPECT_EQ(again.best, state.best);
   EXPECT_EQ(again.instruction_set, state.instruction_set);
+  EXPECT_EQ(again.part_tokens, 512);
+  EXPECT_TRUE(again.rate_measured);
+  EXPECT_EQ(again.validation_text, "abc");
+  EXPECT_EQ(again.options.train.seed, 9u);
+  EXPECT_EQ(again.options.data.train, state.options.data.train);
+  EXPECT_EQ(again.options.train.threads, 0);
+  ASSERT_EQ(again.changes.size(), 1u);
+  EXPECT_EQ(again.changes[0].what, "model.dropout");
+  EXPECT_EQ(again.changes[0].to, "0.2");
+}
+
+/// JSON has no such numbers: what was written could not be read.
+TEST(TrainingState, IsNotWrittenWhereItCouldNotBeRead) {
+  TrainingState state;
+  state.best = std::nan("");
+  EXPECT_NE(error_message([&] { to_json_text(state); }).find("can't be stored"), std::string::npos);
+  state.best.reset();
+  state.usual_loss = std::numeric_limits<double>::infinity();
+  EXPECT_NE(error_message([&] { to_json_text(state); }).find("can't be stored"), std::string::npos);
 }
 
 TEST(TrainingState, RefusesWhatIsNoState) {

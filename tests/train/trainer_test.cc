@@ -1,6 +1,8 @@
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,14 @@ namespace sixfold {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The number of a process that has ended.
+pid_t ended_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
 
 /// Lines to learn from, of single letters.
 void write_text(const std::string& source, const std::string& target, int lines, uint64_t seed) {
@@ -236,7 +246,7 @@ TEST_F(TrainerTest, AveragesTheLastCheckpoints) {
 }
 
 TEST_F(TrainerTest, PatienceEndsTheRun) {
-  options_.schedule.learning_rate = 0;  // nothing gets better
+  options_.schedule.learning_rate = 1e-30;  // nothing gets better
   options_.validation.patience = 2;
   options_.train.updates = 100;
   EXPECT_EQ(train(options_, {.run = run("a")}).updates, 15);
@@ -278,9 +288,26 @@ TEST_F(TrainerTest, OneProcessAtATime) {
 }
 
 TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
-  fs::create_directories(run("a") + "/checkpoints/update-000000007.tmp-123-0");
-  write_file_atomically(run("a") + "/config.json.tmp-123-4", "{");
+  { const RunFolder begun(run("a")); }
+  const std::string gone = fmt::format(".tmp-{}-0", ended_process());
+  const std::string checkpoints = run("a") + "/checkpoints/";
+  fs::create_directories(checkpoints + "update-000000007" + gone);
+  write_file_atomically(checkpoints + "update-000000007" + gone + "/state.json", "{");
+  write_file_atomically(checkpoints + "update-000000007" + gone + "/model.safetensors" + gone, "half");
+  write_file_atomically(run("a") + "/config.json" + gone, "{");
+  // What only looks like it is somebody's, and so is what another process is writing.
+  const std::string alive = fmt::format(".tmp-{}-0", ::getppid());
+  fs::create_directories(run("a") + "/best" + gone);
+  const std::vector<std::string> others{run("a") + "/notes.tmp-old", run("a") + "/hypotheses.txt" + gone,
+                                        run("a") + "/model" + alive, run("a") + "/best" + gone + "/notes",
+                                        checkpoints + "update-7" + gone};
+  for (const std::string& path : others) write_file_atomically(path, "mine");
   train(options_, {.run = run("a"), .resume = true});
+  for (const std::string& path : others) {
+    EXPECT_TRUE(fs::exists(path)) << path;
+    fs::remove(path);
+  }
+  fs::remove(run("a") + "/best" + gone);
   for (const auto& entry : fs::recursive_directory_iterator(run("a")))
     EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
 }
@@ -288,7 +315,7 @@ TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
 TEST_F(TrainerTest, DivergenceStopsTheRun) {
   options_.schedule.kind = ScheduleKind::constant;
   options_.schedule.learning_rate = 1e30;
-  options_.schedule.warmup = 0;
+  options_.schedule.warmup = 1;
   options_.validation.every_updates = 0;
   options_.data.valid = {};
   EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("not finite"), std::string::npos);
@@ -391,10 +418,11 @@ TEST_F(TrainerTest, ATextThatChangedIsNoticed) {
   train(options_, {.run = run("a"), .resume = true});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
-  fs::remove_all(run("b") + "/corpus");
+  fs::remove_all(run("b") + "/encoded-text");
   options_.train.updates = 30;
   const std::string message = error_message([&] { train(options_, {.run = run("b"), .resume = true}); });
-  EXPECT_NE(message.find("the training text is not what"), std::string::npos) << message;
+  EXPECT_NE(message.find("is not the text that the run began with"), std::string::npos) << message;
+  EXPECT_FALSE(fs::exists(run("b") + "/encoded-text"));
 }
 
 TEST_F(TrainerTest, AnotherInstructionSetIsRefusedUnlessAccepted) {
@@ -408,6 +436,183 @@ TEST_F(TrainerTest, AnotherInstructionSetIsRefusedUnlessAccepted) {
   EXPECT_NE(message.find("--other-processor"), std::string::npos) << message;
   EXPECT_NE(message.find("not be bit for bit"), std::string::npos) << message;
   EXPECT_EQ(train(options_, {.run = run("a"), .resume = true, .other_processor = true}).updates, 9);
+  // From then on this is its processor, and what happened stays known.
+  options_.train.updates = 11;
+  const std::string again = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  const auto changes = nlohmann::json::parse(read_file(again + "/state.json")).at("changes");
+  const auto moved = std::find_if(changes.begin(), changes.end(),
+                                  [](const auto& change) { return change.at("what") == "instruction_set"; });
+  ASSERT_NE(moved, changes.end());
+  EXPECT_EQ(moved->at("from"), "cpu, ABACUS, fp32");
+  EXPECT_EQ(moved->at("update"), 7);
+}
+
+/// The right way to go on works although a wrong one was tried before, and the text is gone.
+TEST_F(TrainerTest, AResumeThatIsRefusedChangesNothing) {
+  train(options_, {.run = run("whole")});
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");
+  for (const char* text : {"train.a", "train.b", "valid.a", "valid.b"}) fs::remove(folder_ / text);
+  options_.train.updates = 23;
+  TrainOptions wrong = options_;
+  wrong.data.max_length = 5;
+  const std::string message = error_message([&] { train(wrong, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("data.max_length (it was 256, and is 5 now)"), std::string::npos) << message;
+  testing::internal::CaptureStderr();
+  train(options_, {.run = run("a"), .resume = true});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("train.a: is gone; the run goes on with the text as it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("valid.b: is gone; the run goes on with the text as it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.updates was 7, and is 23 from update 8 on"), std::string::npos) << said;
+}
+
+/// By another name and with other contents, it is the text of the run that is trained on.
+TEST_F(TrainerTest, ARenamedTextThatChangedIsNotTrainedOn) {
+  train(options_, {.run = run("whole")});
+  fs::copy(run("whole"), run("a"), fs::copy_options::recursive);
+  fs::remove_all(run("a") + "/model");
+  for (const char* later : {"14", "21", "23"}) fs::remove_all(run("a") + "/checkpoints/update-0000000" + later);
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
+  write_text(folder_ / "valid.a", folder_ / "valid.b", 20, 9);
+  const std::string folder = folder_.path().string() + "/./";
+  options_.data.train = {folder + "train.a", folder + "train.b"};
+  options_.data.valid = {folder + "valid.a", folder + "valid.b"};
+  testing::internal::CaptureStderr();
+  train(options_, {.run = run("a"), .resume = true});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("valid.b: is not what it was"), std::string::npos) << said;
+  EXPECT_TRUE(read_file(run("whole") + "/model/model.safetensors") ==
+              read_file(run("a") + "/model/model.safetensors"));
+  EXPECT_EQ(log("whole"), log("a"));
+}
+
+TEST_F(TrainerTest, PartsAreKeptOnResume) {
+  options_.data.micro_batch_tokens = 90;
+  train(options_, {.run = run("whole")});
+  options_.train.updates = 7;
+  const std::string checkpoint = train(options_, {.run = run("a")}).checkpoint;
+  EXPECT_EQ(nlohmann::json::parse(read_file(checkpoint + "/state.json")).at("part_tokens"), 90);
+  // As if --fit had chosen them: the config says something else.
+  auto state = nlohmann::json::parse(read_file(checkpoint + "/state.json"));
+  state["options"]["data"]["micro_batch_tokens"] = 0;
+  write_file_atomically(checkpoint + "/state.json", state.dump());
+  fs::remove_all(run("a") + "/model");
+  options_.data.micro_batch_tokens = 0;
+  options_.train.updates = 23;
+  const std::string last = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  EXPECT_EQ(nlohmann::json::parse(read_file(last + "/state.json")).at("part_tokens"), 90);
+}
+
+TEST_F(TrainerTest, ABestModelThatIsMissingIsNoBest) {
+  options_.checkpoint.keep_best = false;
+  options_.train.updates = 12;
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");
+  options_.checkpoint.keep_best = true;
+  options_.train.updates = 23;
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .resume = true});
+  EXPECT_TRUE(fs::exists(outcome.model + "/model.safetensors"));
+  EXPECT_TRUE(fs::exists(run("a") + "/best/model.safetensors"));
+}
+
+TEST_F(TrainerTest, MoreMinutesAreMoreUpdates) {
+  options_.train.updates = 0;
+  options_.train.minutes = 0.01;
+  const int64_t first = train(options_, {.run = run("a")}).updates;
+  options_.train.minutes = 0.04;
+  EXPECT_GT(train(options_, {.run = run("a"), .resume = true}).updates, first);
+}
+
+TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
+  train(options_, {.run = run("a")});
+  options_.start.model = run("a") + "/model";
+  options_.train.updates = 7;
+  train(options_, {.run = run("b")});
+  fs::remove_all(run("b") + "/model");
+  fs::rename(run("a"), run("moved"));
+  options_.train.updates = 14;
+  const std::string model = train(options_, {.run = run("b"), .resume = true}).model;
+  const auto history = read_history(model);
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(history[0]).at("updates"), 23);
+  EXPECT_EQ(nlohmann::json::parse(history[1]).at("updates"), 14);
+  EXPECT_EQ(nlohmann::json::parse(history[1]).at("changes").at(0).at("what"), "train.updates");
+}
+
+TEST_F(TrainerTest, OfADamagedCheckpointTheOlderOneIsNamed) {
+  train(options_, {.run = run("a")});
+  const std::string weights = last_checkpoint("a") + "/model.safetensors";
+  std::string bytes = read_file(weights);
+  std::fill(bytes.end() - 200, bytes.end(), '\0');
+  write_file_atomically(weights, bytes);
+  const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("is damaged"), std::string::npos) << message;
+  EXPECT_NE(message.find("update-000000021 is whole: to go on from there, remove "), std::string::npos)
+      << message;
+  fs::remove_all(last_checkpoint("a"));
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+TEST_F(TrainerTest, RefusesToBeginAnewWhereCheckpointsAreGone) {
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/checkpoints");
+  const std::string model = read_file(run("a") + "/model/model.safetensors");
+  EXPECT_NE(
+      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
+      std::string::npos);
+  fs::rename(run("a") + "/model", folder_ / "kept");
+  EXPECT_NE(
+      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
+      std::string::npos);
+  EXPECT_EQ(read_file(folder_ / "kept/model.safetensors"), model);
+}
+
+/// A loss whose perplexity is larger than any number, as after a bad start.
+TEST_F(TrainerTest, AScoreThatIsNoNumberIsNeverTheBest) {
+  options_.validation.best_by = Metric::perplexity;
+  options_.validation.metrics = {Metric::loss, Metric::perplexity};
+  options_.schedule.kind = ScheduleKind::constant;
+  options_.schedule.learning_rate = 30;
+  options_.schedule.warmup = 1;
+  options_.train.ema_decay = 0;
+  options_.train.updates = 10;
+  const TrainOutcome outcome = train(options_, {.run = run("a")});
+  bool overflowed = false;
+  for (const auto& line : log("a"))
+    if (line.contains("validation")) overflowed |= line.at("validation").at("perplexity").is_null();
+  EXPECT_TRUE(overflowed) << "the test needs a loss above 709";
+  options_.train.updates = 12;
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 12);
+  EXPECT_FALSE(outcome.model.empty());
+}
+
+/// Stopped while its text is encoded, a run says so at once, and leaves what can be begun again.
+TEST_F(TrainerTest, AStopIsNoticedWhileTextIsEncoded) {
+  const std::atomic<int> stop{15};
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .stop = &stop});
+  EXPECT_EQ(outcome.updates, 0);
+  EXPECT_FALSE(fs::exists(run("a") + "/encoded-text"));
+  const TrainOptions again = load_train_options(run("a") + "/config.json");
+  EXPECT_EQ(train(again, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+TEST_F(TrainerTest, TheTextOfARunThatBeginsAgainIsNotEncodedAgain) {
+  options_.train.updates = 1;
+  train(options_, {.run = run("a")});
+  const auto written = fs::last_write_time(run("a") + "/encoded-text/source.ids");
+  fs::remove_all(run("a") + "/checkpoints");
+  fs::remove_all(run("a") + "/model");
+  write_file_atomically(run("a") + "/sixfold-run", "");  // as if it had been killed before its first checkpoint
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
+  fs::remove_all(run("a") + "/checkpoints");
+  fs::remove_all(run("a") + "/model");
+  write_file_atomically(run("a") + "/sixfold-run", "");
+  options_.data.max_length = 20;
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_NE(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+#include "model/ownership.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/config.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 9> model_files = {"config.json",   "model.safetensors", "history.json",
+                                                         "tokenizer.spm", "tokenizer.vocab",   "source.spm",
+                                                         "source.vocab",  "target.spm",        "target.vocab"};
+constexpr std::array<std::string_view, 2> more_of_a_checkpoint = {"optimizer.safetensors", "state.json"};
+constexpr std::array<std::string_view, 9> run_parts = {run_mark,        "config.json",  "train.jsonl",
+                                                       "checkpoints",   "best",         "model",
+                                                       "diverged.json", "encoded-text", "validation-text.json"};
+
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The path without links and dots, as far as it exists.
+fs::path real_path(const std::string& path) {
+  std::error_code failure;
+  const fs::path real = fs::weakly_canonical(fs::absolute(path), failure);
+  const fs::path clean = failure ? fs::absolute(path).lexically_normal() : real;
+  return clean.has_filename() ? clean : clean.parent_path();
+}
+
+bool lies_in(const fs::path& inner, const fs::path& outer) {
+  const auto [rest, end] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return rest == outer.end();
+}
+
+/// The run that the path is a part of, or empty. Of a run's parts only the run itself writes.
+fs::path run_around(const fs::path& path) {
+  for (fs::path part = path; part.has_relative_path(); part = part.parent_path())
+    if (is_run_part(part.filename().string()) && is_run_folder(part.parent_path().string()))
+      return part.parent_path();
+  return {};
+}
+
+void require_no_part_of_a_run(const std::string& output, const fs::path& real) {
+  const fs::path run = run_around(real);
+  require(run.empty(),
+          "{}: belongs to the training run {}, and only that run writes there; name another output", output,
+          run.string());
+}
+
+void require_apart(const std::string& folder, const std::vector<std::string>& inputs) {
+  const fs::path output = real_path(folder);
+  require_no_part_of_a_run(folder, output);
+  for (const std::string& name : inputs) {
+    const fs::path input = real_path(name);
+    const char* relation = output == input          ? "is what the command reads"
+                           : lies_in(output, input) ? "lies in what the command reads"
+                           : lies_in(input, output) ? "holds what the command reads"
+                                                    : nullptr;
+    require(!relation, "{}: {}, {}; name another folder for the output", folder, relation ? relation : "",
+            name);
+  }
+}
+
+bool is_new_or_empty(const std::string& folder) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(folder, failure);
+  if (!fs::exists(status)) return true;
+  require(fs::is_directory(status), "{}: is a file, not a folder; name a new folder for the output", folder);
+  return fs::is_empty(folder, failure);
+}
+
+/// The name of something in the folder that no model folder has; none where it holds nothing else.
+std::string foreign_entry(const std::string& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_symlink() || !entry.is_regular_file() || !is_model_file(name)) return name;
+  }
+  return {};
+}
+
+bool has_model_config(const std::string& folder) {
+  try {
+    load_config(folder + "/config.json");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_model_file(std::string_view name) { return is_among(model_files, name); }
+
+bool is_checkpoint_file(std::string_view name) {
+  return is_model_file(name) || is_among(more_of_a_checkpoint, name);
+}
+
+bool is_run_part(std::string_view name) { return is_among(run_parts, name); }
+
+bool is_run_folder(const std::string& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::path(folder) / run_mark, ignored);
+}
+
+void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
+  require(!folder.empty(), "name a folder for the new model");
+  require_apart(folder, inputs);
+  if (is_new_or_empty(folder)) return;
+  const std::string foreign = foreign_entry(folder);
+  require(foreign.empty(),
+          "{}: is there already and holds '{}', which is no file of a model; name a new folder", folder,
+          foreign);
+  require(has_model_config(folder),
+          "{}: is there already and is not a model folder that Sixfold made; name a new folder", folder);
+}
+
+void require_new(const std::string& folder, const std::vector<std::string>& inputs) {
+  require(!folder.empty(), "name a folder for the output");
+  require_apart(folder, inputs);
+  require(is_new_or_empty(folder), "{}: is there already and not empty; name a new folder", folder);
+}
+
+void require_output_file(const std::string& path, const std::vector<std::string>& inputs) {
+  if (path.empty() || path == "-") return;
+  const fs::path output = real_path(path);
+  std::error_code ignored;
+  for (const std::string& input : inputs)
+    require(
+        input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),
+        "{}: is what the command reads; name another file for the output", path);
+  require_no_part_of_a_run(path, output);
+  const std::string folder = output.parent_path().string(), name = output.filename().string();
+  require(!is_checkpoint_file(name) || !has_model_config(folder),
+          "{}: belongs to the model {}; name another file for the output", path, folder);
+}
+
+}  // namespace sixfold

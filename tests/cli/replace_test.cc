@@ -1,0 +1,194 @@
+// What a command may replace: one table over all commands that write (docs/reliability.md, "People's files").
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_model.h"
+#include "model/ownership.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Every file below a folder, with its bytes.
+std::map<std::string, std::string> contents(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[entry.path()] = read_file(entry.path());
+  return files;
+}
+
+class Replacing : public testing::Test {
+ protected:
+  Replacing() {
+    write_small_model(model_, 1);
+    write_small_model(other_, 2);
+    ::setenv("HERE", folder_.path().c_str(), 1);
+    const std::string fixture = std::string(SIXFOLD_TEST_DATA);
+    fs::copy(fixture + "/hugging_face/tied", folder_ / "hf", fs::copy_options::recursive);
+    fs::copy(fixture + "/marian/untied", folder_ / "marian", fs::copy_options::recursive);
+    // A run as it lies on disk, and one of somebody's own folders.
+    fs::create_directories(folder_ / "run/checkpoints");
+    write_file_atomically(folder_ / "run/sixfold-run", "");
+    write_file_atomically(folder_ / "run/config.json", "{}");
+    write_file_atomically(folder_ / "run/train.jsonl", "{}\n");
+    fs::copy(model_, folder_ / "run/model", fs::copy_options::recursive);
+    fs::create_directories(folder_ / "own");
+    write_file_atomically(folder_ / "own/config.json", "{\"mine\": 1}");
+    write_file_atomically(folder_ / "own/thesis.tex", "years of work");
+    write_file_atomically(folder_ / "in.a", "a b\n");
+    write_file_atomically(folder_ / "in.b", "b a\n");
+    write_file_atomically(folder_ / "c.yaml",
+                          "model: {d_model: 8, d_ff: 8, heads: 1, encoder_layers: 1, decoder_layers: 1}\n"
+                          "tokenizer: {kind: whitespace, vocab_size: 0}\n"
+                          "data: {train: [" +
+                              (folder_ / "in.a") + ", " + (folder_ / "in.b") + "]}\ntrain: {updates: 2}\n");
+  }
+
+  /// Runs it, and expects an error with `part` and every file as it was.
+  void expect_refused(const std::string& command, const std::string& part) {
+    SCOPED_TRACE(command);
+    const auto before = contents(folder_.path());
+    expect_error(sixfold(command), part);
+    EXPECT_EQ(contents(folder_.path()), before);
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model", other_ = folder_ / "other";
+};
+
+struct FolderCommand {
+  const char* name;
+  const char* command;  ///< without the output
+  const char* input;    ///< a folder that it reads
+};
+
+constexpr FolderCommand folder_commands[] = {
+    {"quantize", "quantize $HERE/model --output ", "model"},
+    {"average", "average $HERE/model $HERE/other --output ", "model"},
+    {"import hf", "import hf $HERE/hf --output ", "hf"},
+    {"import marian",
+     "import marian $HERE/marian/model.npz --vocabs $HERE/marian/joint.spm $HERE/marian/joint.spm --output ",
+     "marian"},
+    {"export hf", "export hf $HERE/model --output ", "model"},
+};
+
+TEST_F(Replacing, AFolderOfSomebodysIsLeftAlone) {
+  for (const FolderCommand& c : folder_commands) {
+    expect_refused(c.command + (folder_ / "own"), "is there already");
+    expect_refused(c.command + (folder_ / "run"), "is there already");
+    expect_refused(c.command + (folder_ / "in.a"), "is a file");
+  }
+}
+
+TEST_F(Replacing, WhatIsReadIsNotWritten) {
+  for (const FolderCommand& c : folder_commands) {
+    const std::string input = folder_ / c.input;
+    const bool reads_files = std::string(c.name) == "import marian";
+    expect_refused(c.command + input,
+                   reads_files ? "holds what the command reads" : "is what the command reads");
+    if (!reads_files) expect_refused(c.command + input + "/new", "lies in what the command reads");
+    expect_refused(c.command + folder_.path().string(), "holds what the command reads");
+    // By another name, too.
+    expect_refused(c.command + (folder_ / "own/../") + c.input + "/", "what the command reads");
+    fs::create_directory_symlink(input, folder_ / "link");
+    expect_refused(c.command + (folder_ / "link"), "what the command reads");
+    fs::remove(folder_ / "link");
+  }
+}
+
+TEST_F(Replacing, ARunsPartsAreItsOwn) {
+  for (const FolderCommand& c : folder_commands)
+    for (const char* part : {"run/model", "run/best", "run/checkpoints/update-000000001", "run/encoded-text"})
+      expect_refused(c.command + (folder_ / part), "belongs to the training run");
+}
+
+TEST_F(Replacing, AModelMayBeReplacedByAnother) {
+  for (const FolderCommand& c : folder_commands) {
+    SCOPED_TRACE(c.name);
+    const std::string target = folder_ / "target", beside = folder_ / "run/mine";
+    fs::remove_all(target);
+    fs::copy(other_, target, fs::copy_options::recursive);
+    if (std::string(c.name) == "export hf") {
+      expect_refused(c.command + target, "not empty");
+      continue;
+    }
+    EXPECT_EQ(sixfold(c.command + target).status, 0);
+    EXPECT_NE(read_file(target + "/history.json").find("step"), std::string::npos);
+    fs::remove_all(beside);
+    EXPECT_EQ(sixfold(c.command + beside).status, 0) << "a folder of one's own in a run's";
+    // With anything else in it, it is no longer only a model.
+    write_file_atomically(target + "/notes.txt", "mine");
+    expect_refused(c.command + target, "holds 'notes.txt'");
+  }
+}
+
+TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
+  write_file_atomically(folder_ / "run/train.jsonl",
+                        "{\"update\": 1, \"loss\": 2.5}\n{\"update\": 2, \"loss\": 2}\n");
+  const std::map<std::string, std::string> commands{
+      {"translate $HERE/model --input $HERE/in.a --output ", "in.a"},
+      {"tokenize $HERE/model --input $HERE/in.a --output ", "in.a"},
+      {"score $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
+      {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"}};
+  for (const auto& [command, input] : commands) {
+    expect_refused(command + (folder_ / input), "is what the command reads");
+    expect_refused(command + (folder_ / "./") + input, "is what the command reads");
+    expect_refused(command + (folder_ / "model/config.json"), "belongs to the model");
+    expect_refused(command + (folder_ / "run/train.jsonl"), "belongs to the training run");
+    expect_refused(command + (folder_ / "run/model/out.txt"), "belongs to the training run");
+    EXPECT_EQ(sixfold(command + (folder_ / "run/out.txt")).status, 0) << command;
+    EXPECT_EQ(sixfold(command + (folder_ / "run/out.txt")).status, 0) << "its own output, again";
+  }
+  fs::copy_file(folder_ / "run/train.jsonl", folder_ / "log.svg");
+  expect_refused("plot curves $HERE/log.svg --output $HERE/log.svg", "is what the command reads");
+  expect_refused("plot schedule $HERE/c.yaml --output $HERE/c.yaml", "");
+}
+
+TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
+  const std::string train = "train $HERE/c.yaml --output ";
+  for (const char* flags : {"", " --resume"}) {
+    expect_refused(train + (folder_ / "own") + flags, "is not the folder of a training run");
+    expect_refused(train + model_ + flags, "is not the folder of a training run");
+    expect_refused(train + folder_.path().string() + flags, "is not the folder of a training run");
+    expect_refused(train + (folder_ / "in.a") + flags, "is a file");
+  }
+  expect_refused("train $HERE/c.yaml --resume --output $HERE/run", "checkpoints are gone");
+  fs::create_directory(folder_ / "empty");
+  EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
+}
+
+TEST_F(Replacing, ATextOfTheCorpusNamesIsNotReplaced) {
+  const std::string command = "demo-corpus --pairs 30 --held-out 5 --output $HERE/own";
+  write_file_atomically(folder_ / "own/valid.de", "mine");
+  expect_refused(command, "valid.de: is there already");
+  fs::remove(folder_ / "own/valid.de");
+  EXPECT_EQ(sixfold(command).status, 0);
+  EXPECT_EQ(sixfold(command).status, 0) << "the same corpus again";
+  expect_refused(command + " --seed 2", "is there already");
+  EXPECT_EQ(read_file(folder_ / "own/thesis.tex"), "years of work");
+}
+
+/// The two lists of a tokenizer's file names, in rooms that can't see each other, say the same.
+TEST(Ownership, KnowsTheFilesOfAModel) {
+  const TemporaryFolder folder;
+  for (const bool joint : {true, false}) {
+    write_small_model(folder / (joint ? "joint" : "two"), 1, joint);
+    for (const auto& entry : fs::directory_iterator(folder / (joint ? "joint" : "two")))
+      EXPECT_TRUE(is_model_file(entry.path().filename().string())) << entry.path();
+  }
+  for (const char* name : {"tokenizer.spm", "source.vocab", "target.spm"}) {
+    EXPECT_TRUE(is_tokenizer_file(name));
+    EXPECT_TRUE(is_model_file(name));
+  }
+  for (const char* name : {"notes.txt", "config.yaml", "model", "", "state.json"})
+    EXPECT_FALSE(is_model_file(name));
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,178 @@
+#include "train/resume.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "error_message.h"
+
+namespace sixfold {
+namespace {
+
+/// Every key of a config, with another value than its default.
+std::vector<std::pair<std::string, std::string>> other_values() {
+  return {{"model.preset", "tiny"},
+          {"model.d_model", "256"},
+          {"model.heads", "4"},
+          {"model.d_k", "32"},
+          {"model.d_v", "32"},
+          {"model.d_ff", "1024"},
+          {"model.encoder_layers", "2"},
+          {"model.decoder_layers", "2"},
+          {"model.tied_embeddings", "none"},
+          {"model.activation", "gelu"},
+          {"model.positions", "learned"},
+          {"model.max_positions", "99"},
+          {"model.embedding_steps", "norm"},
+          {"model.preprocess", "norm"},
+          {"model.postprocess", "dropout,add"},
+          {"model.top_steps", "norm"},
+          {"model.norm_epsilon", "1e-6"},
+          {"model.embedding_scale", "false"},
+          {"model.output_bias", "true"},
+          {"model.dropout", "0.3"},
+          {"model.attention_dropout", "0.3"},
+          {"model.activation_dropout", "0.3"},
+          {"model.search.beam_size", "9"},
+          {"model.search.normalization", "none"},
+          {"model.search.alpha", "1"},
+          {"model.search.end", "beam_finished"},
+          {"model.search.finished_keeps_slot", "true"},
+          {"model.search.length_factor", "3"},
+          {"model.search.length_offset", "3"},
+          {"model.search.at_longest", "cut"},
+          {"model.search.banned_symbols", "7"},
+          {"model.search.decoder_start", "1"},
+          {"start.model", "a/model"},
+          {"start.freeze", "encoder"},
+          {"tokenizer.kind", "whitespace"},
+          {"tokenizer.joint", "false"},
+          {"tokenizer.model", "bpe"},
+          {"tokenizer.vocab_size", "99"},
+          {"tokenizer.minimum_count", "2"},
+          {"tokenizer.character_coverage", "0.99"},
+          {"tokenizer.normalization", "nfkc"},
+          {"tokenizer.target_normalization", "nfkc"},
+          {"tokenizer.user_defined_symbols", "<x>"},
+          {"tokenizer.byte_fallback", "true"},
+          {"tokenizer.max_sentences", "9"},
+          {"tokenizer.source", "a.spm"},
+          {"tokenizer.target", "a.spm"},
+          {"data.train", "x.en,x.de"},
+          {"data.valid", "x.en,x.de"},
+          {"data.weights", "2"},
+          {"data.invalid_utf8", "skip"},
+          {"data.max_length", "5"},
+          {"data.max_ratio", "5"},
+          {"data.repeats", "drop"},
+          {"data.batch_tokens", "99"},
+          {"data.micro_batch_tokens", "99"},
+          {"data.shuffle", "false"},
+          {"train.updates", "7"},
+          {"train.epochs", "7"},
+          {"train.minutes", "7"},
+          {"train.seed", "7"},
+          {"train.label_smoothing", "0.3"},
+          {"train.clip_norm", "3"},
+          {"train.accumulate", "3"},
+          {"train.ema_decay", "0.3"},
+          {"train.average_last", "3"},
+          {"train.on_spike", "stop"},
+          {"train.spike_factor", "9"},
+          {"train.precision", "fp32"},
+          {"train.threads", "3"},
+          {"optimizer.beta1", "0.5"},
+          {"optimizer.beta2", "0.5"},
+          {"optimizer.epsilon", "1e-8"},
+          {"optimizer.weight_decay", "0.1"},
+          {"schedule.kind", "noam"},
+          {"schedule.warmup", "9"},
+          {"schedule.factor", "9"},
+          {"schedule.learning_rate", "0.1"},
+          {"checkpoint.every_updates", "9"},
+          {"checkpoint.every_minutes", "9"},
+          {"checkpoint.keep_last", "9"},
+          {"checkpoint.keep_best", "false"},
+          {"validation.every_updates", "9"},
+          {"validation.every_epochs", "9"},
+          {"validation.metrics", "loss,bleu"},
+          {"validation.best_by", "perplexity"},
+          {"validation.patience", "9"},
+          {"validation.beam_size", "9"},
+          {"validation.max_sentences", "9"},
+          {"log.every_updates", "9"}};
+}
+
+void collect_keys(const OptionNode& node, const std::string& prefix, std::set<std::string>& keys) {
+  for (const auto& [name, child] : node.children) {
+    const std::string key = prefix.empty() ? name : prefix + "." + name;
+    if (child.kind == OptionNode::Kind::map)
+      collect_keys(child, key, keys);
+    else
+      keys.insert(key);
+  }
+}
+
+TrainOptions with(const std::string& key, const std::string& value) {
+  OptionNode root = parse_yaml_options("{}", "test");
+  set_option(root, key + "=" + value);
+  TrainOptions options;
+  read_options(root, options);
+  return options;
+}
+
+/// Each key either takes effect, and the change is recorded, or is refused by its name, or has no part in what
+/// is computed. A new key of the config fails here until somebody has decided.
+TEST(Resume, EveryKeyIsDecided) {
+  std::set<std::string> keys, tried;
+  collect_keys(write_options(TrainOptions{}), "", keys);
+  for (const auto& [key, value] : other_values()) {
+    SCOPED_TRACE(key);
+    tried.insert(key);
+    const TrainOptions began;
+    TrainOptions now = with(key, value);
+    if (key == "model.preset") now = began, now.model.preset = Preset::tiny;  // the name alone
+    if (on_resume(key) == OnResume::takes_effect) {
+      const auto changes = changed_options(began, now, 12);
+      ASSERT_EQ(changes.size(), 1u);
+      EXPECT_EQ(changes[0].what, key);
+      EXPECT_EQ(changes[0].update, 12);
+      EXPECT_NE(changes[0].from, changes[0].to);
+    } else if (on_resume(key) == OnResume::refused) {
+      EXPECT_NE(error_message([&] { changed_options(began, now, 12); }).find(key + " (it was "),
+                std::string::npos);
+    }
+  }
+  EXPECT_EQ(tried, keys);
+}
+
+TEST(Resume, NamesOfFilesMayChangeButNotWhetherThereAreAny) {
+  TrainOptions began;
+  began.data.train = {"a.en", "a.de"};
+  began.data.valid = {"v.en", "v.de"};
+  began.start.model = "somewhere/model";
+  TrainOptions now = began;
+  now.data.train = {"./a.en", "./a.de"};
+  now.data.valid = {"../x/v.en", "../x/v.de"};
+  now.start.model = "elsewhere/model";
+  now.train.threads = 7;
+  EXPECT_TRUE(changed_options(began, now, 1).empty());
+  EXPECT_EQ(now.start.model, "somewhere/model");  // where the weights came from, which stays true
+  now.data.valid = {};
+  EXPECT_NE(error_message([&] { changed_options(began, now, 1); }).find("data.valid"), std::string::npos);
+  now = began;
+  now.start.model = "";
+  EXPECT_NE(error_message([&] { changed_options(began, now, 1); }).find("start.model"), std::string::npos);
+}
+
+TEST(Resume, AllKeysThatCannotChangeAreNamedAtOnce) {
+  TrainOptions now;
+  now.data.max_length = 5;
+  now.train.seed = 9;
+  const std::string message = error_message([&] { changed_options({}, now, 1); });
+  EXPECT_NE(message.find("data.max_length (it was 256, and is 5 now)"), std::string::npos) << message;
+  EXPECT_NE(message.find("train.seed (it was 1, and is 9 now)"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace sixfold
