@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "error_message.h"
@@ -123,10 +124,13 @@ TEST_F(TrainConfig, ContradictionsAreRefused) {
 }
 
 TEST_F(TrainConfig, TheResolvedOptionsAreSavedAndLoaded) {
-  const TrainOptions options = read(example, {"train.seed=18446744073709551615"});
+  TrainOptions options = read(example, {"train.seed=18446744073709551615"});
   const std::string path = folder_ / "options.json";
   save_run_options(path, options);
   const TrainOptions loaded = load_train_options(path);
+  // Paths are saved so that they hold from any working directory.
+  for (auto* names : {&options.data.train, &options.data.valid})
+    for (std::string& name : *names) name = std::filesystem::current_path() / name;
   EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(options)));
   EXPECT_EQ(loaded.train.seed, 18446744073709551615u);
   EXPECT_EQ(loaded.model.dropout, 0.2f);
@@ -141,6 +145,27 @@ TEST_F(TrainConfig, TheListingOfAllKeysCanBeRead) {
   expected.data.train = {"a.tsv"};
   expected.train.updates = 1;
   EXPECT_EQ(to_json(write_options(read_back)), to_json(write_options(expected))) << listing;
+}
+
+/// Settings that have no effect are said, and so is a run that ends in its warm-up.
+TEST_F(TrainConfig, WhatHasNoEffectIsSaid) {
+  const auto advice = [&](const std::vector<std::string>& assignments, int64_t last_update = 1000) {
+    std::string all;
+    for (const std::string& line : advice_for(read(example, assignments), last_update)) all += line + "\n";
+    return all;
+  };
+  EXPECT_EQ(advice({}), "");
+  EXPECT_EQ(advice({}, 0), "");
+  EXPECT_NE(advice({}, 400).find("ends at update 400, within the 500 updates"), std::string::npos) << advice({}, 400);
+  EXPECT_NE(advice({"schedule.kind=noam"}).find("schedule.learning_rate has no effect"), std::string::npos);
+  const std::string short_noam = advice({"schedule.kind=noam", "schedule.warmup=0"});
+  EXPECT_NE(short_noam.find("within the 4000 updates"), std::string::npos) << short_noam;
+  EXPECT_NE(advice({"schedule.factor=3"}).find("schedule.factor has no effect"), std::string::npos);
+  EXPECT_NE(advice({"model.d_ff=99"}).find("model.d_ff stands beside model.preset small"), std::string::npos);
+  EXPECT_NE(advice({"start.model=m", "model.d_model=64"}).find("model.d_model has no effect beside start.model"),
+            std::string::npos);
+  // Left to us, the warm-up fits any run.
+  EXPECT_EQ(advice({"schedule.warmup=0"}, 10), "");
 }
 
 }  // namespace
