@@ -115,7 +115,7 @@ TEST_F(Safetensors, HostileLengths) {
 }
 
 TEST_F(Safetensors, HostileHeaders) {
-  EXPECT_EQ(refusal(""), "header: not valid JSON at byte 1");
+  EXPECT_EQ(refusal(""), "header: is empty, not JSON");
   EXPECT_EQ(refusal("not JSON"), "header: not valid JSON at byte 2");
   EXPECT_EQ(refusal("[1]"), "the header is not a JSON object");
   EXPECT_EQ(refusal(std::string(100'000, '[')), "header: JSON nested deeper than 32 levels");
