@@ -82,7 +82,7 @@ TEST_F(Plot, DrawsConfigsAndText) {
   const std::string report = folder_ / "report.json";
   EXPECT_EQ(shell(SIXFOLD_BINARY " corpus --json " + files + " > " + report).status, 0);
   EXPECT_EQ(sixfold("plot corpus " + report + " -o -").status, 0);
-  expect_error(sixfold("plot corpus " + (folder_ / "a") + " -o -"), "has no target file beside it");
+  expect_error(sixfold("plot corpus " + (folder_ / "a") + " -o -"), "has no target file");
 }
 
 TEST_F(Plot, DrawsPngWhereALibraryServes) {

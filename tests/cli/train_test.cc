@@ -56,6 +56,17 @@ TEST_F(Train, SaysWhatItsCommandLineLacks) {
   expect_error(sixfold("train " + config_), "--out is required");
 }
 
+TEST_F(Train, NumbersOutOfRangeAreNamedShortly) {
+  const auto message_of = [](const std::string& arguments) { return sixfold("corpus a b " + arguments); };
+  expect_error(message_of("--max-length -1"), "--max-length: expected a whole number at least 0, found '-1'\n");
+  expect_error(message_of("--max-length 3000000000"),
+               "--max-length: expected a whole number from 0 to 2147483647, found '3000000000'\n");
+  expect_error(message_of("--max-ratio 1e400"),
+               "--max-ratio: expected a number that 64 bits of floating point can hold, found '1e400'\n");
+  expect_error(sixfold("plot schedule " + config_ + " --updates 0 --output x.svg"),
+               "--updates: expected a whole number at least 1, found '0'\n");
+}
+
 TEST_F(Train, SaysWhatIsWrongWithItsConfig) {
   const auto message_of = [&](const std::string& text) {
     const std::string path = folder_ / "other.yaml";
@@ -93,8 +104,6 @@ TEST_F(Train, ARunIsNoModelButHasOne) {
        {"info ", "tokenize ", "plot attention --text a -o x.svg ", "quantize --output x ", "average --out x ",
         "export hf -o x ", "corpus a b --model "})
     expect_error(sixfold(command + run_), run_ + " is a training run; its model is " + run_ + "/model");
-  expect_error(sixfold("train " + config_ + " --out " + run_ + "2 --set start.model=" + run_),
-               run_ + " is a training run; its model is " + run_ + "/model");
 }
 
 }  // namespace
