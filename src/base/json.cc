@@ -11,6 +11,7 @@ namespace sixfold {
 using nlohmann::json;
 
 json parse_json(std::string_view text, const std::string& where, int deepest) {
+  require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty, not JSON", where);
   std::vector<std::set<std::string>> keys_seen;  // of the objects that are open
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     using Event = json::parse_event_t;
@@ -20,7 +21,7 @@ json parse_json(std::string_view text, const std::string& where, int deepest) {
     if (event == Event::object_end) keys_seen.pop_back();
     if (event == Event::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      require(keys_seen.back().insert(key).second, "{}: the key '{}' stands there twice", where, key);
+      require(keys_seen.back().insert(key).second, "{}: the key '{}' is given twice", where, key);
     }
     return true;
   };

@@ -17,7 +17,16 @@ bool is_value(const OptionNode& node) {
   return node.kind == Kind::plain || node.kind == Kind::quoted || node.kind == Kind::assigned;
 }
 
-/// What stands there, for the end of an error message.
+/// The text in quotes, cut short between two characters where it is long.
+std::string quote(const std::string& text) {
+  constexpr size_t longest = 60;
+  if (text.size() <= longest) return fmt::format("'{}'", text);
+  size_t shown = longest;
+  while (shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;
+  return fmt::format("'{}'...", text.substr(0, shown));
+}
+
+/// What was found, for the end of an error message.
 std::string found(const OptionNode& node) {
   switch (node.kind) {
     case Kind::null:
@@ -27,20 +36,33 @@ std::string found(const OptionNode& node) {
     case Kind::map:
       return "a group of keys";
     default:
-      constexpr size_t shown = 60;
-      return fmt::format("'{}'{}", node.text.substr(0, shown), node.text.size() > shown ? "..." : "");
+      return quote(node.text);
+  }
+}
+
+/// The values of a type that a range allows.
+template <class T>
+std::string limits_of(const Range& range) {
+  if constexpr (std::is_integral_v<T>) {
+    return fmt::format("from {} to {}", std::max(range.low, static_cast<double>(std::numeric_limits<T>::min())),
+                       std::min(range.high, static_cast<double>(std::numeric_limits<T>::max())));
+  } else {
+    return fmt::format("that {} bits of floating point can hold", 8 * sizeof(T));
   }
 }
 
 template <class T>
 void read_number(const OptionSource& source, T& value, std::string_view what) {
   const OptionNode& node = source.node;
-  if (node.kind != Kind::plain && node.kind != Kind::assigned) source.throw_expected(what);
+  if (!is_value(node)) source.throw_expected(what);
   const char* end = node.text.data() + node.text.size();
   T parsed{};
   const auto [stopped, error] = std::from_chars(node.text.data(), end, parsed);
+  if (error == std::errc::result_out_of_range && stopped == end)
+    source.throw_expected(fmt::format("{} {}", what, limits_of<T>(source.range)));
   if (error != std::errc() || stopped != end || !std::isfinite(static_cast<double>(parsed)))
     source.throw_expected(what);
+  if (node.kind == Kind::quoted) source.throw_expected(fmt::format("{} without quotes", what));
   if (!source.range.contains(static_cast<double>(parsed)))
     source.throw_expected(fmt::format("{} {}", what, source.range.describe()));
   value = parsed;
@@ -85,7 +107,7 @@ std::string Range::describe() const {
 
 void OptionSource::throw_expected(std::string_view what) const {
   const std::string place = node.where.empty() || key.empty() ? node.where + key : node.where + ": " + key;
-  throw_input_error("{}: expected {}, found {}", place, what, found(node));
+  throw_input_error("{}expected {}, found {}", place.empty() ? "" : place + ": ", what, found(node));
 }
 
 void OptionSource::throw_unknown_name(const std::vector<std::string>& names) const {
@@ -94,10 +116,11 @@ void OptionSource::throw_unknown_name(const std::vector<std::string>& names) con
 }
 
 void read_value(const OptionSource& source, bool& value) {
-  const bool may_be = source.node.kind == Kind::plain || source.node.kind == Kind::assigned;
-  if (!may_be || (source.node.text != "true" && source.node.text != "false"))
-    source.throw_expected("true or false");
-  value = source.node.text == "true";
+  const OptionNode& node = source.node;
+  const bool is_truth_value = is_value(node) && (node.text == "true" || node.text == "false");
+  if (!is_truth_value) source.throw_expected("true or false");
+  if (node.kind == Kind::quoted) source.throw_expected("true or false without quotes");
+  value = node.text == "true";
 }
 
 void read_value(const OptionSource& source, int& value) { read_number(source, value, "a whole number"); }
@@ -113,18 +136,52 @@ void read_value(const OptionSource& source, std::string& value) {
   value = source.node.text;
 }
 
+namespace {
+
+std::string without_outer_spaces(const std::string& text) {
+  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// The elements of an assigned list that is written as in YAML: [a, "b, c"].
+std::vector<OptionNode> bracketed_elements(const OptionSource& source) {
+  OptionNode list;
+  try {
+    list = parse_yaml_options(source.node.text, source.node.where);
+  } catch (const Error&) {  // the list stays null
+  }
+  if (list.kind != Kind::list) source.throw_expected("a list such as [a, b]");
+  std::vector<OptionNode> elements;
+  for (const auto& [key, element] : list.children) {
+    elements.push_back(element);
+    elements.back().where = source.node.where;
+  }
+  return elements;
+}
+
+/// The elements of an assigned list: a,b or [a, b].
+std::vector<OptionNode> assigned_elements(const OptionSource& source) {
+  const OptionNode& node = source.node;
+  if (node.text.starts_with('[')) return bracketed_elements(source);
+  std::vector<OptionNode> elements;
+  for (size_t begin = 0; begin <= node.text.size() && !node.text.empty();) {
+    const size_t comma = std::min(node.text.find(',', begin), node.text.size());
+    elements.push_back(node);
+    elements.back().text = without_outer_spaces(node.text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return elements;
+}
+
+}  // namespace
+
 std::vector<OptionNode> list_elements(const OptionSource& source) {
   const OptionNode& node = source.node;
   std::vector<OptionNode> elements;
   if (node.kind == Kind::list) {
     for (const auto& [key, element] : node.children) elements.push_back(element);
   } else if (node.kind == Kind::assigned) {
-    for (size_t begin = 0; begin <= node.text.size() && !node.text.empty();) {
-      const size_t comma = std::min(node.text.find(',', begin), node.text.size());
-      elements.push_back(node);
-      elements.back().text = node.text.substr(begin, comma - begin);
-      begin = comma + 1;
-    }
+    return assigned_elements(source);
   } else if (is_value(node)) {
     elements.push_back(node);
   } else {

@@ -31,7 +31,7 @@ struct OptionNode {
     null,
     plain,     ///< a word without quotes, or a number or truth value in JSON
     quoted,    ///< text in quotes
-    assigned,  ///< what follows the = of a --set; a list is divided by commas
+    assigned,  ///< what follows the = of a --set; a list is written a,b or [a, b]
     list,      ///< children without keys
     map,       ///< children with keys, no two alike
   };
@@ -104,7 +104,7 @@ void read_value(const OptionSource& source, float& value);
 void read_value(const OptionSource& source, double& value);
 void read_value(const OptionSource& source, std::string& value);
 
-/// The elements of a list; a single value is a list of one, and an assigned one is divided by commas.
+/// The elements of a list; a single value is a list of one, and an assigned list is written a,b or [a, b].
 std::vector<OptionNode> list_elements(const OptionSource& source);
 
 template <class E>

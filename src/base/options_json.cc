@@ -56,8 +56,8 @@ nlohmann::ordered_json json_of_node(const OptionNode& node) {
 }  // namespace
 
 OptionNode parse_json_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: larger than a file of options can be ({} bytes)", file_name,
-          largest_options_text);
+  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit of a file of options",
+          file_name, largest_options_text);
   return node_of_json(parse_json(text, file_name), file_name);
 }
 
@@ -65,7 +65,7 @@ std::string to_json(const OptionNode& node) {
   try {
     return json_of_node(node).dump(2) + "\n";
   } catch (const nlohmann::json::type_error&) {
-    throw_input_error("an option's text is not valid UTF-8, as JSON demands");
+    throw_input_error("the text of an option is not valid UTF-8, which JSON requires");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <yaml-cpp/parser.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/join.h"
@@ -21,7 +22,7 @@ class TreeBuilder : public YAML::EventHandler {
   TreeBuilder(OptionNode& root, const std::string& file_name) : root_(root), file_name_(file_name) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    require(!started_, "{}: a second document begins here; one is read", place(mark));
+    require(!started_, "{}: a second YAML document begins here; the file must hold only one", place(mark));
     started_ = true;
   }
   void OnDocumentEnd() override {}
@@ -41,7 +42,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnMapEnd() override { open_.pop_back(); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw_input_error("{}: YAML aliases are not read here; write the value out", place(mark));
+    throw_input_error("{}: YAML aliases are not supported; write the value out", place(mark));
   }
 
  private:
@@ -60,7 +61,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   /// Returns the node made or, as keys and values of a map arrive in turn, the one whose key has been read.
   OptionNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind, const std::string& text) {
-    require(anchor == YAML::NullAnchor, "{}: YAML anchors are not read here; write the value out", place(mark));
+    require(anchor == YAML::NullAnchor, "{}: YAML anchors are not supported; write the value out", place(mark));
     if (open_.empty()) return root_ = {.kind = kind, .text = text, .where = place(mark)};
     Open& parent = open_.back();
     auto& siblings = parent.node->children;
@@ -76,10 +77,11 @@ class TreeBuilder : public YAML::EventHandler {
 
   OptionNode& add_key(const YAML::Mark& mark, Kind kind, const std::string& key) {
     OptionNode& map = *open_.back().node;
-    constexpr size_t most_keys = 1000;  // the search for keys that stand there twice is quadratic
-    require(kind == Kind::plain || kind == Kind::quoted, "{}: a key must be a word", place(mark));
+    constexpr size_t most_keys = 1000;  // the search for repeated keys is quadratic
+    require(kind == Kind::plain || kind == Kind::quoted, "{}: a key must be plain text, not a list or a group",
+            place(mark));
     require(map.children.size() < most_keys, "{}: more than {} keys in one group", place(mark), most_keys);
-    require(!map.find(key), "{}: the key '{}' stands there twice", place(mark), key);
+    require(!map.find(key), "{}: the key '{}' is given twice", place(mark), key);
     return map.children.emplace_back(key, OptionNode{.where = place(mark)}).second;
   }
 
@@ -119,11 +121,17 @@ void write_listing(const OptionNode& map, int indent, std::string& out) {
   }
 }
 
+bool is_indented_with_tab(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find_first_not_of(" \t")).find('\t') != text.npos;
+}
+
 }  // namespace
 
 OptionNode parse_yaml_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: larger than a file of options can be ({} bytes)", file_name,
-          largest_options_text);
+  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit of a file of options",
+          file_name, largest_options_text);
+  require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty", file_name);
   OptionNode root{.where = file_name};
   TreeBuilder builder(root, file_name);
   try {
@@ -131,7 +139,10 @@ OptionNode parse_yaml_options(std::string_view text, const std::string& file_nam
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) continue;
   } catch (const YAML::Exception& error) {
-    throw_input_error("{}:{}: not valid YAML: {}", file_name, error.mark.line + 1, error.msg);
+    const std::string place = fmt::format("{}:{}", file_name, error.mark.line + 1);
+    require(!is_indented_with_tab(text, error.mark.line), "{}: the line is indented with a tab; use spaces",
+            place);
+    throw_input_error("{}: not valid YAML: {}", place, error.msg);
   }
   return root;
 }

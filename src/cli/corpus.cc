@@ -4,7 +4,7 @@
 #include <memory>
 #include <numeric>
 
-#include "base/error.h"
+#include "base/plural.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
@@ -22,10 +22,10 @@ struct Settings {
   bool json = false;
 };
 
-/// "482322 words; mean 16.6, median 16, 99 % up to 33, longest 47"
+/// "482322 words; mean 16.6, median 16, 99 % up to 33, longest 47", where the unit is "word".
 std::string lengths_text(const std::vector<int64_t>& lengths, int64_t tokens, int64_t pairs, const char* unit) {
   const int64_t longest = quantile(lengths, 1);
-  return fmt::format("{} {}; mean {:.1f}, median {}, 99 % up to {}, longest {}{}", tokens, unit,
+  return fmt::format("{}; mean {:.1f}, median {}, 99 % up to {}, longest {}{}", counted(tokens, unit),
                      pairs ? static_cast<double>(tokens) / static_cast<double>(pairs) : 0,
                      quantile(lengths, 0.5), quantile(lengths, 0.99), longest,
                      longest == CorpusReport::longest ? " or more" : "");
@@ -101,9 +101,8 @@ void run(const Settings& settings) {
   MeasureOptions options = settings.options;
   options.encode.threads = available_threads();
   const CorpusReport report = measure_corpus(corpus_files(settings.files, "files"), tokenizers, options);
-  require(report.read > 0, "{}: is empty; there should be a sentence on each line", settings.files[0]);
   TextOutput output("-");
-  output.write(settings.json ? to_json_text(report) : as_text(report, tokenizers ? "symbols" : "words"));
+  output.write(settings.json ? to_json_text(report) : as_text(report, tokenizers ? "token" : "word"));
   output.close();
 }
 
@@ -111,28 +110,28 @@ void run(const Settings& settings) {
 
 void add_corpus(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command =
-      *app.add_subcommand("corpus", "Tell what parallel text is like: lengths, repeats, what to drop");
+  CLI::App& command = *app.add_subcommand(
+      "corpus", "Describe parallel text: lengths, repeated pairs, and what training would drop");
   command.add_option("files", settings->files, "source and target in turn, or .tsv files; each may be gzipped")
       ->type_name("FILE")
       ->required();
-  command.add_option("--model", settings->model, "count the symbols of this model; else words")
+  command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
       ->type_name("MODEL");
   command
       .add_option("--max-length", settings->options.encode.max_length,
-                  "count pairs longer than this as dropped; 0: none")
-      ->check(CLI::NonNegativeNumber)
+                  "count pairs with a longer side as dropped; 0: no limit")
+      ->check(number_in<int>(at_least(0)))
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option("--max-ratio", settings->options.encode.max_ratio,
-                  "and those with so many times more on one side; 0: none")
-      ->check(CLI::NonNegativeNumber)
+                  "count pairs with one side so many times as long as the other as dropped; 0: no limit")
+      ->check(number_in<double>(at_least(0)))
       ->type_name("N")
       ->capture_default_str();
   add_named_option(command, "--invalid-utf8", settings->options.invalid,
                    "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [replace]");
-  command.add_flag("--json", settings->json, "the whole report as JSON, which plot corpus draws");
+  command.add_flag("--json", settings->json, "print the report as JSON, which sixfold plot corpus can draw");
   command.footer("Example:\n  sixfold corpus train.en train.de --max-length 200 --max-ratio 3");
   command.callback([settings] { run(*settings); });
 }

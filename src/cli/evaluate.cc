@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
@@ -42,6 +43,7 @@ constexpr std::string_view kVersion = "sixfold-" SIXFOLD_VERSION;
 struct Settings {
   std::string hypothesis = "-", other;
   std::vector<std::string> references;
+  InvalidUtf8 invalid = InvalidUtf8::error;
   std::vector<MetricName> metrics{MetricName::bleu, MetricName::chrf};
   BleuOptions bleu;
   bool lowercase = false, confidence = false;
@@ -68,23 +70,27 @@ struct Report {
   std::vector<SystemScore> systems;
 };
 
-std::vector<std::string> read_text(const std::string& path) {
-  std::vector<std::string> lines = read_lines(readable_path(path));
-  require(!lines.empty(), "{}: is empty; there should be a sentence on each line", readable_path(path));
+/// What messages and reports call a file of translations.
+std::string text_name(const std::string& path) { return name_of_text(readable_path(path)); }
+
+std::vector<std::string> read_text(const std::string& path, InvalidUtf8 invalid) {
+  std::vector<std::string> lines = read_lines(readable_path(path), invalid);
+  require(!lines.empty(), "{}: is empty; there must be a sentence on each line", text_name(path));
   return lines;
 }
 
 EvaluatedText read_texts(const Settings& settings) {
   EvaluatedText text;
-  for (const std::string& path : settings.references) text.references.push_back(read_text(path));
+  for (const std::string& path : settings.references)
+    text.references.push_back(read_text(path, settings.invalid));
   std::vector<std::string> paths{settings.hypothesis};
   if (!settings.other.empty()) paths.push_back(settings.other);
   for (const std::string& path : paths) {
-    const auto& lines = text.systems.emplace_back(read_text(path));
+    const auto& lines = text.systems.emplace_back(read_text(path, settings.invalid));
     for (size_t k = 0; k < text.references.size(); ++k)
       require(text.references[k].size() == lines.size(),
-              "{} has {} lines and {} has {}: line n of both should translate the same sentence",
-              readable_path(path), lines.size(), settings.references[k], text.references[k].size());
+              "{} has {} and {} has {}; line n of both must translate the same sentence", text_name(path),
+              counted(lines.size(), "line"), text_name(settings.references[k]), text.references[k].size());
   }
   return text;
 }
@@ -153,7 +159,7 @@ std::string text_lines(const Report& report, const Settings& settings) {
       text += fmt::format(" (μ = {:.{}f} ± {:.{}f})", c.mean, settings.width, c.half_width, settings.width);
     }
     if (!system.details.empty()) text += " " + system.details;
-    if (!settings.other.empty()) text += "  " + readable_path(i == 0 ? settings.hypothesis : settings.other);
+    if (!settings.other.empty()) text += "  " + text_name(i == 0 ? settings.hypothesis : settings.other);
     text += "\n";
   }
   if (report.systems.size() == 2)
@@ -177,8 +183,7 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Set
     object["confidence_var"] = rounded(c.half_width, settings.width);
     object["n_bootstrap"] = settings.bootstrap.samples;
   }
-  if (!settings.other.empty())
-    object["system"] = readable_path(index == 0 ? settings.hypothesis : settings.other);
+  if (!settings.other.empty()) object["system"] = text_name(index == 0 ? settings.hypothesis : settings.other);
   if (index == 1) object["p_value"] = rounded(p_value(report), 4);
   for (const std::string& field : CLI::detail::split(report.signature, '|'))
     object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
@@ -228,27 +233,29 @@ void add_evaluate(CLI::App& app) {
       ->capture_default_str();
   command
       .add_option("--compare", settings->other,
-                  "another system's translations: how sure is it that one is better, by paired bootstrap")
+                  "translations of another system, to compare with by paired bootstrap resampling")
       ->type_name("FILE");
+  add_named_option(command, "--invalid-utf8", settings->invalid,
+                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
   command.add_flag("--confidence", settings->confidence,
-                   "the mean and the 95 % interval of scores, by bootstrap resampling");
-  command.add_option("--samples", settings->bootstrap.samples, "of the bootstrap")
+                   "print mean and 95 % interval of each score, by bootstrap resampling");
+  command.add_option("--samples", settings->bootstrap.samples, "number of bootstrap samples")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--seed", settings->bootstrap.seed, "of the bootstrap")
+  command.add_option("--seed", settings->bootstrap.seed, "seed of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_named_option(command, "--metric", settings->metrics,
                    "bleu, chrf (chrF2), chrf++, or several with commas [bleu,chrf]");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
-                   "BLEU's words: 13a, intl, char or none [13a]");
+                   "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,
-                   "where BLEU finds no match of an order: exp, floor, add-k or none [exp]");
+                   "smoothing of BLEU where an order has no match: exp, floor, add-k or none [exp]");
   command
       .add_option("--smooth-value", settings->bleu.smooth_value, "the constant of floor [0.1] and add-k [1]")
       ->type_name("NUMBER");
-  command.add_flag("--lowercase", settings->lowercase, "upper and lower case are the same");
+  command.add_flag("--lowercase", settings->lowercase, "ignore upper and lower case");
   add_named_option(command, "--format", settings->format, "text or json [text]");
   command.add_option("--width", settings->width, "digits after the decimal point of a score")
       ->check(CLI::Range(0, 15))

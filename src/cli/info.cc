@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
@@ -43,7 +44,7 @@ void count_weights(Description& d) {
     if (d.dtype.find(dtype) == d.dtype.npos) d.dtype += (d.dtype.empty() ? "" : ", ") + dtype;
   }
   const int64_t expected = parameter_count(d.model.config);
-  require(d.parameters == expected, "{}: holds {} numbers, the model's config asks for {}", file.path(),
+  require(d.parameters == expected, "{}: holds {} weights, but the model's config asks for {}", file.path(),
           d.parameters, expected);
 }
 
@@ -65,9 +66,9 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string layers_text(const ModelConfig& c) {
-  return fmt::format("{} encoder and {} decoder layers, d_model {}, d_ff {}, {} heads of d_k {} and d_v {}",
-                     c.encoder_layers, c.decoder_layers, c.d_model, c.d_ff, c.heads, c.key_width(),
-                     c.value_width());
+  return fmt::format("{} encoder and {}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", c.encoder_layers,
+                     counted(c.decoder_layers, "decoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
+                     c.key_width(), c.value_width());
 }
 
 std::string embeddings_text(const ModelConfig& c) {
@@ -81,33 +82,36 @@ std::string embeddings_text(const ModelConfig& c) {
     case TiedEmbeddings::none:
       break;
   }
-  return "a matrix each for source, target and output";
+  return "separate matrices for source, target and output";
 }
 
 std::string tokenizer_text(const Tokenizer& tokenizer) {
-  return fmt::format("{} symbols, {}, {}", tokenizer.vocab_size(), name_of_enum(tokenizer.kind()),
+  return fmt::format("{} tokens, {}, {}", tokenizer.vocab_size(), name_of_enum(tokenizer.kind()),
                      tokenizer.hash());
 }
 
 std::string search_text(const SearchRules& rules) {
-  std::string score = "not divided";
+  std::string score = "not divided by length";
   if (rules.normalization == ScoreNormalization::length) score = fmt::format("divided by n^{}", rules.alpha);
   if (rules.normalization == ScoreNormalization::google)
     score = fmt::format("divided by ((5 + n) / 6)^{}", rules.alpha);
-  return fmt::format("beam of {}, scores {}, at most {} * source + {} symbols, until {}", rules.beam_size,
+  return fmt::format("beam size {}, scores {}, at most {} * source + {} tokens, until {}", rules.beam_size,
                      score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
 }
 
 /// "trained for 9800 updates on 29000 pairs; best bleu 39.51 at update 9500"
 std::string history_text(const ordered_json& step) {
   const std::string name = step.at("step");
-  const auto number = [&](const char* key) { return step.contains(key) ? step[key].dump() : "?"; };
+  const auto count = [&](const char* key, std::string_view noun) {
+    const bool known = step.contains(key) && step[key].is_number_integer();
+    return known ? counted(step[key].get<int64_t>(), noun) : fmt::format("? {}s", noun);
+  };
   const std::string version = " (sixfold " + step.value("version", "?") + ")";
-  if (name == "average") return fmt::format("the mean of {} models{}", number("models"), version);
+  if (name == "average") return fmt::format("the mean of {}{}", count("models", "model"), version);
   if (name == "quantize") return "weights made " + step.value("type", "?") + version;
   if (name == "import") return "imported from " + step.value("from", "?") + version;
   if (name != "train") return name + version;
-  std::string text = fmt::format("trained for {} updates on {} pairs", number("updates"), number("pairs"));
+  std::string text = fmt::format("trained for {} on {}", count("updates", "update"), count("pairs", "pair"));
   if (step.contains("best") && step["best"].is_object())
     text += fmt::format("; best {} {:.4g} at update {}", step["best"].value("metric", "?"),
                         step["best"].value("value", 0.0), step["best"].value("update", int64_t{0}));
@@ -181,9 +185,10 @@ void run(const Settings& settings) {
 
 void add_info(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("info", "Tell a model's sizes, vocabulary and rules of search");
+  CLI::App& command =
+      *app.add_subcommand("info", "Show a model's sizes, vocabularies, search settings and history");
   add_model_argument(command, settings->model);
-  command.add_flag("--json", settings->json, "the same and the whole config, as JSON");
+  command.add_flag("--json", settings->json, "print all of it and the whole config as JSON");
   command.footer("Example:\n  sixfold info run/model");
   command.callback([settings] { run(*settings); });
 }

@@ -41,26 +41,28 @@ CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::s
                          const std::string& input_help) {
   CLI::App& command = *parent.add_subcommand(name, description);
   command.add_option("input", settings->input, input_help)->type_name(input_type)->required();
-  command.add_option("-o,--output", settings->output, "folder to make")->type_name("DIR")->required();
+  command.add_option("-o,--output", settings->output, "folder for the result")->type_name("DIR")->required();
   return command;
 }
 
 void add_import_marian(CLI::App& parent) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = add_conversion(parent, "marian", "From a model that Marian trained (--type transformer)",
-                                     settings, "MODEL.npz", "the model, or a decoder.yml that names it");
+  CLI::App& command =
+      add_conversion(parent, "marian", "Import a model that Marian trained (--type transformer)", settings,
+                     "MODEL.npz", "the model, or the decoder.yml that names it");
   command.add_option("--vocabs", settings->vocabs, "vocabularies of source and target: .spm or .yml")
       ->type_name("FILE FILE")
       ->expected(2);
   command
-      .add_option(
-          "--sentencepiece", settings->sentence_pieces,
-          "SentencePiece models of source and target, where the vocabularies are .yml and the text is not "
-          "divided already")
+      .add_option("--sentencepiece", settings->sentence_pieces,
+                  "SentencePiece models of source and target, needed where the vocabularies are .yml files and "
+                  "the text "
+                  "is not tokenized yet")
       ->type_name("FILE FILE")
       ->expected(2);
   command.footer(
-      "Beam size and normalization are those of decoder.yml; without one, Marian's own (12, none).\n"
+      "Beam size and length normalization are taken from decoder.yml; without it they are Marian's defaults\n"
+      "(12, none).\n"
       "Example, an OPUS-MT package:\n"
       "  sixfold import marian decoder.yml --sentencepiece source.spm target.spm --output opus");
   command.callback([settings] { import_from_marian(*settings); });
@@ -69,12 +71,12 @@ void add_import_marian(CLI::App& parent) {
 }  // namespace
 
 void add_import(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("import", "Make a model folder of another program's model");
+  CLI::App& command = *app.add_subcommand("import", "Make a model folder from a model of another program");
   command.require_subcommand(1);
   add_import_marian(command);
   const auto settings = std::make_shared<Settings>();
   CLI::App& hugging_face =
-      add_conversion(command, "hf", "From a folder of Hugging Face's MarianMTModel", settings, "DIR",
+      add_conversion(command, "hf", "Import a MarianMTModel of Hugging Face", settings, "DIR",
                      "the folder: config.json, weights, source.spm, target.spm, vocab.json");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
   hugging_face.callback([settings] { import_from_hugging_face(*settings); });
@@ -82,12 +84,12 @@ void add_import(CLI::App& app) {
 }
 
 void add_export(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("export", "Give a model folder to other programs");
+  CLI::App& command = *app.add_subcommand("export", "Export a model folder for other programs");
   command.require_subcommand(1);
   const auto settings = std::make_shared<Settings>();
-  CLI::App& hugging_face = add_conversion(
-      command, "hf", "As a folder of Hugging Face's MarianMTModel, which CTranslate2 converts from", settings,
-      "MODEL", "model folder");
+  CLI::App& hugging_face =
+      add_conversion(command, "hf", "Export as a MarianMTModel of Hugging Face, which CTranslate2 can convert",
+                     settings, "MODEL", "model folder");
   hugging_face.footer("Example:\n  sixfold export hf run/model --output marian-mt");
   hugging_face.callback([settings] { export_to_hugging_face(*settings); });
   command.footer("Example:\n  sixfold export hf run/model --output marian-mt");

@@ -41,10 +41,10 @@ void describe(CLI::App& app) {
             {add_demo_corpus, add_corpus, add_train, add_average, add_quantize, add_shortlist});
   add_group(app, "Use a model", {add_translate, add_tokenize});
   add_group(app, "Exchange models", {add_import, add_export});
-  add_group(app, "Judge a model", {add_evaluate, add_score, add_info, add_plot});
+  add_group(app, "Evaluate a model", {add_evaluate, add_score, add_info, add_plot});
   add_group(app, "Help", {add_completion, add_man});
   app.footer(
-      "Each command has its own --help, with an example. From nothing to a score:\n"
+      "Each command has its own --help with an example. From no data at all to a BLEU score:\n"
       "  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold train recipes/demo.yaml --output run\n"
       "  sixfold translate run/model --input demo/corpus/test.en | sixfold evaluate --reference "
@@ -126,7 +126,7 @@ int run(int argc, char** argv) {
     if (error.code() == std::errc::broken_pipe) return success;  // the reader of our output has seen enough
     std::cerr << "error: " << error.what() << "\n";
   } catch (const std::bad_alloc&) {
-    std::cerr << "error: out of memory; smaller batches need less (data.batch_tokens, --batch-tokens)\n";
+    std::cerr << "error: out of memory; choose smaller batches (data.batch_tokens or --batch-tokens)\n";
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "; this should not happen, please report it\n";
   }

@@ -20,12 +20,12 @@ void add_translator_options(CLI::App& command, TranslateOptions& options, Weight
   command
       .add_option("--batch-tokens", options.batch_tokens,
                   "tokens that a thread works on at once [as suits the model's size]")
-      ->check(CLI::PositiveNumber)
+      ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
   command
       .add_option("--max-source-length", options.max_source_length,
                   "symbols; a longer line is cut, with a warning")
-      ->check(CLI::PositiveNumber)
+      ->check(number_in<int>(at_least(1)))
       ->type_name("N")
       ->capture_default_str();
   command

@@ -16,4 +16,21 @@ CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& v
   return command.add_option_function<std::string>(option, parse, help)->type_name("NAME");
 }
 
+/// Checks that an option's text is a number of type T within a range; what it says is what a config's reader
+/// says: "--max-length: expected a whole number at least 0, found '-1'".
+template <class T>
+CLI::Validator number_in(Range range) {
+  const auto check = [range](const std::string& text) -> std::string {
+    const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
+    try {
+      T value{};
+      read_value(OptionSource{node, "", range}, value);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  return CLI::Validator(check, range.describe());
+}
+
 }  // namespace sixfold::cli

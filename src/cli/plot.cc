@@ -64,11 +64,10 @@ void run(const Settings& settings) {
 void add_attention(CLI::App& plot) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command =
-      *plot.add_subcommand("attention", "What each symbol attends to, for every head of a layer");
+      *plot.add_subcommand("attention", "What each token attends to, for every head of a layer");
   add_model_argument(command, settings->model);
   command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();
-  command.add_option("--target", settings->target, "what the model says for it; else its translation")
-      ->type_name("TEXT");
+  command.add_option("--target", settings->target, "a translation of it [the model's own]")->type_name("TEXT");
   add_named_option(command, "--kind", settings->kind,
                    "cross: of the target to the source; encoder, decoder: each of itself [cross]");
   command.add_option("--layer", settings->layer, "layer from 0 on, or from -1 for the last downwards")
@@ -83,8 +82,7 @@ void add_attention(CLI::App& plot) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-  CLI::App& command =
-      *app.add_subcommand("plot", "Draw what a model does and how it was trained, as SVG or PNG");
+  CLI::App& command = *app.add_subcommand("plot", "Draw attention, training curves and more, as SVG or PNG");
   command.require_subcommand(1);
   add_attention(command);
   add_plot_curves(command);

@@ -149,7 +149,7 @@ void draw_corpus(const CorpusSettings& settings) {
   require(report.source_tokens > 0, "{}: there is no pair of lines with text", settings.files[0]);
   const int64_t longest =
       std::max<int64_t>({1, quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999)});
-  const std::string unit = tokenizers ? "symbols" : report_given ? "words or symbols" : "words";
+  const std::string unit = tokenizers ? "tokens" : report_given ? "words or tokens" : "words";
   const std::vector<Chart> charts{
       {.title = "Lengths" + std::string(quantile(report.source_lengths, 1) > longest ? " (99.9 %)" : ""),
        .x_label = fmt::format("length [{}]", unit),
@@ -171,15 +171,17 @@ void draw_corpus(const CorpusSettings& settings) {
 
 void add_plot_positions(CLI::App& plot) {
   const auto settings = std::make_shared<PositionSettings>();
-  CLI::App& command = *plot.add_subcommand("positions", "The position encodings of a model, section 3.5");
+  CLI::App& command =
+      *plot.add_subcommand("positions", "The position encodings of a model (section 3.5 of the paper)");
   command.add_option("model", settings->model, "model folder, or the config of one")
       ->type_name("MODEL|CONFIG.yaml")
       ->required();
-  command.add_option("--positions", settings->positions, "how many")
+  command.add_option("--positions", settings->positions, "number of positions")
       ->check(CLI::Range(2, 512))
       ->type_name("N")
       ->capture_default_str();
-  command.add_flag("--similarity", settings->similarity, "how alike two of them are, by their distance");
+  command.add_flag("--similarity", settings->similarity,
+                   "draw the similarity of two encodings by their distance");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot positions recipes/demo.yaml --output positions.svg");
   command.callback([settings] { draw_positions(*settings); });
@@ -194,7 +196,7 @@ void add_plot_corpus(CLI::App& plot) {
                   "source and target in turn, or .tsv files, or a report of sixfold corpus --json")
       ->type_name("FILE")
       ->required();
-  command.add_option("--model", settings->model, "count the symbols of this model; else words")
+  command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
       ->type_name("MODEL");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot corpus train.en train.de --output corpus.svg");

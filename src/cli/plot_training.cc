@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "cli/named_option.h"
 #include "cli/picture.h"
 #include "cli/plots.h"
 #include "plot/chart.h"
@@ -112,7 +113,7 @@ void add_plot_schedule(CLI::App& plot) {
   CLI::App& command = *plot.add_subcommand("schedule", "The learning rate that configs give to each update");
   command.add_option("configs", settings->configs, "what train is given")->type_name("CONFIG.yaml")->required();
   command.add_option("--updates", settings->updates, "of the run, where the config says epochs or minutes")
-      ->check(CLI::PositiveNumber)
+      ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
@@ -37,10 +38,10 @@ class GivenPairs {
     while (sources.size() < block_lines) {
       const bool has_source = source_.next(source), has_target = target_.next(target);
       require(has_source == has_target,
-              "{} ends after line {}, {} does not: line n of both should belong together",
-              has_source ? settings_.target : settings_.source,
+              "{} ends after line {}, {} does not; line n of one must translate line n of the other",
+              name_of_text(readable_path(has_source ? settings_.target : settings_.source)),
               has_source ? target_.line_number() : source_.line_number(),
-              has_source ? settings_.source : settings_.target);
+              name_of_text(readable_path(has_source ? settings_.source : settings_.target)));
       if (!has_source) break;
       make_valid(source, source_, settings_.invalid);
       make_valid(target, target_, settings_.invalid);
@@ -78,19 +79,20 @@ void run(const Settings& settings) {
     }
     output.flush();
   }
-  require(pairs > 0, "{} and {} are empty; there should be a sentence on each line", settings.source,
-          settings.target);
+  require(pairs > 0, "{} and {} are empty; there must be a sentence on each line",
+          name_of_text(readable_path(settings.source)), name_of_text(readable_path(settings.target)));
   writer.finish();
   output.close();
-  log_info("{} pairs, {} target tokens: log-probability {:.4f}, perplexity {:.4f}", pairs, tokens, sum,
-           std::exp(-sum / static_cast<double>(tokens)));
+  log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),
+           counted(tokens, "target token"), sum, std::exp(-sum / static_cast<double>(tokens)));
 }
 
 }  // namespace
 
 void add_score(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("score", "Tell how likely a model finds given translations");
+  CLI::App& command =
+      *app.add_subcommand("score", "Score given translations by their probability under a model");
   add_model_argument(command, settings->model);
   command.add_option("--source", settings->source, "file of source lines; - is standard input")
       ->type_name("FILE")
@@ -106,9 +108,9 @@ void add_score(CLI::App& app) {
                    "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
   add_translator_options(command, settings->options, settings->precision, settings->threads);
   command.footer(
-      "Text is the natural logarithm of each line's probability, its end counted; tsv has line, "
+      "text: the natural logarithm of each line's probability, end token included; tsv: line, "
       "log-probability,\n"
-      "tokens and perplexity. The sum of all is said on standard error.\n"
+      "tokens and perplexity. The sum over all lines is printed to standard error.\n"
       "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv");
   command.callback([settings] { run(*settings); });
 }

@@ -47,13 +47,13 @@ class LineTokenizer {
     const char* end = text.data() + text.size();
     const auto result = std::from_chars(text.data(), end, id);
     require(result.ec == std::errc{} && result.ptr == end && id >= 0 && id < tokenizer_.vocab_size(),
-            "{}: '{}' is no id from 0 to {}", place, text, tokenizer_.vocab_size() - 1);
+            "{}: '{}' is not an id from 0 to {}", place, text, tokenizer_.vocab_size() - 1);
     return id;
   }
 
   int32_t find_piece(const std::string& piece, const std::string& place) const {
     const auto found = id_of_.find(piece);
-    require(found != id_of_.end(), "{}: '{}' is no piece of the vocabulary", place, piece);
+    require(found != id_of_.end(), "{}: '{}' is not a piece of the vocabulary", place, piece);
     return found->second;
   }
 
@@ -79,12 +79,13 @@ void run(const Settings& settings) {
 
 void add_tokenize(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("tokenize", "Show text as a model's symbols, or make text of them");
+  CLI::App& command =
+      *app.add_subcommand("tokenize", "Show text as a model's tokens, or turn tokens back into text");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
-  command.add_flag("--target", settings->target, "with the target's tokenizer instead of the source's");
-  command.add_flag("--ids", settings->ids, "write, or with --decode read, ids instead of pieces");
-  command.add_flag("--decode", settings->decode, "symbols to text");
+  command.add_flag("--target", settings->target, "use the target tokenizer instead of the source tokenizer");
+  command.add_flag("--ids", settings->ids, "write ids instead of pieces, or with --decode read them");
+  command.add_flag("--decode", settings->decode, "turn tokens into text");
   command.footer(
       "Examples:\n  echo \"two young women\" | sixfold tokenize run/model\n"
       "  echo 17 4 90 | sixfold tokenize run/model --ids --decode --target");

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
@@ -20,6 +22,18 @@ std::string shell_word(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+/// One --set takes all the words that follow it. Among them, the first without = is the config, if no other is
+/// given: --set train.minutes=5 mine.yaml.
+void find_config(Arguments& a) {
+  const auto no_assignment = [](const std::string& word) { return word.find('=') == word.npos; };
+  const auto word = std::find_if(a.assignments.begin(), a.assignments.end(), no_assignment);
+  if (a.config.empty() && word != a.assignments.end()) {
+    a.config = *word;
+    a.assignments.erase(word);
+  }
+  require(!a.config.empty(), "no config is given; for example: sixfold train mine.yaml --output {}", a.run);
 }
 
 void run(const Arguments& a) {
@@ -47,7 +61,8 @@ void run(const Arguments& a) {
 void add_train(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model from parallel text");
-  command->add_option("config", a->config, "what to train, on what, how long: CONFIG.yaml")->required();
+  command->add_option("config", a->config, "what to train, on what and for how long (required)")
+      ->type_name("CONFIG.yaml");
   command
       ->add_option(
           "-o,--output,--out", a->run,
@@ -64,8 +79,9 @@ void add_train(CLI::App& app) {
                     "a resume keeps the parts");
   command->add_option("--on-spike", a->on_spike, "train.on_spike: go_on, stop or rollback")->type_name("NAME");
   command
-      ->add_option("--set", a->assignments,
-                   "KEY=VALUE over the config, e.g. train.minutes=5 data.train=a.en,a.de")
+      ->add_option(
+          "--set", a->assignments,
+          "set keys of the config, e.g. train.minutes=5 data.train=a.en,a.de or data.train='[a.en, a.de]'")
       ->type_name("KEY=VALUE")
       ->take_all();
   command->add_flag_callback(
@@ -74,7 +90,10 @@ void add_train(CLI::App& app) {
   command->footer(
       "Example:\n  sixfold train recipes/demo.yaml --output run --set train.minutes=5\n"
       "  sixfold train recipes/demo.yaml --output run --resume");
-  command->callback([a] { run(*a); });
+  command->callback([a] {
+    find_config(*a);
+    run(*a);
+  });
 }
 
 }  // namespace sixfold::cli

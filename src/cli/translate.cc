@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
@@ -54,7 +55,7 @@ class Meter {
     return std::chrono::duration<double>(now - begun_).count();
   }
   std::string text(double seconds) const {
-    return fmt::format("{} sentences, {:.1f} s, {:.1f} sentences/s", sentences_, seconds,
+    return fmt::format("{}, {:.1f} s, {:.1f} sentences/s", counted(sentences_, "sentence"), seconds,
                        static_cast<double>(sentences_) / std::max(seconds, 1e-3));
   }
 
@@ -104,21 +105,23 @@ void add_translate(CLI::App& app) {
   add_writer_options(command, settings->writer);
   command
       .add_option("--n-best", options.n_best,
-                  "so many translations of each line, best first; at most the beam size")
+                  "print this many translations of each line, best first; at most the beam size")
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();
   command
-      .add_option("--split-sentences", options.split_sentences,
-                  "lines are paragraphs: translate them sentence by sentence, as this language parts them (en)")
+      .add_option(
+          "--split-sentences", options.split_sentences,
+          "the lines are paragraphs: split them into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
   command
-      .add_option("--beam-size", options.beam_size, "hypotheses kept; 1 is greedy search [as the model says]")
+      .add_option("--beam-size", options.beam_size,
+                  "hypotheses kept in each step; 1 is greedy search [as the model says]")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   command
       .add_option("--shortlist", options.shortlist,
-                  "put out only what a source's symbols may become: a file of sixfold shortlist")
+                  "use only the target tokens that a shortlist allows, a file made by sixfold shortlist")
       ->type_name("FILE");
   add_translator_options(command, options, settings->precision, settings->threads);
   command.footer(

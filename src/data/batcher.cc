@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/plural.h"
 
 namespace sixfold {
 namespace {
@@ -64,10 +65,12 @@ Batch Batcher::next() {
 }
 
 void Batcher::seek(Position position) {
-  require(position.epoch >= 0 && position.place >= 0, "epoch {}, place {} is no place in a corpus",
-          position.epoch, position.place);
-  require(position.place < order_.places(), "epoch {} has no place {}, only {}; the corpus is not what it was",
-          position.epoch, position.place, order_.places());
+  require(position.epoch >= 0 && position.place >= 0,
+          "a position in a corpus can't be negative (epoch {}, pair {})", position.epoch, position.place);
+  require(position.place < order_.places(),
+          "the checkpoint is at pair {} of epoch {}, but an epoch of this text has only {}; it is not the text "
+          "that the run began with: put that back, or begin a new run",
+          position.place + 1, position.epoch + 1, counted(order_.places(), "pair"));
   position_ = position;
 }
 

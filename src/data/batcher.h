@@ -37,6 +37,8 @@ class Batcher {
   /// Where the next batch begins: the epoch and a place in its order, both from 0.
   struct Position {
     int64_t epoch = 0, place = 0;
+    /// The epoch, from 1, of the last pair before the position; at the very beginning, of the first.
+    int64_t last_epoch() const { return place == 0 && epoch > 0 ? epoch : epoch + 1; }
     friend bool operator==(const Position&, const Position&) = default;
   };
 

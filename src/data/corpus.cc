@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -15,8 +16,8 @@ void check_files(const std::vector<CorpusFiles>& files) {
   require(!files.empty(), "no corpus is given");
   for (const CorpusFiles& f : files) {
     if (!f.tsv.empty()) {
-      require(f.source.empty() && f.target.empty(), "{}: a TSV holds both sides; {}{} can't stand beside it",
-              f.tsv, f.source, f.target);
+      require(f.source.empty() && f.target.empty(),
+              "{}: a TSV file holds both sides of a corpus; leave out {}{}", f.tsv, f.source, f.target);
       require_readable(f.tsv);
     } else {
       require(!f.source.empty() && !f.target.empty(), "{}{}: a corpus needs a file for each side, or one TSV",
@@ -41,7 +42,7 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
       continue;
     }
     require(i + 1 < names.size(),
-            "{}: {} has no target file beside it; give source and target in turn, or .tsv files", key, name);
+            "{}: {} has no target file; give pairs of a source and a target file, or .tsv files", key, name);
     files.push_back({.source = name, .target = names[i + 1]});
     i += 2;
   }
@@ -81,16 +82,22 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
     if (has_source != has_target) {
       while (source_->next(source)) continue;
       while (target_->next(target)) continue;
-      throw_input_error("{} has {} lines but {} has {}; line by line they must be translations of each other",
-                        files.source, source_->line_number(), files.target, target_->line_number());
+      throw_input_error(
+          "{} has {} but {} has {}; line n of one file must be the translation of line n of the other",
+          files.source, counted(source_->line_number(), "line"), files.target, target_->line_number());
     }
-    if (!has_source) continue;
+    if (!has_source) {
+      require(source_->line_number() > 0, "{}: is empty; there must be a sentence on each line",
+              target_ ? files.source : files.tsv);
+      continue;
+    }
     valid = make_valid(source, *source_);
     if (target_) {
       valid &= make_valid(target, *target_);
     } else {
       const size_t tab = source.find('\t');
-      require(tab != source.npos, "{}: there is no tab; a line must have two columns, source and target",
+      require(tab != source.npos,
+              "{}: the line has no tab; a line of a TSV file has two columns, source and target",
               source_->place());
       target = source.substr(tab + 1, source.find('\t', tab + 1) - tab - 1);
       source.resize(tab);
@@ -104,8 +111,8 @@ bool PairReader::make_valid(std::string& line, const LineReader& reader) const {
   const auto bad = first_invalid_utf8(line);
   if (!bad) return true;
   require(invalid_ != InvalidUtf8::error,
-          "{}: byte {} is not valid UTF-8; convert the file, or set data.invalid_utf8 (--invalid-utf8) to "
-          "replace or skip",
+          "{}: byte {} is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip (in "
+          "training data.invalid_utf8)",
           reader.place(), *bad + 1);
   line = replace_invalid_utf8(line);
   return false;
@@ -132,7 +139,7 @@ Corpus read_corpus(const std::vector<CorpusFiles>& files, InvalidUtf8 invalid) {
     corpus.text.target.push_back(target);
   }
   corpus.report = reader.report();
-  require(corpus.text.size() > 0, "{}{}: the corpus is empty ({})", name_of(files[0]),
+  require(corpus.text.size() > 0, "{}{}: no pair of lines is left ({})", name_of(files[0]),
           files.size() > 1 ? ", ..." : "", corpus.report.describe());
   return corpus;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/plural.h"
 
 namespace sixfold {
 namespace {
@@ -54,9 +55,9 @@ std::string CorpusReport::describe() const {
   mention(too_long, "too long");
   mention(uneven, "too uneven");
   mention(repeated, "repeated");
-  std::string line = fmt::format("{} pairs, {} kept{}", read, kept(), dropped);
-  if (repeats > repeated) line += fmt::format("; {} stand there twice", repeats - repeated);
-  if (replaced > 0) line += fmt::format("; bad UTF-8 replaced in {}", replaced);
+  std::string line = fmt::format("{}, {} kept{}", counted(read, "pair"), kept(), dropped);
+  if (repeats > repeated) line += fmt::format("; repeated but kept: {}", repeats - repeated);
+  if (replaced > 0) line += fmt::format("; invalid UTF-8 replaced in {}", replaced);
   return line;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sixfold {
 
-/// What becomes of a pair that stands further up as well.
+/// What becomes of a pair that occurred earlier in the text.
 enum class Repeats { keep, drop };
 
 template <>
@@ -35,20 +35,20 @@ struct DataOptions {
 
 template <class Visitor>
 void visit(Visitor& v, DataOptions& o) {
-  v.field("train", o.train, "pairs of files, source then target, or .tsv files; each may be gzipped");
-  v.field("valid", o.valid, "the same for validation; without any there is none");
-  v.field("weights", o.weights,
-          "one for each text of train: how often each of its pairs comes in an epoch; none: once", at_least(0));
-  v.field("invalid_utf8", o.invalid_utf8, "lines that are not valid UTF-8: error, replace or skip");
-  v.field("max_length", o.max_length, "pairs with more symbols on a side are left out, and counted",
-          at_least(1));
-  v.field("max_ratio", o.max_ratio, "as are pairs with so many times more symbols on one side; 0: none",
+  v.field("train", o.train,
+          "text to train on: source and target files in turn, or .tsv files; any may be gzipped");
+  v.field("valid", o.valid, "text for validation, given in the same way; none: no validation");
+  v.field("weights", o.weights, "for each text of train, how often an epoch uses each of its pairs; none: once",
           at_least(0));
-  v.field("repeats", o.repeats, "pairs that stand further up too: keep or drop");
-  v.field("batch_tokens", o.batch_tokens, "source and target symbols of a batch", at_least(1));
+  v.field("invalid_utf8", o.invalid_utf8, "lines that are not valid UTF-8: error, replace or skip");
+  v.field("max_length", o.max_length, "leave out pairs with more tokens than this on a side", at_least(1));
+  v.field("max_ratio", o.max_ratio,
+          "leave out pairs with one side so many times as long as the other; 0: no limit", at_least(0));
+  v.field("repeats", o.repeats, "pairs that already occurred earlier in the text: keep or drop");
+  v.field("batch_tokens", o.batch_tokens, "most source and target tokens of a batch", at_least(1));
   v.field("micro_batch_tokens", o.micro_batch_tokens,
-          "work through a batch in parts of so many, to save memory; 0: whole", at_least(0));
-  v.field("shuffle", o.shuffle, "a new order in each epoch");
+          "process a batch in parts of at most this many tokens, to save memory; 0: whole", at_least(0));
+  v.field("shuffle", o.shuffle, "put the pairs into a new random order in each epoch");
 }
 
 }  // namespace sixfold

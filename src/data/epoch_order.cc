@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "base/random.h"
 
 namespace sixfold {
@@ -44,10 +45,11 @@ EpochOrder::EpochOrder(const std::vector<Part>& parts, bool shuffle, uint64_t se
   for (const Part& part : parts_) {
     require(part.pairs >= 0 && part.weight >= 0 && std::isfinite(part.weight) &&
                 part.weight * static_cast<double>(part.pairs) < 0x1p60,
-            "a corpus of {} pairs has weight {}; it must be at least 0", part.pairs, part.weight);
+            "the weight of a corpus of {} is {}; it must be at least 0 and not too large",
+            counted(part.pairs, "pair"), part.weight);
     begins_.push_back(begins_.back() + std::llround(part.weight * static_cast<double>(part.pairs)));
   }
-  require(places() > 0, "there is nothing to make batches of: the corpus is empty, or its weights are 0");
+  require(places() > 0, "no pair is left to train on: the corpus is empty, or every weight is 0");
 }
 
 int64_t EpochOrder::pair(int64_t epoch, int64_t place) const {

@@ -20,7 +20,13 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\uFEFF";
 constexpr std::string_view gzip_mark = "\x1f\x8b";
+constexpr std::string_view standard_input = "/dev/stdin";
 constexpr size_t chunk_bytes = 1 << 18;
+
+/// Standard input is used as it was opened: whoever runs the program may lack the right to open it again.
+int open_text(const std::string& path) {
+  return path == standard_input ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
 
 [[noreturn]] void throw_read_error(const std::string& path, int reason) {
   throw_world_error("{}: can't be read: {}", path, std::strerror(reason));
@@ -80,16 +86,19 @@ class LineReader::Gunzip {
   bool whole_ = false;
 };
 
+std::string name_of_text(const std::string& path) { return path == standard_input ? "standard input" : path; }
+
 void require_readable(const std::string& path) {
+  if (path == standard_input) return;
   if (::access(path.c_str(), R_OK) != 0) throw_input_error("{}: can't be read: {}", path, std::strerror(errno));
   std::error_code ignored;
   require(!std::filesystem::is_directory(path, ignored), "{}: is a folder; give a text file", path);
 }
 
-LineReader::LineReader(const std::string& path) : path_(path) {
+LineReader::LineReader(const std::string& path) : path_(name_of_text(path)) {
   require_readable(path);
-  descriptor_ = path == "/dev/stdin" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path, std::strerror(errno));
+  descriptor_ = open_text(path);
+  if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path_, std::strerror(errno));
   struct stat status {};
   if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) file_bytes_ = status.st_size;
 }
@@ -157,7 +166,9 @@ std::string LineReader::place() const { return fmt::format("{}:{}", path_, line_
 void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
   const auto bad = first_invalid_utf8(line);
   if (!bad) return;
-  require(invalid != InvalidUtf8::error, "{}: byte {} is not valid UTF-8", reader.place(), *bad + 1);
+  require(invalid != InvalidUtf8::error,
+          "{}: byte {} is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip",
+          reader.place(), *bad + 1);
   line = invalid == InvalidUtf8::replace ? replace_invalid_utf8(line) : "";
 }
 

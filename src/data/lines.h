@@ -27,9 +27,12 @@ struct EnumNames<InvalidUtf8> {
 /// Throws unless `path` is there, may be read and is no folder. Opens nothing, so that a pipe stays whole.
 void require_readable(const std::string& path);
 
+/// What messages call a text: its path, or "standard input" for "/dev/stdin".
+std::string name_of_text(const std::string& path);
+
 /// The lines of a text file, plain or gzipped (told by its first bytes, whatever its name). A carriage return
 /// at the end of a line and a byte order mark at the start of the file are dropped; the last line needs no line
-/// end. "/dev/stdin" is standard input from where it stands.
+/// end. "/dev/stdin" is standard input: the descriptor that the process was given is read, and nothing opened.
 class LineReader {
  public:
   /// Throws as `require_readable`.
@@ -48,7 +51,7 @@ class LineReader {
 
   /// How many lines were read.
   int64_t line_number() const { return line_number_; }
-  /// "path:line" of the line read last.
+  /// "path:line", or "standard input:line", of the line read last.
   std::string place() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "base/threads.h"
 
 namespace sixfold {
@@ -111,6 +112,15 @@ void encode_pairs(
   }
 }
 
+namespace {
+
+std::string limit_of(const EncodeOptions& options) {
+  if (options.max_length == 0) return "there is no limit of length";
+  return fmt::format("a side may have at most {}", counted(options.max_length, "token"));
+}
+
+}  // namespace
+
 TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report) {
   TokenCorpus corpus{.source = {}, .target = {}, .target_eos = tokenizers.target->eos()};
@@ -125,8 +135,7 @@ TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers
     corpus.source.add(source);
     corpus.target.add(target);
   });
-  require(corpus.size() > 0, "no pair of the corpus is left (limit: {} pieces a side; {})", options.max_length,
-          report.describe());
+  require(corpus.size() > 0, "no pair of the corpus is left ({}); {}", report.describe(), limit_of(options));
   return corpus;
 }
 

@@ -63,6 +63,7 @@ class ReadingProgress {
 };
 
 FileStamp stamp_of(const std::string& path) {
+  require_readable(path);
   require(fs::is_regular_file(path),
           "{}: is no regular file; training reads its text more than once, so save it first", path);
   const MappedFile file(path);

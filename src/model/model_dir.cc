@@ -11,6 +11,7 @@
 #include "base/join.h"
 #include "formats/safetensors.h"
 #include "model/int8.h"
+#include "model/what_is.h"
 
 namespace sixfold {
 namespace {
@@ -120,9 +121,7 @@ void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, const Par
 }  // namespace
 
 ModelConfig load_model_config(const std::string& folder) {
-  std::error_code ignored;
-  require(fs::is_regular_file(config_path(folder), ignored),
-          "{}: is no model folder; one holds config.json, model.safetensors and its tokenizer", folder);
+  require_model_folder(folder);
   return load_config(config_path(folder));
 }
 

@@ -60,7 +60,7 @@ class SentencePieceTokenizer : public Tokenizer {
   int vocab_size() const override { return processor_.GetPieceSize(); }
 
   std::string piece(int32_t id) const override {
-    require(id >= 0 && id < vocab_size(), "id {} is not of the vocabulary, which has {} pieces", id,
+    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} pieces", id,
             vocab_size());
     return processor_.IdToPiece(id);
   }
@@ -120,7 +120,7 @@ class RenumberedTokenizer : public Tokenizer {
   int vocab_size() const override { return static_cast<int>(vocabulary_.size()); }
 
   std::string piece(int32_t id) const override {
-    require(id >= 0 && id < vocab_size(), "id {} is not of the vocabulary, which has {} pieces", id,
+    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} pieces", id,
             vocab_size());
     return vocabulary_[static_cast<size_t>(id)];
   }

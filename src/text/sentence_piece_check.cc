@@ -98,8 +98,8 @@ void check_sentence_piece_model(std::string_view model, const std::string& origi
     check_model(model);
   } catch (const Flaw& flaw) {
     throw_input_error(
-        "{}: this is no whole SentencePiece model: {}; give the .model or .spm file that spm_train wrote",
-        origin, flaw.what);
+        "{}: is not a whole SentencePiece model: {}; give the .model or .spm file that spm_train wrote", origin,
+        flaw.what);
   }
 }
 

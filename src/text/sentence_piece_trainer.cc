@@ -124,7 +124,7 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
           options.vocab_size, reason_of(status));
   const int size = load_sentence_piece(model, "the trained tokenizer", Spaces::as_trained)->vocab_size();
   if (size < options.vocab_size)
-    log_warning("the text holds {} pieces of the {} asked for in tokenizer.vocab_size", size,
+    log_warning("the text gives only {} of the {} pieces that tokenizer.vocab_size asks for", size,
                 options.vocab_size);
   return model;
 }

@@ -11,7 +11,7 @@ namespace sixfold {
 
 enum class TokenizerKind {
   sentencepiece,  ///< Kudo and Richardson 2018; trained on raw text
-  whitespace,     ///< for text that is segmented already: one symbol between two spaces
+  whitespace,     ///< for text that is segmented already: one token between two spaces
 };
 
 /// How SentencePiece finds its pieces.
@@ -69,19 +69,22 @@ void visit(Visitor& v, TokenizerOptions& o) {
   v.field("kind", o.kind, "sentencepiece, or whitespace for text that is segmented already");
   v.field("joint", o.joint, "one vocabulary for source and target");
   v.field("model", o.model, "sentencepiece: unigram or bpe");
-  v.field("vocab_size", o.vocab_size, "most pieces, with the 3 special symbols; whitespace: 0 for all",
-          at_least(0));
-  v.field("minimum_count", o.minimum_count, "whitespace: rarer symbols are unknown", at_least(1));
+  v.field("vocab_size", o.vocab_size,
+          "size of the vocabulary, with 3 special tokens; whitespace: 0 for no limit", at_least(0));
+  v.field("minimum_count", o.minimum_count, "whitespace: rarer words become <unk>", at_least(1));
   v.field("character_coverage", o.character_coverage,
-          "sentencepiece: share of the text whose characters are known; 0.9995 for scripts of thousands",
+          "sentencepiece: share of the text's characters that are covered; 0.9995 for Chinese or Japanese",
           between(0.98, 1));
-  v.field("normalization", o.normalization, "sentencepiece: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf");
-  v.field("target_normalization", o.target_normalization, "the same for targets; must be alike if joint");
-  v.field("user_defined_symbols", o.user_defined_symbols, "pieces that are never divided");
-  v.field("byte_fallback", o.byte_fallback, "sentencepiece: unknown characters become bytes");
-  v.field("max_sentences", o.max_sentences, "train on so many at most, evenly spread; 0 for all", at_least(0));
-  v.field("source", o.source, "a given .spm or vocabulary file, also the target's if joint");
-  v.field("target", o.target, "a given .spm or vocabulary file");
+  v.field("normalization", o.normalization,
+          "sentencepiece, of sources: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf");
+  v.field("target_normalization", o.target_normalization,
+          "the same of targets; a joint vocabulary needs the same for both");
+  v.field("user_defined_symbols", o.user_defined_symbols, "tokens that are never split");
+  v.field("byte_fallback", o.byte_fallback, "sentencepiece: encode unknown characters as bytes");
+  v.field("max_sentences", o.max_sentences,
+          "train the tokenizer on at most this many lines, evenly spread; 0: on all", at_least(0));
+  v.field("source", o.source, "use this .spm or .vocab file instead of training one; if joint, for both sides");
+  v.field("target", o.target, "the same for targets");
 }
 
 }  // namespace sixfold

@@ -35,9 +35,8 @@ Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, T
 
 Tokenizers load_given(const TokenizerOptions& options) {
   if (options.joint) {
-    require(
-        !options.source.empty() && (options.target.empty() || options.target == options.source),
-        "tokenizer.joint is set, so give the one file as tokenizer.source, or set tokenizer.joint to false");
+    require(!options.source.empty() && (options.target.empty() || options.target == options.source),
+            "tokenizer.joint is true, so give one file, as tokenizer.source, or set tokenizer.joint to false");
     return load_joint(options.kind, read_file(options.source), options.source);
   }
   require(!options.source.empty() && !options.target.empty(),
@@ -54,9 +53,10 @@ void check_user_defined_symbols(const std::vector<std::string>& symbols) {
     require(plain, "tokenizer.user_defined_symbols: '{}' is empty or holds a space or control character",
             symbol);
     require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
-            "tokenizer.user_defined_symbols: {} is a special symbol; it needs no mention", symbol);
+            "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; leave it out",
+            symbol);
     require(std::count(symbols.begin(), symbols.begin() + i, symbol) == 0,
-            "tokenizer.user_defined_symbols: '{}' stands there twice", symbol);
+            "tokenizer.user_defined_symbols: '{}' is listed twice", symbol);
   }
 }
 

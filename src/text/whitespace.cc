@@ -100,10 +100,10 @@ class WhitespaceTokenizer : public Tokenizer {
   void add(std::string symbol, const std::string& origin) {
     const size_t line = symbols_.size() + 1;
     require(!symbol.empty() && symbol.find_first_of(separators) == symbol.npos,
-            "{}:{}: a vocabulary has one symbol on each line, without spaces", origin, line);
-    require(!first_invalid_utf8(symbol), "{}:{}: the symbol is not valid UTF-8", origin, line);
-    require(ids_.emplace(symbol, static_cast<int32_t>(symbols_.size())).second,
-            "{}:{}: the symbol '{}' stands there twice", origin, line, symbol);
+            "{}:{}: a vocabulary has one token on each line, without spaces", origin, line);
+    require(!first_invalid_utf8(symbol), "{}:{}: the token is not valid UTF-8", origin, line);
+    require(ids_.emplace(symbol, static_cast<int32_t>(symbols_.size())).second, "{}:{}: '{}' is listed twice",
+            origin, line, symbol);
     serialized_ += symbol + '\n';
     symbols_.push_back(std::move(symbol));
   }
@@ -126,7 +126,7 @@ class WhitespaceTokenizer : public Tokenizer {
   }
 
   const std::string& at(int32_t id) const {
-    require(id >= 0 && id < vocab_size(), "id {} is not of the vocabulary, which has {} symbols", id,
+    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} tokens", id,
             vocab_size());
     return symbols_[id];
   }
@@ -149,13 +149,13 @@ std::string build_whitespace_vocabulary(const TokenizerOptions& options, const s
     text([&](const std::string& sentence) {
       for_each_symbol(sentence, [&](std::string_view symbol) { ++counts[std::string(symbol)]; });
     });
-  require(!counts.empty(), "there is no text to build the vocabulary of");
+  require(!counts.empty(), "there is no text to build a vocabulary from");
 
   std::vector<std::string> symbols(special_symbols.begin(), special_symbols.end());
   symbols.insert(symbols.end(), options.user_defined_symbols.begin(), options.user_defined_symbols.end());
   const size_t most = options.vocab_size == 0 ? symbols.size() + counts.size() : options.vocab_size;
   require(symbols.size() <= most,
-          "tokenizer.vocab_size is {}, but special and user-defined symbols alone are {}", most,
+          "tokenizer.vocab_size is {}, but the special and user-defined tokens alone are {}", most,
           symbols.size());
   for (const std::string& symbol : symbols) counts.erase(symbol);
 

@@ -7,7 +7,7 @@ namespace sixfold {
 std::string history_step(const TrainOptions& options, const TrainingState& state,
                          const TokenStoreRecord& text) {
   nlohmann::ordered_json step{
-      {"step", "train"}, {"updates", state.update}, {"epoch", state.position.epoch + 1}};
+      {"step", "train"}, {"updates", state.update}, {"epoch", state.position.last_epoch()}};
   if (state.best)
     step["best"] = {{"metric", name_of_enum(options.validation.best_by)},
                     {"value", *state.best},

@@ -52,7 +52,7 @@ std::string Progress::describe(const TrainingState& s, double learning_rate) con
                                   static_cast<double>(s.last_update - s.update)));
   return fmt::format(
       "update {}{}  epoch {}  loss {:.3f}  perplexity {:.2f}  {:.0f} tokens/s  rate {:.2e}  {}{}", s.update,
-      s.last_update > 0 ? fmt::format("/{}", s.last_update) : "", s.position.epoch + 1, loss, std::exp(loss),
+      s.last_update > 0 ? fmt::format("/{}", s.last_update) : "", s.position.last_epoch(), loss, std::exp(loss),
       tokens_per_second(s), learning_rate, clock_text(s.seconds), left);
 }
 
@@ -67,7 +67,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
   log_.append(nlohmann::json{{"update", s.update},
-                             {"epoch", s.position.epoch + 1},
+                             {"epoch", s.position.last_epoch()},
                              {"loss", loss},
                              {"perplexity", std::exp(loss)},
                              {"learning_rate", learning_rate},
@@ -83,7 +83,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
 }
 
 void Progress::validation(const TrainingState& s, const Scores& scores, bool better) {
-  nlohmann::json json = {{"update", s.update}, {"epoch", s.position.epoch + 1}};
+  nlohmann::json json = {{"update", s.update}, {"epoch", s.position.last_epoch()}};
   std::string text = fmt::format("validation at update {}:", s.update);
   for (const auto& [name, value] : scores) {
     json["validation"][name] = value;

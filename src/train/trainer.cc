@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/plural.h"
 #include "base/threads.h"
 #include "data/batch_stream.h"
 #include "model/derived.h"
@@ -128,8 +129,8 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   stream_ = std::make_unique<BatchStream>(batcher_, state_.part_tokens);
   progress_ = std::make_unique<Progress>(folder_.log(), state_);
-  log_info("model: {} parameters; {}, {} threads", parameter_count(model_.config()), backend_->name(),
-           threads_);
+  log_info("model: {} parameters; {}, {}", parameter_count(model_.config()), backend_->name(),
+           counted(threads_, "thread"));
   began_ = now();
   resumed_seconds_ = state_.seconds;
   saved_at_ = state_.seconds;
@@ -320,9 +321,9 @@ void Run::measure_rate() {
   const int64_t last = std::max(state_.update, static_cast<int64_t>(updates));
   state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, last) : last;
   state_.rate_measured = true;
-  progress_->say(fmt::format("{:.2f} updates/s: {} minutes are {} updates",
+  progress_->say(fmt::format("{:.2f} updates/s: {} min are {}",
                              static_cast<double>(state_.update) / state_.seconds, options_.train.minutes,
-                             last));
+                             counted(last, "update")));
 }
 
 bool Run::epoch_due(double every_epochs) const {
@@ -412,7 +413,7 @@ std::string Run::build_model() {
                                         all.end());
     average_weights(last, model_);
     write();
-    progress_->say(fmt::format("model: the mean of the last {} checkpoints", last.size()));
+    progress_->say(fmt::format("model: the mean of the last {}", counted(last.size(), "checkpoint")));
   } else if (state_.best && options_.checkpoint.keep_best) {
     load_weights(folder_.best() + "/model.safetensors", model_);
     write();

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "model/what_is.h"
 
 namespace sixfold {
 namespace {
@@ -166,6 +167,7 @@ KeptText validation_text(const TrainOptions& options, const TextOrigin& origin) 
 
 TrainingData read_training_data(const TrainOptions& options, const TextOrigin& origin, int threads) {
   TrainingData result;
+  if (!origin.tokenizers.empty()) require_model_folder(origin.tokenizers);
   std::optional<KeptText> valid;
   if (!options.data.valid.empty()) valid = validation_text(options, origin);
   read_training_text(result, options, origin, threads);

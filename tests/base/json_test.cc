@@ -20,7 +20,7 @@ TEST(Json, ReadsWhatIsValid) {
 }
 
 TEST(Json, RefusesWhatIsNot) {
-  EXPECT_EQ(message_for(""), "a.json: not valid JSON at byte 1");
+  EXPECT_EQ(message_for(""), "a.json: is empty, not JSON");
   EXPECT_EQ(message_for("{\"a\": 1,}"), "a.json: not valid JSON at byte 9");
   EXPECT_EQ(message_for("{} {}"), "a.json: not valid JSON at byte 4");
   EXPECT_NE(message_for("\"\xff\"").find("not valid JSON"), std::string::npos);
@@ -28,7 +28,7 @@ TEST(Json, RefusesWhatIsNot) {
 }
 
 TEST(Json, RefusesAKeyTwiceInOneObject) {
-  EXPECT_EQ(message_for(R"({"a": {"b": 1, "b": 2}})"), "a.json: the key 'b' stands there twice");
+  EXPECT_EQ(message_for(R"({"a": {"b": 1, "b": 2}})"), "a.json: the key 'b' is given twice");
   EXPECT_NO_THROW(parse_json(R"({"a": {"b": 1}, "b": {"b": 2}})", "a.json"));
 }
 

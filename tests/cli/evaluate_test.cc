@@ -97,7 +97,7 @@ TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
 TEST_F(Evaluate, RefusesTextsOfDifferentLength) {
   const std::string shorter = file("short", "one line\n");
   expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + shorter),
-               "short has 1 lines and ");
+               "short has 1 line and ");
 }
 
 TEST_F(Evaluate, RefusesMissingAndEmptyFiles) {
@@ -110,7 +110,10 @@ TEST_F(Evaluate, RefusesMissingAndEmptyFiles) {
 
 TEST_F(Evaluate, RefusesInvalidUtf8ByFileAndLine) {
   const std::string bad = file("bad", "fine\nnot \xff fine\n");
-  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + bad), "bad:2: byte 5");
+  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + bad),
+               "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
+  EXPECT_EQ(
+      sixfold("evaluate --invalid-utf8 replace --reference " + reference_ + " --hypothesis " + bad).status, 0);
 }
 
 TEST_F(Evaluate, RefusesUnknownNamesAndValues) {

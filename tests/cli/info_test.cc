@@ -29,10 +29,10 @@ TEST_F(Info, TellsWhatAModelIs) {
   const int64_t parameters = parameter_count(load_model_config(model_));
   expect_line(outcome, "parameters   " + std::to_string(parameters) + " (0.0 million), F32");
   expect_line(outcome,
-              "tokenizer    11 symbols, whitespace, " + load_tokenizers(model_).source->hash() + ", joint");
+              "tokenizer    11 tokens, whitespace, " + load_tokenizers(model_).source->hash() + ", joint");
   expect_line(
       outcome,
-      "search       beam of 4, scores divided by ((5 + n) / 6)^0.6, at most 1 * source + 5 symbols, until "
+      "search       beam size 4, scores divided by ((5 + n) / 6)^0.6, at most 1 * source + 5 tokens, until "
       "best_cannot_improve");
   expect_line(outcome, "             tokenizer.vocab, 31 B");
 }
@@ -62,7 +62,7 @@ TEST_F(Info, RefusesWhatIsNoModel) {
   expect_error(sixfold("info " + model_), "d_modle");
   write_small_model(model_, 1);
   write_file_atomically(model_ + "/model.safetensors", "");
-  expect_error(sixfold("info " + model_), "model.safetensors: too short");
+  expect_error(sixfold("info " + model_), "model.safetensors is empty; copy the model folder again");
 }
 
 }  // namespace

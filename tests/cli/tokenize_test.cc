@@ -33,16 +33,18 @@ TEST_F(Tokenize, MakesTextOfThem) {
 
 TEST_F(Tokenize, RefusesWhatTheVocabularyLacks) {
   expect_error(tokenize("a\nb zebra\n", "--decode --output " + (folder_ / "out")),
-               "/dev/stdin:2: 'zebra' is no piece of the vocabulary");
+               "standard input:2: 'zebra' is not a piece of the vocabulary");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   for (const std::string bad : {"11", "-1", "3x", "99999999999"})
-    expect_error(tokenize(bad, "--decode --ids"), "'" + bad + "' is no id from 0 to 10");
+    expect_error(tokenize(bad, "--decode --ids"), "'" + bad + "' is not an id from 0 to 10");
 }
 
 TEST_F(Tokenize, TreatsInvalidUtf8AsAsked) {
   const std::string text = "a\nb \xff\nc\n";
   const Outcome refused = tokenize(text, "--output " + (folder_ / "out"));
-  expect_error(refused, "/dev/stdin:2: byte 3 is not valid UTF-8");
+  expect_error(refused,
+               "standard input:2: byte 3 is not valid UTF-8; convert the text, or choose --invalid-utf8 "
+               "replace or skip");
   EXPECT_EQ(tokenize(text, "--invalid-utf8 replace").text, "a\nb <unk>\nc\n");
   EXPECT_EQ(tokenize(text, "--invalid-utf8 skip").text, "a\n\nc\n");
   expect_error(tokenize(text, "--invalid-utf8 ignore"), "expected one of error, replace, skip");

@@ -145,6 +145,17 @@ TEST(Batcher, GoesOnFromAnyPosition) {
   }
 }
 
+TEST(Batcher, KnowsTheEpochOfTheLastPair) {
+  const TokenCorpus corpus = many_pairs(100);
+  Batcher batcher(corpus, {.batch_tokens = 250, .seed = 3});
+  EXPECT_EQ(batcher.position().last_epoch(), 1);
+  for (int64_t epoch = 0; epoch < 3; ++epoch)
+    while (batcher.position().epoch == epoch) {
+      batcher.next();
+      EXPECT_EQ(batcher.position().last_epoch(), epoch + 1);
+    }
+}
+
 TEST(Batcher, AStreamGivesTheSameBatchesInParts) {
   const TokenCorpus corpus = many_pairs(100);
   const BatcherOptions options{.batch_tokens = 250, .seed = 3};
@@ -164,8 +175,12 @@ TEST(Batcher, PlacesThatAreNotThereAreErrors) {
   Batcher batcher(corpus, {.batch_tokens = 100});
   EXPECT_THROW(batcher.seek({-1, 0}), Error);
   EXPECT_THROW(batcher.seek({0, -1}), Error);
-  const auto message = error_message([&] { batcher.seek({0, 10}); });
-  EXPECT_NE(message.find("is not what it was"), std::string::npos);
+  EXPECT_EQ(
+      error_message([&] {
+        batcher.seek({1, 10});
+      }),
+      "the checkpoint is at pair 11 of epoch 2, but an epoch of this text has only 10 pairs; it is not the "
+      "text that the run began with: put that back, or begin a new run");
   EXPECT_GT(batcher.next().sentences(), 0);
 }
 

@@ -61,11 +61,15 @@ TEST_F(CorpusTest, PairsWithAnEmptySideAreDroppedAndCounted) {
 
 TEST_F(CorpusTest, InvalidUtf8) {
   const CorpusFiles files = pair("one\ntw\xFF\nthree\nfour\n", "eins\nzwei\ndr\xC3\nvier\n");
-  EXPECT_TRUE(has(refusal({files}), files.source + ":2: byte 3"));
+  EXPECT_TRUE(
+      has(refusal({files}),
+          files.source +
+              ":2: byte 3 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip (in "
+              "training data.invalid_utf8)"));
   const Corpus replaced = read_corpus({files}, InvalidUtf8::replace);
   EXPECT_EQ(replaced.text.source[1], "tw\uFFFD");
   EXPECT_EQ(replaced.text.target[2], "dr\uFFFD");
-  EXPECT_EQ(replaced.report.describe(), "4 pairs, 4 kept; bad UTF-8 replaced in 2");
+  EXPECT_EQ(replaced.report.describe(), "4 pairs, 4 kept; invalid UTF-8 replaced in 2");
   const Corpus skipped = read_corpus({files}, InvalidUtf8::skip);
   EXPECT_EQ(skipped.text.source, (Lines{"one", "four"}));
   EXPECT_EQ(skipped.text.target, (Lines{"eins", "vier"}));
@@ -79,16 +83,18 @@ TEST_F(CorpusTest, DifferentNumbersOfLines) {
   const CorpusFiles files = pair("one\ntwo\nthree\n", "eins\n");
   EXPECT_TRUE(has(refusal({files}), "a.en has 3 lines")) << refusal({files});
   EXPECT_TRUE(has(refusal({files}), "a.de has 1;"));
-  EXPECT_TRUE(has(refusal({pair("one\n", "eins\nzwei\n")}), "a.en has 1 lines"));
+  EXPECT_TRUE(has(refusal({pair("one\n", "eins\nzwei\n")}), "a.en has 1 line but"));
 }
 
 TEST_F(CorpusTest, LinesOfATsvNeedATab) {
-  EXPECT_TRUE(has(refusal({tsv("one\teins\ntwo zwei\n")}), "a.tsv:2: there is no tab"));
+  EXPECT_TRUE(has(refusal({tsv("one\teins\ntwo zwei\n")}), "a.tsv:2: the line has no tab"));
 }
 
 TEST_F(CorpusTest, EmptyCorpora) {
   EXPECT_TRUE(has(refusal({}), "no corpus"));
-  EXPECT_TRUE(has(refusal({pair("", "")}), "the corpus is empty"));
+  EXPECT_TRUE(has(refusal({pair("", "")}), "a.en: is empty; there must be a sentence on each line"));
+  EXPECT_TRUE(has(refusal({pair("one\n", "eins\n"), tsv("")}), "a.tsv: is empty"));
+  EXPECT_TRUE(has(refusal({pair("\n", "\n")}), "no pair of lines is left (1 pair, 0 kept; dropped: 1 with"));
   EXPECT_TRUE(has(refusal({pair("one\n\n", "\nzwei\n")}), "2 with an empty side"));
 }
 

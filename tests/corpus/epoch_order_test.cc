@@ -79,7 +79,10 @@ TEST(EpochOrder, WithoutShufflingItIsThatOfTheText) {
 }
 
 TEST(EpochOrder, RefusesWhatLeavesNothing) {
-  EXPECT_NE(error_message([] { EpochOrder({{5, 0}}, true, 1); }).find("nothing"), std::string::npos);
+  EXPECT_NE(error_message([] {
+              EpochOrder({{5, 0}}, true, 1);
+            }).find("no pair is left to train on"),
+            std::string::npos);
   EXPECT_NE(error_message([] { EpochOrder({{5, -1}}, true, 1); }).find("at least 0"), std::string::npos);
   EXPECT_NE(error_message([] { EpochOrder({{5, NAN}}, true, 1); }).find("at least 0"), std::string::npos);
 }

@@ -1,7 +1,12 @@
 #include "data/lines.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/file.h"
 #include "corpus/gzip.h"
@@ -105,6 +110,39 @@ TEST_F(LinesTest, GivesALineOfAPipeAsSoonAsItIsWhole) {
   EXPECT_TRUE(reader.ready(0ms));
   EXPECT_FALSE(reader.next(line));
   ::close(ends[0]);
+}
+
+// As under `su nobody -c`: the file was opened by somebody else, who may read it.
+TEST_F(LinesTest, StandardInputIsNotOpenedAgain) {
+  const std::string path = file("a\nb\n");
+  const auto read_as_nobody = [&] {
+    const int opened = ::open(path.c_str(), O_RDONLY);
+    if (opened < 0 || ::dup2(opened, STDIN_FILENO) < 0 || ::chmod(path.c_str(), 0) != 0) std::_Exit(1);
+    constexpr uid_t nobody = 65534;
+    if (::geteuid() == 0 && ::seteuid(nobody) != 0) std::_Exit(2);
+    if (::access(path.c_str(), R_OK) == 0 && ::open(path.c_str(), O_RDONLY) >= 0) std::_Exit(3);
+    try {
+      std::_Exit(read_lines("/dev/stdin") == Lines{"a", "b"} ? 0 : 4);
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+      std::_Exit(5);
+    }
+  };
+  EXPECT_EXIT(read_as_nobody(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(LinesTest, MessagesNameStandardInput) {
+  const std::string path = file("fine\nnot \xff\n");
+  const auto read_bad_input = [&] {
+    const int opened = ::open(path.c_str(), O_RDONLY);
+    if (opened < 0 || ::dup2(opened, STDIN_FILENO) < 0) std::_Exit(1);
+    std::fputs(error_message([] { read_lines("/dev/stdin"); }).c_str(), stderr);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(
+      read_bad_input(), testing::ExitedWithCode(0),
+      "^standard input:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or "
+      "skip$");
 }
 
 TEST_F(LinesTest, MissingFilesAndFolders) {

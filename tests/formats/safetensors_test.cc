@@ -115,12 +115,12 @@ TEST_F(Safetensors, HostileLengths) {
 }
 
 TEST_F(Safetensors, HostileHeaders) {
-  EXPECT_EQ(refusal(""), "header: not valid JSON at byte 1");
+  EXPECT_EQ(refusal(""), "header: is empty, not JSON");
   EXPECT_EQ(refusal("not JSON"), "header: not valid JSON at byte 2");
   EXPECT_EQ(refusal("[1]"), "the header is not a JSON object");
   EXPECT_EQ(refusal(std::string(100'000, '[')), "header: JSON nested deeper than 32 levels");
   EXPECT_EQ(refusal(fmt::format("{{{0},{0}}}", entry("a", "F32", "[0]", "[0,0]"))),
-            "header: the key 'a' stands there twice");
+            "header: the key 'a' is given twice");
   const std::string fields = "tensor 'a': expected an entry with dtype, shape and data_offsets";
   EXPECT_EQ(refusal(R"({"a":5})"), fields);
   EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[0]}})"), fields);

@@ -265,7 +265,9 @@ TEST_F(TrainerTest, EpochsBecomeUpdates) {
   options_.train.updates = 0;
   options_.train.epochs = 2;
   train(options_, {.run = run("a")});
-  EXPECT_EQ(log("a").back().at("epoch"), 3);  // it stands at the third's beginning
+  EXPECT_EQ(log("a").front().at("epoch"), 1);
+  EXPECT_EQ(log("a").back().at("epoch"), 2);
+  EXPECT_EQ(nlohmann::json::parse(read_history(run("a") + "/model").back()).at("epoch"), 2);
 }
 
 TEST_F(TrainerTest, RefusesWhatWouldLoseWork) {

@@ -1,0 +1,130 @@
+#include "model/what_is.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WhatIs : public testing::Test {
+ protected:
+  std::string put(const std::string& name, const std::string& text) {
+    fs::create_directories(fs::path(folder_ / name).parent_path());
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  std::string put_model(const std::string& name) {
+    put(name + "/config.json", R"({"format_version": 1, "d_model": 8})");
+    put(name + "/tokenizer.vocab", "<unk>\n");
+    put(name + "/model.safetensors", "weights");
+    return folder_ / name;
+  }
+  std::string put_run(const std::string& name) {
+    put(name + "/config.json", R"({"model": {}, "data": {}, "train": {"updates": 5}})");
+    return folder_ / name;
+  }
+  /// What is said of a path, without the folder of the test.
+  std::string said_of(const std::string& name) {
+    std::string message = error_message([&] { require_model_folder(folder_ / name); });
+    const std::string prefix = folder_.path().string() + "/";
+    for (size_t at; (at = message.find(prefix)) != message.npos;) message.erase(at, prefix.size());
+    return message;
+  }
+
+  const std::string what_a_model_is_ =
+      "a model folder holds config.json, model.safetensors and its tokenizer, as sixfold train makes them";
+  TemporaryFolder folder_;
+};
+
+TEST_F(WhatIs, AModelIsFine) {
+  const std::string model = put_model("model");
+  EXPECT_NO_THROW(require_model_folder(model));
+  EXPECT_NO_THROW(require_model_folder(model + "/"));
+  fs::create_directory(model + "/checkpoints");  // somebody's own
+  EXPECT_NO_THROW(require_model_folder(model));
+}
+
+TEST_F(WhatIs, ARunNamesItsModelOrCheckpoint) {
+  put_run("run");
+  EXPECT_EQ(said_of("run"), "run is a training run that has neither a model nor a checkpoint yet");
+  put_model("run/checkpoints/update-000000007");
+  put_model("run/checkpoints/update-000000014");
+  EXPECT_EQ(said_of("run"),
+            "run is a training run that has not ended; its newest checkpoint is "
+            "run/checkpoints/update-000000014");
+  put_model("run/model");
+  EXPECT_EQ(said_of("run"), "run is a training run; its model is run/model");
+  EXPECT_EQ(said_of("run/"), "run is a training run; its model is run/model");
+  EXPECT_EQ(said_of("run/checkpoints"),
+            "run/checkpoints holds the checkpoints of a training run; the newest is "
+            "run/checkpoints/update-000000014");
+  fs::remove(folder_ / "run/config.json");
+  EXPECT_EQ(said_of("run"), "run is a training run; its model is run/model");
+}
+
+TEST_F(WhatIs, OtherProgramsModelsCanBeImported) {
+  put("hf/config.json", R"({"architectures": ["MarianMTModel"], "d_model": 512})");
+  put("hf/pytorch_model.bin", "weights");
+  const std::string import = "make a model folder of it by sixfold import ";
+  EXPECT_EQ(said_of("hf"), "hf is a folder of a Hugging Face model; " + import + "hf hf --output FOLDER");
+  EXPECT_EQ(said_of("hf/pytorch_model.bin"),
+            "hf/pytorch_model.bin is a file of a Hugging Face model; " + import + "hf hf --output FOLDER");
+  put("marian/model.npz", "weights");
+  EXPECT_EQ(said_of("marian"),
+            "marian holds a model of Marian; " + import + "marian marian/model.npz --output FOLDER");
+  EXPECT_EQ(said_of("marian/model.npz"), "marian/model.npz is a model of Marian; " + import +
+                                             "marian marian/model.npz --vocabs SOURCE TARGET --output FOLDER");
+  put("marian/decoder.yml", "models: [model.npz]\n");
+  EXPECT_EQ(said_of("marian"),
+            "marian holds a model of Marian; " + import + "marian marian/decoder.yml --output FOLDER");
+  EXPECT_EQ(said_of("marian/decoder.yml"),
+            "marian/decoder.yml is a decoder configuration of Marian; make a model folder by sixfold import "
+            "marian marian/decoder.yml --output FOLDER");
+  put("marian/model.bin", "weights");
+  EXPECT_EQ(said_of("marian/model.bin"),
+            "marian/model.bin is a binary model of another program; of Marian's models, the .npz can be "
+            "imported: sixfold import marian MODEL.npz --vocabs SOURCE TARGET --output FOLDER");
+}
+
+TEST_F(WhatIs, AFileIsNoFolder) {
+  put_model("model");
+  EXPECT_EQ(said_of("model/config.json"), "model/config.json is a file of a model; give its folder, model");
+  put("mine.yaml", "train: {minutes: 5}\n");
+  EXPECT_EQ(
+      said_of("mine.yaml"),
+      "mine.yaml is a training configuration; sixfold train mine.yaml --output RUN makes the model RUN/model");
+  put("text.en", "a line\n");
+  EXPECT_EQ(said_of("text.en"), "text.en is a file, not a model folder; " + what_a_model_is_);
+}
+
+TEST_F(WhatIs, OtherFoldersAreNamed) {
+  EXPECT_EQ(said_of("nowhere"), "nowhere: is no model folder; there is no file or folder of that name");
+  EXPECT_EQ(error_message([] { require_model_folder(""); }), "the name of the model folder is empty");
+  fs::create_directory(folder_ / "empty");
+  EXPECT_EQ(said_of("empty"), "empty is an empty folder; " + what_a_model_is_);
+  put("text/train.en", "a line\n");
+  EXPECT_EQ(said_of("text"), "text is no model folder; " + what_a_model_is_);
+  put_model("parent/german");
+  EXPECT_EQ(said_of("parent"), "parent is no model folder, but holds one: parent/german");
+  put_model("half");
+  fs::remove(folder_ / "half/config.json");
+  EXPECT_EQ(said_of("half"), "half holds weights but no config.json; copy the whole model folder");
+}
+
+TEST_F(WhatIs, EmptyFilesOfAModelAreNamed) {
+  for (const std::string file : {"config.json", "model.safetensors", "tokenizer.vocab"}) {
+    put_model("model");
+    put("model/" + file, "");
+    EXPECT_EQ(said_of("model"), "model/" + file + " is empty; copy the model folder again");
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
