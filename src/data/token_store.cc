@@ -173,17 +173,23 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 TokenStoreRecord read_token_store_record(const std::string& folder) {
   const std::string path = folder + "/corpus.json";
   const auto json = parse_json(read_file(path), path);
+  const std::string place = path + ": is damaged; remove the folder, it will be made anew";
+  const JsonObject object(json, place);
   TokenStoreRecord record;
-  try {
-    require(json.at("format_version").get<int>() == 1, "{}: of another version; remove the folder", path);
-    json.at("hash").get_to(record.hash);
-    json.at("pairs").get_to(record.pairs);
-    for (const auto& file : json.at("files"))
-      record.files.push_back({file.at("path"), file.at("bytes"), file.at("hash")});
-    record.report = parse_corpus_report(json.at("report").dump(), path);
-  } catch (const nlohmann::json::exception& e) {
-    throw_input_error("{}: is damaged ({}); remove the folder, it will be made anew", path, e.what());
+  int64_t version = 0;
+  object.read("format_version", version);
+  require(version == 1, "{}: of another version; remove the folder", path);
+  object.read("hash", record.hash);
+  object.read("pairs", record.pairs);
+  require(object.at("files").is_array(), "{}: 'files' is not a list", place);
+  for (const auto& entry : object.at("files")) {
+    const JsonObject file(entry, place);
+    FileStamp& stamp = record.files.emplace_back();
+    file.read("path", stamp.path);
+    file.read("bytes", stamp.bytes);
+    file.read("hash", stamp.hash);
   }
+  record.report = parse_corpus_report(object.at("report").dump(), path);
   return record;
 }
 
