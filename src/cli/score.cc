@@ -35,7 +35,7 @@ class GivenPairs {
     sources.clear(), targets.clear();
     std::string source, target;
     while (sources.size() < block_lines) {
-      const bool has_source = source_.next(source), has_target = target_.next(target);
+      const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
       require(has_source == has_target,
               "{} ends after line {}, {} does not: line n of both should belong together",
               has_source ? settings_.target : settings_.source,
@@ -59,8 +59,8 @@ void run(const Settings& settings) {
           "--source and --target can't both be standard input");
   check(settings.writer);
   GivenPairs reader(settings);
-  TextOutput output(settings.output);
   const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output);
   ScoreWriter writer(output, settings.writer);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;

@@ -66,8 +66,8 @@ class Meter {
 void run(const Settings& settings) {
   check(settings.writer);
   LineReader input(readable_path(settings.paths.input));
-  TextOutput output(settings.paths.output);
   const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.paths.output);
   Meter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
