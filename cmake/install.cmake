@@ -3,7 +3,18 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS sixfold_cli RUNTIME)
-install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sixfold)
+install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
+
+# What users begin with has a short name as well: <sixfold/translator.h>.
+set(entry_headers translate/translator.h train/trainer.h ops/ops.h)
+set(header_copies ${PROJECT_BINARY_DIR}/installed_headers)
+install(CODE "
+  set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")
+  set(HEADERS \"${library_headers}\")
+  set(ENTRIES \"${entry_headers}\")
+  set(COPIES \"${header_copies}\")
+  include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
+install(DIRECTORY ${header_copies}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sixfold)
 install(EXPORT sixfold-targets NAMESPACE sixfold:: DESTINATION ${package_dir})

@@ -1,6 +1,6 @@
 // Scaled dot-product attention (section 3.2.1) on the example that teaching texts use: four keys, their values,
 // three queries. A query that points along a key gets that key's value; one between two keys gets their mean.
-#include <ops/ops.h>
+#include <sixfold/ops.h>
 
 #include <cmath>
 #include <cstdio>

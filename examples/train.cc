@@ -1,5 +1,5 @@
 // A model of one's own data: two files whose lines belong together in, a model folder out.
-#include <train/trainer.h>
+#include <sixfold/trainer.h>
 
 #include <iostream>
 

@@ -1,5 +1,5 @@
 // A model folder in, translations of standard input out.
-#include <translate/translator.h>
+#include <sixfold/translator.h>
 
 #include <iostream>
 

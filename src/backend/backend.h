@@ -105,7 +105,7 @@ struct AttentionSpan {
 struct Attention {
   View query, key, value;  ///< [queries, heads * d_k], [keys, heads * d_k], [keys, heads * d_v]
   View out;                ///< [queries, heads * d_v]
-  View log_sum;            ///< [queries, heads]: log of the softmax's denominator; may be empty
+  View log_sum;            ///< [queries, heads]: log of the sum of exp(score - largest score); may be empty
   std::span<const AttentionSpan> spans;
   const int32_t* key_rows = nullptr;  ///< the row of each key place; none: the identity
   int heads = 1;

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <string>
+#include <new>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
+
+#include "base/cgroup.h"
+#include "base/log.h"
 
 namespace sixfold {
 namespace {
@@ -39,24 +42,25 @@ bool spin_until(const Condition& done) {
   return false;
 }
 
-/// Processors that the container's quota pays for (cgroup v2 cpu.max), or 0 where there is none.
-int quota_threads() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+/// Says once in a process that the system starts no more threads.
+void warn_of_refusal(int wanted, int used, std::error_code reason) {
+  static std::atomic<bool> said = false;
+  if (said.exchange(true)) return;
+  log_warning(
+      "the system refuses to start {} threads ({}), so {} used; ask for fewer, or raise the limit (ulimit -u, "
+      "ulimit -v, the container's number of processes)",
+      wanted, reason.message(), used == 1 ? "one is" : fmt::format("{} are", used));
 }
 
 }  // namespace
 
-int available_threads() {
+int available_threads(const std::string& root) {
   cpu_set_t set;
   const int processors = sched_getaffinity(0, sizeof set, &set) == 0
                              ? CPU_COUNT(&set)
                              : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int quota = quota_threads();
-  return quota > 0 ? std::min(quota, processors) : processors;
+  const double paid = processors_paid_by_cgroups(root).value_or(processors);
+  return paid < processors ? std::max(1, static_cast<int>(paid + 0.5)) : processors;
 }
 
 #if defined(__x86_64__)
@@ -69,18 +73,49 @@ SubnormalsAsZero::SubnormalsAsZero() = default;
 SubnormalsAsZero::~SubnormalsAsZero() = default;
 #endif
 
-ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+std::thread start_thread(std::function<void()> body) {
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& refusal) {
+    warn_of_refusal(2, 1, refusal.code());
+    return {};
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::ThreadPool(int threads) {
+  for (std::error_code refusal; (refusal = start(threads));) {
+    // Whatever ran out is needed for other things too: half of what could be had is given back.
+    const int fewer = (this->threads() + 1) / 2;
+    stop();
+    warn_of_refusal(threads, fewer, refusal);
+    threads = fewer;
+  }
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+/// Starts workers until there are so many threads, the caller's own counted. Returns why there are fewer.
+std::error_code ThreadPool::start(int threads) {
+  stop_ = false;
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& refusal) {
+    return refusal.code();
+  } catch (const std::bad_alloc&) {
+    return std::make_error_code(std::errc::not_enough_memory);
+  }
+  return {};
+}
+
+void ThreadPool::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stop_ = true;
     ++round_;
   }
   wake_.notify_all();
   for (auto& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& task) {
@@ -99,8 +134,9 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& tas
   wake_.notify_all();
   take_tasks(0);
   const auto done = [&] { return done_.load(std::memory_order_acquire) == count; };
-  if (spin_until(done)) return;
-  while (!done()) std::this_thread::yield();  // to a worker that waits for a processor
+  if (!spin_until(done))
+    while (!done()) std::this_thread::yield();  // to a worker that waits for a processor
+  if (failed_.load(std::memory_order_relaxed) != none) rethrow_failure();
 }
 
 void ThreadPool::take_tasks(int thread) {
@@ -108,10 +144,27 @@ void ThreadPool::take_tasks(int thread) {
     const uint64_t count = ticket >> 32, index = ticket & 0xffffffff;
     if (index >= count) return;
     if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    (*task_)(static_cast<int64_t>(index), thread);  // the caller can't leave before this one is done
+    try {  // the caller can't leave before this one is done
+      if (index < failed_.load(std::memory_order_relaxed)) (*task_)(static_cast<int64_t>(index), thread);
+    } catch (...) {
+      keep_failure(index);
+    }
     done_.fetch_add(1, std::memory_order_release);
     ticket = ticket_.load(std::memory_order_acquire);
   }
+}
+
+/// Keeps the exception that is being handled, unless a task before this one failed too.
+void ThreadPool::keep_failure(uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  if (failed_.load(std::memory_order_relaxed) < index) return;
+  failed_.store(index, std::memory_order_relaxed);
+  failure_ = std::current_exception();
+}
+
+void ThreadPool::rethrow_failure() {
+  failed_.store(none, std::memory_order_relaxed);
+  std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::work(int thread) {

@@ -36,7 +36,7 @@ class GivenPairs {
     sources.clear(), targets.clear();
     std::string source, target;
     while (sources.size() < block_lines) {
-      const bool has_source = source_.next(source), has_target = target_.next(target);
+      const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
       require(has_source == has_target,
               "{} ends after line {}, {} does not; line n of one must translate line n of the other",
               name_of_text(readable_path(has_source ? settings_.target : settings_.source)),
@@ -60,8 +60,8 @@ void run(const Settings& settings) {
           "--source and --target can't both be standard input");
   check(settings.writer);
   GivenPairs reader(settings);
-  TextOutput output(settings.output, {settings.source, settings.target});
   const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.source, settings.target});
   ScoreWriter writer(output, settings.writer);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "cli/interrupt.h"
 #include "cli/named_option.h"
 #include "model/ownership.h"
 
@@ -45,12 +46,21 @@ void add_text_options(CLI::App& command, TextPaths& paths) {
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
+bool next_line(LineReader& reader, std::string& line) {
+  do check_interrupt();
+  while (!reader.ready(std::chrono::milliseconds(50)));
+  return reader.next(line);
+}
+
 TextOutput::TextOutput(const std::string& path, const std::vector<std::string>& inputs) {
   require_output_file(path, inputs);
-  if (path != "-") file_.emplace(path);
+  if (path == "-") return;
+  note_interrupts();
+  file_.emplace(path);
 }
 
 void TextOutput::write(std::string_view text) {
+  if (file_) check_interrupt();
   if (file_)
     file_->write(text);
   else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
@@ -62,10 +72,9 @@ void TextOutput::flush() {
 }
 
 void TextOutput::close() {
-  if (file_)
-    file_->commit();
-  else
-    flush_standard_output();
+  if (!file_) return flush_standard_output();
+  check_interrupt();
+  file_->commit();
 }
 
 void flush_standard_output() {

@@ -23,10 +23,17 @@ void add_text_options(CLI::App& command, TextPaths& paths);
 /// What to give to `LineReader` and `read_lines`: the path itself, or standard input's for "-".
 std::string readable_path(const std::string& path);
 
+/// `LineReader::next`, which a noted interrupt ends, also while it waits for input (`check_interrupt`).
+bool next_line(LineReader& reader, std::string& line);
+
 /// The text that a command makes, written to standard output ("-") or to a file that appears whole at `close`.
 ///
 /// Throws a world error when writing fails; but where the reader of standard output has gone, as in `| head`, a
 /// std::system_error of broken_pipe, which fmt::print throws as well and main.cc takes for a good end.
+///
+/// A file's makes interrupts be noted before its temporary file is there, so that none of them leaves it
+/// behind: writing then throws `Cancelled`. Make it after what takes long and writes nothing, such as a model's
+/// loading, which an interrupt ends at once.
 class TextOutput {
  public:
   /// `inputs`: what the command reads. Throws an input error where the output is one of them, or belongs to a

@@ -67,7 +67,7 @@ void run(const Settings& settings) {
   const LineTokenizer tokenizer(settings.target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output, {settings.paths.input});
-  for (std::string line; input.next(line);) {
+  for (std::string line; next_line(input, line);) {
     make_valid(line, input, settings.paths.invalid);
     output.write((settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line)) + "\n");
     if (!input.ready(std::chrono::milliseconds(0))) output.flush();

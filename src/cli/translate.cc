@@ -67,8 +67,8 @@ class Meter {
 void run(const Settings& settings) {
   check(settings.writer);
   LineReader input(readable_path(settings.paths.input));
-  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
   const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
   Meter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;

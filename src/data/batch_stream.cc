@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/threads.h"
+
 namespace sixfold {
 namespace {
 
@@ -10,9 +12,10 @@ constexpr size_t ahead = 8;  // batches
 }  // namespace
 
 BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens)
-    : batcher_(batcher), most_tokens_(most_tokens), thread_([this] { work(); }) {}
+    : batcher_(batcher), most_tokens_(most_tokens), thread_(start_thread([this] { work(); })) {}
 
 BatchStream::~BatchStream() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -21,16 +24,21 @@ BatchStream::~BatchStream() {
   thread_.join();
 }
 
+BatchStream::Next BatchStream::make() {
+  Next next;
+  Batch batch = batcher_.next();
+  next.after = batcher_.position();
+  if (most_tokens_ > 0 && batch.tokens() > most_tokens_)
+    next.parts = split(batch, most_tokens_);
+  else
+    next.parts.push_back(std::move(batch));
+  return next;
+}
+
 void BatchStream::work() {
   try {
     for (;;) {
-      Next next;
-      Batch batch = batcher_.next();
-      next.after = batcher_.position();
-      if (most_tokens_ > 0 && batch.tokens() > most_tokens_)
-        next.parts = split(batch, most_tokens_);
-      else
-        next.parts.push_back(std::move(batch));
+      Next next = make();
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stop_ || ready_.size() < ahead; });
       if (stop_) return;
@@ -45,11 +53,18 @@ void BatchStream::work() {
 }
 
 BatchStream::Next BatchStream::next() {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  const auto waited = [&] { seconds_waited_ += std::chrono::duration<double>(Clock::now() - begun).count(); };
+  if (!thread_.joinable()) {
+    Next made = make();
+    waited();
+    return made;
+  }
   std::unique_lock lock(mutex_);
   if (ready_.empty() && !error_) {
-    const auto begun = std::chrono::steady_clock::now();
     changed_.wait(lock, [this] { return error_ || !ready_.empty(); });
-    seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    waited();
   }
   if (ready_.empty()) std::rethrow_exception(error_);
   Next next = std::move(ready_.front());

@@ -11,6 +11,7 @@
 namespace sixfold {
 
 /// The batches of a `Batcher`, made ahead by a thread of its own, so that who trains does not wait for a disk.
+/// Where the system refuses the thread, each batch is made when it is asked for.
 class BatchStream {
  public:
   /// A batch, in the parts that it is worked through in, and where the next one begins.
@@ -31,6 +32,7 @@ class BatchStream {
   double seconds_waited() const { return seconds_waited_; }
 
  private:
+  Next make();
   void work();
 
   Batcher& batcher_;

@@ -69,12 +69,10 @@ std::string to_json_text(const CorpusReport& report) {
 
 CorpusReport parse_corpus_report(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
+  const std::string place = where + ": not the report of a corpus";
+  const JsonObject object(json, place);
   CorpusReport report;
-  try {
-    each_field(report, [&](const char* name, auto& value) { json.at(name).get_to(value); });
-  } catch (const nlohmann::json::exception& e) {
-    throw_input_error("{}: not the report of a corpus: {}", where, e.what());
-  }
+  each_field(report, [&](const char* name, auto& value) { object.read(name, value); });
   require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&
               report.target_lengths.size() == report.source_lengths.size() &&
               std::ssize(report.ratios) == CorpusReport::ratio_bins,

@@ -1,7 +1,6 @@
 #include "data/token_corpus.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "base/error.h"
 #include "base/plural.h"
@@ -17,7 +16,6 @@ struct Block {
   ParallelText text;
   IdSequences source, target;
   int64_t empty = 0, too_long = 0, uneven = 0;
-  std::exception_ptr error;
 };
 
 void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options) {
@@ -84,23 +82,16 @@ void encode_pairs(
   for (bool more = true; more;) {
     std::vector<Block> blocks;
     std::string source, target;
-    while (more && blocks.size() < 4 * static_cast<size_t>(options.threads)) {
+    while (more && blocks.size() < 4 * static_cast<size_t>(pool.threads())) {
       Block& block = blocks.emplace_back();
       while (block.text.source.size() < block_pairs && (more = next(source, target))) {
         block.text.source.push_back(std::move(source));
         block.text.target.push_back(std::move(target));
       }
     }
-    pool.run(std::ssize(blocks), [&](int64_t i, int) {
-      Block& block = blocks[static_cast<size_t>(i)];
-      try {
-        encode(block, tokenizers, options);
-      } catch (...) {  // a pool's tasks must not throw
-        block.error = std::current_exception();
-      }
-    });
+    pool.run(std::ssize(blocks),
+             [&](int64_t i, int) { encode(blocks[static_cast<size_t>(i)], tokenizers, options); });
     for (const Block& block : blocks) {
-      if (block.error) std::rethrow_exception(block.error);
       report.empty += block.empty;
       report.too_long += block.too_long;
       report.uneven += block.uneven;

@@ -62,23 +62,6 @@ class ReadingProgress {
   int64_t pairs_ = 0;
 };
 
-FileStamp stamp_of(const std::string& path) {
-  require_readable(path);
-  require(fs::is_regular_file(path),
-          "{}: is no regular file; training reads its text more than once, so save it first", path);
-  const MappedFile file(path);
-  return {path, static_cast<int64_t>(file.size()),
-          hash_hex({reinterpret_cast<const char*>(file.data()), file.size()})};
-}
-
-std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
-  std::vector<std::string> paths;
-  for (const CorpusFiles& text : texts)
-    for (const std::string& path : {text.source, text.target, text.tsv})
-      if (!path.empty()) paths.push_back(path);
-  return paths;
-}
-
 /// All pairs as they come, with the number of each text's.
 void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
                 const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
@@ -143,9 +126,7 @@ std::string hash_of_ids(const std::string& folder) {
 std::string to_json_text(const TokenStoreRecord& record) {
   nlohmann::ordered_json json{
       {"format_version", 2}, {"hash", record.hash}, {"settings", record.settings}, {"pairs", record.pairs}};
-  json["files"] = nlohmann::ordered_json::array();
-  for (const FileStamp& file : record.files)
-    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
+  json["files"] = nlohmann::ordered_json::parse(to_json_text(record.files));
   json["report"] = nlohmann::ordered_json::parse(to_json_text(record.report));
   return json.dump(1) + "\n";
 }
@@ -183,18 +164,17 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 TokenStoreRecord read_token_store_record(const std::string& folder) {
   const std::string path = folder + "/corpus.json";
   const auto json = parse_json(read_file(path), path);
+  const std::string place = path + ": is damaged; remove the folder, it will be made anew";
+  const JsonObject object(json, place);
   TokenStoreRecord record;
-  try {
-    require(json.at("format_version").get<int>() == 2, "{}: of another version; remove the folder", path);
-    json.at("hash").get_to(record.hash);
-    json.at("settings").get_to(record.settings);
-    json.at("pairs").get_to(record.pairs);
-    for (const auto& file : json.at("files"))
-      record.files.push_back({file.at("path"), file.at("bytes"), file.at("hash")});
-    record.report = parse_corpus_report(json.at("report").dump(), path);
-  } catch (const nlohmann::json::exception& e) {
-    throw_input_error("{}: is damaged ({}); remove the folder, it will be made anew", path, e.what());
-  }
+  int64_t version = 0;
+  object.read("format_version", version);
+  require(version == 2, "{}: of another version; remove the folder", path);
+  object.read("hash", record.hash);
+  object.read("settings", record.settings);
+  object.read("pairs", record.pairs);
+  record.files = parse_file_stamps(object.at("files").dump(), place);
+  record.report = parse_corpus_report(object.at("report").dump(), path);
   return record;
 }
 
@@ -219,38 +199,6 @@ bool is_token_store_file(std::string_view name) {
   for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json"})
     if (name == known) return true;
   return is_tokenizer_file(name);
-}
-
-std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts) {
-  std::vector<FileStamp> stamps;
-  for (const std::string& path : paths_of(texts)) stamps.push_back(stamp_of(path));
-  return stamps;
-}
-
-bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b) {
-  return std::ranges::equal(
-      a, b, [](const FileStamp& x, const FileStamp& y) { return x.bytes == y.bytes && x.hash == y.hash; });
-}
-
-std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
-                                       const std::vector<FileStamp>& recorded) {
-  const std::vector<std::string> paths = paths_of(texts);
-  if (paths.size() != recorded.size())
-    return {fmt::format("there are {} files of text now, and there were {} when the run began", paths.size(),
-                        recorded.size())};
-  std::vector<std::string> changed;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(paths[i], ignored)) {
-      changed.push_back(fmt::format("{}: is gone", paths[i]));
-      continue;
-    }
-    const FileStamp now = stamp_of(paths[i]), &then = recorded[i];
-    if (now.bytes != then.bytes || now.hash != then.hash)
-      changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})", paths[i],
-                                    now.bytes, now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
-  }
-  return changed;
 }
 
 }  // namespace sixfold

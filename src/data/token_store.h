@@ -5,17 +5,10 @@
 #include <vector>
 
 #include "data/corpus.h"
+#include "data/file_stamps.h"
 #include "data/token_corpus.h"
 
 namespace sixfold {
-
-/// A file of text as it was when it was read.
-struct FileStamp {
-  std::string path;
-  int64_t bytes = 0;
-  std::string hash;  ///< of its bytes, as `hash_hex`
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
 
 struct TokenStoreOptions {
   EncodeOptions encode;
@@ -50,13 +43,5 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 TokenStoreRecord read_token_store_record(const std::string& folder);
 /// The corpus, mapped; its `mixture` has the given weights, or 1 each.
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights);
-
-/// The files of texts as they are now. Throws an input error for one that is not a regular file.
-std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts);
-/// Whether the files hold the same, by whatever names.
-bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b);
-/// What of the texts is gone or not as it was recorded, in a line each.
-std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
-                                       const std::vector<FileStamp>& recorded);
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -74,10 +75,9 @@ Entries read_json(const std::string& text, const std::string& path) {
   Entries entries;
   const auto json = parse_json(text, path);
   require(json.is_object(), "{}: a vocabulary is a map of pieces to ids", path);
-  for (const auto& [piece, id] : json.items()) {
-    require(id.is_number_integer(), "{}: the id of '{}' is no number", path, piece);
-    entries.emplace_back(piece, id.get<int64_t>());
-  }
+  for (const auto& [piece, id] : json.items())
+    entries.emplace_back(piece, whole_number(id, fmt::format("{}: the id of '{}'", path, piece), 0,
+                                             std::numeric_limits<int32_t>::max()));
   return entries;
 }
 

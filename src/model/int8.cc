@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sixfold {
 namespace {
 
 constexpr const char* scales_suffix = ".scales";
+
+/// Rows without a larger number are taken for zero: their scale would be no normal number.
+constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
 }  // namespace
 
@@ -17,6 +21,7 @@ Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
     float largest = 0;
     for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
       largest = std::max(largest, std::abs(values[i]));
+    if (largest < smallest) largest = 0;
     matrix.scales.push_back(largest / 127);
     const float by = largest > 0 ? 127 / largest : 0;
     for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)

@@ -12,6 +12,14 @@ std::vector<To> convert(const std::vector<From>& values) {
   return {values.begin(), values.end()};
 }
 
+/// Half precision is a matter of files (`to_floats` of formats/tensor_map.h) and of weights prepared for
+/// products.
+void require_copyable(const Tensor& tensor) {
+  require(tensor.dtype() == DType::f32 || tensor.dtype() == DType::f64,
+          "the elements of a tensor of type {} can't be copied as numbers; only F32 and F64 can",
+          name_of(tensor.dtype()));
+}
+
 std::vector<float> int8_values(const View& view) {
   std::vector<float> values;
   for (int64_t r = 0; r < view.rows; ++r)
@@ -50,6 +58,7 @@ void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
 }
 
 void Tensor::copy_from(Backend& backend, const std::vector<double>& values) const {
+  require_copyable(*this);
   require(static_cast<int64_t>(values.size()) == size(), "{} values for a tensor of {} x {}", values.size(),
           rows(), cols());
   if (dtype() == DType::f64)
@@ -59,6 +68,7 @@ void Tensor::copy_from(Backend& backend, const std::vector<double>& values) cons
 }
 
 void Tensor::copy_from(Backend& backend, const std::vector<float>& values) const {
+  require_copyable(*this);
   require(static_cast<int64_t>(values.size()) == size(), "{} values for a tensor of {} x {}", values.size(),
           rows(), cols());
   if (dtype() == DType::f32)
@@ -70,6 +80,7 @@ void Tensor::copy_from(Backend& backend, const std::vector<float>& values) const
 std::vector<float> Tensor::to_floats(Backend& backend) const {
   if (dtype() == DType::f64) return convert<float>(to_doubles(backend));
   if (dtype() == DType::i8) return int8_values(view());
+  require_copyable(*this);
   std::vector<float> values(static_cast<size_t>(size()));
   backend.copy_out(values.data(), view().data, bytes());
   return values;
@@ -77,6 +88,7 @@ std::vector<float> Tensor::to_floats(Backend& backend) const {
 
 std::vector<double> Tensor::to_doubles(Backend& backend) const {
   if (dtype() == DType::f32 || dtype() == DType::i8) return convert<double>(to_floats(backend));
+  require_copyable(*this);
   std::vector<double> values(static_cast<size_t>(size()));
   backend.copy_out(values.data(), view().data, bytes());
   return values;

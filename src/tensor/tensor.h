@@ -48,7 +48,7 @@ class Tensor {
   const PreparedWeight* prepared() const;
   void set_prepared(std::shared_ptr<PreparedWeight> prepared) const;
 
-  /// Copies from and to the host, converting between fp32 and fp64 where the types differ.
+  /// Copies from and to the host, between fp32 and fp64, and from int8. Tensors of other types throw.
   void copy_from(Backend& backend, const std::vector<double>& values) const;
   void copy_from(Backend& backend, const std::vector<float>& values) const;
   std::vector<double> to_doubles(Backend& backend) const;

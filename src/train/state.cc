@@ -63,39 +63,43 @@ std::string to_json_text(const TrainingState& s) {
 
 TrainingState parse_training_state(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
+  const std::string place = where + ": not the state of a training run";
+  const JsonObject object(json, place);
   TrainingState s;
-  try {
-    json.at("update").get_to(s.update);
-    json.at("epoch").get_to(s.position.epoch);
-    json.at("place").get_to(s.position.place);
-    json.at("last_update").get_to(s.last_update);
-    json.at("seconds").get_to(s.seconds);
-    json.at("loss_sum").get_to(s.sums.loss);
-    json.at("target_tokens").get_to(s.sums.target_tokens);
-    json.at("tokens").get_to(s.sums.tokens);
-    json.at("gradient_norm").get_to(s.sums.gradient_norm);
-    json.at("waited").get_to(s.sums.waited);
-    json.at("corpus").get_to(s.corpus);
-    json.at("usual_loss").get_to(s.usual_loss);
-    json.at("rollbacks").get_to(s.rollbacks);
-    json.at("best_update").get_to(s.best_update);
-    json.at("without_better").get_to(s.without_better);
-    json.at("log_bytes").get_to(s.log_bytes);
-    json.at("instruction_set").get_to(s.instruction_set);
-    if (json.value("precision", "fp32") == "bf16") s.precision = Precision::bf16;
-    json.at("part_tokens").get_to(s.part_tokens);
-    json.at("rate_measured").get_to(s.rate_measured);
-    json.at("validation_text").get_to(s.validation_text);
-    read_options(parse_json_options(json.at("options").dump(), where), s.options);
-    for (const auto& change : json.at("changes"))
-      s.changes.push_back({change.at("update"), change.at("what"), change.at("from"), change.at("to")});
-    if (json.contains("best")) s.best = json.at("best").get<double>();
-  } catch (const nlohmann::json::exception& e) {
-    throw_input_error("{}: not the state of a training run: {}", where, e.what());
+  object.read("update", s.update);
+  object.read("epoch", s.position.epoch);
+  object.read("place", s.position.place);
+  object.read("last_update", s.last_update);
+  object.read("seconds", s.seconds);
+  object.read("loss_sum", s.sums.loss);
+  object.read("target_tokens", s.sums.target_tokens);
+  object.read("tokens", s.sums.tokens);
+  object.read("gradient_norm", s.sums.gradient_norm);
+  object.read("waited", s.sums.waited);
+  object.read("corpus", s.corpus);
+  object.read("usual_loss", s.usual_loss);
+  object.read("rollbacks", s.rollbacks);
+  object.read("best_update", s.best_update);
+  object.read("without_better", s.without_better);
+  object.read("log_bytes", s.log_bytes);
+  object.read("instruction_set", s.instruction_set);
+  std::string precision = "fp32";
+  if (object.has("precision")) object.read("precision", precision);
+  if (precision == "bf16") s.precision = Precision::bf16;
+  object.read("part_tokens", s.part_tokens);
+  object.read("rate_measured", s.rate_measured);
+  object.read("validation_text", s.validation_text);
+  read_options(parse_json_options(object.at("options").dump(), where), s.options);
+  require(object.at("changes").is_array(), "{}: 'changes' is not a list", place);
+  for (const auto& entry : object.at("changes")) {
+    const JsonObject change(entry, place);
+    TrainingChange& read = s.changes.emplace_back();
+    change.read("update", read.update);
+    change.read("what", read.what);
+    change.read("from", read.from);
+    change.read("to", read.to);
   }
-  require(
-      s.update >= 0 && s.position.epoch >= 0 && s.position.place >= 0 && s.log_bytes >= 0 && s.part_tokens >= 0,
-      "{}: a count is negative", where);
+  if (object.has("best")) object.read("best", s.best.emplace());
   return s;
 }
 

@@ -6,10 +6,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "data/kept_text.h"
 #include "model/what_is.h"
 
 namespace sixfold {
@@ -105,48 +104,10 @@ void read_training_text(TrainingData& result, const TrainOptions& options, const
            result.train.source_tokens(), result.train.target_tokens());
 }
 
-/// The validation text as the run keeps it.
-struct KeptText {
-  std::vector<FileStamp> files;
-  Corpus corpus;
-
-  std::string hash() const {
-    HashStream hash;
-    for (const auto* side : {&corpus.text.source, &corpus.text.target})
-      for (const std::string& line : *side) hash.add(std::as_bytes(std::span(line.data(), line.size() + 1)));
-    return hash.hex();
-  }
-};
-
-std::string to_json_text(const KeptText& text) {
-  nlohmann::ordered_json json{{"format_version", 1}, {"files", nlohmann::ordered_json::array()}};
-  for (const FileStamp& file : text.files)
-    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
-  json["report"] = nlohmann::ordered_json::parse(to_json_text(text.corpus.report));
-  json["source"] = text.corpus.text.source;
-  json["target"] = text.corpus.text.target;
-  return json.dump(1) + "\n";
-}
-
-KeptText read_kept_text(const std::string& path) {
-  const auto json = parse_json(read_file(path), path);
-  KeptText text;
-  try {
-    for (const auto& file : json.at("files"))
-      text.files.push_back({file.at("path"), file.at("bytes"), file.at("hash")});
-    text.corpus.report = parse_corpus_report(json.at("report").dump(), path);
-    json.at("source").get_to(text.corpus.text.source);
-    json.at("target").get_to(text.corpus.text.target);
-  } catch (const nlohmann::json::exception& e) {
-    throw_input_error("{}: is damaged ({}); remove it, and the run reads data.valid again", path, e.what());
-  }
-  return text;
-}
-
 KeptText validation_text(const TrainOptions& options, const TextOrigin& origin) {
   const auto files = corpus_files(options.data.valid, "data.valid");
   if (origin.resumed && std::filesystem::exists(origin.validation)) {
-    KeptText kept = read_kept_text(origin.validation);
+    KeptText kept = parse_kept_text(read_file(origin.validation), origin.validation);
     require(kept.hash() == origin.resumed->validation_text,
             "{}: is not the validation text of this run; remove it, and the run reads data.valid again",
             origin.validation);

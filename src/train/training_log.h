@@ -11,8 +11,8 @@ struct LoggedCurve {
 };
 
 /// What a run's train.jsonl holds, by name: "loss", "learning_rate", "gradient_norm", "validation loss",
-/// "validation bleu", ... Throws an input error with file and line for what is no such log, and where it is
-/// empty.
+/// "validation bleu", ... A line that is not whole, as a crash of the machine can leave it, is skipped with a
+/// warning. Throws an input error with file and line for what is no such log, and where it is empty.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold

@@ -42,8 +42,9 @@ Job::Job(OpenModel& open, const LineSource& next, size_t lines, const TranslateO
 
 void Job::run(int threads) {
   const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
-  threads_ = static_cast<int>(std::clamp<size_t>(lines_, 1, static_cast<size_t>(threads)));
-  ThreadPool(threads_).run(threads_, [this](int64_t, int) { work(); });
+  ThreadPool pool(static_cast<int>(std::clamp<size_t>(lines_, 1, static_cast<size_t>(threads))));
+  threads_ = pool.threads();
+  pool.run(threads_, [this](int64_t, int) { work(); });
   if (error_) std::rethrow_exception(error_);
   if (input_error_) std::rethrow_exception(input_error_);
 }

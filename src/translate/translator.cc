@@ -1,7 +1,6 @@
 #include "translate/translator.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -141,20 +140,13 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   std::vector<Translation> scored(pairs.size());
   const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
   const std::vector<size_t> begins = batches_of(pairs, most);
-  std::vector<std::exception_ptr> errors(begins.size());
   ThreadPool(parts_->threads).run(std::ssize(begins) - 1, [&](int64_t batch, int) {
     const auto i = static_cast<size_t>(batch);
     const size_t begin = begins[i], count = begins[i + 1] - begin;
-    try {
-      if (options.cancel.stop_requested()) throw Cancelled();
-      add_details(open, *open.borrow(), std::span(pairs).subspan(begin, count), details, symbol.empty() ? 0 : 1,
-                  std::span(scored).subspan(begin, count));
-    } catch (...) {  // a pool's tasks must not throw
-      errors[i] = std::current_exception();
-    }
+    if (options.cancel.stop_requested()) throw Cancelled();
+    add_details(open, *open.borrow(), std::span(pairs).subspan(begin, count), details, symbol.empty() ? 0 : 1,
+                std::span(scored).subspan(begin, count));
   });
-  for (const auto& error : errors)
-    if (error) std::rethrow_exception(error);
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
     scored[i].log_probability = log_probability(scored[i]);

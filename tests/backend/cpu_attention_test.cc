@@ -65,6 +65,86 @@ TEST(CpuAttention, OfFewAndManyQueriesOnEveryInstructionSet) {
     }
 }
 
+/// Products of queries and keys near 10^10 and exact in fp32, in a span of few queries and one of many: of each
+/// pair of keys the first is the better one by far, and all of these are equal.
+struct LargeScores {
+  static constexpr int64_t d = 32, keys = 20, queries = 4 + 20;
+  LargeScores() : query(queries, d), key(keys, d) {
+    for (int64_t c = 0; c < d; ++c) {
+      for (int64_t r = 0; r < queries; ++r) query.at(r, c) = 4096;
+      for (int64_t r = 0; r < keys; ++r)
+        key.at(r, c) = 76295.0f - (r % 2 ? 1.0f + static_cast<float>(r) : 0.0f);
+    }
+  }
+  Attention attention(View log_sum) {
+    return {.query = query.view(),
+            .key = key.view(),
+            .value = value.view(),
+            .out = out.view(),
+            .log_sum = log_sum,
+            .spans = spans};
+  }
+
+  Floats query, key, value = Floats::normal(keys, d, 3), out{queries, d};
+  const std::vector<AttentionSpan> spans{{0, 4, 0, keys}, {4, 20, 0, keys}};
+};
+
+TEST(CpuAttention, LargeScoresGiveTheirWeights) {
+  const auto expect_means = [](LargeScores& test) {
+    for (int64_t c = 0; c < LargeScores::d; ++c) {
+      double mean = 0;
+      for (int64_t j = 0; j < LargeScores::keys; j += 2) mean += test.value.at(j, c) / 10;
+      for (int64_t r = 0; r < LargeScores::queries; ++r) EXPECT_NEAR(test.out.at(r, c), mean, 1e-6);
+    }
+  };
+  LargeScores test;
+  make_reference_backend()->attention(test.attention({}));
+  expect_means(test);
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    SCOPED_TRACE(hwy::TargetName(target));
+    LargeScores few;
+    make_cpu_backend(1)->attention(few.attention({}));
+    expect_means(few);
+    LargeScores trained;
+    Floats log_sum(LargeScores::queries, 1);
+    make_cpu_backend(1)->attention(trained.attention(log_sum.view()));
+    expect_means(trained);
+  }
+}
+
+TEST(CpuAttention, LargeScoresGiveTheirGradient) {
+  struct Gradients {
+    Floats query{LargeScores::queries, LargeScores::d}, key{LargeScores::keys, LargeScores::d},
+        value{LargeScores::keys, LargeScores::d};
+  };
+  Floats grad_out = Floats::normal(LargeScores::queries, LargeScores::d, 4);
+  const auto gradients = [&](Backend& backend) {
+    LargeScores test;
+    Floats log_sum(LargeScores::queries, 1);
+    Attention forward = test.attention(log_sum.view());
+    const std::vector<AttentionSpan> one{{0, LargeScores::queries, 0, LargeScores::keys}};
+    forward.spans = one;
+    Gradients found;
+    backend.attention(forward);
+    backend.attention_gradient({.forward = forward,
+                                .grad_out = grad_out.view(),
+                                .grad_query = found.query.view(),
+                                .grad_key = found.key.view(),
+                                .grad_value = found.value.view()});
+    return found;
+  };
+  const Gradients expected = gradients(*make_reference_backend());
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    SCOPED_TRACE(hwy::TargetName(target));
+    Gradients found = gradients(*make_cpu_backend(1));
+    expect_close(found.value, expected.value, 1e-5);
+    expect_close(found.key, expected.key, 0.02);     // of thousands
+    expect_close(found.query, expected.query, 0.5);  // the rounding of sums of terms near 10^5 that cancel
+  }
+}
+
 // A span's bits are its own, whatever stands beside it.
 TEST(CpuAttention, ASpanAloneHasTheSameBits) {
   Case test(32, 48, true);

@@ -124,6 +124,24 @@ TEST(CpuInt8, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
   });
 }
 
+// 255 / 7e-37 is more than the largest float.
+TEST(CpuInt8, RowsOfTinyNumbersGiveTinyNumbers) {
+  Weight weight(33, 10, 5);
+  for (const float size : {1e-45f, 1e-39f, 1e-37f, 7e-37f, 2e-36f, 1e-35f, 1e-30f}) {
+    Floats x(1, 10);
+    for (int64_t i = 0; i < 10; ++i) x.at(0, i) = size * (i % 2 ? 0.9f : -0.1f);
+    Floats expected(1, 33);
+    const auto reference = make_reference_backend();
+    reference->matmul(product(expected, x, *reference->prepare(weight.view(), true)));
+    for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+      Floats result(1, 33);
+      make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+      SCOPED_TRACE(name + " of " + std::to_string(std::log10(size)));
+      expect_close(result, expected, std::max(4e-36, 0.02 * 1270 * size));
+    });
+  }
+}
+
 TEST(CpuInt8, TablesGiveWhatTheirRowsCount) {
   Weight table(9, 21, 6);
   const std::vector<int32_t> ids{3, -1, 8}, position{0, 1, 0};

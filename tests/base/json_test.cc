@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "error_message.h"
@@ -38,6 +39,64 @@ TEST(Json, RefusesDeepNesting) {
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   EXPECT_EQ(message_for(objects), "a.json: JSON nested deeper than 32 levels");
   EXPECT_NO_THROW(parse_json(std::string(32, '[') + std::string(32, ']'), "a.json"));
+}
+
+TEST(Json, ReadsWholeNumbersWithinTheirRange) {
+  const auto read = [](const std::string& text, int64_t least, int64_t most) {
+    return whole_number(parse_json(text, "a.json"), "a.json: n", least, most);
+  };
+  constexpr int64_t smallest = std::numeric_limits<int64_t>::min(),
+                    largest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(read("7", 0, 7), 7);
+  EXPECT_EQ(read("0", -3, 7), 0);
+  EXPECT_EQ(read("-3", -3, 7), -3);
+  EXPECT_EQ(read("9223372036854775807", smallest, largest), largest);
+  EXPECT_EQ(read("-9223372036854775808", smallest, largest), smallest);
+  EXPECT_EQ(error_message([&] { read("8", 0, 7); }), "a.json: n is 8; expected a whole number from 0 to 7");
+  for (const char* text : {"-4", "1.5", "1.0", "1e300", "-1e300", "18446744073709551615", "9223372036854775808",
+                           "\"1\"", "null", "true", "[1]", "{}"})
+    EXPECT_NE(error_message([&] { read(text, -3, 7); }).find("expected a whole number"), std::string::npos)
+        << text;
+  for (const char* text : {"18446744073709551615", "9223372036854775808", "-9223372036854775809"})
+    EXPECT_NE(error_message([&] { read(text, smallest, largest); }).find("expected a whole"), std::string::npos)
+        << text;
+  EXPECT_NE(error_message([&] { read("0", -7, -3); }).find("expected a whole"), std::string::npos);
+  EXPECT_NE(error_message([&] { read("2", 3, 7); }).find("expected a whole"), std::string::npos);
+  // What may be of any length is cut short.
+  const std::string text = error_message([&] { read("\"" + std::string(1000, 'x') + "\"", 0, 7); });
+  EXPECT_LT(text.size(), 100u) << text;
+}
+
+TEST(Json, ReadsMembersByTheirTypes) {
+  const std::string where = "a.json";
+  const auto json =
+      parse_json(R"({"n": 3, "x": -2.5, "t": "text", "l": [1, 2], "bad": [1, 1e300], "far": 1e16})", where);
+  const JsonObject object(json, where);
+  int64_t count = 0;
+  double number = 0;
+  std::string text;
+  std::vector<int64_t> list{9};
+  object.read("n", count);
+  object.read("x", number);
+  object.read("t", text);
+  object.read("l", list);
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(number, -2.5);
+  EXPECT_EQ(text, "text");
+  EXPECT_EQ(list, (std::vector<int64_t>{1, 2}));
+  EXPECT_TRUE(object.has("n"));
+  EXPECT_FALSE(object.has("m"));
+  EXPECT_EQ(error_message([&] { object.read("m", count); }), "a.json: 'm' is missing");
+  EXPECT_EQ(error_message([&] { object.read("x", count); }),
+            "a.json: 'x' is -2.5; expected a whole number from 0 to 1000000000000000");
+  EXPECT_EQ(error_message([&] { object.read("bad", list); }),
+            "a.json: in 'bad', an entry is 1e+300; expected a whole number from 0 to 1000000000000000");
+  EXPECT_NE(error_message([&] { object.read("far", count); }).find("expected a whole number"),
+            std::string::npos);
+  EXPECT_EQ(error_message([&] { object.read("n", list); }), "a.json: 'n' is 3; expected a list");
+  EXPECT_EQ(error_message([&] { object.read("t", number); }), "a.json: 't' is \"text\"; expected a number");
+  EXPECT_EQ(error_message([&] { object.read("l", text); }), "a.json: 'l' is a list; expected text");
+  EXPECT_EQ(error_message([&] { JsonObject(json["l"], where); }), "a.json: expected a JSON object");
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 #include "base/threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -83,6 +87,99 @@ TEST(ThreadPool, TasksTakeSubnormalNumbersForZeroInEveryThread) {
     }
   }
 #endif
+}
+
+TEST(ThreadPool, TheFirstTaskThatThrowsIsHeardOfOnceAllHaveEnded) {
+  for (const int threads : {1, 2, 4})
+    for (const int64_t bad : {0, 1, 37, 99}) {
+      ThreadPool pool(threads);
+      std::vector<std::atomic<int>> runs(100);
+      std::atomic<int> inside = 0;
+      const auto task = [&](int64_t index, int) {
+        ++inside;
+        ++runs[static_cast<size_t>(index)];
+        std::this_thread::sleep_for(std::chrono::microseconds(index % 7 * 20));
+        --inside;
+        if (index >= bad) throw index;  // several do
+      };
+      try {
+        pool.run(100, task);
+        FAIL() << "nothing was thrown";
+      } catch (const int64_t first) {
+        EXPECT_EQ(first, bad) << threads << " threads";
+      }
+      EXPECT_EQ(inside, 0);
+      for (int64_t i = 0; i <= bad; ++i) EXPECT_EQ(runs[static_cast<size_t>(i)], 1);
+      std::atomic<int> after = 0;  // the pool goes on as before
+      pool.run(50, [&](int64_t, int) { ++after; });
+      EXPECT_EQ(after, 50);
+    }
+}
+
+#if defined(__has_feature)
+#define SIXFOLD_TEST_HAS_FEATURE(name) __has_feature(name)
+#else
+#define SIXFOLD_TEST_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    SIXFOLD_TEST_HAS_FEATURE(address_sanitizer) || SIXFOLD_TEST_HAS_FEATURE(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+void limit(int resource, rlim_t most) {
+  const rlimit value{most, most};
+  ASSERT_EQ(::setrlimit(resource, &value), 0);
+}
+
+/// Leaves this process no further thread. Root is not limited, and becomes somebody who is.
+void forbid_threads() {
+  limit(RLIMIT_NPROC, 1);
+  ASSERT_TRUE(::getuid() != 0 || ::setuid(65534) == 0);
+}
+
+/// Bytes of address space that the process takes now.
+rlim_t address_space() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Makes a pool, works with it and ends the process: with 0 where that went well with at most so many threads.
+[[noreturn]] void use_pool(int wanted, int most) {
+  ThreadPool pool(wanted);
+  std::atomic<int> runs = 0;
+  pool.run(100, [&](int64_t, int) { ++runs; });
+  const ThreadPool another(wanted);
+  std::_Exit(runs == 100 && pool.threads() >= 1 && pool.threads() <= most ? 0 : 1);
+}
+
+TEST(ThreadPool, HasFewerThreadsWhereMemoryForTheirStacksEnds) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer's own memory does not fit into the limit";
+  const auto within_limit = [] {
+    limit(RLIMIT_AS, address_space() + (rlim_t{200} << 20));
+    use_pool(1000, 100);
+  };
+  EXPECT_EXIT(within_limit(), testing::ExitedWithCode(0), "warning: the system refuses to start 1000 threads");
+}
+
+TEST(ThreadPool, HasOneThreadWhereNoMoreAreAllowedAndSaysSoOnce) {
+  const auto within_limit = [] {
+    forbid_threads();
+    use_pool(8, 1);
+  };
+  EXPECT_EXIT(within_limit(), testing::ExitedWithCode(0),
+              "^warning: the system refuses to start 8 threads .*, so one is used; [^\n]*\n$");
+}
+
+TEST(StartThread, ReturnsNoneWhereTheSystemRefuses) {
+  const auto within_limit = [] {
+    forbid_threads();
+    std::_Exit(start_thread([] {}).joinable() ? 1 : 0);
+  };
+  EXPECT_EXIT(within_limit(), testing::ExitedWithCode(0), "warning: the system refuses");
 }
 
 TEST(AvailableThreads, IsAtLeastOne) { EXPECT_GE(available_threads(), 1); }

@@ -186,6 +186,37 @@ TEST_F(Translate, LeavesNothingWhereItIsInterrupted) {
   EXPECT_EQ(folder_.entries(), 2);  // the model and the pipe
 }
 
+TEST_F(Translate, LeavesNothingWhereItIsEndedWhileItsModelLoads) {
+  std::filesystem::remove(model_ + "/tokenizer.vocab");  // a pipe in its place: who opens it waits
+  const Outcome outcome =
+      shell("mkfifo " + model_ + "/tokenizer.vocab; echo a b | " + program_ + " --output " + (folder_ / "out") +
+            " & sleep 0.5; ls " + folder_.path().string() + "; kill -TERM $!; wait $!; echo status $?");
+  EXPECT_TRUE(outcome.text.starts_with("model\n")) << outcome.text;  // and no file beside it
+  EXPECT_TRUE(outcome.text.ends_with("status 143\n")) << outcome.text;
+  EXPECT_EQ(folder_.entries(), 1);  // the model
+}
+
+TEST_F(Translate, OtherCommandsLeaveNothingEither) {
+  for (const std::string& command :
+       {"tokenize " + model_, "score " + model_ + " --source - --target " + file("t", "a")}) {
+    const std::string in = folder_ / "in";
+    const Outcome outcome =
+        shell("mkfifo " + in + "; " SIXFOLD_BINARY " " + command + " --output " + (folder_ / "out") + " < " +
+              in + " & exec 3> " + in + "; sleep 0.5; kill -INT $!; wait $!; echo status $?; rm " + in);
+    EXPECT_EQ(outcome.text, "status 130\n") << command;
+    EXPECT_EQ(folder_.entries(), 2) << command;  // the model and the text
+  }
+}
+
+TEST_F(Translate, HasFewerThreadsWhereMemoryIsLimited) {
+  const Outcome outcome = shell("ulimit -v 3000000; echo a b | timeout 60 " + program_ + " --threads 1000");
+  if (outcome.text.find("Sanitizer") != outcome.text.npos)
+    GTEST_SKIP() << "a sanitizer takes more than the limit";
+  EXPECT_TRUE(outcome.text.starts_with("warning: the system refuses to start 1000 threads")) << outcome.text;
+  EXPECT_TRUE(outcome.text.ends_with("\n" + translate("a b").text)) << outcome.text;
+  EXPECT_EQ(outcome.status, 0);
+}
+
 TEST_F(Translate, TreatsInvalidUtf8AsAsked) {
   const std::string text = "a\nb \xff\nc\n";
   expect_error(

@@ -127,6 +127,11 @@ TEST_F(TokenStore, RefusesDamage) {
   wrong[8] = 99;
   write_file_atomically(store_ + "/source.offsets", wrong);
   EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("is damaged"), std::string::npos);
+  std::string record = read_file(store_ + "/corpus.json");
+  record.replace(record.find("\"format_version\": 1"), 19, "\"format_version\": 1e300");
+  write_file_atomically(store_ + "/corpus.json", record);
+  EXPECT_NE(error_message([&] { read_token_store_record(store_); }).find("'format_version' is 1e+300"),
+            std::string::npos);
   write_file_atomically(store_ + "/corpus.json", "{}");
   EXPECT_NE(error_message([&] { read_token_store_record(store_); }).find("is damaged"), std::string::npos);
   write_file_atomically(folder_ / "b.tsv", "\tx\n");
@@ -149,6 +154,15 @@ TEST_F(TokenStore, MeasuresTextInWordsOrSymbols) {
   const CorpusReport again = parse_corpus_report(to_json_text(words), "report");
   EXPECT_EQ(again.ratios, words.ratios);
   EXPECT_EQ(again.repeats, words.repeats);
+  for (const char* count : {"1e300", "-1", "2.5", "18446744073709551615", "true"}) {
+    std::string json = to_json_text(CorpusReport());
+    const size_t begin = json.find("\"source_lengths\": [") + 19;
+    json.replace(json.find('0', begin), 1, count);
+    EXPECT_NE(
+        error_message([&] { parse_corpus_report(json, "report"); }).find("in 'source_lengths', an entry is"),
+        std::string::npos)
+        << count;
+  }
   EXPECT_NE(error_message([] { parse_corpus_report("{}", "report"); }).find("not the report"),
             std::string::npos);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "data/corpus.h"
+#include "data/kept_text.h"
 #include "data/lines.h"
 #include "data/token_corpus.h"
 #include "formats/npz.h"
@@ -116,6 +117,7 @@ void sentences(Bytes bytes) {
   for (size_t i = 0; i < split.sentences.size(); ++i) together += split.sentences[i] + split.spaces[i + 1];
   if (together != text) __builtin_trap();
 }
+void kept_text(Bytes bytes) { parse_kept_text(text_of(bytes), "validation-text.json"); }
 void token_store(Bytes bytes) {
   const MemoryFile ids(bytes.first(bytes.size() / 2)), offsets(bytes.subspan(bytes.size() / 2));
   const IdSequences sequences = IdSequences::map(ids.path(), offsets.path());
@@ -144,6 +146,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"training_log", training_log},
                              FuzzTarget{"corpus_report", corpus_report},
                              FuzzTarget{"sentences", sentences},
+                             FuzzTarget{"kept_text", kept_text},
                              FuzzTarget{"token_store", token_store}};
 
 }  // namespace

@@ -23,6 +23,13 @@ TEST(RoundToInt8, EachRowByItsLargest) {
   EXPECT_EQ(matrix.scales, (std::vector<float>{2 / 127.0f, 0, 1e-3f / 127}));
 }
 
+// 127 / 3e-37 is more than the largest float.
+TEST(RoundToInt8, RowsOfTinyNumbersAreZero) {
+  const Int8Matrix matrix = round_to_int8({1e-45f, -1e-45f, 3e-37f, -1e-37f, 1e-30f, -1e-30f}, 2);
+  EXPECT_EQ(matrix.data, (std::vector<int8_t>{0, 0, 0, 0, 127, -127}));
+  EXPECT_EQ(matrix.scales, (std::vector<float>{0, 0, 1e-30f / 127}));
+}
+
 class Int8Model : public testing::Test {
  protected:
   Int8Model() {

@@ -57,8 +57,17 @@ TEST(TrainingState, RefusesWhatIsNoState) {
         << text;
   TrainingState state;
   state.update = -1;
-  EXPECT_NE(error_message([&] { parse_training_state(to_json_text(state), "there"); }).find("negative"),
+  EXPECT_NE(error_message([&] {
+              parse_training_state(to_json_text(state), "there");
+            }).find("there: not the state of a training run: 'update' is -1; expected a whole number from 0"),
             std::string::npos);
+  for (const char* text : {"1e300", "1.5", "18446744073709551615", "\"7\"", "null"}) {
+    std::string json = to_json_text(TrainingState());
+    json.replace(json.find("\"log_bytes\": 0"), 14, std::string("\"log_bytes\": ") + text);
+    EXPECT_NE(error_message([&] { parse_training_state(json, "there"); }).find("'log_bytes' is "),
+              std::string::npos)
+        << text;
+  }
 }
 
 }  // namespace

@@ -71,28 +71,36 @@ int64_t attention_scratch(const Attention& p, int64_t most_keys) {
          4 * query_block * (wide + d_k + d_v + 2 * tile_cols) + wide * 4 + 64 * lanes;
 }
 
-/// scores[i][j] for the queries [first, first + rows) -> weights, and their log-sum; unseen keys weigh 0.
+/// x[0, n) -> exp((x - largest) scale - shift), and zeros up to the stride. The largest is subtracted before
+/// anything is multiplied: the rounding of a large product would be large beside the differences that count.
+/// Calls `visit` with each vector.
+template <class Visit>
+HWY_INLINE void exponentials(const HeadTask& t, float* x, int64_t n, float largest, float shift,
+                             const Visit& visit) {
+  const Floats d;
+  const auto most = hn::Set(d, largest), by = hn::Set(d, t.scale), less = hn::Set(d, shift);
+  for (int64_t j = 0; j < t.stride; j += lanes) {
+    const auto y = exponential(hn::MulSub(hn::Sub(hn::LoadU(d, x + j), most), by, less));
+    const auto kept = j + lanes <= n ? y
+                      : n > j        ? hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - j)), y)
+                                     : hn::Zero(d);
+    visit(kept);
+    hn::StoreU(kept, d, x + j);
+  }
+}
+
+/// Products of the queries [first, first + rows) and keys -> weights, and their log-sum; unseen keys weigh 0.
 HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
     const int64_t n = t.seen(first + i);
-    const float largest = largest_of(x, n) * t.scale;
-    const auto by = hn::Set(d, t.scale), shift = hn::Set(d, largest);
     auto sum = hn::Zero(d);
-    for (int64_t j = 0; j < t.stride; j += lanes) {
-      const auto y = exponential(hn::MulSub(hn::LoadU(d, x + j), by, shift));
-      const auto kept = j + lanes <= n ? y
-                        : n > j        ? hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - j)), y)
-                                       : hn::Zero(d);
-      sum = hn::Add(sum, kept);
-      hn::StoreU(kept, d, x + j);
-    }
+    exponentials(t, x, n, largest_of(x, n), 0, [&](Vector kept) HWY_ATTR { sum = hn::Add(sum, kept); });
     const float total = n > 0 ? sum_lanes(sum) : 1;
     const auto inverse = hn::Set(d, 1.0f / total);
     for (int64_t j = 0; j < t.stride; j += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + j), inverse), d, x + j);
-    if (t.p.log_sum)
-      t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head] = n > 0 ? largest + std::log(total) : 0;
+    if (t.p.log_sum) t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head] = std::log(total);
   }
 }
 
@@ -217,21 +225,13 @@ HWY_INLINE void softmax_gradient_rows(const HeadTask& t, int64_t rows, float* we
   }
 }
 
-/// The weights once more, from the scores and their log-sum.
+/// The weights once more, from the products and their log-sum.
 HWY_INLINE void recall_weights(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
-  const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
     const int64_t n = t.seen(first + i);
-    const auto by = hn::Set(d, t.scale),
-               shift = hn::Set(d, t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head]);
-    for (int64_t j = 0; j < t.stride; j += lanes) {
-      const auto y = exponential(hn::MulSub(hn::LoadU(d, x + j), by, shift));
-      const auto kept = j + lanes <= n ? y
-                        : n > j        ? hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - j)), y)
-                                       : hn::Zero(d);
-      hn::StoreU(kept, d, x + j);
-    }
+    exponentials(t, x, n, largest_of(x, n), t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head],
+                 [](Vector) HWY_ATTR {});
   }
 }
 

@@ -109,20 +109,22 @@ HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
 }
 
 /// Rounds rows [begin, end) of x [., k] to int8, a group being pairs or quads, and says where their sums begin.
-/// A row's range, zero included, is shared out among 256 numbers, of which zero is one.
+/// A row's range, zero included, is shared out among 256 numbers, of which zero is one. A range so small that
+/// one of its parts would be no normal number is taken for zero.
 void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
                 float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
   const Ints ints;
+  constexpr float smallest = 256 * std::numeric_limits<float>::min();
   for (int64_t r = begin; r < end; ++r) {
     const float* from = x.row<float>(r);
     const Ends ends = ends_of(from, x.cols);
     const float range = ends.highest - ends.lowest;
-    const bool finite = range <= std::numeric_limits<float>::max() && range > 0;
+    const bool finite = range <= std::numeric_limits<float>::max() && range >= smallest;
     const float steps = finite ? 255.0f / range : 0.0f;
     const auto by = hn::Set(d, steps);
     const int32_t zero = finite ? -128 - static_cast<int32_t>(std::nearbyint(ends.lowest * steps)) : 0;
-    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // 0, or no number
+    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // next to 0, or no number
     zeros[r] = zero;
     int32_t* row = data + r * groups;
     if (groups > 0) row[groups - 1] = 0;  // what is beyond k

@@ -64,14 +64,16 @@ T score_scale(const Attention& attention) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(attention.query.cols / attention.heads)));
 }
 
-/// query key^T / sqrt(d_k) for each key that the query sees.
+/// query key^T / sqrt(d_k) for each key that the query sees, less the largest of them. The subtraction comes
+/// first: the rounding of a large product would be large beside the differences that count.
 template <class T>
 std::vector<T> scores(const HeadQuery& q) {
   const Attention& a = q.attention;
   std::vector<T> result(q.visible);
   for (int64_t j = 0; j < q.visible; ++j)
-    result[j] = score_scale<T>(a) *
-                dot(q.block<T>(a.query, q.row), q.block<T>(a.key, q.key_row(j)), a.query.cols / a.heads);
+    result[j] = dot(q.block<T>(a.query, q.row), q.block<T>(a.key, q.key_row(j)), a.query.cols / a.heads);
+  const T largest = result.empty() ? 0 : *std::max_element(result.begin(), result.end());
+  for (T& score : result) score = score_scale<T>(a) * (score - largest);
   return result;
 }
 

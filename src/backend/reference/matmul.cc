@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "backend/reference/reference_backend.h"
@@ -28,7 +30,7 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
 }
 
 /// A row in int8: its scale, and its elements divided by that, rounded: 256 numbers share out the row's range,
-/// zero included.
+/// zero included. A range so small that one of them would be no normal number is taken for zero.
 template <class T>
 T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
   T low = 0, high = 0;
@@ -37,11 +39,12 @@ T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
     low = std::min(low, x[i]);
     high = std::max(high, x[i]);
   }
-  const T steps = high > low ? 255 / (high - low) : 0;
+  const T range = high - low, smallest = 256 * std::numeric_limits<T>::min();
+  const T steps = range >= smallest ? 255 / range : 0;
   const int lowest = static_cast<int>(std::nearbyint(low * steps));
   for (int64_t i = 0; i < k; ++i)
     rounded[static_cast<size_t>(i)] = std::min(static_cast<int>(std::nearbyint(x[i] * steps)), lowest + 255);
-  return (high - low) / 255;
+  return range / 255;
 }
 
 /// m.result = rows of m.a in int8 times those of b, exact but for the scales.

@@ -1,0 +1,148 @@
+#include "base/cgroup.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Version { v1, v2 };
+
+/// A path of this machine, looked up below `root` instead of "/".
+fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// Whether a list such as "cpu,cpuacct" has the name.
+bool lists(const std::string& list, const std::string& name) {
+  return ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
+/// One line of /proc/self/mountinfo, as far as it tells of control groups.
+struct Mount {
+  fs::path group;   ///< the group that is seen at the top of the mount
+  fs::path folder;  ///< where it is mounted
+  std::string type, options;
+};
+
+std::vector<Mount> read_mounts(const fs::path& root) {
+  std::vector<Mount> mounts;
+  std::ifstream file(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> words = words_of(line);
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (dash - words.begin() >= 5 && words.end() - dash >= 4)
+      mounts.push_back({words[3], words[4], dash[1], dash[3]});
+  }
+  return mounts;
+}
+
+/// Calls `visit` with the folders of a group and of those around it, up to the top of the mount. A group that
+/// lies outside the mount, as another name space's does, is seen at the top alone.
+void visit_upwards(const Mount& mount, const fs::path& group, const fs::path& root,
+                   const std::function<void(const fs::path& folder)>& visit) {
+  fs::path place = group.lexically_relative(mount.group);
+  if (place == "." || (!place.empty() && *place.begin() == "..")) place.clear();
+  for (;; place = place.parent_path()) {
+    visit(below(root, mount.folder) / place);
+    if (place.empty()) return;
+  }
+}
+
+/// Calls `visit` with the folder of each group that may limit `controller` ("memory" or "cpu") for this
+/// process.
+void visit_groups(const std::string& controller, const fs::path& root,
+                  const std::function<void(const fs::path& folder, Version version)>& visit) {
+  const std::vector<Mount> mounts = read_mounts(root);
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {  // "4:memory:/docker/12ab", or "0::/user.slice"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const Version version = controllers.empty() ? Version::v2 : Version::v1;
+    if (version == Version::v1 && !lists(controllers, controller)) continue;
+    const auto fits = [&](const Mount& mount) {
+      return version == Version::v2 ? mount.type == "cgroup2"
+                                    : mount.type == "cgroup" && lists(mount.options, controller);
+    };
+    const auto mount = std::find_if(mounts.begin(), mounts.end(), fits);
+    if (mount == mounts.end()) continue;
+    visit_upwards(*mount, line.substr(second + 1), root,
+                  [&](const fs::path& folder) { visit(folder, version); });
+  }
+}
+
+/// The number in a file; none for "max", and where there is no such file.
+std::optional<int64_t> number_in(const fs::path& path) {
+  std::ifstream file(path);
+  int64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+/// The number that stands behind `key` in a file of such lines; 0 where it is not there.
+int64_t number_of(const std::string& key, const fs::path& path) {
+  std::ifstream file(path);
+  std::string name;
+  for (int64_t number = 0; file >> name >> number;)
+    if (name == key) return number;
+  return 0;
+}
+
+std::optional<int64_t> memory_left_by(const fs::path& group, Version version) {
+  const bool v2 = version == Version::v2;
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 2;  // v1 writes a number close to 2^63
+  const auto limit = number_in(group / (v2 ? "memory.max" : "memory.limit_in_bytes"));
+  if (!limit || *limit >= unlimited) return std::nullopt;
+  const int64_t usage = number_in(group / (v2 ? "memory.current" : "memory.usage_in_bytes")).value_or(0);
+  const int64_t droppable = number_of(v2 ? "inactive_file" : "total_inactive_file", group / "memory.stat");
+  return std::clamp<int64_t>(*limit - std::max<int64_t>(0, usage - droppable), 0, *limit);
+}
+
+std::optional<double> processors_paid_by(const fs::path& group, Version version) {
+  double quota = 0, period = 0;
+  if (version == Version::v2) {
+    std::ifstream file(group / "cpu.max");  // "150000 100000" or "max 100000"
+    if (!(file >> quota >> period)) return std::nullopt;
+  } else {
+    quota = static_cast<double>(number_in(group / "cpu.cfs_quota_us").value_or(-1));  // -1: no limit
+    period = static_cast<double>(number_in(group / "cpu.cfs_period_us").value_or(0));
+  }
+  return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
+}
+
+template <class Number>
+void keep_smaller(std::optional<Number>& smallest, std::optional<Number> found) {
+  if (found) smallest = smallest ? std::min(*smallest, *found) : *found;
+}
+
+}  // namespace
+
+std::optional<int64_t> memory_left_by_cgroups(const std::string& root) {
+  std::optional<int64_t> left;
+  visit_groups("memory", root, [&](const fs::path& group, Version version) {
+    keep_smaller(left, memory_left_by(group, version));
+  });
+  return left;
+}
+
+std::optional<double> processors_paid_by_cgroups(const std::string& root) {
+  std::optional<double> paid;
+  visit_groups("cpu", root, [&](const fs::path& group, Version version) {
+    keep_smaller(paid, processors_paid_by(group, version));
+  });
+  return paid;
+}
+
+}  // namespace sixfold
