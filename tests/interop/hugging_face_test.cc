@@ -97,8 +97,16 @@ TEST_P(HuggingFaceGolden, BeamSearchPutsOutTheSameAndScoresIt) {
   }
 }
 
+/// Pieces of the other side's SentencePiece model and special tokens are among the ids.
+TEST_P(HuggingFaceGolden, IdsBecomeTheSameText) {
+  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", model_->config());
+  for (const json& decoded : cases_[0]["decoded"])
+    EXPECT_EQ(tokenizers.target->decode(decoded["ids"].get<Ids>()), decoded["text"].get<std::string>());
+}
+
 INSTANTIATE_TEST_SUITE_P(, HuggingFaceGolden,
-                         testing::Values("tied", "separate", "legacy", "sharded", "bfloat16"),
+                         testing::Values("tied", "separate", "legacy", "sharded", "bfloat16", "renormalized",
+                                         "lengths", "defaults"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(HuggingFace, LanguagesOfTheTargetAreKnown) {
@@ -133,9 +141,93 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
   EXPECT_EQ(rules().length_offset, 99);
   EXPECT_EQ(rules().banned_symbols, std::vector<int>{54});
   EXPECT_EQ(rules().decoder_start, 54);
-  EXPECT_EQ(rules().at_longest, AtLongest::certain_end);  // MarianConfig's default
+  EXPECT_EQ(rules().at_longest, AtLongest::cut);  // transformers 5 takes no defaults of MarianConfig here
   config["forced_eos_token_id"] = nullptr;
   EXPECT_EQ(rules().at_longest, AtLongest::cut);
+  config["forced_eos_token_id"] = 0;
+  EXPECT_EQ(rules().at_longest, AtLongest::certain_end);
+}
+
+/// The rules of search of a copy of "tied" whose generation_config.json is `settings`, and what is said
+/// meanwhile.
+struct Imported {
+  SearchRules rules;
+  std::string said;
+};
+Imported import_with(const json& settings) {
+  const TemporaryFolder folder;
+  fs::copy(models + "tied", folder / "copy");
+  fs::remove(folder / "copy/generation_config.json");
+  std::ofstream(folder / "copy/generation_config.json") << settings;
+  testing::internal::CaptureStderr();
+  std::string said;
+  {
+    const auto end =
+        std::shared_ptr<void>(nullptr, [&](void*) { said = testing::internal::GetCapturedStderr(); });
+    import_hugging_face(folder / "copy", folder / "model");
+  }
+  return {load_model_config(folder / "model").search, said};
+}
+
+TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
+  const Imported all = import_with({{"max_length", 100},
+                                    {"max_new_tokens", 9},
+                                    {"min_length", 4},
+                                    {"bad_words_ids", {{0}, {54}}},
+                                    {"suppress_tokens", {7, 99, -1}},
+                                    {"renormalize_logits", true},
+                                    {"early_stopping", "never"},
+                                    {"eos_token_id", {0}},
+                                    {"temperature", 0.5},
+                                    {"_from_model_config", true},
+                                    {"transformers_version", "5.23.0"}});
+  EXPECT_EQ(all.said, "");
+  EXPECT_EQ(all.rules.length_offset, 9);
+  EXPECT_EQ(all.rules.min_new_tokens, 3);
+  EXPECT_EQ(all.rules.banned_symbols, (std::vector<int>{54, 7}));
+  EXPECT_TRUE(all.rules.renormalize_logits);
+  EXPECT_EQ(all.rules.end, SearchEnd::best_cannot_improve);
+  EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
+  const Imported none = import_with(json::object());
+  EXPECT_EQ(none.rules.length_offset, 20);
+  EXPECT_EQ(none.rules.beam_size, 1);
+  EXPECT_EQ(none.rules.decoder_start, 54);
+  EXPECT_NE(none.said.find("at most 20 tokens"), std::string::npos) << none.said;
+}
+
+TEST(HuggingFace, SettingsThatAreNotKnownAreNamedInOneLine) {
+  const std::string said = import_with({{"max_length", 100},
+                                        {"exponential_decay_length_penalty", {5, 1.1}},
+                                        {"no_repeat_ngram_size", 3},
+                                        {"repetition_penalty", 1},
+                                        {"do_sample", false},
+                                        {"forced_bos_token_id", nullptr},
+                                        {"bad_words_ids", {{4, 5}}},
+                                        {"a_later_invention", 1}})
+                               .said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_TRUE(
+      said.ends_with("`generate`: exponential_decay_length_penalty, no_repeat_ngram_size, bad_words_ids "
+                     "(words of several tokens), a_later_invention\n"))
+      << said;
+}
+
+TEST(HuggingFace, SettingsThatCannotBeAreRefused) {
+  const auto refusal = [](const char* key, const json& value) {
+    json settings{{"max_length", 100}};
+    settings[key] = value;
+    return error_message([&] { import_with(settings); });
+  };
+  EXPECT_NE(refusal("max_length", "long").find("max_length is \"long\""), std::string::npos);
+  EXPECT_NE(refusal("max_new_tokens", -1).find("max_new_tokens is -1"), std::string::npos);
+  EXPECT_NE(refusal("bad_words_ids", {{55}}).find("bad_words_ids has [55]"), std::string::npos);
+  EXPECT_NE(refusal("bad_words_ids", 5).find("bad_words_ids is 5"), std::string::npos);
+  EXPECT_NE(refusal("suppress_tokens", {"a"}).find("suppress_tokens is"), std::string::npos);
+  EXPECT_NE(refusal("early_stopping", "soon").find("early_stopping is \"soon\""), std::string::npos);
+  EXPECT_NE(refusal("eos_token_id", 3).find("eos_token_id is 3, but </s> of the vocabulary has the id 0"),
+            std::string::npos);
+  EXPECT_NE(refusal("length_penalty", -1).find("length_penalty is -1"), std::string::npos);
+  EXPECT_NE(refusal("num_beams", 0).find("beam_size"), std::string::npos);
 }
 
 /// What a copy of the folder is refused with, once `change` has been made to it.
