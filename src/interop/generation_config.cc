@@ -7,7 +7,7 @@
 
 #include "base/join.h"
 #include "base/log.h"
-#include "interop/json_keys.h"
+#include "interop/json/keys.h"
 
 // What the settings mean stands in transformers' generation/configuration_utils.py, utils.py and
 // logits_process.py.

@@ -9,7 +9,7 @@
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "interop/generation_config.h"
-#include "interop/json_keys.h"
+#include "interop/json/keys.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/history.h"
@@ -97,8 +97,8 @@ void read_positions(WeightReader& reader, Architecture& a, NamedMatrices& weight
       return;
   }
   require(tables.size() == 2 && tables[0].values == tables[1].values,
-          "tensors '{}' and '{}' are not one table; only one of both is read here, or the sinusoidal ones", encoder,
-          decoder);
+          "tensors '{}' and '{}' are not one table; only one of both is read here, or the sinusoidal ones",
+          encoder, decoder);
   a.positions = Positions::learned;
   a.max_positions = static_cast<int>(tables[0].rows);
   weights["embed_positions.weight"] = std::move(tables[0]);

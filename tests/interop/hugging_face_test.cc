@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
+#include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/model_dir.h"
 #include "search/search.h"
@@ -282,14 +283,14 @@ TEST(HuggingFace, NamesWhatIsMissingOrDamaged) {
               std::string::npos);
 }
 
-/// A model of our own: interleaved positions, norms and biases that are not what they begin with.
-void write_own_model(const std::string& folder, TiedEmbeddings tied) {
+/// A model of our own, with norms and biases that are not what they begin with.
+void write_own_model(const std::string& folder, const std::function<void(ModelConfig&)>& change) {
   const TemporaryFolder imported;
   import_hugging_face(models + "tied", imported / "model");
   ModelConfig config = load_model_config(imported / "model");
   const Tokenizers tokenizers = load_sealed_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;
-  config.tied_embeddings = tied;
+  change(config);
   const Transformer model(config, make_reference_backend(), DType::f32, 5);
   for (const Parameter& parameter : model.parameters()) {
     auto values = parameter.tensor.to_floats(*model.backend());
@@ -303,46 +304,138 @@ void write_own_model(const std::string& folder, TiedEmbeddings tied) {
 std::vector<float> logits_of(const std::string& folder) {
   const auto model = load_model(folder, make_cpu_backend(1));
   PairBatch batch;
-  batch.source.add(Ids{5, 7, 9, 0});
-  batch.target.add(Ids{54, 11, 3});
+  batch.source.add(Ids{5, 7, 9, 6, 8, 0});
+  batch.target.add(Ids{54, 11, 3, 12, 15});
   Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
   return ops::logits(pass, model->states(batch, pass), model->output()).to_floats(*model->backend());
+}
+
+/// Exports a model of our own and imports it again; returns the config that it has then.
+ModelConfig there_and_back(const std::function<void(ModelConfig&)>& change) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", change);
+  export_hugging_face(folder / "own", folder / "exported");
+  import_hugging_face(folder / "exported", folder / "back");
+  const auto before = logits_of(folder / "own"), after = logits_of(folder / "back");
+  EXPECT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i)
+    if (std::abs(before[i] - after[i]) > 1e-4) {
+      ADD_FAILURE() << "logit " << i << " was " << before[i] << " and is " << after[i];
+      break;
+    }
+  return load_model_config(folder / "back");
 }
 
 TEST(HuggingFace, WhatIsExportedAndImportedComputesTheSame) {
   for (const auto tied :
        {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::source, TiedEmbeddings::none}) {
-    const TemporaryFolder folder;
-    write_own_model(folder / "own", tied);
-    export_hugging_face(folder / "own", folder / "exported");
-    import_hugging_face(folder / "exported", folder / "back");
-    EXPECT_EQ(load_model_config(folder / "back").positions, Positions::sinusoidal_halves);
-    const auto before = logits_of(folder / "own"), after = logits_of(folder / "back");
-    ASSERT_EQ(before.size(), after.size());
-    for (size_t i = 0; i < before.size(); ++i)
-      ASSERT_NEAR(before[i], after[i], 1e-4) << name_of_enum(tied) << " " << i;
+    SCOPED_TRACE(name_of_enum(tied));
+    EXPECT_EQ(there_and_back([&](ModelConfig& config) { config.tied_embeddings = tied; }).positions,
+              Positions::sinusoidal_halves);
   }
+}
+
+TEST(HuggingFace, PositionsAndEpsilonsOfAllKindsAreExported) {
+  for (const auto tied : {TiedEmbeddings::all, TiedEmbeddings::none})
+    for (const auto positions : {Positions::sinusoidal, Positions::sinusoidal_halves,
+                                 Positions::sinusoidal_marian, Positions::learned, Positions::none})
+      for (const float epsilon : {1e-5f, tied == TiedEmbeddings::all ? 1e-6f : 1e-2f}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", name_of_enum(tied), name_of_enum(positions), epsilon));
+        const ModelConfig back = there_and_back([&](ModelConfig& config) {
+          config.tied_embeddings = tied;
+          config.positions = positions;
+          config.max_positions = 3;  // the last stands for those beyond
+          config.norm_epsilon = epsilon;
+        });
+        EXPECT_EQ(back.norm_epsilon, 1e-5f);
+        if (epsilon == 1e-5f && positions == Positions::sinusoidal_marian) {
+          EXPECT_EQ(back.positions, Positions::sinusoidal_marian);
+        }
+      }
+}
+
+TEST(HuggingFace, TheRulesOfSearchAreExported) {
+  const auto expect_kept = [](const std::function<void(SearchRules&)>& change) {
+    SearchRules rules{.beam_size = 3,
+                      .normalization = ScoreNormalization::length,
+                      .alpha = 0.5f,
+                      .end = SearchEnd::beam_finished,
+                      .length_factor = 0,
+                      .length_offset = 77,
+                      .at_longest = AtLongest::cut,
+                      .banned_symbols = {54, 7},
+                      .min_new_tokens = 2,
+                      .renormalize_logits = true,
+                      .decoder_start = 54};
+    change(rules);
+    const SearchRules back = there_and_back([&](ModelConfig& config) { config.search = rules; }).search;
+    EXPECT_EQ(back.beam_size, rules.beam_size);
+    EXPECT_EQ(back.normalization, rules.normalization);
+    EXPECT_EQ(back.alpha, rules.alpha);
+    EXPECT_EQ(back.end, rules.end);
+    EXPECT_EQ(back.length_factor, rules.length_factor);
+    EXPECT_EQ(back.length_offset, rules.length_offset);
+    EXPECT_EQ(back.at_longest, rules.at_longest);
+    EXPECT_EQ(back.banned_symbols, rules.banned_symbols);
+    EXPECT_EQ(back.min_new_tokens, rules.min_new_tokens);
+    EXPECT_EQ(back.renormalize_logits, rules.renormalize_logits);
+    EXPECT_EQ(back.decoder_start, rules.decoder_start);
+  };
+  expect_kept([](SearchRules&) {});
+  expect_kept([](SearchRules& rules) { rules.end = SearchEnd::best_cannot_improve; });
+  expect_kept([](SearchRules& rules) {
+    rules.end = SearchEnd::best_is_no_better_now;
+    rules.at_longest = AtLongest::certain_end;
+    rules.length_offset = 2000;
+    rules.min_new_tokens = 0;
+    rules.renormalize_logits = false;
+  });
+  // Where the length follows the source's, that of the longest source is the limit.
+  const SearchRules paper = there_and_back([](ModelConfig& config) { config.search = SearchRules(); }).search;
+  EXPECT_EQ(paper.length_offset, 512 + 50);
+}
+
+TEST(HuggingFace, AModelCardIsExported) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", [](ModelConfig& config) { config.search.alpha = 0.6f; });
+  std::ofstream(folder / "own" + "/history.json")
+      << R"([{"step": "train", "updates": 9800, "pairs": 29000, "version": "0.1.0",
+              "best": {"metric": "bleu", "value": 39.514, "update": 9500},
+              "text": [{"path": "/somewhere/train.en.gz"}, {"path": "/somewhere/train.de"}]},
+             {"step": "average", "models": 5, "version": "0.1.0"}])";
+  export_hugging_face(folder / "own", folder / "exported");
+  EXPECT_NE(read_file(folder / "exported" + "/generation_config.json").find("\"length_penalty\": 0.6\n"),
+            std::string::npos);
+  const std::string card = read_file(folder / "exported" + "/README.md");
+  EXPECT_TRUE(
+      card.starts_with("---\nlibrary_name: transformers\npipeline_tag: translation\nlanguage:\n- en\n- de\n"))
+      << card;
+  for (const char* part :
+       {"from en to de", "0.0 million", "2 in the encoder, 2 in the decoder", ">>deu<< >>fra<<",
+        "- trained for 9800 updates on 29000 pairs; best bleu 39.51 at update 9500 (sixfold 0.1.0)",
+        "- the mean of 5 models", "[\">>deu<< A line", "MarianMTModel.from_pretrained",
+        "ct2-transformers-converter"})
+    EXPECT_NE(card.find(part), std::string::npos) << part << "\n" << card;
+  EXPECT_EQ(card.find("somewhere"), std::string::npos) << "paths of the machine are nobody's business";
 }
 
 TEST(HuggingFace, ExportNamesTheDifference) {
   const TemporaryFolder folder;
-  write_own_model(folder / "own", TiedEmbeddings::all);
-  ModelConfig config = load_model_config(folder / "own");
-  const auto refused = [&](const std::string& part) {
-    save_config(folder / "own" + "/config.json", config);
-    EXPECT_NE(error_message([&] { export_hugging_face(folder / "own", folder / "exported"); }).find(part),
-              std::string::npos)
-        << part;
-    EXPECT_FALSE(fs::exists(folder / "exported"));
-  };
-  config.norm_epsilon = 1e-6f;
-  refused("norm_epsilon is 1e-06");
-  config.norm_epsilon = 1e-5f;
-  config.search.decoder_start = 3;
-  refused("its decoder begins with symbol 3");
-  config.search.decoder_start = SearchRules::zero_start;
-  config.positions = Positions::none;
-  refused("its positions are none");
+  write_own_model(folder / "own", [](ModelConfig& config) { config.search.decoder_start = 3; });
+  EXPECT_NE(error_message([&] {
+              export_hugging_face(folder / "own", folder / "exported");
+            }).find("its decoder begins with symbol 3"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(folder / "exported"));
+}
+
+/// Half a million pieces: work that grows with their square would not come to an end here.
+TEST(Vocabulary, IsWrittenAndReadInLinearTime) {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 500'000; ++i) pieces.push_back(fmt::format("\u2581\"piece\\{}", i));
+  const TemporaryFolder folder;
+  std::ofstream(folder / "vocab.json") << vocabulary_json(pieces);
+  EXPECT_TRUE(read_vocabulary(folder / "vocab.json") == pieces);
 }
 
 }  // namespace
