@@ -99,25 +99,6 @@ std::string search_text(const SearchRules& rules) {
                      score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
 }
 
-/// "trained for 9800 updates on 29000 pairs; best bleu 39.51 at update 9500"
-std::string history_text(const ordered_json& step) {
-  const std::string name = step.at("step");
-  const auto count = [&](const char* key, std::string_view noun) {
-    const bool known = step.contains(key) && step[key].is_number_integer();
-    return known ? counted(step[key].get<int64_t>(), noun) : fmt::format("? {}s", noun);
-  };
-  const std::string version = " (sixfold " + step.value("version", "?") + ")";
-  if (name == "average") return fmt::format("the mean of {}{}", count("models", "model"), version);
-  if (name == "quantize") return "weights made " + step.value("type", "?") + version;
-  if (name == "import") return "imported from " + step.value("from", "?") + version;
-  if (name != "train") return name + version;
-  std::string text = fmt::format("trained for {} on {}", count("updates", "update"), count("pairs", "pair"));
-  if (step.contains("best") && step["best"].is_object())
-    text += fmt::format("; best {} {:.4g} at update {}", step["best"].value("metric", "?"),
-                        step["best"].value("value", 0.0), step["best"].value("update", int64_t{0}));
-  return text + version;
-}
-
 std::string as_text(const Description& d) {
   const ModelConfig& config = d.model.config;
   const Tokenizers& tokenizers = d.model.tokenizers;
@@ -140,13 +121,7 @@ std::string as_text(const Description& d) {
     line("languages", join(languages, " "));
   line("search", search_text(config.search));
   std::string_view event = "history";
-  for (const ordered_json& step : d.history) {
-    try {
-      line(std::exchange(event, ""), history_text(step));
-    } catch (const nlohmann::json::exception& e) {
-      throw_input_error("{}/history.json: {}; without the file the model has no history", d.folder, e.what());
-    }
-  }
+  for (const std::string& step : read_history_in_words(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";
   for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
   return text;

@@ -1,14 +1,20 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "interop/hugging_face.h"
+#include "interop/model_card.h"
+#include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
+#include "model/positions.h"
+#include "search/beam.h"
 #include "text/sentence_piece.h"
 #include "translate/sealed.h"
 
@@ -19,6 +25,24 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* pad = "<pad>";
+constexpr const char* positions_parameter = "embed_positions.weight";
+constexpr int longest_source = 512;  // what its tokenizer takes, end token and all
+constexpr int usual_positions = 1024;
+constexpr int most_positions = 1 << 14;
+
+/// What the exported model is, beside its config here.
+struct Exported {
+  int tokens;  ///< of the vocabulary, with the padding token
+  int pad_id;  ///< the last of them
+  int max_length;
+  int positions;
+};
+
+/// The tokens that `generate` may put out, its start token counted. Where the limit follows the source's length
+/// here, that of the longest source: there it is one for all.
+int max_length(const SearchRules& rules) {
+  return std::min(longest_output(rules, longest_source), most_positions - 1) + 1;
+}
 
 /// Whether the model's own vocabulary ends with the symbol that stands for an embedding of zeros there.
 bool has_pad(const ModelConfig& config, const Tokenizers& tokenizers) {
@@ -30,12 +54,9 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   const auto need = [&](bool condition, const std::string& difference) {
     require(condition, "{}: a MarianMTModel can't be this model: {}", folder, difference);
   };
-  need(c.positions == Positions::sinusoidal || c.positions == Positions::sinusoidal_halves,
-       fmt::format("its positions are {}, there they are sinusoidal", name_of_enum(c.positions)));
   need(c.preprocess.empty() && c.top_steps.empty() && !has_step(c.embedding_steps, Step::norm) &&
            c.postprocess == Architecture().postprocess,
        "its norms don't stand where the paper has them");
-  need(c.norm_epsilon == 1e-5f, fmt::format("its norm_epsilon is {}, there it is 1e-05", c.norm_epsilon));
   need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
        "its heads have widths of their own; there they are d_model / heads");
   need(c.source_vocab == c.target_vocab,
@@ -91,20 +112,66 @@ bool is_of_symbols(const std::string& name) {
   return name.ends_with("embed_tokens.weight") || name == "shared.weight" || name == "output_projection.weight";
 }
 
-NamedMatrices their_weights(const Transformer& model, bool add_pad) {
+/// By how much the states between sub-layers grow. A norm whose epsilon grows by a factor puts out the same
+/// where its input grows by the factor's root: so MarianMTModel's norms, whose epsilon is 1e-5, become those of
+/// this model.
+double growth(const ModelConfig& c) { return c.norm_epsilon == 1e-5f ? 1 : std::sqrt(1e-5 / c.norm_epsilon); }
+
+/// What the weight is multiplied by, so that the states grow and the logits don't: what makes states grows,
+/// what reads them shrinks. So does the decoder's last norm, since the output projection may be an embedding.
+double factor_of(const std::string& name, const ModelConfig& c) {
+  const double factor = growth(c);
+  const std::string_view parameter = std::string_view(name).substr(0, name.rfind('.'));
+  const auto is = [&](const char* ending) { return parameter.ends_with(ending); };
+  if (parameter == fmt::format("decoder.layers.{}.final_layer_norm", c.decoder_layers - 1)) return 1 / factor;
+  if (is("q_proj") || is("k_proj") || is("v_proj") || is("fc1"))
+    return name.ends_with(".weight") ? 1 / factor : 1;
+  return name == "output_projection.bias" ? 1 : factor;
+}
+
+/// The table of positions there, where it does not follow from their formula and their norms.
+std::optional<Matrix> positions_table(const Transformer& model, int rows) {
+  const ModelConfig& c = model.config();
+  const bool theirs = c.positions == Positions::sinusoidal || c.positions == Positions::sinusoidal_halves;
+  if (theirs && growth(c) == 1) return std::nullopt;
+  Matrix table{rows, c.d_model, std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(c.d_model))};
+  if (c.positions == Positions::none) return table;
+  std::vector<float> learned;
+  if (c.positions == Positions::learned)
+    for (const Parameter& parameter : model.parameters())
+      if (parameter.name == positions_parameter) learned = parameter.tensor.to_floats(*model.backend());
+  const Positions kind = theirs ? Positions::sinusoidal_halves : c.positions;
+  for (int64_t p = 0; p < rows; ++p)
+    for (int64_t i = 0; i < c.d_model; ++i) {
+      const double value =
+          learned.empty()
+              ? sinusoidal_position(p, i, c.d_model, kind)
+              : learned[static_cast<size_t>(std::min<int64_t>(p, c.max_positions - 1) * c.d_model + i)];
+      table.at(p, i) = static_cast<float>(value * growth(c));
+    }
+  return table;
+}
+
+NamedMatrices their_weights(const Transformer& model, bool add_pad, int positions) {
   const ModelConfig& config = model.config();
   const std::vector<int64_t> order = feature_order(config);
   NamedMatrices weights;
   for (const Parameter& parameter : model.parameters()) {
+    if (parameter.name == positions_parameter) continue;
     Matrix matrix{parameter.tensor.rows(), parameter.tensor.cols(),
                   parameter.tensor.to_floats(*model.backend())};
     matrix = in_order(parameter.name, std::move(matrix), order);
+    const double factor = factor_of(parameter.name, config);
+    for (float& value : matrix.values) value = static_cast<float>(value * factor);
     if (add_pad && is_of_symbols(parameter.name)) {
       ++matrix.rows;
       matrix.values.resize(matrix.values.size() + static_cast<size_t>(matrix.cols));
     }
     weights[their_name(parameter.name)] = std::move(matrix);
   }
+  if (const auto table = positions_table(model, positions))
+    for (const char* side : {"encoder", "decoder"})
+      weights[fmt::format("model.{}.embed_positions.weight", side)] = *table;
   Matrix& bias = weights["final_logits_bias"];
   bias.rows = 1, bias.cols = config.target_vocab + (add_pad ? 1 : 0);
   bias.values.resize(static_cast<size_t>(bias.cols));
@@ -137,27 +204,47 @@ std::string_view activation_name(Activation activation) {
   return "quick_gelu";
 }
 
-ordered_json generation_json(const ModelConfig& c, int pad_id) {
-  ordered_json json{{"decoder_start_token_id", pad_id}, {"eos_token_id", c.eos},
-                    {"forced_eos_token_id", c.eos},     {"pad_token_id", pad_id},
-                    {"num_beams", c.search.beam_size},  {"max_length", 512}};
-  std::vector<std::vector<int>> banned{{pad_id}};
+/// The number that is written as `value` is, not with the digits of its double.
+double as_written(float value) { return std::stod(fmt::format("{}", value)); }
+
+ordered_json early_stopping(SearchEnd end) {
+  if (end == SearchEnd::best_cannot_improve) return "never";
+  return end == SearchEnd::beam_finished;
+}
+
+/// The token that is put where an output is longest; null where it is cut.
+ordered_json forced_end(const ModelConfig& c) {
+  return c.search.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
+}
+
+ordered_json generation_json(const ModelConfig& c, const Exported& e) {
+  const SearchRules& rules = c.search;
+  ordered_json json{{"decoder_start_token_id", e.pad_id},
+                    {"eos_token_id", c.eos},
+                    {"forced_eos_token_id", forced_end(c)},
+                    {"pad_token_id", e.pad_id},
+                    {"num_beams", rules.beam_size},
+                    {"early_stopping", early_stopping(rules.end)},
+                    {"max_length", e.max_length}};
+  std::vector<std::vector<int>> banned{{e.pad_id}};
   if (c.bos >= 0 && c.bos != c.eos) banned.push_back({c.bos});
-  for (const int id : c.search.banned_symbols)
-    if (id != pad_id) banned.push_back({id});
+  for (const int id : rules.banned_symbols)
+    if (id != e.pad_id) banned.push_back({id});
   json["bad_words_ids"] = banned;
-  json["length_penalty"] = c.search.normalization == ScoreNormalization::none ? 0.0 : c.search.alpha;
+  if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
+  if (rules.renormalize_logits) json["renormalize_logits"] = true;
+  json["length_penalty"] = rules.normalization == ScoreNormalization::none ? 0.0 : as_written(rules.alpha);
   return json;
 }
 
-ordered_json config_json(const ModelConfig& c, int symbols, int pad_id) {
+ordered_json config_json(const ModelConfig& c, const Exported& e) {
   const TiedEmbeddings tied = c.tied_embeddings;
   ordered_json json{
       {"architectures", {"MarianMTModel"}},
       {"model_type", "marian"},
       {"is_encoder_decoder", true},
-      {"vocab_size", symbols},
-      {"decoder_vocab_size", symbols},
+      {"vocab_size", e.tokens},
+      {"decoder_vocab_size", e.tokens},
       {"d_model", c.d_model},
       {"encoder_layers", c.encoder_layers},
       {"decoder_layers", c.decoder_layers},
@@ -166,46 +253,50 @@ ordered_json config_json(const ModelConfig& c, int symbols, int pad_id) {
       {"encoder_ffn_dim", c.d_ff},
       {"decoder_ffn_dim", c.d_ff},
       {"activation_function", activation_name(c.activation)},
-      {"dropout", c.dropout},
-      {"attention_dropout", c.attention_dropout},
-      {"activation_dropout", c.activation_dropout},
+      {"dropout", as_written(c.dropout)},
+      {"attention_dropout", as_written(c.attention_dropout)},
+      {"activation_dropout", as_written(c.activation_dropout)},
       {"scale_embedding", c.embedding_scale},
       {"static_position_embeddings", true},
       {"normalize_before", false},
       {"normalize_embedding", false},
       {"add_final_layer_norm", false},
       {"add_bias_logits", false},
-      {"max_position_embeddings", 1024},
+      {"max_position_embeddings", e.positions},
       {"share_encoder_decoder_embeddings", tied == TiedEmbeddings::all || tied == TiedEmbeddings::source},
       {"tie_word_embeddings", tied == TiedEmbeddings::all || tied == TiedEmbeddings::decoder},
       {"torch_dtype", "float32"}};
-  json["decoder_start_token_id"] = pad_id;
-  json["pad_token_id"] = pad_id;
-  json["eos_token_id"] = json["forced_eos_token_id"] = c.eos;
+  json["decoder_start_token_id"] = json["pad_token_id"] = e.pad_id;
+  json["eos_token_id"] = c.eos;
+  json["forced_eos_token_id"] = forced_end(c);
   return json;
 }
 
-ordered_json vocabulary_json(const Tokenizer& tokenizer, bool add_pad) {
-  ordered_json vocabulary = ordered_json::object();
-  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) vocabulary[tokenizer.piece(id)] = id;
-  if (add_pad) vocabulary[pad] = tokenizer.vocab_size();
-  return vocabulary;
+/// The pieces, and the padding token as the last; another piece of its name gets another.
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer, int tokens) {
+  std::vector<std::string> pieces;
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.piece(id));
+  std::replace(pieces.begin(), pieces.begin() + std::min<ptrdiff_t>(tokens - 1, std::ssize(pieces)),
+               std::string(pad), std::string("<own_pad>"));
+  if (std::ssize(pieces) < tokens) pieces.emplace_back(pad);
+  return pieces;
 }
 
 void write_json(const fs::path& path, const ordered_json& json) {
   write_file_atomically(path, json.dump(2) + "\n");
 }
 
-void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool joint, bool add_pad) {
+void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool joint, int tokens) {
   write_file_atomically(folder / "source.spm", remove_vocabulary(tokenizers.source->serialized()));
   write_file_atomically(folder / "target.spm", remove_vocabulary(tokenizers.target->serialized()));
-  write_json(folder / "vocab.json", vocabulary_json(*tokenizers.source, add_pad));
-  if (!joint) write_json(folder / "target_vocab.json", vocabulary_json(*tokenizers.target, add_pad));
+  write_file_atomically(folder / "vocab.json", vocabulary_json(pieces_of(*tokenizers.source, tokens)));
+  if (!joint)
+    write_file_atomically(folder / "target_vocab.json", vocabulary_json(pieces_of(*tokenizers.target, tokens)));
   write_json(folder / "tokenizer_config.json", {{"tokenizer_class", "MarianTokenizer"},
                                                 {"unk_token", "<unk>"},
                                                 {"eos_token", "</s>"},
                                                 {"pad_token", pad},
-                                                {"model_max_length", 512},
+                                                {"model_max_length", longest_source},
                                                 {"separate_vocabs", !joint}});
 }
 
@@ -218,16 +309,18 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   const Tokenizers tokenizers = load_sealed_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);
   const bool add_pad = !has_pad(config, tokenizers);
-  const int symbols = config.target_vocab + (add_pad ? 1 : 0), pad_id = symbols - 1;
+  const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.search);
+  const Exported exported{tokens, tokens - 1, longest, std::max(longest, usual_positions)};
   const bool joint =
       config.tied_embeddings == TiedEmbeddings::all || config.tied_embeddings == TiedEmbeddings::source;
 
   AtomicDirectory folder(output);
   const fs::path path(folder.path());
-  write_json(path / "config.json", config_json(config, symbols, pad_id));
-  write_json(path / "generation_config.json", generation_json(config, pad_id));
-  write_weights(path / "model.safetensors", their_weights(*model, add_pad));
-  write_tokenizers(path, tokenizers, joint, add_pad);
+  write_json(path / "config.json", config_json(config, exported));
+  write_json(path / "generation_config.json", generation_json(config, exported));
+  write_weights(path / "model.safetensors", their_weights(*model, add_pad, exported.positions));
+  write_tokenizers(path, tokenizers, joint, tokens);
+  write_file_atomically(path / "README.md", model_card(config, tokenizers, model_folder));
   folder.commit();
 }
 

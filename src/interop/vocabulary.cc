@@ -101,6 +101,15 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
   return pieces;
 }
 
+std::string vocabulary_json(const std::vector<std::string>& pieces) {
+  using nlohmann::json;
+  std::string text = "{";
+  for (size_t id = 0; id < pieces.size(); ++id)
+    text += fmt::format("{}\n  {}: {}", id == 0 ? "" : ",",
+                        json(pieces[id]).dump(-1, ' ', false, json::error_handler_t::replace), id);
+  return text + "\n}\n";
+}
+
 std::vector<std::string> fitted(std::vector<std::string> vocabulary, int64_t size) {
   for (auto id = static_cast<int64_t>(vocabulary.size()); id < size; ++id)
     vocabulary.push_back(fmt::format("<unused_{}>", id));

@@ -28,7 +28,7 @@ Matrix WeightReader::take(const std::string& name) {
   Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor)};
   require(std::all_of(matrix.values.begin(), matrix.values.end(), [](float x) { return std::isfinite(x); }),
           "{}: tensor '{}' holds what is no finite number; the weights are damaged", tensors_.origin(), name);
-  taken_.push_back(name);
+  taken_.insert(name);
   return matrix;
 }
 
@@ -43,8 +43,8 @@ Matrix WeightReader::take(const std::string& name, int64_t rows, int64_t cols) {
 
 void WeightReader::require_all_taken() const {
   for (const std::string& name : tensors_.names())
-    require(std::count(taken_.begin(), taken_.end(), name) > 0,
-            "{}: tensor '{}' is of no part of the model that is known here", tensors_.origin(), name);
+    require(taken_.contains(name), "{}: tensor '{}' is of no part of the model that is known here",
+            tensors_.origin(), name);
 }
 
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights) {

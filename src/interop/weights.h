@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,13 @@ class WeightReader {
   /// The same, of that shape; a negative size is any.
   Matrix take(const std::string& name, int64_t rows, int64_t cols);
   /// The tensor is of no use here.
-  void skip(const std::string& name) { taken_.push_back(name); }
+  void skip(const std::string& name) { taken_.insert(name); }
   /// Throws an input error that names a tensor which nothing took.
   void require_all_taken() const;
 
  private:
   const TensorMap& tensors_;
-  std::vector<std::string> taken_;
+  std::set<std::string> taken_;
 };
 
 /// By the names of the model's parameters.

@@ -6,10 +6,33 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/plural.h"
 
 namespace sixfold {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+std::string in_words(const ordered_json& step) {
+  const std::string name = step.at("step");
+  const auto count = [&](const char* key, std::string_view noun) {
+    const bool known = step.contains(key) && step[key].is_number_integer();
+    return known ? counted(step[key].get<int64_t>(), noun) : fmt::format("? {}s", noun);
+  };
+  const std::string version = " (sixfold " + step.value("version", "?") + ")";
+  if (name == "average") return fmt::format("the mean of {}{}", count("models", "model"), version);
+  if (name == "quantize") return "weights made " + step.value("type", "?") + version;
+  if (name == "import") return "imported from " + step.value("from", "?") + version;
+  if (name != "train") return name + version;
+  std::string text = fmt::format("trained for {} on {}", count("updates", "update"), count("pairs", "pair"));
+  if (step.contains("best") && step["best"].is_object())
+    text += fmt::format("; best {} {:.4g} at update {}", step["best"].value("metric", "?"),
+                        step["best"].value("value", 0.0), step["best"].value("update", int64_t{0}));
+  return text + version;
+}
+
+}  // namespace
 
 std::vector<std::string> read_history(const std::string& folder) {
   const std::string path = folder + "/history.json";
@@ -24,6 +47,18 @@ std::vector<std::string> read_history(const std::string& folder) {
     steps.push_back(step.dump());
   }
   return steps;
+}
+
+std::vector<std::string> read_history_in_words(const std::string& folder) {
+  std::vector<std::string> lines;
+  for (const std::string& step : read_history(folder)) {
+    try {
+      lines.push_back(in_words(ordered_json::parse(step)));
+    } catch (const nlohmann::json::exception& error) {
+      throw_input_error("{}/history.json: {}; without the file the model has no history", folder, error.what());
+    }
+  }
+  return lines;
 }
 
 void write_history(const std::string& folder, const std::vector<std::string>& before, const std::string& step) {

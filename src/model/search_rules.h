@@ -64,6 +64,8 @@ struct SearchRules {
   int length_offset = 50;
   AtLongest at_longest = AtLongest::end_symbol;
   std::vector<int> banned_symbols;
+  int min_new_tokens = 0;
+  bool renormalize_logits = false;
   int decoder_start = zero_start;
 
   /// Stands for no symbol: the decoder begins with an embedding of zeros, as the paper's own program does.
@@ -84,6 +86,9 @@ void visit(Visitor& v, SearchRules& o) {
   v.field("at_longest", o.at_longest,
           "a hypothesis gets its end_symbol, certain_end (as if of probability 1), or is cut");
   v.field("banned_symbols", o.banned_symbols, "ids that are never put out", at_least(0));
+  v.field("min_new_tokens", o.min_new_tokens, "tokens that an output must have before it may end", at_least(0));
+  v.field("renormalize_logits", o.renormalize_logits,
+          "tokens that may not come leave their probability to those that may");
   v.field("decoder_start", o.decoder_start, "the id that the decoder begins with; -1: an embedding of zeros",
           at_least(-1));
 }

@@ -47,6 +47,8 @@ class Beam {
   /// The hypotheses that go on, best first.
   std::vector<LiveHypothesis>& live() { return live_; }
   bool done() const { return live_.empty(); }
+  /// Of the hypotheses that go on, without the start symbol.
+  int length() const { return length_; }
   /// The next symbol must be the end symbol.
   bool must_end() const { return length_ + 1 == limits_.longest && rules_->at_longest != AtLongest::cut; }
 

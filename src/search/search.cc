@@ -1,11 +1,11 @@
 #include "search/search.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 #include "model/cache.h"
 #include "search/beam.h"
+#include "search/restricted_output.h"
 
 namespace sixfold {
 namespace {
@@ -24,13 +24,6 @@ void check_options(const ModelConfig& config, const SearchOptions& options) {
     require(is_symbol(id), "banned_symbols has {}, but the vocabulary has {} symbols", id, config.target_vocab);
 }
 
-/// The start symbol marks no place but the first, so it is never put out.
-std::vector<int32_t> banned_symbols(const ModelConfig& config, const SearchRules& rules) {
-  std::vector<int32_t> banned(rules.banned_symbols.begin(), rules.banned_symbols.end());
-  if (config.bos >= 0 && config.bos != config.eos) banned.push_back(config.bos);
-  return banned;
-}
-
 /// The sources that one thread decodes at a time, each with its own beam and at its own position.
 class BatchSearch {
  public:
@@ -40,7 +33,8 @@ class BatchSearch {
         queue_(queue),
         options_(options),
         done_(done),
-        banned_(banned_symbols(decoding.model.config(), options.rules)),
+        all_(std::make_shared<RestrictedOutput>(decoding.model.config(), options.rules, decoding.model.output(),
+                                                decoding.backend)),
         candidates_(std::min(Beam::candidates(options.rules), decoding.model.config().target_vocab)),
         cache_(decoding.model, decoding.backend) {}
 
@@ -55,33 +49,26 @@ class BatchSearch {
   }
 
  private:
-  /// The output layer that a shortlist leaves a sentence.
-  struct Outputs {
-    std::vector<int32_t> ids;     // of its symbols, in order
-    std::vector<int32_t> banned;  // places in `ids`
-    ops::OutputWeights weights;
-    std::vector<int32_t> places_of(const std::vector<int32_t>& symbols) const;
-  };
   struct Sentence {
     size_t index;    // in the queue
     int64_t tokens;  // of the source
     int number;      // in the cache
     Beam beam;
-    std::optional<Outputs> outputs;
+    std::shared_ptr<const RestrictedOutput> output;
   };
 
   bool enter();
   void step();
   void extend(Pass& pass, const Tensor& states);
-  void extend_by_shortlist(Pass& pass, const Tensor& states);
-  Outputs select_outputs(const std::vector<int32_t>& source) const;
+  void extend_alike(std::span<Sentence> sentences, Pass& pass, const Tensor& states);
+  std::shared_ptr<const RestrictedOutput> output_for(const std::vector<int32_t>& source) const;
   void leave();
 
   const Decoding& decoding_;
   SourceQueue& queue_;
   const SearchOptions& options_;
   const SearchResult& done_;
-  std::vector<int32_t> banned_;
+  std::shared_ptr<const RestrictedOutput> all_;
   int candidates_;
   DecoderCache cache_;
   std::vector<Sentence> sentences_;
@@ -112,12 +99,9 @@ bool BatchSearch::enter() {
   for (size_t i = 0; i < entering.size(); ++i) {
     const int tokens = batch.rows.length(static_cast<int>(i));
     const int longest = longest_output(options_.rules, tokens);
-    sentences_.push_back({entering[i]->index,
-                          tokens,
-                          numbers[i],
+    sentences_.push_back({entering[i]->index, tokens, numbers[i],
                           Beam(options_.rules, {config.eos, longest, options_.n_best}),
-                          {}});
-    if (options_.shortlist) sentences_.back().outputs = select_outputs(entering[i]->ids);
+                          output_for(entering[i]->ids)});
   }
   return true;
 }
@@ -130,79 +114,46 @@ void BatchSearch::step() {
           {sentence.number, live.ids.empty() ? options_.rules.decoder_start : live.ids.back(), &live.rows});
   Pass pass(decoding_.backend, decoding_.arena);
   const Tensor states = cache_.step(next_tokens_, pass);  // [live hypotheses, d_model]
-  if (options_.shortlist)
-    extend_by_shortlist(pass, states);
-  else
-    extend(pass, states);
+  extend(pass, states);
 }
 
-/// Places of those of the symbols that are there.
-std::vector<int32_t> BatchSearch::Outputs::places_of(const std::vector<int32_t>& symbols) const {
-  std::vector<int32_t> places;
-  for (const int32_t id : symbols)
-    if (const auto found = std::lower_bound(ids.begin(), ids.end(), id); found != ids.end() && *found == id)
-      places.push_back(static_cast<int32_t>(found - ids.begin()));
-  return places;
+std::shared_ptr<const RestrictedOutput> BatchSearch::output_for(const std::vector<int32_t>& source) const {
+  if (!options_.shortlist) return all_;
+  const Transformer& model = decoding_.model;
+  return std::make_shared<RestrictedOutput>(model.config(), options_.rules, model.output(), decoding_.backend,
+                                            options_.shortlist->targets(source), candidates_);
 }
 
-/// The shortlist's symbols, the end symbol always, and as many others, from the lowest, as it takes to have
-/// enough.
-BatchSearch::Outputs BatchSearch::select_outputs(const std::vector<int32_t>& source) const {
-  const ModelConfig& config = decoding_.model.config();
-  Outputs outputs{options_.shortlist->targets(source), {}, {}};
-  std::vector<int32_t>& ids = outputs.ids;
-  const auto add = [&](int32_t id) {
-    const auto place = std::lower_bound(ids.begin(), ids.end(), id);
-    if (place == ids.end() || *place != id) ids.insert(place, id);
+/// Neighbours whose hypotheses may be followed by the same tokens are extended together.
+void BatchSearch::extend(Pass& pass, const Tensor& states) {
+  const auto alike = [](const Sentence& a, const Sentence& b) {
+    return a.output == b.output && a.beam.must_end() == b.beam.must_end() &&
+           a.output->same(a.beam.length(), b.beam.length());
   };
-  add(config.eos);
-  const auto enough = std::min(static_cast<size_t>(config.target_vocab), candidates_ + banned_.size());
-  for (int32_t id = 0; ids.size() < enough; ++id) add(id);
-  outputs.banned = outputs.places_of(banned_);
-  outputs.weights = ops::select_outputs(decoding_.backend, decoding_.model.output(), ids);
-  return outputs;
-}
-
-/// As `extend`, with each sentence's own output layer.
-void BatchSearch::extend_by_shortlist(Pass& pass, const Tensor& states) {
   int64_t row = 0;
-  for (Sentence& sentence : sentences_) {
-    const Outputs& outputs = *sentence.outputs;
-    const auto rows = std::ssize(sentence.beam.live());
-    const Tensor own = states.slice_rows(row, rows);
+  for (size_t begin = 0, end = 0; begin < sentences_.size(); begin = end) {
+    int64_t rows = 0;
+    for (; end < sentences_.size() && alike(sentences_[begin], sentences_[end]); ++end)
+      rows += std::ssize(sentences_[end].beam.live());
+    extend_alike(std::span(sentences_).subspan(begin, end - begin), pass, states.slice_rows(row, rows));
     row += rows;
-    if (sentence.beam.must_end()) {
-      std::vector<float> end(static_cast<size_t>(rows), 0.0f);
-      if (options_.rules.at_longest == AtLongest::end_symbol) {
-        const std::vector<int32_t> eos(static_cast<size_t>(rows),
-                                       outputs.places_of({decoding_.model.config().eos})[0]);
-        end = ops::log_probability(pass, own, outputs.weights, pass.indices(eos)).to_floats(pass.backend());
-      }
-      sentence.beam.end(end);
-      continue;
-    }
-    ops::Candidates best = ops::top_k(pass, own, outputs.weights, candidates_, outputs.banned);
-    for (int32_t& id : best.ids) id = outputs.ids[static_cast<size_t>(id)];
-    sentence.beam.extend(best.ids, best.log_probs);
   }
 }
 
 /// What a sentence needs to know is read from the rows of its hypotheses: the likeliest next symbols, or, at
 /// its longest length, the probability of the end symbol.
-void BatchSearch::extend(Pass& pass, const Tensor& states) {
-  const ops::OutputWeights& output = decoding_.model.output();
-  const auto must_end = [](const Sentence& sentence) { return sentence.beam.must_end(); };
-  std::vector<float> end(next_tokens_.size(), 0.0f);  // certain, unless the model says how likely
-  if (options_.rules.at_longest == AtLongest::end_symbol &&
-      std::any_of(sentences_.begin(), sentences_.end(), must_end)) {
-    const std::vector<int32_t> eos(next_tokens_.size(), decoding_.model.config().eos);
-    end = ops::log_probability(pass, states, output, pass.indices(eos)).to_floats(pass.backend());
-  }
+void BatchSearch::extend_alike(std::span<Sentence> sentences, Pass& pass, const Tensor& states) {
+  const Sentence& first = sentences.front();
+  std::vector<float> end;
   ops::Candidates best;
-  if (!std::all_of(sentences_.begin(), sentences_.end(), must_end))
-    best = ops::top_k(pass, states, output, candidates_, banned_);
+  if (!first.beam.must_end())
+    best = first.output->top_k(pass, states, candidates_, first.beam.length());
+  else if (options_.rules.at_longest == AtLongest::end_symbol)
+    end = first.output->log_probability_of_end(pass, states);
+  else
+    end.assign(static_cast<size_t>(states.rows()), 0.0f);  // certain
   size_t row = 0;
-  for (Sentence& sentence : sentences_) {
+  for (Sentence& sentence : sentences) {
     const size_t rows = sentence.beam.live().size(), k = static_cast<size_t>(best.k);
     if (sentence.beam.must_end())
       sentence.beam.end(std::span(end).subspan(row, rows));

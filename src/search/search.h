@@ -65,8 +65,8 @@ using SearchResult = std::function<void(size_t index, std::vector<Hypothesis> be
 
 /// Translates each source, by beam search under the rules that `Beam` tells; an empty source gives one empty
 /// hypothesis. Sources enter as others leave: a finished sentence's place is soon taken by the next. What a
-/// source gets depends on nothing but itself. The start symbol and `banned_symbols` are never put out, but the
-/// end symbol, even if banned, is where the longest output is reached.
+/// source gets depends on nothing but itself. What may come next after a hypothesis is
+/// told by `RestrictedOutput`; where the longest output is reached the end symbol comes even if it is banned.
 void search(const Decoding& decoding, const std::vector<std::vector<int32_t>>& sources,
             const SearchOptions& options, const SearchResult& done);
 /// The same for what this search takes of a queue.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "text/protobuf.h"
 #include "text/sentence_piece_check.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
 constexpr uint64_t vocabulary_field = 200;
+
+constexpr std::string_view word_mark = "\u2581";  // SentencePiece writes it for a space
 
 void check(const sentencepiece::util::Status& status) {
   require(status.ok(), "SentencePiece: {}", status.ToString());
@@ -86,7 +89,7 @@ class RenumberedTokenizer : public Tokenizer {
  public:
   RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
                       Spaces spaces)
-      : model_(std::move(model)), vocabulary_(std::move(vocabulary)) {
+      : model_(std::move(model)), vocabulary_(std::move(vocabulary)), drops_unknown_(spaces == Spaces::keep) {
     load(processor_, model_, origin, spaces);
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second, "{}: the vocabulary has '{}' twice",
@@ -108,13 +111,14 @@ class RenumberedTokenizer : public Tokenizer {
     return ids;
   }
 
+  /// As MarianTokenizer of transformers decodes with skip_special_tokens.
   std::string decode(std::span<const int32_t> ids) const override {
     std::vector<std::string> pieces;
     for (const int32_t id : ids)
-      if (!is_control(id)) pieces.push_back(piece(id));
+      if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(piece(id));
     std::string text;
     check(processor_.Decode(pieces, &text));
-    return text;
+    return std::string(trim_spaces(with_spaces(text)));
   }
 
   int vocab_size() const override { return static_cast<int>(vocabulary_.size()); }
@@ -139,6 +143,14 @@ class RenumberedTokenizer : public Tokenizer {
   }
   bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
 
+  /// SentencePiece leaves the marks of pieces that it does not know: those of the other side's model.
+  static std::string with_spaces(std::string_view text) {
+    std::string spaced;
+    for (size_t mark; (mark = text.find(word_mark)) != text.npos; text.remove_prefix(mark + word_mark.size()))
+      spaced.append(text.substr(0, mark)) += ' ';
+    return spaced.append(text);
+  }
+
   static size_t language_symbol_length(std::string_view text) {
     const size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
     return end == text.npos ? 0 : end + 2;
@@ -148,6 +160,7 @@ class RenumberedTokenizer : public Tokenizer {
   std::vector<std::string> vocabulary_;
   std::unordered_map<std::string, int32_t> ids_;
   int32_t pad_ = -1;
+  bool drops_unknown_;  ///< from the text of targets; a source's text keeps a sign for it, so that words count
   sentencepiece::SentencePieceProcessor processor_;
 };
 

@@ -3,6 +3,7 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace sixfold {
@@ -56,6 +57,18 @@ bool has_visible_character(std::string_view text) {
     if (u_isgraph(character)) return true;
   }
   return false;
+}
+
+std::string_view trim_spaces(std::string_view text) {
+  size_t begin = text.size(), end = 0;
+  for (size_t start = 0, next = 0; start < text.size(); start = next) {
+    UChar32 character;
+    U8_NEXT(text.data(), next, text.size(), character);
+    if (u_isspace(character)) continue;
+    begin = std::min(begin, start);
+    end = next;
+  }
+  return text.substr(begin, std::max(begin, end) - begin);
 }
 
 }  // namespace sixfold

@@ -16,4 +16,7 @@ std::string replace_invalid_utf8(std::string_view text);
 /// Whether some character of well-formed `text` leaves ink: neither space nor control nor format character.
 bool has_visible_character(std::string_view text);
 
+/// Well-formed `text` without the spaces, tabs and line ends (of all scripts) at its beginning and its end.
+std::string_view trim_spaces(std::string_view text);
+
 }  // namespace sixfold

@@ -3,15 +3,16 @@
 of them.
 
 A folder holds a model as save_pretrained or torch.save wrote it, its SentencePiece models and vocabulary, and
-golden.json: texts with their ids, the logits after a given target, and what `generate` puts out, greedily and with the
-folder's own rules of search.
+golden.json: texts with their ids, the logits after a given target, what `generate` puts out, greedily and with the
+folder's own rules of search, and the text of token ids.
 
-    python make_hugging_face_goldens.py     # torch, transformers and sentencepiece must be installed
+    python make_hugging_face_goldens.py [NAME ...]     # torch, transformers and sentencepiece must be installed
 """
 
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import sentencepiece
@@ -65,6 +66,30 @@ MODELS = {
         generation=dict(length_penalty=1.0, forced_eos_token_id=0),
         save="safetensors",
         dtype=torch.bfloat16,
+    ),
+    # Words that may not come leave their probability to the others. The end token among them is none of them.
+    "renormalized": dict(
+        end=5.0,
+        config=dict(activation_function="swish", scale_embedding=True),
+        generation=dict(length_penalty=1.0, forced_eos_token_id=0, renormalize_logits=True, min_length=4),
+        bad_words=[[0]] + [[i] for i in range(4, 30, 2)],
+        save="safetensors",
+    ),
+    # Lengths that are told in other ways, and suppressed tokens; what is cut has no end token.
+    "lengths": dict(
+        end=3.0,
+        config=dict(activation_function="relu", scale_embedding=True),
+        generation=dict(length_penalty=0.8, max_length=None, max_new_tokens=9, min_new_tokens=3,
+                        suppress_tokens=[3, 8, 10, 20, 33]),
+        save="safetensors",
+    ),
+    # Nothing is said of lengths.
+    "defaults": dict(
+        end=-3.0,
+        config=dict(activation_function="gelu", scale_embedding=True),
+        generation=dict(max_length=None, renormalize_logits=True),
+        bad_words=[[i] for i in range(4, 20)],
+        save="safetensors",
     ),
 }
 
@@ -132,15 +157,15 @@ def make_model(spec, symbols):
         model.final_logits_bias[0, 0] += spec["end"]
         if spec.get("dtype"):
             model = model.to(spec["dtype"]).float()
-    model.generation_config = GenerationConfig(
+    settings = dict(
         num_beams=4,
         max_length=24,
-        bad_words_ids=[[symbols - 1]],
+        bad_words_ids=[[symbols - 1]] + spec.get("bad_words", []),
         pad_token_id=symbols - 1,
         eos_token_id=0,
         decoder_start_token_id=symbols - 1,
-        **spec["generation"],
     )
+    model.generation_config = GenerationConfig(**(settings | spec["generation"]))
     return model
 
 
@@ -181,11 +206,20 @@ def golden(model, tokenizer, texts):
     return cases
 
 
+def texts_of_ids(tokenizer, symbols):
+    """Sequences of any ids, special tokens among them, and what transformers makes of them."""
+    generator = torch.Generator().manual_seed(symbols)
+    rows = [torch.randint(0, symbols, (length,), generator=generator).tolist() for length in (1, 2, 5, 9, 14) * 4]
+    return [dict(ids=row, text=tokenizer.decode(row, skip_special_tokens=True)) for row in rows]
+
+
 def main():
-    shutil.rmtree(HERE, ignore_errors=True)
     for number, (name, spec) in enumerate(MODELS.items()):
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         torch.manual_seed(number)
         folder = HERE / name
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         joint = spec["config"].get("share_encoder_decoder_embeddings", True)
         languages = spec.get("languages", [])
@@ -199,6 +233,7 @@ def main():
         save(model, spec, folder)
         model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
         cases = golden(model, tokenizer, texts)
+        cases[0]["decoded"] = texts_of_ids(tokenizer, symbols)
         (folder / "golden.json").write_text(json.dumps(cases, ensure_ascii=False) + "\n", encoding="utf-8")
         print(name, [len(case["greedy"]) for case in cases], [[len(b) for b in case["beam"]] for case in cases])
 

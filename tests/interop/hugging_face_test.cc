@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
+#include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/model_dir.h"
 #include "search/search.h"
@@ -97,8 +98,16 @@ TEST_P(HuggingFaceGolden, BeamSearchPutsOutTheSameAndScoresIt) {
   }
 }
 
+/// Pieces of the other side's SentencePiece model and special tokens are among the ids.
+TEST_P(HuggingFaceGolden, IdsBecomeTheSameText) {
+  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", model_->config());
+  for (const json& decoded : cases_[0]["decoded"])
+    EXPECT_EQ(tokenizers.target->decode(decoded["ids"].get<Ids>()), decoded["text"].get<std::string>());
+}
+
 INSTANTIATE_TEST_SUITE_P(, HuggingFaceGolden,
-                         testing::Values("tied", "separate", "legacy", "sharded", "bfloat16"),
+                         testing::Values("tied", "separate", "legacy", "sharded", "bfloat16", "renormalized",
+                                         "lengths", "defaults"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(HuggingFace, LanguagesOfTheTargetAreKnown) {
@@ -133,9 +142,93 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
   EXPECT_EQ(rules().length_offset, 99);
   EXPECT_EQ(rules().banned_symbols, std::vector<int>{54});
   EXPECT_EQ(rules().decoder_start, 54);
-  EXPECT_EQ(rules().at_longest, AtLongest::certain_end);  // MarianConfig's default
+  EXPECT_EQ(rules().at_longest, AtLongest::cut);  // transformers 5 takes no defaults of MarianConfig here
   config["forced_eos_token_id"] = nullptr;
   EXPECT_EQ(rules().at_longest, AtLongest::cut);
+  config["forced_eos_token_id"] = 0;
+  EXPECT_EQ(rules().at_longest, AtLongest::certain_end);
+}
+
+/// The rules of search of a copy of "tied" whose generation_config.json is `settings`, and what is said
+/// meanwhile.
+struct Imported {
+  SearchRules rules;
+  std::string said;
+};
+Imported import_with(const json& settings) {
+  const TemporaryFolder folder;
+  fs::copy(models + "tied", folder / "copy");
+  fs::remove(folder / "copy/generation_config.json");
+  std::ofstream(folder / "copy/generation_config.json") << settings;
+  testing::internal::CaptureStderr();
+  std::string said;
+  {
+    const auto end =
+        std::shared_ptr<void>(nullptr, [&](void*) { said = testing::internal::GetCapturedStderr(); });
+    import_hugging_face(folder / "copy", folder / "model");
+  }
+  return {load_model_config(folder / "model").search, said};
+}
+
+TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
+  const Imported all = import_with({{"max_length", 100},
+                                    {"max_new_tokens", 9},
+                                    {"min_length", 4},
+                                    {"bad_words_ids", {{0}, {54}}},
+                                    {"suppress_tokens", {7, 99, -1}},
+                                    {"renormalize_logits", true},
+                                    {"early_stopping", "never"},
+                                    {"eos_token_id", {0}},
+                                    {"temperature", 0.5},
+                                    {"_from_model_config", true},
+                                    {"transformers_version", "5.23.0"}});
+  EXPECT_EQ(all.said, "");
+  EXPECT_EQ(all.rules.length_offset, 9);
+  EXPECT_EQ(all.rules.min_new_tokens, 3);
+  EXPECT_EQ(all.rules.banned_symbols, (std::vector<int>{54, 7}));
+  EXPECT_TRUE(all.rules.renormalize_logits);
+  EXPECT_EQ(all.rules.end, SearchEnd::best_cannot_improve);
+  EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
+  const Imported none = import_with(json::object());
+  EXPECT_EQ(none.rules.length_offset, 20);
+  EXPECT_EQ(none.rules.beam_size, 1);
+  EXPECT_EQ(none.rules.decoder_start, 54);
+  EXPECT_NE(none.said.find("at most 20 tokens"), std::string::npos) << none.said;
+}
+
+TEST(HuggingFace, SettingsThatAreNotKnownAreNamedInOneLine) {
+  const std::string said = import_with({{"max_length", 100},
+                                        {"exponential_decay_length_penalty", {5, 1.1}},
+                                        {"no_repeat_ngram_size", 3},
+                                        {"repetition_penalty", 1},
+                                        {"do_sample", false},
+                                        {"forced_bos_token_id", nullptr},
+                                        {"bad_words_ids", {{4, 5}}},
+                                        {"a_later_invention", 1}})
+                               .said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_TRUE(
+      said.ends_with("`generate`: exponential_decay_length_penalty, no_repeat_ngram_size, bad_words_ids "
+                     "(words of several tokens), a_later_invention\n"))
+      << said;
+}
+
+TEST(HuggingFace, SettingsThatCannotBeAreRefused) {
+  const auto refusal = [](const char* key, const json& value) {
+    json settings{{"max_length", 100}};
+    settings[key] = value;
+    return error_message([&] { import_with(settings); });
+  };
+  EXPECT_NE(refusal("max_length", "long").find("max_length is \"long\""), std::string::npos);
+  EXPECT_NE(refusal("max_new_tokens", -1).find("max_new_tokens is -1"), std::string::npos);
+  EXPECT_NE(refusal("bad_words_ids", {{55}}).find("bad_words_ids has [55]"), std::string::npos);
+  EXPECT_NE(refusal("bad_words_ids", 5).find("bad_words_ids is 5"), std::string::npos);
+  EXPECT_NE(refusal("suppress_tokens", {"a"}).find("suppress_tokens is"), std::string::npos);
+  EXPECT_NE(refusal("early_stopping", "soon").find("early_stopping is \"soon\""), std::string::npos);
+  EXPECT_NE(refusal("eos_token_id", 3).find("eos_token_id is 3, but </s> of the vocabulary has the id 0"),
+            std::string::npos);
+  EXPECT_NE(refusal("length_penalty", -1).find("length_penalty is -1"), std::string::npos);
+  EXPECT_NE(refusal("num_beams", 0).find("beam_size"), std::string::npos);
 }
 
 /// What a copy of the folder is refused with, once `change` has been made to it.
@@ -190,14 +283,14 @@ TEST(HuggingFace, NamesWhatIsMissingOrDamaged) {
               std::string::npos);
 }
 
-/// A model of our own: interleaved positions, norms and biases that are not what they begin with.
-void write_own_model(const std::string& folder, TiedEmbeddings tied) {
+/// A model of our own, with norms and biases that are not what they begin with.
+void write_own_model(const std::string& folder, const std::function<void(ModelConfig&)>& change) {
   const TemporaryFolder imported;
   import_hugging_face(models + "tied", imported / "model");
   ModelConfig config = load_model_config(imported / "model");
   const Tokenizers tokenizers = load_sealed_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;
-  config.tied_embeddings = tied;
+  change(config);
   const Transformer model(config, make_reference_backend(), DType::f32, 5);
   for (const Parameter& parameter : model.parameters()) {
     auto values = parameter.tensor.to_floats(*model.backend());
@@ -211,46 +304,138 @@ void write_own_model(const std::string& folder, TiedEmbeddings tied) {
 std::vector<float> logits_of(const std::string& folder) {
   const auto model = load_model(folder, make_cpu_backend(1));
   PairBatch batch;
-  batch.source.add(Ids{5, 7, 9, 0});
-  batch.target.add(Ids{54, 11, 3});
+  batch.source.add(Ids{5, 7, 9, 6, 8, 0});
+  batch.target.add(Ids{54, 11, 3, 12, 15});
   Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
   return ops::logits(pass, model->states(batch, pass), model->output()).to_floats(*model->backend());
+}
+
+/// Exports a model of our own and imports it again; returns the config that it has then.
+ModelConfig there_and_back(const std::function<void(ModelConfig&)>& change) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", change);
+  export_hugging_face(folder / "own", folder / "exported");
+  import_hugging_face(folder / "exported", folder / "back");
+  const auto before = logits_of(folder / "own"), after = logits_of(folder / "back");
+  EXPECT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i)
+    if (std::abs(before[i] - after[i]) > 1e-4) {
+      ADD_FAILURE() << "logit " << i << " was " << before[i] << " and is " << after[i];
+      break;
+    }
+  return load_model_config(folder / "back");
 }
 
 TEST(HuggingFace, WhatIsExportedAndImportedComputesTheSame) {
   for (const auto tied :
        {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::source, TiedEmbeddings::none}) {
-    const TemporaryFolder folder;
-    write_own_model(folder / "own", tied);
-    export_hugging_face(folder / "own", folder / "exported");
-    import_hugging_face(folder / "exported", folder / "back");
-    EXPECT_EQ(load_model_config(folder / "back").positions, Positions::sinusoidal_halves);
-    const auto before = logits_of(folder / "own"), after = logits_of(folder / "back");
-    ASSERT_EQ(before.size(), after.size());
-    for (size_t i = 0; i < before.size(); ++i)
-      ASSERT_NEAR(before[i], after[i], 1e-4) << name_of_enum(tied) << " " << i;
+    SCOPED_TRACE(name_of_enum(tied));
+    EXPECT_EQ(there_and_back([&](ModelConfig& config) { config.tied_embeddings = tied; }).positions,
+              Positions::sinusoidal_halves);
   }
+}
+
+TEST(HuggingFace, PositionsAndEpsilonsOfAllKindsAreExported) {
+  for (const auto tied : {TiedEmbeddings::all, TiedEmbeddings::none})
+    for (const auto positions : {Positions::sinusoidal, Positions::sinusoidal_halves,
+                                 Positions::sinusoidal_marian, Positions::learned, Positions::none})
+      for (const float epsilon : {1e-5f, tied == TiedEmbeddings::all ? 1e-6f : 1e-2f}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", name_of_enum(tied), name_of_enum(positions), epsilon));
+        const ModelConfig back = there_and_back([&](ModelConfig& config) {
+          config.tied_embeddings = tied;
+          config.positions = positions;
+          config.max_positions = 3;  // the last stands for those beyond
+          config.norm_epsilon = epsilon;
+        });
+        EXPECT_EQ(back.norm_epsilon, 1e-5f);
+        if (epsilon == 1e-5f && positions == Positions::sinusoidal_marian) {
+          EXPECT_EQ(back.positions, Positions::sinusoidal_marian);
+        }
+      }
+}
+
+TEST(HuggingFace, TheRulesOfSearchAreExported) {
+  const auto expect_kept = [](const std::function<void(SearchRules&)>& change) {
+    SearchRules rules{.beam_size = 3,
+                      .normalization = ScoreNormalization::length,
+                      .alpha = 0.5f,
+                      .end = SearchEnd::beam_finished,
+                      .length_factor = 0,
+                      .length_offset = 77,
+                      .at_longest = AtLongest::cut,
+                      .banned_symbols = {54, 7},
+                      .min_new_tokens = 2,
+                      .renormalize_logits = true,
+                      .decoder_start = 54};
+    change(rules);
+    const SearchRules back = there_and_back([&](ModelConfig& config) { config.search = rules; }).search;
+    EXPECT_EQ(back.beam_size, rules.beam_size);
+    EXPECT_EQ(back.normalization, rules.normalization);
+    EXPECT_EQ(back.alpha, rules.alpha);
+    EXPECT_EQ(back.end, rules.end);
+    EXPECT_EQ(back.length_factor, rules.length_factor);
+    EXPECT_EQ(back.length_offset, rules.length_offset);
+    EXPECT_EQ(back.at_longest, rules.at_longest);
+    EXPECT_EQ(back.banned_symbols, rules.banned_symbols);
+    EXPECT_EQ(back.min_new_tokens, rules.min_new_tokens);
+    EXPECT_EQ(back.renormalize_logits, rules.renormalize_logits);
+    EXPECT_EQ(back.decoder_start, rules.decoder_start);
+  };
+  expect_kept([](SearchRules&) {});
+  expect_kept([](SearchRules& rules) { rules.end = SearchEnd::best_cannot_improve; });
+  expect_kept([](SearchRules& rules) {
+    rules.end = SearchEnd::best_is_no_better_now;
+    rules.at_longest = AtLongest::certain_end;
+    rules.length_offset = 2000;
+    rules.min_new_tokens = 0;
+    rules.renormalize_logits = false;
+  });
+  // Where the length follows the source's, that of the longest source is the limit.
+  const SearchRules paper = there_and_back([](ModelConfig& config) { config.search = SearchRules(); }).search;
+  EXPECT_EQ(paper.length_offset, 512 + 50);
+}
+
+TEST(HuggingFace, AModelCardIsExported) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", [](ModelConfig& config) { config.search.alpha = 0.6f; });
+  std::ofstream(folder / "own" + "/history.json")
+      << R"([{"step": "train", "updates": 9800, "pairs": 29000, "version": "0.1.0",
+              "best": {"metric": "bleu", "value": 39.514, "update": 9500},
+              "text": [{"path": "/somewhere/train.en.gz"}, {"path": "/somewhere/train.de"}]},
+             {"step": "average", "models": 5, "version": "0.1.0"}])";
+  export_hugging_face(folder / "own", folder / "exported");
+  EXPECT_NE(read_file(folder / "exported" + "/generation_config.json").find("\"length_penalty\": 0.6\n"),
+            std::string::npos);
+  const std::string card = read_file(folder / "exported" + "/README.md");
+  EXPECT_TRUE(
+      card.starts_with("---\nlibrary_name: transformers\npipeline_tag: translation\nlanguage:\n- en\n- de\n"))
+      << card;
+  for (const char* part :
+       {"from en to de", "0.0 million", "2 in the encoder, 2 in the decoder", ">>deu<< >>fra<<",
+        "- trained for 9800 updates on 29000 pairs; best bleu 39.51 at update 9500 (sixfold 0.1.0)",
+        "- the mean of 5 models", "[\">>deu<< A line", "MarianMTModel.from_pretrained",
+        "ct2-transformers-converter"})
+    EXPECT_NE(card.find(part), std::string::npos) << part << "\n" << card;
+  EXPECT_EQ(card.find("somewhere"), std::string::npos) << "paths of the machine are nobody's business";
 }
 
 TEST(HuggingFace, ExportNamesTheDifference) {
   const TemporaryFolder folder;
-  write_own_model(folder / "own", TiedEmbeddings::all);
-  ModelConfig config = load_model_config(folder / "own");
-  const auto refused = [&](const std::string& part) {
-    save_config(folder / "own" + "/config.json", config);
-    EXPECT_NE(error_message([&] { export_hugging_face(folder / "own", folder / "exported"); }).find(part),
-              std::string::npos)
-        << part;
-    EXPECT_FALSE(fs::exists(folder / "exported"));
-  };
-  config.norm_epsilon = 1e-6f;
-  refused("norm_epsilon is 1e-06");
-  config.norm_epsilon = 1e-5f;
-  config.search.decoder_start = 3;
-  refused("its decoder begins with symbol 3");
-  config.search.decoder_start = SearchRules::zero_start;
-  config.positions = Positions::none;
-  refused("its positions are none");
+  write_own_model(folder / "own", [](ModelConfig& config) { config.search.decoder_start = 3; });
+  EXPECT_NE(error_message([&] {
+              export_hugging_face(folder / "own", folder / "exported");
+            }).find("its decoder begins with symbol 3"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(folder / "exported"));
+}
+
+/// Half a million pieces: work that grows with their square would not come to an end here.
+TEST(Vocabulary, IsWrittenAndReadInLinearTime) {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 500'000; ++i) pieces.push_back(fmt::format("\u2581\"piece\\{}", i));
+  const TemporaryFolder folder;
+  std::ofstream(folder / "vocab.json") << vocabulary_json(pieces);
+  EXPECT_TRUE(read_vocabulary(folder / "vocab.json") == pieces);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "data/lines.h"
 #include "error_message.h"
+#include "interop/hugging_face.h"
 #include "model/model_dir.h"
 #include "search/search.h"
 #include "shared.h"
@@ -205,6 +206,18 @@ TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
   const Ids ids = read_ids("src100.ids")[0];
   for (const int32_t id : ids) line += tokenizers.source->piece(id) + " ";
   EXPECT_EQ(Translator(folder_ / "words", 1).translate(line), wanted[0]);
+}
+
+/// Positions, the norms' epsilon and the rules of search are Marian's. transformers 5.23 and CTranslate2 4.8
+/// put out the same of the exported folder.
+TEST_F(MarianFixture, IsExportedToHuggingFace) {
+  export_hugging_face(folder_ / "model", folder_ / "exported");
+  import_hugging_face(folder_ / "exported", folder_ / "back");
+  auto sources = read_lines(fixture("src100.en")), wanted = read_lines(fixture("beam1.txt"));
+  sources.resize(20), wanted.resize(20);
+  EXPECT_EQ(Translator(folder_ / "back", 2).translate(sources, {.beam_size = 1}), wanted);
+  EXPECT_EQ(load_model_config(folder_ / "back").search.end, SearchEnd::beam_finished);
+  EXPECT_EQ(load_model_config(folder_ / "back").search.at_longest, AtLongest::cut);
 }
 
 TEST_F(MarianFixture, RefusesWhatHasNoCounterpart) {

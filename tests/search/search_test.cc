@@ -51,6 +51,14 @@ double divided(const SearchRules& rules, double sum, size_t length) {
   return sum;
 }
 
+/// What is banned leaves its probability to the others.
+void renormalize(std::vector<double>& log_probs, const std::set<int32_t>& banned) {
+  double left = 0;
+  for (int32_t id = 0; id < std::ssize(log_probs); ++id)
+    if (!banned.contains(id)) left += std::exp(log_probs[static_cast<size_t>(id)]);
+  for (double& log_prob : log_probs) log_prob -= std::log(left);
+}
+
 /// Beam search as plainly as it can be said: every next symbol of every hypothesis is looked at.
 std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& source,
                                           const SearchOptions& options) {
@@ -58,14 +66,17 @@ std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& s
   const size_t beam = static_cast<size_t>(rules.beam_size), wanted = static_cast<size_t>(options.n_best);
   const size_t longest = static_cast<size_t>(std::max(
       1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
-  std::set<int32_t> banned(rules.banned_symbols.begin(), rules.banned_symbols.end());
-  banned.insert(model.config().bos);
+  std::set<int32_t> suppressed(rules.banned_symbols.begin(), rules.banned_symbols.end());
+  suppressed.insert(model.config().bos);
   std::vector<Hypothesis> live(1), finished;
   size_t slots = beam;
   for (size_t length = 1;; ++length) {
     std::vector<Hypothesis> all;
+    std::set<int32_t> banned = suppressed;
+    if (length <= static_cast<size_t>(rules.min_new_tokens)) banned.insert(eos);
     for (const Hypothesis& hypothesis : live) {
-      const auto next = next_symbols(model, source, hypothesis.ids, rules.decoder_start);
+      auto next = next_symbols(model, source, hypothesis.ids, rules.decoder_start);
+      if (rules.renormalize_logits && length < longest) renormalize(next, banned);
       for (int32_t id = 0; id < model.config().target_vocab; ++id) {
         if (length == longest ? id != eos : banned.contains(id)) continue;
         all.push_back(hypothesis);
@@ -156,6 +167,41 @@ TEST(Search, BannedSymbolsAndAnotherStart) {
   }
 }
 
+TEST(Search, MinNewTokensAndRenormalizedProbabilities) {
+  const RandomModel model(9, 6);
+  const auto sources = random_sources(8, 6, 9, 2);
+  for (const int min_new_tokens : {0, 3})
+    for (const bool renormalize : {false, true})
+      for (const int beam : {1, 4}) {
+        SearchOptions options;
+        options.rules.beam_size = beam;
+        options.rules.banned_symbols = {0, 5, 7};
+        options.rules.min_new_tokens = min_new_tokens;
+        options.rules.renormalize_logits = renormalize;
+        options.rules.length_offset = 4;
+        const auto results = search_all(model, sources, options);
+        for (size_t i = 0; i < sources.size(); ++i) {
+          expect_same(results[i], plain_beam_search(model, sources[i], options));
+          EXPECT_GE(std::ssize(results[i][0].ids), min_new_tokens);
+        }
+      }
+}
+
+/// Where all others are banned, the one that is left is certain.
+TEST(Search, TheOnlyTokenThatMayComeIsCertain) {
+  const RandomModel model(9, 6);
+  SearchOptions options;
+  options.rules.banned_symbols = {0, 3, 4, 5, 6, 7};
+  options.rules.min_new_tokens = 5;
+  options.rules.renormalize_logits = true;
+  options.rules.length_factor = 0;
+  options.rules.length_offset = 5;
+  options.rules.at_longest = AtLongest::certain_end;
+  const auto results = search_all(model, {{4, eos}}, options);
+  EXPECT_EQ(results[0][0].ids, (Ids{8, 8, 8, 8}));
+  EXPECT_NEAR(results[0][0].log_probability, 0, 1e-6);
+}
+
 TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
   const RandomModel model(30, 7);
   SearchOptions options;
@@ -241,6 +287,7 @@ TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
     SearchOptions options;
     options.rules.beam_size = options.n_best = beam;
     options.rules.length_offset = 12;
+    options.rules.min_new_tokens = 4;
     options.batch_tokens = 1;
     const auto alone = search_all(model, sources, options);
     const auto expect_equal = [&](const Transformer& with, int64_t batch_tokens) {
@@ -272,12 +319,17 @@ TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
     options.rules.beam_size = beam;
     options.rules.length_offset = 6;
     options.rules.banned_symbols = {7};
-    const auto expected = search_all(model, sources, options);
-    options.shortlist = &shortlist;
-    const auto actual = search_all(model, sources, options);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      EXPECT_EQ(actual[i][0].ids, expected[i][0].ids);
-      EXPECT_EQ(actual[i][0].score, expected[i][0].score);  // to the bit: rows don't know of their neighbours
+    for (const bool renormalize : {false, true}) {
+      options.rules.renormalize_logits = renormalize;
+      options.rules.min_new_tokens = renormalize ? 3 : 0;
+      options.shortlist = nullptr;
+      const auto expected = search_all(model, sources, options);
+      options.shortlist = &shortlist;
+      const auto actual = search_all(model, sources, options);
+      for (size_t i = 0; i < sources.size(); ++i) {
+        EXPECT_EQ(actual[i][0].ids, expected[i][0].ids);
+        EXPECT_EQ(actual[i][0].score, expected[i][0].score);  // to the bit: rows don't know of their neighbours
+      }
     }
   }
 }

@@ -48,5 +48,14 @@ TEST(Utf8, SeesVisibleCharacters) {
   EXPECT_FALSE(has_visible_character(std::string_view("\0\x01", 2)));
 }
 
+TEST(Utf8, SpacesAreTrimmed) {
+  EXPECT_EQ(trim_spaces("  a b\t\r\n"), "a b");
+  EXPECT_EQ(trim_spaces("\u3000\u00A0\u4EAC\u2003\x1F"), "\u4EAC");
+  EXPECT_EQ(trim_spaces("a"), "a");
+  EXPECT_EQ(trim_spaces("\u200Ba"), "\u200Ba");  // of no width: no space
+  EXPECT_EQ(trim_spaces(" \n"), "");
+  EXPECT_EQ(trim_spaces(""), "");
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -43,6 +43,23 @@ TEST(AddedVocabulary, UnknownPiecesAndLanguages) {
   for (const int32_t id : tokenizer->encode("</s>")) EXPECT_EQ(id, 1);  // text names no control symbol
 }
 
+TEST(AddedVocabulary, PiecesOfAnotherModelBecomeTextToo) {
+  const std::vector<std::string> vocabulary{"</s>", "<unk>",  "\u2581the", "\u2581Hund",
+                                            "e",    "\u2581", "\u3000"};
+  const std::string bytes = add_vocabulary(read_file(path), vocabulary, path);
+  const auto source = load_sentence_piece(bytes, path, Spaces::as_trained),
+             target = load_sentence_piece(bytes, path, Spaces::keep);
+  const auto text = [](const auto& tokenizer, const std::vector<int32_t>& ids) {
+    return tokenizer->decode(ids);
+  };
+  EXPECT_EQ(text(target, {3, 4, 2}), "Hunde the");
+  EXPECT_EQ(text(target, {2, 5, 3}), "the  Hund");
+  EXPECT_EQ(text(target, {5, 6, 3, 6, 5, 5, 0}), "Hund");  // nothing at the ends
+  EXPECT_EQ(text(target, {2, 1, 3}), "the Hund");          // no sign for what is unknown
+  EXPECT_EQ(text(source, {2, 1, 3}), "the \u2047  Hund");  // the words of a source stay countable
+  EXPECT_EQ(text(target, {5, 5}), "");
+}
+
 TEST(AddedVocabulary, CanBeTakenOffAgain) {
   const std::string model = read_file(path), added = add_vocabulary(model, {"</s>", "<unk>", "a"}, path);
   EXPECT_NE(added, model);
