@@ -51,7 +51,7 @@ class SentencePieceTokenizer : public Tokenizer {
     return ids;
   }
 
-  std::string decode(std::span<const int32_t> ids) const override {
+  std::string decode_pieces(std::span<const int32_t> ids) const override {
     std::string text;
     check(processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text));
     return text;
@@ -108,7 +108,7 @@ class RenumberedTokenizer : public Tokenizer {
     return ids;
   }
 
-  std::string decode(std::span<const int32_t> ids) const override {
+  std::string decode_pieces(std::span<const int32_t> ids) const override {
     std::vector<std::string> pieces;
     for (const int32_t id : ids)
       if (!is_control(id)) pieces.push_back(piece(id));

@@ -3,6 +3,7 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace sixfold {
@@ -47,6 +48,19 @@ std::string replace_invalid_utf8(std::string_view text) {
     text.remove_prefix(std::abs(length));
   }
   return result;
+}
+
+std::string replace_nul(std::string text) {
+  if (text.find('\0') == text.npos) return text;
+  std::string result;
+  for (const char c : text) result += c == '\0' ? replacement_character : std::string_view(&c, 1);
+  return result;
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return replace_nul(std::move(text));
 }
 
 bool has_visible_character(std::string_view text) {
