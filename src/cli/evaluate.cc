@@ -277,7 +277,8 @@ void add_evaluate(CLI::App& app) {
       ->type_name("DIGITS")
       ->capture_default_str();
   command.footer(
-      "The score's signature names this program's version where sacreBLEU names its own. Intervals and p-values\n"
+      "The score's signature names this program's version where sacreBLEU names its own. Intervals and "
+      "p-values\n"
       "are those of its paired bootstrap (sacrebleu --paired-bs), which draws the same sentences for a seed.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
   command.callback([settings] { run(*settings); });

@@ -123,7 +123,8 @@ void add_translate(CLI::App& app) {
   add_translator_options(command, options, settings->precision, settings->threads);
   command.footer(
       "Each line gives one line, an empty line an empty one: a line end within a translation becomes a space.\n"
-      "Translations come in the order of the input, each as soon as it is ready, also while the input goes on.\n"
+      "Translations come in the order of the input, each as soon as it is ready, also while the input goes "
+      "on.\n"
       "text: the translations alone; tsv: line, rank, score, text and what else is asked for; jsonl: an "
       "object\n"
       "for each line; json: an array of these.\n"

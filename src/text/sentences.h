@@ -15,7 +15,8 @@ struct SplitParagraph {
 };
 
 /// Splits paragraphs where sentences end, by the rules of Unicode (UAX 29) and of a language: its abbreviations
-/// ("Mr. Smith") and the like, which are our own for English and German (`SentenceRules`) and ICU's for some others.
+/// ("Mr. Smith") and the like, which are our own for English and German (`SentenceRules`) and ICU's for some
+/// others.
 class SentenceSplitter {
  public:
   /// `language`: en, de, pt-BR, ... Throws an input error for what is no language.
