@@ -199,12 +199,18 @@ class ChartDrawer {
               {.size = label_size, .anchor = Anchor::middle, .rotate = -90});
   }
 
+  /// A value that no line can show; of a dashed curve it is a ring.
+  void draw_point(const Point& point, const Series& series) {
+    svg_.dot(point, 3.5, area_class(series), series.name);
+    if (series.dashed) svg_.dot(point, 1.8, "paper", series.name);
+  }
+
   void draw_curve(const Series& series) {
     std::vector<Point> points;
     const auto flush = [&] {
       const std::string css = line_class(series);
-      if (points.size() == 1)  // no line can show it
-        svg_.dot(points[0], 3.5, area_class(series), series.name);
+      if (points.size() == 1)
+        draw_point(points[0], series);
       else if (!points.empty())
         svg_.polyline(points, {css, 1.8, series.dashed}, series.name);
       points.clear();
