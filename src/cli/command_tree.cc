@@ -1,5 +1,8 @@
 #include "cli/command_tree.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace sixfold::cli {
 namespace {
 
@@ -11,6 +14,10 @@ OptionEntry entry_of(const CLI::Option& option) {
   if (option.get_expected_max() > 0 && option.get_type_size() > 0)
     entry.argument =
         entry.positional && option.get_type_name().empty() ? option.get_name() : option.get_type_name();
+  // In capitals stands what something else is put in place of.
+  if (std::ranges::none_of(entry.argument, [](unsigned char c) { return std::isupper(c); }))
+    entry.values = CLI::detail::split(entry.argument, '|');
+  if (entry.argument.empty()) entry.values.clear();
   entry.help = option.get_description();
   entry.default_text = option.get_default_str();
   entry.required = option.get_required();

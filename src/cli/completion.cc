@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/join.h"
@@ -7,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
+#include "train/config.h"
 
 namespace sixfold {
 
@@ -23,12 +25,31 @@ struct EnumNames<cli::Shell> {
 namespace cli {
 namespace {
 
-std::vector<std::string> long_names(const CommandEntry& command) {
+/// Of options; not those of their arguments.
+std::vector<std::string> option_names(const CommandEntry& command, bool with_argument_only = false) {
   std::vector<std::string> names;
   for (const OptionEntry& option : command.options)
-    for (const std::string& name : option.names)
-      if (name.starts_with("--")) names.push_back(name);
+    if (!with_argument_only || !option.argument.empty())
+      names.insert(names.end(), option.names.begin(), option.names.end());
   return names;
+}
+
+/// "data.max_length=", ...: the keys of a training config.
+void add_keys(const OptionNode& node, const std::string& prefix, std::vector<std::string>& keys) {
+  for (const auto& [name, child] : node.children) {
+    if (child.kind == OptionNode::Kind::map)
+      add_keys(child, prefix + name + ".", keys);
+    else
+      keys.push_back(prefix + name + "=");
+  }
+}
+
+/// What an option's argument, or a positional one, can begin with; nothing where it is a file or a number.
+std::vector<std::string> values_of(const OptionEntry& option) {
+  if (std::ranges::find(option.names, "--set") == option.names.end()) return option.values;
+  std::vector<std::string> keys;
+  add_keys(write_options(TrainOptions{}), "", keys);
+  return keys;
 }
 
 std::vector<std::string> names_of(const std::vector<CommandEntry>& commands) {
@@ -49,38 +70,75 @@ void each_command(const CommandEntry& command, const std::function<void(const Co
   for (const CommandEntry& inner : command.commands) each_command(inner, use);
 }
 
-std::string bash_script(const CommandEntry& program) {
+/// Of a command: its subcommands, options, those of them that take an argument, and what its own argument can
+/// be.
+std::string bash_case(const CommandEntry& command) {
+  std::string words;
+  for (const OptionEntry& option : command.options)
+    if (option.positional) words += join(values_of(option), " ");
+  return fmt::format("    '{}') commands='{}' options='{}' takers='{}' words='{}' ;;\n", path_of(command),
+                     join(names_of(command.commands), " "), join(option_names(command), " "),
+                     join(option_names(command, true), " "), words);
+}
+
+std::string bash_values(const CommandEntry& command) {
   std::string cases;
-  each_command(program, [&](const CommandEntry& command) {
-    cases += fmt::format("    '{}') commands='{}' options='{}' ;;\n", path_of(command),
-                         join(names_of(command.commands), " "), join(long_names(command), " "));
-  });
-  return fmt::format(R"(# Completion of sixfold in bash: source <(sixfold completion bash)
-_sixfold() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} path='' commands='' options='' word i
-  _sixfold_of() {{
-    commands='' options=''
-    case "$1" in
-{}    esac
-  }}
-  _sixfold_of ''
+  for (const OptionEntry& option : command.options) {
+    const std::vector<std::string> values = values_of(option);
+    if (values.empty()) continue;
+    std::string names;
+    for (const std::string& name : option.names)
+      names += fmt::format("{}'{} {}'", names.empty() ? "" : " | ", path_of(command), name);
+    if (!names.empty()) cases += fmt::format("    {}) words='{}' ;;\n", names, join(values, " "));
+  }
+  return cases;
+}
+
+// Where the function finds nothing, bash completes names of files itself, those with spaces too.
+constexpr std::string_view bash_function = R"(_sixfold() {
+  local current=${COMP_WORDS[COMP_CWORD]} path='' option='' commands options takers words word i
+  [[ $current == '=' ]] && current=''
+  _sixfold_command ''
   for ((i = 1; i < COMP_CWORD; ++i)); do
-    word=${{COMP_WORDS[i]}}
-    [[ " $commands " == *" $word "* ]] || continue
-    path=${{path:+$path }}$word
-    _sixfold_of "$path"
+    word=${COMP_WORDS[i]}
+    if [[ $word == '=' ]]; then
+      continue
+    elif [[ $option ]]; then
+      option=''
+    elif [[ $word == -* ]]; then
+      [[ " $takers " == *" $word "* ]] && option=$word
+    elif [[ " $commands " == *" $word "* ]]; then
+      path=${path:+$path }$word
+      _sixfold_command "$path"
+    fi
   done
-  if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  if [[ $option ]]; then
+    words=''
+    _sixfold_values "$path $option"
+  elif [[ $current == -* ]]; then
+    words=$options
   elif [[ $commands ]]; then
-    COMPREPLY=($(compgen -W "$commands" -- "$current"))
-  else
-    COMPREPLY=($(compgen -f -- "$current"))
+    words=$commands
   fi
-}}
-complete -o filenames -F _sixfold sixfold
-)",
-                     cases);
+  COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$words" -- "$current")
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+  return 0
+}
+complete -o default -F _sixfold sixfold
+)";
+
+std::string bash_script(const CommandEntry& program) {
+  std::string commands, values;
+  each_command(program, [&](const CommandEntry& command) {
+    commands += bash_case(command);
+    values += bash_values(command);
+  });
+  return fmt::format(
+      "# Completion of sixfold in bash: source <(sixfold completion bash)\n"
+      "_sixfold_command() {{\n  case \"$1\" in\n{}  esac\n}}\n_sixfold_values() {{\n  case \"$1\" in\n{}  "
+      "esac\n}}\n{}",
+      commands, values, bash_function);
 }
 
 /// Help as the text of a zsh option: one line, without what means something there.
@@ -96,6 +154,15 @@ std::string zsh_text(const std::string& text) {
   return result;
 }
 
+/// What completes an option's argument.
+std::string zsh_action(const OptionEntry& option) {
+  const std::vector<std::string> values = values_of(option);
+  if (values.empty()) return "_files";
+  const bool goes_on = values[0].ends_with('=');
+  return goes_on ? fmt::format("{{compadd -S \"\" -- {}}}", join(values, " "))
+                 : fmt::format("({})", join(values, " "));
+}
+
 std::string zsh_script(const CommandEntry& program) {
   std::string functions;
   each_command(program, [&](const CommandEntry& command) {
@@ -103,13 +170,17 @@ std::string zsh_script(const CommandEntry& program) {
     for (char& c : name)
       if (c == ' ' || c == '-') c = '_';
     functions += fmt::format("{}() {{\n", name == "_sixfold" ? "_sixfold_program" : name);
-    std::string arguments;
-    for (const OptionEntry& option : command.options)
+    std::string arguments, own = "_files";
+    for (const OptionEntry& option : command.options) {
+      if (option.positional && !option.values.empty()) own = zsh_action(option);
       for (const std::string& one : option.names)
-        arguments += fmt::format(" \\\n    '{}[{}]{}'", one, zsh_text(option.help),
-                                 option.argument.empty() ? "" : ":" + zsh_text(option.argument) + ":_files");
+        arguments += fmt::format(" \\\n    '*{}[{}]{}'", one, zsh_text(option.help),
+                                 option.argument.empty()
+                                     ? ""
+                                     : fmt::format(":{}:{}", zsh_text(option.argument), zsh_action(option)));
+    }
     if (command.commands.empty()) {
-      functions += fmt::format("  _arguments{} \\\n    '*:file:_files'\n}}\n", arguments);
+      functions += fmt::format("  _arguments{} \\\n    '*:argument:{}'\n}}\n", arguments, own);
       return;
     }
     functions += fmt::format(
@@ -158,11 +229,17 @@ std::string fish_script(const CommandEntry& program) {
       text += fmt::format("complete -c sixfold -f -n '{}' -a {} -d '{}'\n", none_yet,
                           inner.name.substr(inner.name.rfind(' ') + 1), fish_text(inner.help));
     for (const OptionEntry& option : command.options) {
+      const std::string values = join(values_of(option), " ");
+      if (option.positional && !values.empty())
+        text += fmt::format("complete -c sixfold -f -n '{}' -a '{}'\n", condition, values);
       if (option.names.empty()) continue;
       text += fmt::format("complete -c sixfold -n '{}'", condition);
       for (const std::string& name : option.names)
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      text += fmt::format(" -d '{}'{}\n", fish_text(option.help), option.argument.empty() ? "" : " -r");
+      const std::string argument = option.argument.empty() ? ""
+                                   : values.empty()        ? " -r"
+                                                           : fmt::format(" -x -a '{}'", values);
+      text += fmt::format(" -d '{}'{}\n", fish_text(option.help), argument);
     }
   });
   return text;

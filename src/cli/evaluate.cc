@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/named_option.h"
@@ -50,6 +51,9 @@ struct Settings {
   BootstrapOptions bootstrap;
   ReportFormat format = ReportFormat::text;
   int width = 1;
+  InvalidUtf8 invalid = InvalidUtf8::error;
+
+  bool resamples() const { return confidence || !other.empty(); }
 };
 
 /// Translations and their references: `references[k][i]` is the k-th reference of line i.
@@ -73,20 +77,25 @@ struct Report {
 /// What messages and reports call a file of translations.
 std::string text_name(const std::string& path) { return name_of_text(readable_path(path)); }
 
-std::vector<std::string> read_text(const std::string& path, InvalidUtf8 invalid) {
-  std::vector<std::string> lines = read_lines(readable_path(path), invalid);
+/// As sacreBLEU reads it, a byte order mark is a character of the first line, and costs it some of its score.
+std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
+  std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
   require(!lines.empty(), "{}: is empty; there must be a sentence on each line", text_name(path));
+  if (lines[0].starts_with(byte_order_mark))
+    log_warning(
+        "{} begins with a byte order mark (U+FEFF), which counts as a character of the first line, as in "
+        "sacreBLEU; remove the file's first three bytes for the score of the text alone",
+        text_name(path));
   return lines;
 }
 
 EvaluatedText read_texts(const Settings& settings) {
   EvaluatedText text;
-  for (const std::string& path : settings.references)
-    text.references.push_back(read_text(path, settings.invalid));
+  for (const std::string& path : settings.references) text.references.push_back(read_text(path, settings));
   std::vector<std::string> paths{settings.hypothesis};
   if (!settings.other.empty()) paths.push_back(settings.other);
   for (const std::string& path : paths) {
-    const auto& lines = text.systems.emplace_back(read_text(path, settings.invalid));
+    const auto& lines = text.systems.emplace_back(read_text(path, settings));
     for (size_t k = 0; k < text.references.size(); ++k)
       require(text.references[k].size() == lines.size(),
               "{} has {} and {} has {}; line n of both must translate the same sentence", text_name(path),
@@ -117,7 +126,7 @@ std::vector<SystemScore> scores_of(const Metric& metric, const Settings& setting
     auto sum = statistics[0];
     for (size_t i = 1; i < statistics.size(); ++i) sum += statistics[i];
     scores.push_back(score(sum));
-    if (!settings.confidence && settings.other.empty()) continue;
+    if (!settings.resamples()) continue;
     scores.back().samples =
         bootstrap(std::ssize(statistics), settings.bootstrap, [&](std::span<const uint32_t> drawn) {
           decltype(sum) sample;
@@ -128,19 +137,28 @@ std::vector<SystemScore> scores_of(const Metric& metric, const Settings& setting
   return scores;
 }
 
+/// The metric's signature; where sentences are resampled, with how, in sacreBLEU's order: after the references.
+std::string with_resampling(const std::string& signature, const Settings& settings) {
+  if (!settings.resamples()) return signature;
+  const size_t references = signature.find('|');
+  return fmt::format("{}|bs:{}|seed:{}{}", signature.substr(0, references), settings.bootstrap.samples,
+                     settings.bootstrap.seed, signature.substr(references));
+}
+
 Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& text) {
   const size_t references = text.references.size();
   if (name == MetricName::bleu) {
     BleuOptions options = settings.bleu;
     options.lowercase = settings.lowercase;
     const Bleu bleu(options);
-    return {"BLEU", bleu.signature(references, kVersion), scores_of(bleu, settings, text, [&](const auto& sum) {
+    return {"BLEU", with_resampling(bleu.signature(references, kVersion), settings),
+            scores_of(bleu, settings, text, [&](const auto& sum) {
               const BleuScore score = bleu.score(sum);
               return SystemScore{score.score, score.details()};
             })};
   }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
-  return {chrf.name(), chrf.signature(references, kVersion),
+  return {chrf.name(), with_resampling(chrf.signature(references, kVersion), settings),
           scores_of(chrf, settings, text, [&](const auto& sum) { return SystemScore{chrf.score(sum)}; })};
 }
 
@@ -163,9 +181,12 @@ std::string text_lines(const Report& report, const Settings& settings) {
     text += "\n";
   }
   if (report.systems.size() == 2)
-    text += fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples)\n", report.name,
+    text += fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples{})\n", report.name,
                         report.systems[1].score - report.systems[0].score, settings.width, p_value(report),
-                        settings.bootstrap.samples);
+                        settings.bootstrap.samples,
+                        report.systems[0].samples == report.systems[1].samples
+                            ? "; both score the same in each, so that it tells nothing"
+                            : "");
   return text;
 }
 
@@ -223,10 +244,9 @@ void add_evaluate(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("evaluate", "Score translations by BLEU and chrF, as sacreBLEU does");
   command
       .add_option("-r,--reference", settings->references,
-                  "file of reference translations; more than one can be given")
+                  "file of reference translations, or several that each translate all lines")
       ->type_name("FILE")
-      ->required()
-      ->allow_extra_args(false);
+      ->required();
   command
       .add_option("--hypothesis", settings->hypothesis, "file of translations to score; - is standard input")
       ->type_name("FILE")
@@ -262,7 +282,9 @@ void add_evaluate(CLI::App& app) {
       ->type_name("DIGITS")
       ->capture_default_str();
   command.footer(
-      "The score's signature names this program's version where sacreBLEU names its own.\n"
+      "The score's signature names this program's version where sacreBLEU names its own. Intervals and "
+      "p-values\n"
+      "are those of its paired bootstrap (sacrebleu --paired-bs), which draws the same sentences for a seed.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
   command.callback([settings] { run(*settings); });
 }

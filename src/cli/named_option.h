@@ -1,10 +1,24 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <type_traits>
 
 #include "base/options.h"
 
 namespace sixfold::cli {
+
+/// "text|json": the names of an enum, or of the elements of a list, as a manual page shows what can be typed.
+template <class T>
+std::string names_to_type() {
+  if constexpr (std::is_enum_v<T>) {
+    std::string names;
+    for (const auto& [value, name] : EnumNames<T>::names)
+      names += (names.empty() ? "" : "|") + std::string(name);
+    return names;
+  } else {
+    return names_to_type<typename T::value_type>();
+  }
+}
 
 /// Adds an option that takes one of an enum's names, or a list of them.
 template <class T>
@@ -13,7 +27,7 @@ CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& v
     const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
     read_value(OptionSource{node, option, {}}, value);
   };
-  return command.add_option_function<std::string>(option, parse, help)->type_name("NAME");
+  return command.add_option_function<std::string>(option, parse, help)->type_name(names_to_type<T>());
 }
 
 /// Checks that an option's text is a number of type T within a range; what it says is what a config's reader

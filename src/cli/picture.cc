@@ -1,15 +1,49 @@
 #include "cli/picture.h"
 
+#include <filesystem>
+#include <span>
+
+#include "base/join.h"
+#include "base/log.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "plot/png.h"
 
 namespace sixfold::cli {
 
+namespace {
+
+/// ".svg", ".png", ..., in lower case.
+std::string extension_of(const std::string& path) {
+  return CLI::detail::to_lower(std::filesystem::path(path).extension().string());
+}
+
+std::string fault_of_name(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (path == "-" || extension == ".svg" || extension == ".png") return "";
+  return fmt::format("{}: pictures are written as .svg or .png; end the file's name so", path);
+}
+
+void warn_of_missing_fonts(const std::string& path, const std::string& svg) {
+  const std::vector<std::string> characters = characters_without_font(svg);
+  if (characters.empty()) return;
+  constexpr size_t shown = 10;
+  log_warning(
+      "{}: no installed font has {}{}; PNG shows boxes in their place. SVG shows them in the fonts of whoever "
+      "looks "
+      "at it: write .svg; or install a font (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, "
+      "fonts-noto-core for most others)",
+      path, join(std::span(characters).first(std::min(shown, characters.size())), " "),
+      characters.size() > shown ? " ..." : "");
+}
+
+}  // namespace
+
 void add_picture_options(CLI::App& command, PictureOptions& options) {
   command
       .add_option("-o,--output", options.output, "picture to write, .svg or .png; - is standard output, as SVG")
       ->type_name("FILE")
+      ->check(fault_of_name)
       ->required();
   add_named_option(command, "--theme", options.theme,
                    "colours: light, dark, or auto, as the reader's screen [auto]");
@@ -17,7 +51,9 @@ void add_picture_options(CLI::App& command, PictureOptions& options) {
 
 void write_picture(const PictureOptions& options, const std::string& svg,
                    const std::vector<std::string>& inputs) {
-  const std::string picture = options.output.ends_with(".png") ? png_of_svg(svg) : svg;
+  const bool png = extension_of(options.output) == ".png";
+  const std::string picture = png ? png_of_svg(svg) : svg;
+  if (png) warn_of_missing_fonts(options.output, svg);
   TextOutput output(options.output, inputs);
   output.write(picture);
   output.close();

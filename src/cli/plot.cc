@@ -28,16 +28,11 @@ void require_text(const std::string& option, const std::string& text) {
   require(has_visible_character(text), "{}: the text is empty", option);
 }
 
-std::string title_of(AttentionKind kind, int layer) {
-  switch (kind) {
-    case AttentionKind::encoder:
-      return fmt::format("Attention of encoder layer {} to the source", layer);
-    case AttentionKind::decoder:
-      return fmt::format("Attention of decoder layer {} to the target so far", layer);
-    case AttentionKind::cross:
-      break;
-  }
-  return fmt::format("Attention of decoder layer {} to the source", layer);
+/// A picture counts layers, like heads, from 1.
+std::string title_of(AttentionKind kind, int layer, int layers) {
+  const bool encoder = kind == AttentionKind::encoder;
+  return fmt::format("Attention of {} layer {} of {} to the {}", encoder ? "encoder" : "decoder", layer + 1,
+                     layers, kind == AttentionKind::decoder ? "target so far" : "source");
 }
 
 void run(const Settings& settings) {
@@ -56,7 +51,7 @@ void run(const Settings& settings) {
                                .target = std::move(attention.target),
                                .heads = attention.heads,
                                .weights = std::move(attention.weights),
-                               .title = title_of(settings.kind, attention.layer),
+                               .title = title_of(settings.kind, attention.layer, layers),
                                .axes = cross ? "rows: target, columns: source" : "rows look at columns",
                                .theme = settings.picture.theme}));
 }
@@ -70,7 +65,10 @@ void add_attention(CLI::App& plot) {
   command.add_option("--target", settings->target, "a translation of it [the model's own]")->type_name("TEXT");
   add_named_option(command, "--kind", settings->kind,
                    "cross: of the target to the source; encoder, decoder: each of itself [cross]");
-  command.add_option("--layer", settings->layer, "layer from 0 on, or from -1 for the last downwards")
+  command
+      .add_option(
+          "--layer", settings->layer,
+          "layer from 0 on, or from -1 for the last downwards; the picture counts layers and heads from 1")
       ->type_name("N")
       ->capture_default_str();
   add_picture_options(command, settings->picture);

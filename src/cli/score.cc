@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
-#include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "cli/translation_writer.h"
 #include "translate/translator.h"
@@ -100,12 +99,9 @@ void add_score(CLI::App& app) {
   command.add_option("--target", settings->target, "file of their translations; - is standard input")
       ->type_name("FILE")
       ->required();
-  command.add_option("-o,--output", settings->output, "file to write; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
+  add_text_output_option(command, settings->output);
   add_writer_options(command, settings->writer);
-  add_named_option(command, "--invalid-utf8", settings->invalid,
-                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
+  add_invalid_utf8_option(command, settings->invalid);
   add_translator_options(command, settings->options, settings->precision, settings->threads);
   command.footer(
       "text: the natural logarithm of each line's probability, end token included; tsv: line, "

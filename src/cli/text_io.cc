@@ -2,17 +2,20 @@
 
 #include <poll.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
 #include <system_error>
 
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/named_option.h"
 #include "model/ownership.h"
+#include "text/utf8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -35,13 +38,23 @@ void add_text_options(CLI::App& command, TextPaths& paths) {
   command.add_option("-i,--input", paths.input, "file to read, plain or gzipped; - is standard input")
       ->type_name("FILE")
       ->capture_default_str();
+  add_text_output_option(command, paths.output);
+  add_invalid_utf8_option(command, paths.invalid);
+}
+
+void add_text_output_option(CLI::App& command, std::string& path) {
   command
-      .add_option("-o,--output", paths.output,
-                  "file to write, which appears once it is whole; - is standard output")
+      .add_option(
+          "-o,--output", path,
+          "file to write, gzipped if its name ends in .gz; it appears once it is whole; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  add_named_option(command, "--invalid-utf8", paths.invalid,
-                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
+}
+
+void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
+  add_named_option(command, "--invalid-utf8", invalid,
+                   "lines with a NUL or that are not valid UTF-8: error, replace (with U+FFFD) or skip (as "
+                   "empty) [error]");
 }
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
@@ -52,20 +65,66 @@ bool next_line(LineReader& reader, std::string& line) {
   return reader.next(line);
 }
 
+/// Packs text as one member of gzip, without name and time, so that the same text gives the same bytes.
+class TextOutput::Gzip {
+ public:
+  Gzip() {
+    constexpr int gzip_window = 15 + 16, memory = 8;  // the largest window, and gzip's header; zlib's usual
+    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
+      throw std::bad_alloc();
+  }
+  ~Gzip() { deflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  /// Packs the text, and with `last` ends the member.
+  void write(std::string_view text, bool last, AtomicFile& file) {
+    constexpr size_t most = 1 << 30;  // zlib counts in 32 bits
+    do {
+      const std::string_view part = text.substr(0, most);
+      text.remove_prefix(part.size());
+      deflate_part(part, last && text.empty(), file);
+    } while (!text.empty());
+  }
+
+ private:
+  void deflate_part(std::string_view part, bool last, AtomicFile& file) {
+    char packed[1 << 14];
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
+    stream_.avail_in = static_cast<uInt>(part.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(packed);
+      stream_.avail_out = sizeof packed;
+      deflate(&stream_, last ? Z_FINISH : Z_NO_FLUSH);
+      file.write(std::string_view(packed, sizeof packed - stream_.avail_out));
+    } while (stream_.avail_out == 0);
+  }
+
+  z_stream stream_{};
+};
+
 TextOutput::TextOutput(const std::string& path, const std::vector<std::string>& inputs) {
   require_output_file(path, inputs);
   if (path == "-") return;
   note_interrupts();
   file_.emplace(path);
+  if (path.ends_with(".gz")) gzip_ = std::make_unique<Gzip>();
 }
+
+TextOutput::~TextOutput() = default;
 
 void TextOutput::write(std::string_view text) {
   if (file_) check_interrupt();
-  if (file_)
+  if (gzip_)
+    gzip_->write(text, false, *file_);
+  else if (file_)
     file_->write(text);
   else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
     throw_output_error(errno);
 }
+
+void TextOutput::write_line(std::string text) { write(one_line(std::move(text)) + '\n'); }
 
 void TextOutput::flush() {
   if (!file_) flush_standard_output();
@@ -74,6 +133,7 @@ void TextOutput::flush() {
 void TextOutput::close() {
   if (!file_) return flush_standard_output();
   check_interrupt();
+  if (gzip_) gzip_->write({}, true, *file_);
   file_->commit();
 }
 

@@ -69,7 +69,7 @@ void run(const Settings& settings) {
   TextOutput output(settings.paths.output, {settings.paths.input});
   for (std::string line; next_line(input, line);) {
     make_valid(line, input, settings.paths.invalid);
-    output.write((settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line)) + "\n");
+    output.write_line(settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line));
     if (!input.ready(std::chrono::milliseconds(0))) output.flush();
   }
   output.close();

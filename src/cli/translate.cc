@@ -125,8 +125,9 @@ void add_translate(CLI::App& app) {
       ->type_name("FILE");
   add_translator_options(command, options, settings->precision, settings->threads);
   command.footer(
-      "An empty line gives an empty line. Translations come in the order of the input, each as soon as\n"
-      "it is ready, also while the input goes on.\n"
+      "Each line gives one line, an empty line an empty one: a line end within a translation becomes a space.\n"
+      "Translations come in the order of the input, each as soon as it is ready, also while the input goes "
+      "on.\n"
       "text: the translations alone; tsv: line, rank, score, text and what else is asked for; jsonl: an "
       "object\n"
       "for each line; json: an array of these.\n"

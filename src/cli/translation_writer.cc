@@ -1,5 +1,6 @@
 #include "cli/translation_writer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -25,8 +26,7 @@ std::string pharaoh(const Translation& translation) {
 
 /// Text as a column of TSV may hold it.
 std::string column(std::string text) {
-  for (char& c : text)
-    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  std::replace(text.begin(), text.end(), '\t', ' ');
   return text;
 }
 
@@ -120,15 +120,15 @@ void TranslationWriter::write(const TranslatedLine& line) {
   switch (options_.format) {
     case OutputFormat::text:
       for (size_t i = 0; i < n_best_; ++i) {
-        if (i < translations.size())
-          output_.write(translations[i].text + (details.alignment ? " ||| " + pharaoh(translations[i]) : ""));
-        output_.write("\n");
+        const bool found = i < translations.size();
+        const std::string alignment = found && details.alignment ? " ||| " + pharaoh(translations[i]) : "";
+        output_.write_line(found ? translations[i].text + alignment : "");
       }
       break;
     case OutputFormat::tsv:
       for (size_t i = 0; i < translations.size(); ++i)
-        output_.write(fmt::format("{}\t{}\t{:.6f}\t{}{}\n", line.index + 1, i + 1, translations[i].score,
-                                  column(translations[i].text), detail_columns(translations[i], details)));
+        output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", line.index + 1, i + 1, translations[i].score,
+                                       column(translations[i].text), detail_columns(translations[i], details)));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {
@@ -149,12 +149,13 @@ void ScoreWriter::write(size_t index, const std::string& source, const Translati
   const double perplexity = std::exp(-scored.log_probability / tokens);
   switch (options_.format) {
     case OutputFormat::text:
-      output_.write(fmt::format("{:.6f}{}\n", scored.log_probability,
-                                options_.details.alignment ? " ||| " + pharaoh(scored) : ""));
+      output_.write_line(fmt::format("{:.6f}{}", scored.log_probability,
+                                     options_.details.alignment ? " ||| " + pharaoh(scored) : ""));
       break;
     case OutputFormat::tsv:
-      output_.write(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}\n", index + 1, scored.log_probability,
-                                scored.tokens.size(), perplexity, detail_columns(scored, options_.details)));
+      output_.write_line(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}", index + 1, scored.log_probability,
+                                     scored.tokens.size(), perplexity,
+                                     detail_columns(scored, options_.details)));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {

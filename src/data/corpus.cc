@@ -106,15 +106,14 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
   }
 }
 
-/// Whether the line was valid UTF-8.
+/// Whether the line was text.
 bool PairReader::make_valid(std::string& line, const LineReader& reader) const {
-  const auto bad = first_invalid_utf8(line);
-  if (!bad) return true;
+  const auto fault = fault_of_text(line);
+  if (!fault) return true;
   require(invalid_ != InvalidUtf8::error,
-          "{}: byte {} is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip (in "
-          "training data.invalid_utf8)",
-          reader.place(), *bad + 1);
-  line = replace_invalid_utf8(line);
+          "{}: {}; convert the text, or choose --invalid-utf8 replace or skip (in training data.invalid_utf8)",
+          reader.place(), *fault);
+  line = replace_faults(line);
   return false;
 }
 

@@ -18,7 +18,6 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\uFEFF";
 constexpr std::string_view gzip_mark = "\x1f\x8b";
 constexpr std::string_view standard_input = "/dev/stdin";
 constexpr size_t chunk_bytes = 1 << 18;
@@ -95,7 +94,7 @@ void require_readable(const std::string& path) {
   require(!std::filesystem::is_directory(path, ignored), "{}: is a folder; give a text file", path);
 }
 
-LineReader::LineReader(const std::string& path) : path_(name_of_text(path)) {
+LineReader::LineReader(const std::string& path, ByteOrderMark mark) : path_(name_of_text(path)), mark_(mark) {
   require_readable(path);
   descriptor_ = open_text(path);
   if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path_, std::strerror(errno));
@@ -140,7 +139,8 @@ bool LineReader::next(std::string& line) {
   }
   std::string_view text(buffer_.data() + used_, end - used_);
   used_ = std::min(end + 1, buffer_.size());
-  if (line_number_++ == 0 && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  if (line_number_++ == 0 && mark_ == ByteOrderMark::drop && text.starts_with(byte_order_mark))
+    text.remove_prefix(byte_order_mark.size());
   if (text.ends_with('\r')) text.remove_suffix(1);
   line = text;
   return true;
@@ -163,18 +163,26 @@ double LineReader::part_read() const {
 
 std::string LineReader::place() const { return fmt::format("{}:{}", path_, line_number_); }
 
-void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
-  const auto bad = first_invalid_utf8(line);
-  if (!bad) return;
-  require(invalid != InvalidUtf8::error,
-          "{}: byte {} is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip",
-          reader.place(), *bad + 1);
-  line = invalid == InvalidUtf8::replace ? replace_invalid_utf8(line) : "";
+std::optional<std::string> fault_of_text(std::string_view line) {
+  if (const auto bad = first_invalid_utf8(line)) return fmt::format("byte {} is not valid UTF-8", *bad + 1);
+  const size_t nul = line.find('\0');
+  if (nul == line.npos) return std::nullopt;
+  return fmt::format("byte {} is NUL, which is no character of text (the text may be in UTF-16)", nul + 1);
 }
 
-std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid) {
+std::string replace_faults(std::string_view line) { return replace_nul(replace_invalid_utf8(line)); }
+
+void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
+  const auto fault = fault_of_text(line);
+  if (!fault) return;
+  require(invalid != InvalidUtf8::error, "{}: {}; convert the text, or choose --invalid-utf8 replace or skip",
+          reader.place(), *fault);
+  line = invalid == InvalidUtf8::replace ? replace_faults(line) : "";
+}
+
+std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid, ByteOrderMark mark) {
   std::vector<std::string> lines;
-  LineReader reader(path);
+  LineReader reader(path, mark);
   for (std::string line; reader.next(line);) {
     make_valid(line, reader, invalid);
     lines.push_back(line);

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "metrics/pcg64.h"
 
 namespace sixfold {
 
@@ -15,8 +15,8 @@ std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options
   require(options.samples >= 1, "bootstrap: {} samples; there must be at least one", options.samples);
   std::vector<double> scores;
   std::vector<uint32_t> drawn(static_cast<size_t>(sentences));
+  Pcg64 random(options.seed);
   for (int sample = 0; sample < options.samples; ++sample) {
-    RandomStream random(options.seed, static_cast<uint64_t>(sample));
     for (uint32_t& sentence : drawn) sentence = random.below(static_cast<uint32_t>(sentences));
     scores.push_back(score(drawn));
   }
@@ -35,12 +35,13 @@ Confidence confidence(std::vector<double> samples) {
 double paired_p_value(std::span<const double> first, std::span<const double> second, double difference) {
   require(first.size() == second.size() && !first.empty(), "paired samples: {} and {}", first.size(),
           second.size());
-  double mean = 0;
-  for (size_t i = 0; i < first.size(); ++i) mean += (second[i] - first[i]) / static_cast<double>(first.size());
-  int64_t as_far = 0;
-  for (size_t i = 0; i < first.size(); ++i)
-    as_far += std::abs(second[i] - first[i] - mean) >= std::abs(difference);
-  return static_cast<double>(as_far + 1) / static_cast<double>(first.size() + 1);
+  std::vector<double> differences;
+  for (size_t i = 0; i < first.size(); ++i) differences.push_back(std::abs(second[i] - first[i]));
+  const auto samples = static_cast<double>(differences.size());
+  const double mean = std::accumulate(differences.begin(), differences.end(), 0.0) / samples;
+  const auto further =
+      std::ranges::count_if(differences, [&](double sample) { return sample - mean > std::abs(difference); });
+  return static_cast<double>(further + 1) / (samples + 1);
 }
 
 }  // namespace sixfold

@@ -15,7 +15,7 @@ struct BootstrapOptions {
 
 /// For each sample, the score of the sentences (from 0 to `sentences` - 1, some of them several times) that
 /// were drawn for it. The same seed draws the same sentences, so that two systems are compared on the same
-/// ones.
+/// ones; they are those that sacreBLEU draws with this seed.
 std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options,
                               const std::function<double(std::span<const uint32_t>)>& score);
 
@@ -25,9 +25,10 @@ struct Confidence {
 };
 Confidence confidence(std::vector<double> samples);
 
-/// How probable a difference as large as `difference`, of the two systems' whole corpora, would be if they were
-/// equally good: the share of paired samples whose difference is that far from their mean, as sacreBLEU counts
-/// it. Both have samples of the same seed.
+/// The p-value that sacreBLEU's paired bootstrap test gives the difference of two systems' scores on the whole
+/// corpus: the share of samples, one added, whose absolute difference exceeds the mean absolute difference by
+/// more than `difference`. Both have samples of the same seed. Two systems that score the same in every sample
+/// get the smallest value there is.
 double paired_p_value(std::span<const double> first, std::span<const double> second, double difference);
 
 }  // namespace sixfold

@@ -35,11 +35,11 @@ class Axis {
       range_.low = std::log10(range_.low);
       range_.high = std::log10(range_.high);
     }
-    if (range_.high - range_.low <
-        1e-12 * std::max(1.0, std::abs(range_.high))) {  // a single value in the middle
-      const double room = range_.low == 0 ? 1 : std::abs(range_.low) * 0.1;
+    // A single value stands in the middle, zeros below.
+    if (range_.high - range_.low < 1e-12 * std::max(1.0, std::abs(range_.high))) {
+      const double room = std::abs(range_.low) * 0.1;
       range_.low -= room;
-      range_.high += room;
+      range_.high += room > 0 ? room : 1;
     }
   }
 
@@ -122,6 +122,7 @@ Legend legend_of(const Chart& chart) {
 double heading(const Legend& legend) { return name_size + 12 + legend.rows * legend_row; }
 
 std::string line_class(const Series& series) { return fmt::format("line{}", series.color % 6); }
+std::string area_class(const Series& series) { return fmt::format("area{}", series.color % 6); }
 
 class ChartDrawer {
  public:
@@ -151,7 +152,7 @@ class ChartDrawer {
     if (!horizontal) {  // some air above and below
       if (logarithmic) return {range.low / 1.05, range.high * 1.05};
       const double air = 0.04 * (range.high - range.low);
-      if (!(chart_.from_zero && range.low == 0)) range.low -= air;
+      range.low = range.low >= 0 ? std::max(0.0, range.low - air) : range.low - air;
       range.high += air;
     }
     return range;
@@ -198,12 +199,20 @@ class ChartDrawer {
               {.size = label_size, .anchor = Anchor::middle, .rotate = -90});
   }
 
+  /// A value that no line can show; of a dashed curve it is a ring.
+  void draw_point(const Point& point, const Series& series) {
+    svg_.dot(point, 3.5, area_class(series), series.name);
+    if (series.dashed) svg_.dot(point, 1.8, "paper", series.name);
+  }
+
   void draw_curve(const Series& series) {
     std::vector<Point> points;
     const auto flush = [&] {
       const std::string css = line_class(series);
-      if (points.size() == 1) points.push_back({points[0].x + 0.5, points[0].y});
-      if (!points.empty()) svg_.polyline(points, {css, 1.8, series.dashed}, series.name);
+      if (points.size() == 1)
+        draw_point(points[0], series);
+      else if (!points.empty())
+        svg_.polyline(points, {css, 1.8, series.dashed}, series.name);
       points.clear();
     };
     for (size_t i = 0; i < series.x.size(); ++i) {
@@ -226,7 +235,7 @@ class ChartDrawer {
       points.push_back({x_.place(series.x[i + 1]), y});
     }
     points.push_back({x_.place(series.x.back()), floor});
-    svg_.area(points, fmt::format("area{}", series.color % 6), 0.25);
+    svg_.area(points, area_class(series), 0.25);
     const std::string css = line_class(series);
     svg_.polyline(points, {css, 1.5, series.dashed}, series.name);
   }

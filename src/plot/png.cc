@@ -1,8 +1,14 @@
 #include "plot/png.h"
 
 #include <dlfcn.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/error.h"
 
@@ -38,7 +44,64 @@ int append(void* closure, const unsigned char* data, unsigned length) {
   return 0;
 }
 
+/// fontconfig's list of fonts, as its documentation declares it.
+struct FontSet {
+  int count, room;
+  void** fonts;
+};
+
+/// Which characters the installed fonts have.
+class Fonts {
+ public:
+  Fonts() {
+    void* library = ::dlopen("libfontconfig.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    const auto find = [&](const char* name) { return ::dlsym(library, name); };
+    const auto init = reinterpret_cast<int (*)()>(find("FcInit"));
+    const auto fonts = reinterpret_cast<FontSet* (*)(void*, int)>(find("FcConfigGetFonts"));
+    const auto characters =
+        reinterpret_cast<int (*)(void*, const char*, int, void**)>(find("FcPatternGetCharSet"));
+    has_ = reinterpret_cast<int (*)(const void*, uint32_t)>(find("FcCharSetHasChar"));
+    if (!init || !fonts || !characters || !has_ || !init()) return;
+    constexpr int system = 0;
+    const FontSet* set = fonts(nullptr, system);
+    known_ = set;
+    for (int i = 0; set && i < set->count; ++i)
+      if (void* found = nullptr; characters(set->fonts[i], "charset", 0, &found) == 0) sets_.push_back(found);
+  }
+
+  /// False too where nothing is known of fonts.
+  bool lack(char32_t c) const {
+    return known_ && std::none_of(sets_.begin(), sets_.end(), [&](const void* set) { return has_(set, c); });
+  }
+
+ private:
+  bool known_ = false;
+  int (*has_)(const void*, uint32_t) = nullptr;
+  std::vector<const void*> sets_;
+};
+
 }  // namespace
+
+std::vector<std::string> characters_without_font(const std::string& svg) {
+  static const Fonts fonts;
+  std::vector<std::string> lacking;
+  std::unordered_set<UChar32> seen;
+  constexpr std::string_view tooltip = "<title>", tooltip_end = "</title>";
+  for (size_t at = 0; at < svg.size();) {
+    if (std::string_view(svg).substr(at).starts_with(tooltip)) {  // is not drawn
+      at = std::min(svg.find(tooltip_end, at), svg.size());
+      continue;
+    }
+    const size_t begin = at;
+    UChar32 c;
+    U8_NEXT_OR_FFFD(svg.data(), at, svg.size(), c);
+    const bool drawn = c >= 0x80 && u_isgraph(c) && !u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
+    if (drawn && seen.insert(c).second && fonts.lack(static_cast<char32_t>(c)))
+      lacking.push_back(svg.substr(begin, at - begin));
+  }
+  return lacking;
+}
 
 std::string png_of_svg(const std::string& svg, double scale) {
   static const Library rsvg("librsvg-2.so.2"), cairo("libcairo.so.2"), gobject("libgobject-2.0.so.0");

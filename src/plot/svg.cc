@@ -167,6 +167,11 @@ void Svg::polyline(std::span<const Point> points, const LineStyle& style, std::s
   body_ += "\">" + tooltip_element(tooltip) + "</polyline>\n";
 }
 
+void Svg::dot(const Point& centre, double radius, std::string_view css, std::string_view tooltip) {
+  fmt::format_to(std::back_inserter(body_), "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"{}\">{}</circle>\n",
+                 number(centre.x), number(centre.y), number(radius), css, tooltip_element(tooltip));
+}
+
 void Svg::area(std::span<const Point> points, std::string_view css, double strength) {
   fmt::format_to(std::back_inserter(body_), "<polygon class=\"{}\" fill-opacity=\"{:.3f}\" points=\"", css,
                  strength);

@@ -58,6 +58,8 @@ class Svg {
   void text(double x, double y, std::string_view text, const TextStyle& style, std::string_view tooltip = {});
   /// A line through the points; its tooltip shows when the pointer rests on it.
   void polyline(std::span<const Point> points, const LineStyle& style, std::string_view tooltip = {});
+  /// A disc in the colour of an area's class, which belongs to a line's.
+  void dot(const Point& centre, double radius, std::string_view css, std::string_view tooltip = {});
   /// The area within the points, in the colour of a line's class.
   void area(std::span<const Point> points, std::string_view css, double strength);
   /// A bar in which `css` has these strengths, evenly spaced from left to right and at least two. One in a

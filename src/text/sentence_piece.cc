@@ -54,7 +54,7 @@ class SentencePieceTokenizer : public Tokenizer {
     return ids;
   }
 
-  std::string decode(std::span<const int32_t> ids) const override {
+  std::string decode_pieces(std::span<const int32_t> ids) const override {
     std::string text;
     check(processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text));
     return text;
@@ -112,7 +112,7 @@ class RenumberedTokenizer : public Tokenizer {
   }
 
   /// As MarianTokenizer of transformers decodes with skip_special_tokens.
-  std::string decode(std::span<const int32_t> ids) const override {
+  std::string decode_pieces(std::span<const int32_t> ids) const override {
     std::vector<std::string> pieces;
     for (const int32_t id : ids)
       if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(piece(id));

@@ -6,6 +6,7 @@
 #include <unicode/utext.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -47,9 +48,73 @@ bool ends_wide(std::string_view text) {
   return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
 }
 
+/// A paragraph by code points, and where each begins in its bytes.
+struct Characters {
+  explicit Characters(std::string_view text) {
+    const auto length = static_cast<int32_t>(text.size());
+    for (int32_t at = 0; at < length;) {
+      bytes.push_back(static_cast<size_t>(at));
+      UChar32 c;
+      U8_NEXT_OR_FFFD(text.data(), at, length, c);
+      characters.push_back(static_cast<char32_t>(c));
+    }
+    bytes.push_back(text.size());
+  }
+  size_t at_byte(size_t byte) const {
+    return static_cast<size_t>(std::ranges::lower_bound(bytes, byte) - bytes.begin());
+  }
+
+  std::u32string characters;
+  std::vector<size_t> bytes;
+};
+
+/// Where sentences may end by UAX 29 and what ICU's `locale` adds; the end of the text is the last.
+std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view text,
+                                   const Characters& characters) {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createSentenceInstance(icu::Locale::createFromName(locale.c_str()), status));
+  UText bytes = UTEXT_INITIALIZER;
+  utext_openUTF8(&bytes, text.data(), static_cast<int64_t>(text.size()), &status);
+  if (U_SUCCESS(status)) breaks->setText(&bytes, status);
+  if (U_FAILURE(status)) throw_world_error("ICU can't split sentences: {}", u_errorName(status));
+  std::vector<size_t> places;
+  breaks->first();
+  for (int32_t place = breaks->next(); place != icu::BreakIterator::DONE; place = breaks->next())
+    places.push_back(characters.at_byte(static_cast<size_t>(place)));
+  utext_close(&bytes);
+  return places;
+}
+
+/// Where sentences end: those of `places` that the rules confirm, and the beginnings of a list's items.
+std::vector<size_t> sentence_ends(const SentenceRules& rules, std::u32string_view text,
+                                  std::vector<size_t> places) {
+  for (size_t& place : places)
+    if (place < text.size()) place = rules.before_opening(text, place);
+  const std::vector<size_t> items = rules.list_items(text);
+  places.insert(places.end(), items.begin(), items.end());
+  std::ranges::sort(places);
+  const auto brackets = bracketed(text);
+  std::vector<size_t> ends;
+  size_t begin = 0;
+  for (const size_t place : places) {
+    const bool item = std::ranges::binary_search(items, place);
+    const auto within = [&](const auto& pair) { return pair.first < place && place < pair.second; };
+    if (place == begin || (!item && (std::ranges::any_of(brackets, within) || !rules.ends(text, begin, place))))
+      continue;
+    ends.push_back(place);
+    begin = place;
+  }
+  if (!text.empty() && begin < text.size()) ends.push_back(text.size());
+  return ends;
+}
+
 }  // namespace
 
-SentenceSplitter::SentenceSplitter(const std::string& language) : locale_(language + "@ss=standard") {
+SentenceSplitter::SentenceSplitter(const std::string& language)
+    : rules_(icu::Locale::createFromName(language.c_str()).getLanguage()),
+      // ICU knows abbreviations of some languages more.
+      locale_(rules_.knows_abbreviations() ? language : language + "@ss=standard") {
   const icu::Locale locale = icu::Locale::createFromName(locale_.c_str());
   require(!locale.isBogus() && *locale.getISO3Language() != 0,
           "sentences of '{}': that is no language that is known here; en, de, pt-BR and the like are",
@@ -58,24 +123,19 @@ SentenceSplitter::SentenceSplitter(const std::string& language) : locale_(langua
 
 SplitParagraph SentenceSplitter::split(std::string_view paragraph) const {
   SplitParagraph split{{}, {""}};
-  UErrorCode status = U_ZERO_ERROR;
-  const std::unique_ptr<icu::BreakIterator> breaks(
-      icu::BreakIterator::createSentenceInstance(icu::Locale::createFromName(locale_.c_str()), status));
-  UText text = UTEXT_INITIALIZER;
-  utext_openUTF8(&text, paragraph.data(), static_cast<int64_t>(paragraph.size()), &status);
-  if (U_SUCCESS(status)) breaks->setText(&text, status);
-  if (U_FAILURE(status)) throw_world_error("ICU can't split sentences: {}", u_errorName(status));
-  for (int32_t begin = breaks->first(), end = breaks->next(); end != icu::BreakIterator::DONE;
-       begin = end, end = breaks->next()) {
-    const std::string_view part =
-        paragraph.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  const Characters characters(paragraph);
+  size_t begin = 0;
+  for (const size_t place :
+       sentence_ends(rules_, characters.characters, unicode_breaks(locale_, paragraph, characters))) {
+    const size_t end = characters.bytes[place];
+    const std::string_view part = paragraph.substr(begin, end - begin);
+    begin = end;
     const size_t first = leading_space(part), last = trailing_space(part);
     split.spaces.back() += part.substr(0, first);
     if (first == part.size()) continue;
     split.sentences.emplace_back(part.substr(first, last - first));
     split.spaces.emplace_back(part.substr(last));
   }
-  utext_close(&text);
   return split;
 }
 

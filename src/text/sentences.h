@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/sentence_rules.h"
+
 namespace sixfold {
 
 /// A paragraph as sentences and what stands between them: `spaces[0]`, `sentences[0]`, `spaces[1]`, ..., the
@@ -12,8 +14,9 @@ struct SplitParagraph {
   std::vector<std::string> spaces;     ///< one more than sentences
 };
 
-/// Splits paragraphs where sentences end, by the rules of Unicode (UAX 29) and of a language, which knows its
-/// abbreviations ("Mr. Smith").
+/// Splits paragraphs where sentences end, by the rules of Unicode (UAX 29) and of a language: its abbreviations
+/// ("Mr. Smith") and the like, which are our own for English and German (`SentenceRules`) and ICU's for some
+/// others.
 class SentenceSplitter {
  public:
   /// `language`: en, de, pt-BR, ... Throws an input error for what is no language.
@@ -23,6 +26,7 @@ class SentenceSplitter {
   SplitParagraph split(std::string_view paragraph) const;
 
  private:
+  SentenceRules rules_;
   std::string locale_;
 };
 

@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include "base/hash.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 
@@ -9,6 +10,8 @@ TextReader text_reader(std::span<const std::string> sentences) {
     for (const std::string& sentence : sentences) use(sentence);
   };
 }
+
+std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_pieces(ids)); }
 
 std::vector<std::string> Tokenizer::language_symbols() const {
   std::vector<std::string> symbols;

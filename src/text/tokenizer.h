@@ -26,8 +26,9 @@ class Tokenizer {
   /// text never becomes a control symbol. Ill-formed UTF-8 is read as U+FFFD.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
-  /// The text that the pieces make. Control symbols are dropped. Throws when an id is not of the vocabulary.
-  virtual std::string decode(std::span<const int32_t> ids) const = 0;
+  /// The text that the pieces make, as one line of text (`one_line`), whatever bytes the pieces stand for.
+  /// Control symbols are dropped. Throws when an id is not of the vocabulary.
+  std::string decode(std::span<const int32_t> ids) const;
 
   /// A line of the corpus as `decode` would write it: what its segmentation had parted is joined. What a
   /// translation is compared with.
@@ -55,6 +56,10 @@ class Tokenizer {
  protected:
   Tokenizer() = default;
   int32_t unk_ = -1, bos_ = -1, eos_ = -1;
+
+ private:
+  /// What `decode` gives, but with line ends where pieces make some.
+  virtual std::string decode_pieces(std::span<const int32_t> ids) const = 0;
 };
 
 }  // namespace sixfold

@@ -50,6 +50,19 @@ std::string replace_invalid_utf8(std::string_view text) {
   return result;
 }
 
+std::string replace_nul(std::string text) {
+  if (text.find('\0') == text.npos) return text;
+  std::string result;
+  for (const char c : text) result += c == '\0' ? replacement_character : std::string_view(&c, 1);
+  return result;
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return replace_nul(std::move(text));
+}
+
 bool has_visible_character(std::string_view text) {
   for (size_t position = 0; position < text.size();) {
     UChar32 character;

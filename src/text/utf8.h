@@ -13,6 +13,13 @@ std::optional<size_t> first_invalid_utf8(std::string_view text);
 /// `text` with U+FFFD in place of each longest ill-formed run that could begin a character, as browsers do it.
 std::string replace_invalid_utf8(std::string_view text);
 
+/// `text` with U+FFFD in place of each NUL.
+std::string replace_nul(std::string text);
+
+/// `text` so that it can stand on a line of a text file: a space in place of each line feed and carriage
+/// return, U+FFFD in place of each NUL. A line reader finds it whole again.
+std::string one_line(std::string text);
+
 /// Whether some character of well-formed `text` leaves ink: neither space nor control nor format character.
 bool has_visible_character(std::string_view text);
 

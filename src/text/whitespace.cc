@@ -76,7 +76,7 @@ class WhitespaceTokenizer : public Tokenizer {
     return ids;
   }
 
-  std::string decode(std::span<const int32_t> ids) const override {
+  std::string decode_pieces(std::span<const int32_t> ids) const override {
     Joiner text(marks_words_);
     for (const int32_t id : ids) {
       const std::string& symbol = at(id);

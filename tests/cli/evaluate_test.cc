@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/shell.h"
+#include "metrics/metric_goldens.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -75,6 +77,7 @@ TEST_F(Evaluate, ComparesTwoSystems) {
   EXPECT_EQ(text.status, 0) << text.text;
   EXPECT_NE(text.text.find("(μ = "), std::string::npos) << text.text;
   EXPECT_NE(text.text.find("p = 0.0033 (paired bootstrap, 300 samples)"), std::string::npos) << text.text;
+  EXPECT_NE(text.text.find("BLEU|nrefs:1|bs:300|seed:12345|case:mixed|"), std::string::npos) << text.text;
   const auto json = nlohmann::json::parse(
       sixfold(base + " --compare " + file("b", bad) + " --metric bleu --samples 300 --format json").text);
   ASSERT_EQ(json.size(), 2u);
@@ -82,9 +85,57 @@ TEST_F(Evaluate, ComparesTwoSystems) {
   EXPECT_LT(json[1].at("p_value").get<double>(), 0.01);
   EXPECT_GT(json[1].at("confidence_var").get<double>(), 1);
   const Outcome same = sixfold(base + " --compare " + file("g", good) + " --metric bleu --samples 100");
-  EXPECT_NE(same.text.find("difference +0.0, p = 1.0000"), std::string::npos) << same.text;
+  EXPECT_NE(same.text.find("difference +0.0, p = 0.0099 (paired bootstrap, 100 samples; both score the same in "
+                           "each, so that it tells nothing)"),
+            std::string::npos)
+      << same.text;
   EXPECT_NE(sixfold(base + " --confidence --metric chrf").text.find(" ± "), std::string::npos);
   expect_error(sixfold(base + " --compare " + file("short", "one\n")), "line n of both");
+}
+
+TEST_F(Evaluate, ComparesAsSacreBleu) {
+  for (const auto& corpus : metric_goldens()["paired"]) {
+    const auto lines = [&](const char* name) {
+      std::string text;
+      for (const auto& line : corpus[name]) text += line.get<std::string>() + "\n";
+      return file(name, text);
+    };
+    const auto reports = nlohmann::json::parse(sixfold("evaluate -r " + lines("reference") + " --hypothesis " +
+                                                       lines("first") + " --compare " + lines("second") +
+                                                       " --metric bleu,chrf,chrf++ --format json")
+                                                   .text);
+    ASSERT_EQ(reports.size(), 6u);
+    size_t i = 0;
+    for (const char* metric : {"bleu", "chrf", "chrf++"}) {
+      const auto& golden = corpus["scores"][metric];
+      std::string signature = reports[i].at("signature");
+      signature.erase(signature.find("sixfold-"));
+      EXPECT_EQ(signature + "V", golden["signature"]);
+      EXPECT_EQ(reports[i + 1].at("p_value"), std::round(golden["p"].get<double>() * 1e4) / 1e4);
+      i += 2;
+    }
+  }
+}
+
+TEST_F(Evaluate, TakesSeveralReferencesAfterOneOption) {
+  const std::string second = file("ref2", "the cat is on a mat\nThe dog barks.\n");
+  const Outcome together = sixfold("evaluate -r " + reference_ + " " + second + " --hypothesis " + hypothesis_);
+  EXPECT_EQ(together.status, 0) << together.text;
+  EXPECT_NE(together.text.find("nrefs:2|"), std::string::npos) << together.text;
+  EXPECT_EQ(together.text, sixfold(files_ + " --reference " + second).text);
+}
+
+// The numbers are sacreBLEU 2.6.0's.
+TEST_F(Evaluate, CountsAByteOrderMarkAsSacreBleu) {
+  const std::string marked = file("marked", "\uFEFFthe cat sat on the mat\nA dog, barking.\n");
+  const Outcome outcome = sixfold("evaluate -r " + reference_ + " --hypothesis " + marked);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("warning: " + marked + " begins with a byte order mark (U+FEFF)"),
+            std::string::npos)
+      << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 86.3 90.9/"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 99.2\n"), std::string::npos) << outcome.text;
+  EXPECT_EQ(sixfold("evaluate -r " + marked + " --hypothesis " + reference_ + " --metric chrf").status, 0);
 }
 
 TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
@@ -110,10 +161,9 @@ TEST_F(Evaluate, RefusesMissingAndEmptyFiles) {
 
 TEST_F(Evaluate, RefusesInvalidUtf8ByFileAndLine) {
   const std::string bad = file("bad", "fine\nnot \xff fine\n");
-  expect_error(sixfold("evaluate --reference " + reference_ + " --hypothesis " + bad),
-               "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
-  EXPECT_EQ(
-      sixfold("evaluate --invalid-utf8 replace --reference " + reference_ + " --hypothesis " + bad).status, 0);
+  const std::string command = "evaluate --reference " + reference_ + " --hypothesis " + bad;
+  expect_error(sixfold(command), "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
+  EXPECT_EQ(sixfold(command + " --invalid-utf8 replace").status, 0);
 }
 
 TEST_F(Evaluate, RefusesUnknownNamesAndValues) {

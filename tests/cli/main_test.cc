@@ -25,7 +25,7 @@ TEST(Program, NamesTheNearestOptionOrCommand) {
   expect_error(sixfold("evaluate --refrence x"), "unknown option --refrence; did you mean --reference?");
   expect_error(sixfold("evaluate --refrence=x"), "unknown option --refrence; did you mean --reference?");
   expect_error(sixfold("evalute"), "unknown command evalute; did you mean evaluate?");
-  expect_error(sixfold("evaluate --reference x y"), "unexpected argument 'y'");
+  expect_error(sixfold("evaluate y --reference x"), "unexpected argument 'y'");
 }
 
 TEST(Program, CompletesInBash) {
@@ -38,14 +38,26 @@ TEST(Program, CompletesInBash) {
   EXPECT_EQ(complete("sixfold plot at"), "attention\n");
   EXPECT_EQ(complete("sixfold train --res"), "--resume\n");
   EXPECT_EQ(complete("sixfold plot curves --th"), "--theme\n");
-  EXPECT_NE(complete("sixfold translate /bi").find("/bin"), std::string::npos);
+  EXPECT_EQ(complete("sixfold translate train --format js"), "json jsonl\n");  // "train" is the model here
+  EXPECT_EQ(complete("sixfold translate --format = t"), "text tsv\n");         // how bash parts --format=t
+  EXPECT_EQ(complete("sixfold plot curves run --theme \"\""), "auto light dark\n");
+  EXPECT_EQ(complete("sixfold completion \"\""), "bash zsh fish\n");
+  EXPECT_EQ(complete("sixfold train c.yaml --set data.max_l"), "data.max_length=\n");
+  EXPECT_EQ(complete("sixfold train --set schedule.kind=noam --set train.up"), "train.updates=\n");
+  EXPECT_EQ(complete("sixfold evaluate -r train -"), complete("sixfold evaluate -"));
+  // Names of files are bash's own affair, which knows how to quote them.
+  EXPECT_EQ(complete("sixfold translate /bi"), "\n");
+  EXPECT_EQ(complete("sixfold translate model --output my\\ fi"), "\n");
+  EXPECT_EQ(shell("bash -c 'source <(" SIXFOLD_BINARY " completion bash); complete -p sixfold'").text,
+            "complete -o default -F _sixfold sixfold\n");
 }
 
 TEST(Program, CompletionIsValidInOtherShells) {
   for (const std::string other : {"zsh", "fish"}) {
     const Outcome script = sixfold("completion " + other);
     EXPECT_EQ(script.status, 0);
-    EXPECT_NE(script.text.find("on-spike"), std::string::npos);
+    for (const char* part : {"on-spike", "text tsv json jsonl", "data.max_length=", "bash zsh fish"})
+      EXPECT_NE(script.text.find(part), std::string::npos) << part;
     if (shell("command -v " + other).status != 0) continue;  // not everybody has it
     const Outcome checked = shell(SIXFOLD_BINARY " completion " + other + " | " + other + " -n /dev/stdin");
     EXPECT_EQ(checked.status, 0) << checked.text;

@@ -27,7 +27,7 @@ TEST_F(Plot, DrawsEveryHead) {
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   const std::string svg = read_file(picture_);
   EXPECT_TRUE(svg.starts_with("<svg") || svg.starts_with("<?xml")) << svg.substr(0, 100);
-  EXPECT_NE(svg.find("Attention of decoder layer 1 to the source"), std::string::npos);
+  EXPECT_NE(svg.find("Attention of decoder layer 2 of 2 to the source"), std::string::npos);
   // Two heads and their mean; each cell, 3 target by 4 source symbols with the ends, tells its weight.
   EXPECT_EQ(count(svg, " → "), 3 * 3 * 4);
 }
@@ -36,13 +36,13 @@ TEST_F(Plot, DrawsItsOwnTranslationAndAnyLayer) {
   const Outcome first = plot("--text 'a b c' --layer 0 --output -"),
                 second = plot("--text 'a b c' --layer -2 -o -");
   EXPECT_EQ(first.status, 0);
-  EXPECT_NE(first.text.find("decoder layer 0"), std::string::npos);
+  EXPECT_NE(first.text.find("decoder layer 1 of 2"), std::string::npos);
   EXPECT_EQ(first.text, second.text);
 }
 
 TEST_F(Plot, DrawsSelfAttention) {
   const Outcome encoder = plot("--text 'a b c' --kind encoder --layer 0 -o -");
-  EXPECT_NE(encoder.text.find("Attention of encoder layer 0"), std::string::npos) << encoder.text;
+  EXPECT_NE(encoder.text.find("Attention of encoder layer 1 of 1"), std::string::npos) << encoder.text;
   EXPECT_EQ(count(encoder.text, " → "), 3 * 4 * 4);
   const Outcome decoder = plot("--text 'a b c' --target 'd e' --kind decoder -o - --theme dark");
   EXPECT_EQ(count(decoder.text, " → "), 3 * 3 * 3);
@@ -96,6 +96,19 @@ TEST_F(Plot, DrawsPngWhereALibraryServes) {
   }
 }
 
+TEST_F(Plot, WarnsOfCharactersThatNoFontHas) {
+  const std::string run = folder_ / "run \U000F1234 犬";
+  std::filesystem::create_directories(run);
+  write_file_atomically(run + "/train.jsonl", R"({"update":10,"loss":4.5})"
+                                              "\n");
+  const Outcome outcome = sixfold("plot curves '" + run + "' -o " + (folder_ / "P.PNG"));
+  if (outcome.text.find("librsvg2-2") != std::string::npos) GTEST_SKIP() << "librsvg is not here";
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(read_file(folder_ / "P.PNG").starts_with("\x89PNG"));
+  EXPECT_NE(outcome.text.find("P.PNG: no installed font has \U000F1234"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("write .svg"), std::string::npos) << outcome.text;
+}
+
 TEST_F(Plot, CorpusReportsText) {
   write_file_atomically(folder_ / "t.tsv", "a b c\tx y\nd\tz\nd\tz\n\tz\n");
   const Outcome text = sixfold("corpus " + (folder_ / "t.tsv") + " --max-length 2");
@@ -120,7 +133,11 @@ TEST_F(Plot, RefusesWhatItCanNotDraw) {
   expect_error(sixfold("plot"), "see sixfold plot --help");
   expect_error(sixfold("plot attention " + (folder_ / "nowhere") + " --text a -o " + picture_),
                "is no model folder");
+  expect_error(plot("--text a -o " + (folder_ / "a.jpg")),
+               "a.jpg: pictures are written as .svg or .png; end the file's name so");
+  expect_error(plot("--text a -o " + (folder_ / "a")), "pictures are written as .svg or .png");
   EXPECT_FALSE(std::filesystem::exists(picture_));
+  EXPECT_EQ(folder_.entries(), 1);  // the model
 }
 
 }  // namespace

@@ -8,13 +8,10 @@
 
 namespace sixfold {
 
-/// Writes a model folder of a few hundred weights, fresh from `seed`, that knows the words "a" to "h".
-inline void write_small_model(const std::string& folder, uint64_t seed, bool joint = true) {
-  const std::vector<std::string> words{"a b c d e f g h"};
-  TokenizerOptions options;
-  options.kind = TokenizerKind::whitespace;
-  options.joint = joint;
-  const Tokenizers tokenizers = make_tokenizers(options, words, words);
+/// Writes a model folder of small layers, fresh from `seed`, that never puts out the banned symbols.
+inline void write_small_model(const std::string& folder, uint64_t seed, const Tokenizers& tokenizers,
+                              const std::vector<int>& banned_symbols = {}) {
+  const bool joint = tokenizers.joint;
   ModelConfig config;
   config.d_model = 8, config.d_ff = 16, config.heads = 2;
   config.encoder_layers = 1, config.decoder_layers = 2;
@@ -26,9 +23,35 @@ inline void write_small_model(const std::string& folder, uint64_t seed, bool joi
   config.eos = tokenizers.target->eos();
   config.search.decoder_start = tokenizers.target->bos();
   config.search.length_offset = 5;
+  config.search.banned_symbols = banned_symbols;
   std::filesystem::create_directories(folder);
   save_model(Transformer(config, make_reference_backend(), DType::f32, seed), folder);
   save_tokenizers(tokenizers, folder);
+}
+
+/// One of a few hundred weights that knows the words "a" to "h".
+inline void write_small_model(const std::string& folder, uint64_t seed, bool joint = true) {
+  const std::vector<std::string> words{"a b c d e f g h"};
+  TokenizerOptions options;
+  options.kind = TokenizerKind::whitespace;
+  options.joint = joint;
+  write_small_model(folder, seed, make_tokenizers(options, words, words));
+}
+
+/// One whose vocabulary has byte fallback and that puts out nothing but the bytes of "A", line ends and NUL.
+inline void write_byte_model(const std::string& folder, uint64_t seed) {
+  const std::vector<std::string> words{"a b c d e f g h"};
+  TokenizerOptions options;
+  options.byte_fallback = true;
+  options.vocab_size = 268;
+  const Tokenizers tokenizers = make_tokenizers(options, words, words);
+  std::vector<int> banned;
+  for (int id = 0; id < tokenizers.target->vocab_size(); ++id) {
+    const std::string piece = tokenizers.target->piece(id);
+    const bool wanted = piece == "<0x41>" || piece == "<0x0A>" || piece == "<0x0D>" || piece == "<0x00>";
+    if (!wanted && id != tokenizers.target->eos()) banned.push_back(id);
+  }
+  write_small_model(folder, seed, tokenizers, banned);
 }
 
 }  // namespace sixfold

@@ -8,6 +8,7 @@
 #include "cli/shell.h"
 #include "cli/small_model.h"
 #include "corpus/gzip.h"
+#include "data/lines.h"
 #include "temporary_folder.h"
 #include "translate/translator.h"
 
@@ -225,6 +226,79 @@ TEST_F(Translate, TreatsInvalidUtf8AsAsked) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   EXPECT_EQ(translate(text, "--invalid-utf8 skip").text, translate("a\n\nc\n").text);
   EXPECT_EQ(translate(text, "--invalid-utf8 replace").text, translate("a\nb zebra\nc\n").text);
+}
+
+// A NUL would vanish in SentencePiece, and often means UTF-16.
+TEST_F(Translate, TreatsNulAsInvalid) {
+  const std::string text("a\nb \0\nc\n", 8);
+  expect_error(
+      sixfold("translate " + model_ + " --input " + file("bad", text) + " --output " + (folder_ / "out")),
+      "bad:2: byte 3 is NUL, which is no character of text (the text may be in UTF-16); convert the file "
+      "to UTF-8, or choose --invalid-utf8 replace or skip");
+  EXPECT_EQ(translate(text, "--invalid-utf8 skip").text, translate("a\n\nc\n").text);
+  EXPECT_EQ(translate(text, "--invalid-utf8 replace").text, translate("a\nb \uFFFD\nc\n").text);
+}
+
+TEST_F(Translate, GzipsWhatEndsInGz) {
+  const std::string text = many_lines(200), input = file("in", text), target = file("target", text);
+  const std::string plain = folder_ / "out", packed = folder_ / "out.gz";
+  for (const std::string& command :
+       {"translate " + model_ + " --input " + input, "tokenize " + model_ + " --input " + input,
+        "score " + model_ + " --source " + input + " --target " + target}) {
+    EXPECT_EQ(sixfold(command + " -o " + plain).status, 0);
+    EXPECT_EQ(sixfold(command + " -o " + packed).status, 0);
+    EXPECT_TRUE(read_file(packed).starts_with("\x1f\x8b")) << command;
+    EXPECT_EQ(shell("gzip -dc " + packed).text, read_file(plain)) << command;
+    EXPECT_EQ(read_lines(packed), read_lines(plain)) << command;
+  }
+  EXPECT_EQ(sixfold("translate " + model_ + " --input /dev/null -o " + packed).status, 0);
+  EXPECT_EQ(shell("gzip -dc " + packed).text, "");
+}
+
+/// A model whose translations are mostly bytes.
+class OneLine : public Translate {
+ protected:
+  OneLine() {
+    std::filesystem::remove_all(model_);
+    write_byte_model(model_, 1);
+  }
+  static int64_t lines(const Outcome& outcome) {
+    return std::count(outcome.text.begin(), outcome.text.end(), '\n');
+  }
+};
+
+TEST_F(OneLine, InOneLineOut) {
+  const std::string text = many_lines(40), all = "--beam-size 4 --n-best 4 ";
+  int64_t translations = 0, broken = 0;  // by line ends among the pieces
+  std::istringstream objects(translate(text, all + "--token-scores --format jsonl").text);
+  for (std::string line; std::getline(objects, line);) {
+    const auto object = nlohmann::json::parse(line);
+    for (const auto& translation : object.at("translations")) {
+      ++translations;
+      for (const auto& token : translation.at("tokens"))
+        broken += token.at("piece") == "<0x0A>" || token.at("piece") == "<0x0D>";
+    }
+  }
+  EXPECT_GT(broken, 40);
+  EXPECT_EQ(lines(translate(text)), 40);
+  EXPECT_EQ(lines(translate(text, "--split-sentences en")), 40);
+  EXPECT_EQ(lines(translate(text, "--alignments")), 40);
+  EXPECT_EQ(lines(translate(text, all)), 160);
+  EXPECT_EQ(lines(translate(text, all + "--token-scores --format tsv")), translations);
+  EXPECT_EQ(translate(text, all).text.find_first_of(std::string("\r\0", 2)), std::string::npos);
+}
+
+TEST_F(OneLine, AlsoOfAParagraphWithCarriageReturns) {
+  const Outcome outcome = translate("A b.\r\rC d. \r E f.\n", "--split-sentences en");
+  EXPECT_EQ(lines(outcome), 1);
+  EXPECT_EQ(outcome.text.find('\r'), std::string::npos);
+}
+
+TEST_F(OneLine, OfTokensMadeText) {
+  const std::string pieces = "<0x41> <0x0A> <0x42> <0x0D> <0x00> <0x43>\n<0x0D> <0x0A>\n";
+  EXPECT_EQ(
+      shell("cat " + file("pieces", pieces) + " | " SIXFOLD_BINARY " tokenize " + model_ + " --decode").text,
+      "A B \uFFFDC\n  \n");
 }
 
 TEST_F(Translate, RefusesWhatItCanNotUse) {

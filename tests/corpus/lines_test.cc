@@ -35,6 +35,8 @@ TEST_F(LinesTest, LineEnds) {
   EXPECT_EQ(read_lines(file("a\r\n\r\nb\rc\r\n")), (Lines{"a", "", "b\rc"}));
   EXPECT_EQ(read_lines(file("\uFEFFa\n\uFEFFb\n")), (Lines{"a", "\uFEFFb"}));
   EXPECT_EQ(read_lines(file("\uFEFF")), Lines{""});
+  EXPECT_EQ(read_lines(file("\uFEFFa\n\uFEFFb\n"), InvalidUtf8::error, ByteOrderMark::keep),
+            (Lines{"\uFEFFa", "\uFEFFb"}));
 }
 
 TEST_F(LinesTest, LinesLongerThanTheBuffer) {
@@ -158,6 +160,13 @@ TEST_F(LinesTest, InvalidUtf8) {
   EXPECT_EQ(error_message([&] { read_lines(path); }).find(path + ":2: byte 3 "), 0u);
   EXPECT_EQ(read_lines(path, InvalidUtf8::replace), (Lines{"gut", "Gr\uFFFD\uFFFDe", "gut"}));
   EXPECT_EQ(read_lines(path, InvalidUtf8::skip), (Lines{"gut", "", "gut"}));
+}
+
+TEST_F(LinesTest, NulIsNoText) {
+  const std::string path = file(std::string("gut\na\0b\n", 8));
+  EXPECT_EQ(error_message([&] { read_lines(path); }).find(path + ":2: byte 2 is NUL"), 0u);
+  EXPECT_EQ(read_lines(path, InvalidUtf8::replace), (Lines{"gut", "a\uFFFDb"}));
+  EXPECT_EQ(read_lines(path, InvalidUtf8::skip), (Lines{"gut", ""}));
 }
 
 }  // namespace

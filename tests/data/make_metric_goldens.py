@@ -7,15 +7,20 @@ tokenized:  [sentence, {tokenizer: tokens joined by spaces}] for random sentence
 bleu, chrf: the settings, each with its signature for two references and version V.
 corpora:    hypotheses, streams of references, and what the metrics print: a full line with the first setting, then the
             score with six digits (and BLEU's details) with each.
+drawn:      [seed, below, [the numbers that NumPy's default_rng(seed).choice(below) gives]], which the bootstrap draws.
+paired:     two systems of short sentences, their reference, and for each metric: its signature, and of each system the
+            mean and the interval's half of its bootstrap, of the second the p-value too.
 """
 
 import json
 import logging
 import random
 
+import numpy
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.bleu import _get_tokenizer
+from sacrebleu.significance import PairedTest
 
 TOKENIZERS = ["13a", "none", "char", "intl"]
 
@@ -141,8 +146,52 @@ def main():
         "chrf": with_signatures(CHRF, CHRF_SETTINGS),
         "tokenized": tokenized,
         "corpora": corpora,
+        "drawn": drawn(),
+        "paired": paired_corpora(),
     }
     print("{" + ",\n".join(f"{json.dumps(name)}: {layout(part)}" for name, part in parts.items()) + "}")
+
+
+def drawn():
+    """Small ranges, and large ones of which many draws are refused."""
+    cases = [(12345, 1), (12345, 2), (12345, 60), (0, 1000), (7, 2**31 + 1), (2**40 + 3, 3 * 2**30), (2**64 - 1, 2**32 - 1)]
+    return [[seed, below, numpy.random.default_rng(seed).choice(below, size=12).tolist()] for seed, below in cases]
+
+
+def paired(name, rng, words, sentences, first_errors, second_errors):
+    """Sentences of so many words, of which the systems get so many wrong."""
+    reference = [" ".join(rng.choices("the a cat dog house sees runs red old to in .".split(), k=words)) for _ in range(sentences)]
+
+    def system(errors):
+        return [" ".join("odd" if rng.random() < errors else word for word in line.split()) for line in reference]
+
+    systems = [("first", system(first_errors)), ("second", system(second_errors))]
+    metrics = {"bleu": BLEU(), "chrf": CHRF(), "chrf++": CHRF(word_order=2)}
+    signatures, results = PairedTest(systems, dict(metrics), [reference], test_type="bs")()
+    scores = {}
+    for metric, (label, signature_) in zip(metrics, signatures.items()):
+        first, second = results[label]
+        scores[metric] = {
+            "signature": str(signature_).rsplit("|version:", 1)[0] + "|version:V",
+            "first": [first.mean, first.ci],
+            "second": [float(second.mean), float(second.ci)],
+            "p": second.p_value,
+        }
+        scores[metric]["first"] = [float(value) for value in scores[metric]["first"]]
+    return {"name": name, "reference": reference, "first": systems[0][1], "second": systems[1][1], "scores": scores}
+
+
+def paired_corpora():
+    rng = random.Random(8)
+    return [
+        paired("alike", rng, 8, 30, 0.2, 0.2),
+        paired("second worse", rng, 8, 40, 0.1, 0.2),
+        paired("second better", rng, 12, 30, 0.3, 0.25),
+        paired("one sentence", rng, 8, 1, 0.2, 0.3),
+        paired("identical", rng, 8, 10, 0, 0),
+        paired("few", rng, 6, 7, 0.3, 0.3),
+        paired("near", rng, 10, 60, 0.15, 0.17),
+    ]
 
 
 def layout(part):

@@ -7,6 +7,9 @@
 
 #include "base/random.h"
 #include "error_message.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/metric_goldens.h"
 
 namespace sixfold {
 namespace {
@@ -52,7 +55,55 @@ TEST(Bootstrap, PairsTellDifferencesFromChance) {
   const auto mean = [](const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / n; };
   EXPECT_LT(paired_p_value(samples(a), samples(better), mean(better) - mean(a)), 0.005);
   EXPECT_GT(paired_p_value(samples(a), samples(same), mean(same) - mean(a)), 0.05);
-  EXPECT_EQ(paired_p_value(samples(a), samples(a), 0), 1);
+}
+
+/// The scores of a golden pair's system in each sample, and on the whole corpus.
+template <class Metric>
+std::pair<std::vector<double>, double> scores_of(const Metric& metric, const nlohmann::json& corpus,
+                                                 const char* system) {
+  std::vector<decltype(metric.statistics({}, {}))> sentences;
+  decltype(metric.statistics({}, {})) all;
+  for (size_t i = 0; i < corpus[system].size(); ++i) {
+    const std::vector<std::string> reference{corpus["reference"][i]};
+    sentences.push_back(metric.statistics(corpus[system][i].get<std::string>(), reference));
+    all += sentences.back();
+  }
+  const auto score = [&](const auto& sum) {
+    if constexpr (std::is_same_v<Metric, Bleu>)
+      return metric.score(sum).score;
+    else
+      return metric.score(sum);
+  };
+  return {bootstrap(std::ssize(sentences), {},
+                    [&](std::span<const uint32_t> drawn) {
+                      decltype(all) sum;
+                      for (const uint32_t i : drawn) sum += sentences[i];
+                      return score(sum);
+                    }),
+          score(all)};
+}
+
+template <class Metric>
+void expect_golden(const Metric& metric, const nlohmann::json& corpus, const nlohmann::json& golden) {
+  const auto [first, first_score] = scores_of(metric, corpus, "first");
+  const auto [second, second_score] = scores_of(metric, corpus, "second");
+  constexpr double rounding = 2e-3;  // sacreBLEU's samples are in float32
+  const auto expect_confidence = [&](const std::vector<double>& samples, const nlohmann::json& expected) {
+    EXPECT_NEAR(confidence(samples).mean, expected[0].get<double>(), rounding) << corpus["name"];
+    EXPECT_NEAR(confidence(samples).half_width, expected[1].get<double>(), rounding) << corpus["name"];
+  };
+  expect_confidence(first, golden["first"]);
+  expect_confidence(second, golden["second"]);
+  EXPECT_DOUBLE_EQ(paired_p_value(first, second, second_score - first_score), golden["p"].get<double>())
+      << corpus["name"];
+}
+
+TEST(Bootstrap, EqualsSacreBleu) {
+  for (const auto& corpus : metric_goldens()["paired"]) {
+    expect_golden(Bleu(), corpus, corpus["scores"]["bleu"]);
+    expect_golden(Chrf(), corpus, corpus["scores"]["chrf"]);
+    expect_golden(Chrf({.word_order = 2}), corpus, corpus["scores"]["chrf++"]);
+  }
 }
 
 TEST(Bootstrap, RefusesNothing) {

@@ -30,6 +30,25 @@ TEST(Ticks, AreRound) {
   EXPECT_NE(error_message([] { ticks(2, 1, 3); }), "");
 }
 
+TEST(Chart, PointsWithoutNeighboursAreSeen) {
+  const auto svg_of = [](Doubles y) {
+    return charts_svg("t",
+                      {{.title = "", .x_label = "x", .y_label = "y", .series = {series("s", std::move(y))}}});
+  };
+  EXPECT_NE(svg_of({3}).find("<circle"), std::string::npos);
+  EXPECT_NE(svg_of({3, 4, NAN, 5}).find("<circle"), std::string::npos);
+  EXPECT_EQ(svg_of({3, 4}).find("<circle"), std::string::npos);
+}
+
+TEST(Chart, WhatIsNeverNegativeBeginsAtZero) {
+  for (const Doubles& y : {Doubles{0}, Doubles{0, 0, 0}, Doubles{0, 0.1}, Doubles{0, 30}}) {
+    const std::string svg =
+        charts_svg("t", {{.title = "", .x_label = "x", .y_label = "BLEU", .series = {series("s", y)}}});
+    EXPECT_EQ(svg.find(">-"), std::string::npos) << svg;
+    EXPECT_NE(svg.find(">0</text>"), std::string::npos) << svg;
+  }
+}
+
 TEST(Chart, NothingTouchesOrIsCutOff) {
   const std::string path = "/a/very/long/path/of/a/run/that/somebody/has/on/a/disk";
   std::vector<Chart> charts;

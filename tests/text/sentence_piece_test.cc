@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -129,6 +130,25 @@ TEST(SentencePiece, ByteFallbackKnowsEveryCharacter) {
   options.byte_fallback = true;
   const auto tokenizer = tokenizer_of(options, sample::english());
   EXPECT_EQ(round_trip(*tokenizer, "A man sees 東京."), "A man sees 東京.");
+}
+
+TEST(SentencePiece, DecodesToOneLineWhateverThePieces) {
+  TokenizerOptions options = options_of(300);
+  options.byte_fallback = true;
+  const std::string model = train(options, sample::english());
+  const auto plain = load_sentence_piece(model, "test", Spaces::keep);
+  std::vector<std::string> vocabulary;
+  for (int32_t id = 0; id < plain->vocab_size(); ++id) vocabulary.push_back(plain->piece(id));
+  vocabulary.push_back("x\ny");
+  const auto renumbered = load_sentence_piece(add_vocabulary(model, vocabulary, "test"), "test", Spaces::keep);
+  const auto id_of = [&](const std::string& piece) {
+    return static_cast<int32_t>(std::ranges::find(vocabulary, piece) - vocabulary.begin());
+  };
+  const std::vector<int32_t> ids{id_of("<0x41>"), id_of("<0x0D>"), id_of("<0x0A>"), id_of("<0x42>"),
+                                 id_of("<0x00>")};
+  EXPECT_EQ(plain->decode(ids), "A  B\uFFFD");
+  EXPECT_EQ(renumbered->decode(ids), "A  B\uFFFD");
+  EXPECT_EQ(renumbered->decode(std::vector<int32_t>{id_of("x\ny")}), "x y");
 }
 
 TEST(SentencePiece, TrainsOnAnEvenSampleOfTheText) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+
 #include "error_message.h"
+#include "text/sentence_cases.h"
 
 namespace sixfold {
 namespace {
@@ -31,6 +34,55 @@ TEST(Sentences, OfScriptsWithoutSpacesGetSomeWhereTheTranslationNeedsThem) {
   EXPECT_EQ(split.sentences, (Strings{"犬が寝る。", "猫が走る。"}));
   EXPECT_EQ(join_sentences(split, {"The dog sleeps.", "The cat runs."}), "The dog sleeps. The cat runs.");
   EXPECT_EQ(join_sentences(split, {"狗睡觉。", "猫跑。"}), "狗睡觉。猫跑。");
+}
+
+/// How many cases of a language there are, and how many come out as they should.
+std::pair<int, int> share(std::string_view language) {
+  const SentenceSplitter splitter{std::string(language)};
+  int cases = 0, right = 0;
+  for (const SentenceCase& expected : sentence_cases) {
+    if (expected.language != language) continue;
+    std::string paragraph;
+    for (const std::string& sentence : expected.sentences)
+      paragraph += (paragraph.empty() || language == "ja" ? "" : " ") + sentence;
+    const SplitParagraph split = splitter.split(paragraph);
+    EXPECT_EQ(join_sentences(split, split.sentences), paragraph);
+    ++cases;
+    right += split.sentences == expected.sentences;
+    if (split.sentences != expected.sentences)
+      std::cout << "missed: " << testing::PrintToString(split.sentences) << "\n";
+  }
+  return {cases, right};
+}
+
+// docs/sentences.md says how many; tell it there too.
+TEST(Sentences, SoManyHardCasesComeOutRight) {
+  EXPECT_EQ(share("en"), std::pair(50, 48));
+  EXPECT_EQ(share("de"), std::pair(29, 28));
+  EXPECT_EQ(share("ja"), std::pair(12, 11));
+}
+
+TEST(Sentences, LineEndsEndThem) {
+  EXPECT_EQ(SentenceSplitter("en").split("a heading\nDr.\nthe text").sentences,
+            (Strings{"a heading", "Dr.", "the text"}));
+}
+
+TEST(Sentences, LongQuotationsArePartedWithin) {
+  std::string quotation = "「";
+  for (int i = 0; i < 100; ++i) quotation += "犬が寝る。";
+  EXPECT_EQ(SentenceSplitter("ja").split(quotation + "」と言った。").sentences.size(), 100u);
+}
+
+TEST(Sentences, OddTextIsNoHarm) {
+  for (const char* language : {"en", "de", "ja", "fr"}) {
+    const SentenceSplitter splitter(language);
+    for (const char* text :
+         {".", "...", ". . .", "。」", "」。「",   "1.",       "1)",      "a.",   "• •",  "\xFF. \xFE",
+          "(", "A.",  "\"",    ". A",  "1. 2. 3.", "1) 2) 3)", "!!! !!!", "„“ “", "\n\n", "I. I. I."}) {
+      const auto split = splitter.split(text);
+      EXPECT_EQ(join_sentences(split, split.sentences), text);
+    }
+  }
 }
 
 TEST(Sentences, LanguagesHaveTheirAbbreviations) {

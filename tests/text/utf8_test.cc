@@ -40,6 +40,12 @@ TEST(Utf8, ReplacesIllFormedRuns) {
   EXPECT_EQ(replace_invalid_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");
 }
 
+TEST(Utf8, OneLineHasNoLineEnds) {
+  EXPECT_EQ(one_line("plain ü"), "plain ü");
+  EXPECT_EQ(one_line("a\nb\r\nc\r"), "a b  c ");
+  EXPECT_EQ(one_line(std::string("\0a\0", 3)), "\uFFFDa\uFFFD");
+}
+
 TEST(Utf8, SeesVisibleCharacters) {
   EXPECT_TRUE(has_visible_character("  a"));
   EXPECT_TRUE(has_visible_character("\u3000京"));

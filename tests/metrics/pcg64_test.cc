@@ -1,0 +1,19 @@
+#include "metrics/pcg64.h"
+
+#include <gtest/gtest.h>
+
+#include "metrics/metric_goldens.h"
+
+namespace sixfold {
+namespace {
+
+TEST(Pcg64, DrawsWhatNumPyDraws) {
+  for (const auto& item : metric_goldens()["drawn"]) {
+    Pcg64 random(item[0].get<uint64_t>());
+    for (const auto& expected : item[2])
+      EXPECT_EQ(random.below(item[1].get<uint32_t>()), expected.get<uint32_t>()) << item;
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
