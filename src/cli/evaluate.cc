@@ -51,7 +51,6 @@ struct Settings {
   BootstrapOptions bootstrap;
   ReportFormat format = ReportFormat::text;
   int width = 1;
-  InvalidUtf8 invalid = InvalidUtf8::error;
 
   bool resamples() const { return confidence || !other.empty(); }
 };

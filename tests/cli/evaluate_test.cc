@@ -162,7 +162,8 @@ TEST_F(Evaluate, RefusesMissingAndEmptyFiles) {
 TEST_F(Evaluate, RefusesInvalidUtf8ByFileAndLine) {
   const std::string bad = file("bad", "fine\nnot \xff fine\n");
   const std::string command = "evaluate --reference " + reference_ + " --hypothesis " + bad;
-  expect_error(sixfold(command), "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
+  expect_error(sixfold(command),
+               "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
   EXPECT_EQ(sixfold(command + " --invalid-utf8 replace").status, 0);
 }
 

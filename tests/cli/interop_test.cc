@@ -35,7 +35,7 @@ TEST(Interop, ErrorsSayWhatToMend) {
   expect_error(sixfold("import marian " + folder / "none.npz" + " --output " + folder / "x"),
                "0 vocabularies; give two");
   expect_error(sixfold("import hf " + tied), "--output is required");
-  expect_error(sixfold("import hf " + tied + " --output " SIXFOLD_SOURCE_DIR "/tests"), "is there already");
+  expect_error(sixfold("import hf " + tied + " --output " SIXFOLD_SOURCE_DIR "/src"), "is there already");
   expect_error(sixfold("import torch a"), "unknown command torch");
   expect_error(sixfold("export hf " + folder / "none" + " --output " + folder / "x"), "is no model folder");
   EXPECT_FALSE(std::filesystem::exists(folder / "x"));

@@ -233,8 +233,8 @@ TEST_F(Translate, TreatsNulAsInvalid) {
   const std::string text("a\nb \0\nc\n", 8);
   expect_error(
       sixfold("translate " + model_ + " --input " + file("bad", text) + " --output " + (folder_ / "out")),
-      "bad:2: byte 3 is NUL, which is no character of text (the text may be in UTF-16); convert the file "
-      "to UTF-8, or choose --invalid-utf8 replace or skip");
+      "bad:2: byte 3 is NUL, which is no character of text (the text may be in UTF-16); convert the text, or "
+      "choose --invalid-utf8 replace or skip");
   EXPECT_EQ(translate(text, "--invalid-utf8 skip").text, translate("a\n\nc\n").text);
   EXPECT_EQ(translate(text, "--invalid-utf8 replace").text, translate("a\nb \uFFFD\nc\n").text);
 }

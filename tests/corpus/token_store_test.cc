@@ -128,7 +128,7 @@ TEST_F(TokenStore, RefusesDamage) {
   write_file_atomically(store_ + "/source.offsets", wrong);
   EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("is damaged"), std::string::npos);
   std::string record = read_file(store_ + "/corpus.json");
-  record.replace(record.find("\"format_version\": 1"), 19, "\"format_version\": 1e300");
+  record.replace(record.find("\"format_version\": 2"), 19, "\"format_version\": 1e300");
   write_file_atomically(store_ + "/corpus.json", record);
   EXPECT_NE(error_message([&] { read_token_store_record(store_); }).find("'format_version' is 1e+300"),
             std::string::npos);

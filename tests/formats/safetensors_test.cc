@@ -51,7 +51,10 @@ TEST_F(Safetensors, WhatIsWrittenIsRead) {
   write_safetensors(path, tensors, {{"format", "pt"}, {"note", "ü\n"}});
   const auto file = SafetensorsFile::open(path);
   EXPECT_EQ(file.names(), (std::vector<std::string>{"z.weight", "empty", "a \"quoted\" ä", "scalar"}));
-  EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"format", "pt"}, {"note", "ü\n"}}));
+  auto metadata = file.metadata();
+  EXPECT_EQ(metadata.extract("sixfold.xxh3_128").mapped().size(), 32u);
+  EXPECT_EQ(metadata, (std::map<std::string, std::string>{{"format", "pt"}, {"note", "ü\n"}}));
+  EXPECT_NO_THROW(file.verify());
   for (const NamedTensor& tensor : tensors) {
     const TensorInfo& read = file.at(tensor.name);
     EXPECT_EQ(read.dtype, tensor.dtype);

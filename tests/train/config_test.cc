@@ -156,14 +156,16 @@ TEST_F(TrainConfig, WhatHasNoEffectIsSaid) {
   };
   EXPECT_EQ(advice({}), "");
   EXPECT_EQ(advice({}, 0), "");
-  EXPECT_NE(advice({}, 400).find("ends at update 400, within the 500 updates"), std::string::npos) << advice({}, 400);
+  EXPECT_NE(advice({}, 400).find("ends at update 400, within the 500 updates"), std::string::npos)
+      << advice({}, 400);
   EXPECT_NE(advice({"schedule.kind=noam"}).find("schedule.learning_rate has no effect"), std::string::npos);
   const std::string short_noam = advice({"schedule.kind=noam", "schedule.warmup=0"});
   EXPECT_NE(short_noam.find("within the 4000 updates"), std::string::npos) << short_noam;
   EXPECT_NE(advice({"schedule.factor=3"}).find("schedule.factor has no effect"), std::string::npos);
   EXPECT_NE(advice({"model.d_ff=99"}).find("model.d_ff stands beside model.preset small"), std::string::npos);
-  EXPECT_NE(advice({"start.model=m", "model.d_model=64"}).find("model.d_model has no effect beside start.model"),
-            std::string::npos);
+  EXPECT_NE(
+      advice({"start.model=m", "model.d_model=64"}).find("model.d_model has no effect beside start.model"),
+      std::string::npos);
   // Left to us, the warm-up fits any run.
   EXPECT_EQ(advice({"schedule.warmup=0"}, 10), "");
 }

@@ -42,6 +42,8 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"model.search.length_offset", "3"},
           {"model.search.at_longest", "cut"},
           {"model.search.banned_symbols", "7"},
+          {"model.search.min_new_tokens", "3"},
+          {"model.search.renormalize_logits", "true"},
           {"model.search.decoder_start", "1"},
           {"start.model", "a/model"},
           {"start.freeze", "encoder"},

@@ -576,7 +576,7 @@ TEST_F(TrainerTest, AScoreThatIsNoNumberIsNeverTheBest) {
   options_.validation.best_by = Metric::perplexity;
   options_.validation.metrics = {Metric::loss, Metric::perplexity};
   options_.schedule.kind = ScheduleKind::constant;
-  options_.schedule.learning_rate = 3;
+  options_.schedule.learning_rate = 100;
   options_.schedule.warmup = 1;
   options_.train.ema_decay = 0;
   options_.train.updates = 10;
