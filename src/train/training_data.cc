@@ -39,7 +39,7 @@ std::string settings_of(const TrainOptions& options, const TextOrigin& origin) {
   const DataOptions& data = options.data;
   std::string given;
   TokenizerOptions trained = options.tokenizer;
-  if (!origin.tokenizers.empty() || !trained.source.empty() || !trained.target.empty()) {
+  if (!options.start.model.empty() || !trained.source.empty() || !trained.target.empty()) {
     const Tokenizers tokenizers = tokenizers_of(options, origin, {});
     given = tokenizers.source->hash() + " " + tokenizers.target->hash();
     trained = {};
@@ -83,7 +83,7 @@ void read_training_text(TrainingData& result, const TrainOptions& options, const
           "data.weights has {} weights for {} texts of data.train; give one for each", data.weights.size(),
           files.size());
   const auto record = stored_text(origin.store);
-  const std::string settings = origin.resumed ? "" : settings_of(options, origin);
+  const std::string settings = settings_of(options, origin);
   if (is_stored(record, origin, files, settings)) {
     result.record = *record;
     result.tokenizers = load_tokenizers(origin.store);
