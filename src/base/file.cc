@@ -71,11 +71,14 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter++);
 }
 
-/// What a symbolic link points at is what the user means to replace, not the link.
+/// What a symbolic link points at is what the user means to replace or to make, not the link.
 std::string resolve_link(const std::string& path) {
-  std::error_code ignored;
-  const fs::path real = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
-  return real.empty() ? path : real.string();
+  constexpr int most_links = 40;
+  fs::path real = path;
+  std::error_code failure;
+  for (int i = 0; i < most_links && fs::is_symlink(real, failure); ++i)
+    real = real.parent_path() / fs::read_symlink(real, failure);
+  return failure ? path : real.string();
 }
 
 }  // namespace
@@ -125,14 +128,19 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
   // A rename over /dev/null or a pipe would put a file in its place.
-  if (::stat(path_.c_str(), &status) == 0)
+  const bool is_there = ::stat(path_.c_str(), &status) == 0;
+  if (is_there) {
+    require(!S_ISDIR(status.st_mode), "{}: is a folder; name a file", path);
     require(S_ISREG(status.st_mode),
             "{}: is not a regular file; write to standard output and redirect it there", path);
+  }
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) throw_write_error(path_, errno);
+  // Who may read the older file may read the new one, and nobody else. Some file systems have no modes.
+  if (is_there) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
@@ -226,7 +234,13 @@ AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0) {
     require(S_ISDIR(status.st_mode), "{}: is not a folder", target);
-    require(known_ || fs::is_empty(target_), "{}: is there already and not empty; name a new folder", target);
+    std::error_code failure;
+    const bool empty = fs::is_empty(target_, failure);
+    require(!failure, "{}: can't be read: {}", target, failure.message());
+    require(known_ || empty, "{}: is there already and not empty; name a new folder", target);
+    if (empty) known_ = {};
+  } else {
+    known_ = {};  // what appears there in the meantime is somebody's
   }
   int result;
   do {
@@ -251,10 +265,13 @@ void AtomicDirectory::commit() {
   // A rename gives the folder its name when there is none, or an empty one.
   if (::rename(temporary_.c_str(), target_.c_str()) == 0)
     temporary_.clear();
-  else if ((errno == ENOTEMPTY || errno == EEXIST) && known_)
+  else if (errno != ENOTEMPTY && errno != EEXIST)
+    throw_write_error(target_, errno);
+  else if (known_)
     replace_target();
   else
-    throw_write_error(target_, errno);
+    throw_world_error("{}: has appeared in the meantime, and is left as it is; try again with another name",
+                      target_);
   flush_to_disk(parent_of(target_));
 }
 

@@ -25,7 +25,8 @@ int64_t kilobytes(const std::string& path, const std::string& key) {
 
 int64_t available_memory(const std::string& root) {
   const int64_t machine = kilobytes(root + "/proc/meminfo", "MemAvailable:");
-  return machine > 0 ? std::min(machine, memory_left_by_cgroups(root).value_or(machine)) : 0;
+  if (machine <= 0) return 0;
+  return std::max<int64_t>(1, std::min(machine, memory_left_by_cgroups(root).value_or(machine)));
 }
 
 int64_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:"); }

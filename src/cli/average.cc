@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "model/derived.h"
 
@@ -14,7 +15,9 @@ struct Settings {
 };
 
 void run(const Settings& settings) {
+  note_interrupts();  // what is begun is finished, so that nothing half done is left
   average_models(settings.models, settings.output);
+  check_interrupt();
   const size_t count = settings.models.size();
   log_info("{}: the mean of {} model{}", settings.output, count, count == 1 ? "" : "s");
 }

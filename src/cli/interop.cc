@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "interop/hugging_face.h"
 #include "interop/marian.h"
@@ -22,17 +23,23 @@ void import_from_marian(const Settings& settings) {
   if (is_yaml(settings.input)) files = read_marian_decoder_config(settings.input);
   if (!settings.vocabs.empty()) files.vocabs = settings.vocabs;
   files.sentence_pieces = settings.sentence_pieces;
+  note_interrupts();  // what is begun is finished, so that nothing half done is left
   import_marian(files, settings.output);
+  check_interrupt();
   log_info("{}: imported from {}", settings.output, files.model);
 }
 
 void import_from_hugging_face(const Settings& settings) {
+  note_interrupts();  // what is begun is finished, so that nothing half done is left
   import_hugging_face(settings.input, settings.output);
+  check_interrupt();
   log_info("{}: imported from {}", settings.output, settings.input);
 }
 
 void export_to_hugging_face(const Settings& settings) {
+  note_interrupts();  // what is begun is finished, so that nothing half done is left
   export_hugging_face(settings.input, settings.output);
+  check_interrupt();
   log_info("{}: exported from {}, for MarianMTModel", settings.output, settings.input);
 }
 

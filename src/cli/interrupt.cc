@@ -20,6 +20,7 @@ extern "C" void on_signal(int signal) {
 const std::atomic<int>& note_interrupts() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGHUP, on_signal);
   return noted;
 }
 

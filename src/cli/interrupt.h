@@ -3,7 +3,7 @@
 
 namespace sixfold::cli {
 
-/// From now on Ctrl-C and SIGTERM are noted here instead of ending the process; a second one ends it at once:
+/// From now on Ctrl-C, SIGTERM and SIGHUP are noted here instead of ending the process; a second one ends it at once:
 /// files are whole at any moment.
 const std::atomic<int>& note_interrupts();
 

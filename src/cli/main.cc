@@ -138,5 +138,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write instead
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that is larger than it may be
   return sixfold::cli::run(argc, argv);
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "model/derived.h"
 
@@ -14,7 +15,9 @@ struct Settings {
 
 void run(const Settings& settings) {
   open_model_folder(settings.model);
+  note_interrupts();  // what is begun is finished, so that nothing half done is left
   quantize_model(settings.model, settings.output);
+  check_interrupt();
   log_info("{}: {} in int8", settings.output, settings.model);
 }
 

@@ -54,11 +54,23 @@ std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
   for (size_t i = 0; i < paths.size(); ++i) {
     std::error_code ignored;
     if (!fs::is_regular_file(paths[i], ignored)) {
-      changed.push_back(fmt::format("{}: is gone", paths[i]));
+      changed.push_back(
+          fmt::format("{}: is {}", paths[i], fs::exists(paths[i], ignored) ? "no file any more" : "gone"));
       continue;
     }
-    const FileStamp now = stamp_of(paths[i]), &then = recorded[i];
-    if (now.bytes != then.bytes || now.hash != then.hash)
+    const FileStamp& then = recorded[i];
+    FileStamp now = then;
+    try {
+      now.bytes = static_cast<int64_t>(fs::file_size(paths[i], ignored));
+      if (now.bytes == then.bytes) now = stamp_of(paths[i]);  // else the size says enough
+    } catch (const Error& error) {
+      changed.emplace_back(error.what());
+      continue;
+    }
+    if (now.bytes != then.bytes)
+      changed.push_back(
+          fmt::format("{}: is not what it was ({} bytes, then {})", paths[i], now.bytes, then.bytes));
+    else if (now.hash != then.hash)
       changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})", paths[i],
                                     now.bytes, now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
   }

@@ -40,8 +40,8 @@ void require_readable(const std::string& path);
 std::string name_of_text(const std::string& path);
 
 /// The lines of a text file, plain or gzipped (told by its first bytes, whatever its name). A carriage return
-/// at the end of a line is dropped; the last line needs no line end. "/dev/stdin" is standard input: the descriptor
-/// that the process was given is read, and nothing opened.
+/// at the end of a line is dropped; the last line needs no line end. "/dev/stdin" is standard input: the
+/// descriptor that the process was given is read, and nothing opened.
 class LineReader {
  public:
   /// Throws as `require_readable`.

@@ -178,6 +178,13 @@ TokenStoreRecord read_token_store_record(const std::string& folder) {
   return record;
 }
 
+void verify_token_store(const std::string& folder, const TokenStoreRecord& record) {
+  const std::string now = hash_of_ids(folder);
+  require(now == record.hash,
+          "{}: is damaged (its ids have the hash {}, and had {}); remove it, it will be made anew", folder, now,
+          record.hash);
+}
+
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights) {
   const TokenStoreRecord record = read_token_store_record(folder);
   TokenCorpus corpus;

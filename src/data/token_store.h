@@ -41,6 +41,8 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 
 /// What was written there. Throws an input error for a folder that is none or is damaged.
 TokenStoreRecord read_token_store_record(const std::string& folder);
+/// Throws an input error where the ids are not those that were written.
+void verify_token_store(const std::string& folder, const TokenStoreRecord& record);
 /// The corpus, mapped; its `mixture` has the given weights, or 1 each.
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights);
 

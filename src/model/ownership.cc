@@ -1,8 +1,12 @@
 #include "model/ownership.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <span>
 
 #include "base/error.h"
@@ -73,7 +77,9 @@ bool is_new_or_empty(const std::string& folder) {
   const fs::file_status status = fs::status(folder, failure);
   if (!fs::exists(status)) return true;
   require(fs::is_directory(status), "{}: is a file, not a folder; name a new folder for the output", folder);
-  return fs::is_empty(folder, failure);
+  const bool empty = fs::is_empty(folder, failure);
+  require(!failure, "{}: can't be read: {}", folder, failure.message());
+  return empty;
 }
 
 /// The name of something in the folder that no model folder has; none where it holds nothing else.
@@ -94,6 +100,14 @@ bool has_model_config(const std::string& folder) {
   }
 }
 
+/// Whether a path is the regular file that standard input reads.
+bool is_standard_input(const std::string& path) {
+  struct stat input {
+  }, output{};
+  return ::fstat(STDIN_FILENO, &input) == 0 && ::stat(path.c_str(), &output) == 0 && S_ISREG(input.st_mode) &&
+         input.st_dev == output.st_dev && input.st_ino == output.st_ino;
+}
+
 }  // namespace
 
 bool is_model_file(std::string_view name) { return is_among(model_files, name); }
@@ -105,9 +119,18 @@ bool is_checkpoint_file(std::string_view name) {
 bool is_run_part(std::string_view name) { return is_among(run_parts, name); }
 
 bool is_run_folder(const std::string& folder) {
-  std::error_code ignored;
-  return fs::is_regular_file(fs::path(folder) / run_mark, ignored);
+  const fs::path mark = fs::path(folder) / run_mark;
+  std::error_code failure;
+  if (!fs::is_regular_file(mark, failure)) return false;
+  std::string text(run_mark_text.size(), '\0');
+  std::ifstream file(mark, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.gcount() > 0 || !file.eof()) return text == run_mark_text;
+  // It was killed before it could write the text: then there is nothing else yet.
+  return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
 }
+
+void require_run_output(const std::string& folder) { require_no_part_of_a_run(folder, real_path(folder)); }
 
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "name a folder for the new model");
@@ -131,6 +154,7 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);
   std::error_code ignored;
+  require(!is_standard_input(path), "{}: is what the command reads as standard input; name another file", path);
   for (const std::string& input : inputs)
     require(
         input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),

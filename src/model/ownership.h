@@ -10,6 +10,9 @@ namespace sixfold {
 
 /// The file that marks the folder of a training run. Its process holds a lock on it.
 inline constexpr std::string_view run_mark = "sixfold-run";
+/// How it begins; a file of that name with another text is somebody's.
+inline constexpr std::string_view run_mark_text =
+    "This folder is a training run of sixfold, whose process locks this file.\n";
 
 /// Whether a model folder has a file of this name. Checkpoints have two more.
 bool is_model_file(std::string_view name);
@@ -26,6 +29,9 @@ void require_new_or_model(const std::string& folder, const std::vector<std::stri
 
 /// The same for a folder that is no model of ours, which has to be new or empty.
 void require_new(const std::string& folder, const std::vector<std::string>& inputs);
+
+/// For the folder of a run, which may hold that run. Throws an input error where it is a part of another run.
+void require_run_output(const std::string& folder);
 
 /// For a command that writes a file. Throws an input error where it is one of the inputs, or belongs to a model
 /// or a training run. "-" and "" stand for no file, in both places.

@@ -67,13 +67,14 @@ WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
   while (!token.empty() && !u_isalnum(static_cast<UChar32>(token[0]))) token.remove_prefix(1);
   WordBefore found{std::u32string(token), true, false};
   const bool single = token.size() == 1 && is_letter(token[0]);
-  for (;;) {
+  constexpr int most_initials = 8;  // more would only cost time
+  for (int initials = 0;; ++initials) {
     size_t end = at;
     while (end > begin && is_space(text[end - 1])) --end;
     at = token_begin(text, begin, end);
     if (at == end) return found;
     const std::u32string_view before = text.substr(at, end - at);
-    if (single && before.size() == 2 && is_letter(before[0]) && before[1] == U'.') {
+    if (single && initials < most_initials && before.size() == 2 && is_letter(before[0]) && before[1] == U'.') {
       found.word.insert(0, before);
       continue;
     }

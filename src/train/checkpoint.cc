@@ -64,8 +64,11 @@ bool Checkpoints::is_checkpoint_name(const std::string& name) {
 
 std::vector<std::string> Checkpoints::list() const {
   std::vector<std::string> found;
-  if (!fs::is_directory(folder_)) return found;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
+  std::error_code failure;
+  const fs::directory_iterator entries(folder_, failure);
+  if (failure == std::errc::no_such_file_or_directory) return found;
+  if (failure) throw_world_error("{}: can't be read: {}", folder_, failure.message());
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (is_checkpoint_name(name) && has_checkpoint_file(entry.path())) found.push_back(entry.path().string());
   }

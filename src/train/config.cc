@@ -107,7 +107,8 @@ std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) 
 
 void save_run_options(const std::string& path, TrainOptions options) {
   const auto make_absolute = [](std::string& name) {
-    if (!name.empty()) name = std::filesystem::absolute(name).lexically_normal();
+    if (!name.empty())
+      name = std::filesystem::absolute(name);  // "link/.." is not the link's folder, so dots stay
   };
   for (auto* names : {&options.data.train, &options.data.valid})
     for (std::string& name : *names) make_absolute(name);

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/join.h"
+#include "base/json.h"
 #include "base/log.h"
+#include "model/history.h"
+#include "model/model_dir.h"
+#include "translate/sealed.h"
 
 namespace sixfold {
 namespace {
@@ -76,6 +81,8 @@ bool is_empty(const OptionNode& node) { return node.children.empty() && node.tex
 void check_checkpoint(const std::string& checkpoint) {
   Checkpoints::read_state(checkpoint);
   Checkpoints::verify(checkpoint);
+  load_sealed_tokenizers(checkpoint, load_model_config(checkpoint));
+  read_history(checkpoint);
 }
 
 bool is_whole(const std::string& checkpoint) {
@@ -90,7 +97,8 @@ bool is_whole(const std::string& checkpoint) {
 [[noreturn]] void throw_damaged(const std::vector<std::string>& all, const Error& damage) {
   const auto whole = std::find_if(all.rbegin() + 1, all.rend(), is_whole);
   if (whole == all.rend()) throw_input_error("{}. No other checkpoint of the run is whole", damage.what());
-  throw_input_error("{}. {} is whole: to go on from there, remove {}", damage.what(), *whole, all.back());
+  throw_input_error("{}. {} is whole: to go on from there, remove {}", damage.what(), *whole,
+                    join(std::vector<std::string>(whole.base(), all.end()), ", "));
 }
 
 void accept_processor(TrainingState& state, const std::string& checkpoint, bool other_processor) {
@@ -107,10 +115,14 @@ void accept_processor(TrainingState& state, const std::string& checkpoint, bool 
   state.instruction_set = here;
 }
 
-/// What is not there can't become the model: the next validation is then the best so far.
+/// What is not there, or was not kept, can't become the model: the next validation is then the best so far.
+/// That of the checkpoint's own update is stored again (`Run::resume`). A later one is what the run comes to
+/// once more.
 void forget_missing_best(TrainingState& state, const std::string& best, bool keep_best) {
-  if (!state.best || !keep_best || fs::exists(best + "/model.safetensors")) return;
-  log_warning("{} is not there: the next validation counts as the best so far", best);
+  if (!state.best || !keep_best || state.best_update == state.update) return;
+  if (stored_best_update(best) >= state.best_update) return;
+  log_warning("{} does not hold the model of update {}: the next validation counts as the best so far", best,
+              state.best_update);
   state.best.reset();
   state.without_better = 0;
 }
@@ -123,6 +135,19 @@ OnResume on_resume(std::string_view key) {
   };
   if (is_in(taking_effect)) return OnResume::takes_effect;
   return is_in(without_effect) ? OnResume::ignored : OnResume::refused;
+}
+
+int64_t stored_best_update(const std::string& best) {
+  try {
+    const auto history = read_history(best);
+    if (history.empty() || !fs::exists(best + "/model.safetensors")) return -1;
+    const auto step = nlohmann::json::parse(history.back());
+    int64_t update = -1;
+    JsonObject(step, best).read("updates", update);
+    return update;
+  } catch (const Error&) {  // damaged
+    return -1;
+  }
 }
 
 std::vector<TrainingChange> changed_options(const TrainOptions& before, TrainOptions& now, int64_t update) {
@@ -176,12 +201,13 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, Tra
 
 std::string checkpoint_to_resume(const RunFolder& folder, const Checkpoints& checkpoints, bool resume) {
   const auto all = checkpoints.list();
-  const bool has_model = fs::exists(folder.model());
-  require(resume || (all.empty() && !has_model),
+  // A run's best model is stored after its first checkpoint, so that without one it is what is left of a run.
+  const bool has_results = fs::exists(folder.model()) || fs::exists(folder.best()) || folder.had_checkpoint();
+  require(resume || (all.empty() && !has_results && !fs::exists(folder.log())),
           "{} holds a run already: --resume goes on with it, another --output begins a new one", folder.path());
   if (!resume) return {};
   if (all.empty()) {
-    require(!has_model && !folder.had_checkpoint(),
+    require(!has_results,
             "{}: the run's checkpoints are gone, so that it can't go on, and beginning anew would replace what "
             "is left of "
             "it. Take another --output; start.model takes over its weights",

@@ -29,6 +29,9 @@ std::vector<TrainingChange> changed_options(const TrainOptions& before, TrainOpt
 /// says which older one is whole).
 std::string checkpoint_to_resume(const RunFolder& folder, const Checkpoints& checkpoints, bool resume);
 
+/// The update whose model a run's `best` folder holds; -1 where it holds none.
+int64_t stored_best_update(const std::string& best);
+
 /// Where a run begins or goes on.
 struct RunStart {
   TrainingState state;

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view mark_text =
-    "This folder is a training run of sixfold, whose process locks this file.\n";
 constexpr std::string_view checkpoint_note = "It has checkpoints.\n";
 
 /// Whether the process that made a temporary file can still be at work on it. We ourselves have just begun.
@@ -59,7 +57,9 @@ void require_run_or_empty(const std::string& path) {
   require(!fs::exists(path, failure) || fs::is_directory(path, failure),
           "{}: is a file, not a folder; name a new folder for the run", path);
   if (!fs::exists(path, failure) || is_run_folder(path)) return;
-  require(fs::is_empty(path, failure),
+  const bool empty = fs::is_empty(path, failure);
+  require(!failure, "{}: can't be read: {}", path, failure.message());
+  require(empty,
           "{}: holds other things and is not the folder of a training run; name a new folder for the run",
           path);
 }
@@ -80,6 +80,7 @@ void append_to_mark(int file, const std::string& path, std::string_view text) {
 
 RunFolder::RunFolder(const std::string& path) : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  require_run_output(path_);
   require_run_or_empty(path_);
   std::error_code failure;
   fs::create_directories(path_, failure);
@@ -88,7 +89,7 @@ RunFolder::RunFolder(const std::string& path) : path_(path) {
   if (::flock(mark_.file, LOCK_EX | LOCK_NB) != 0)
     throw_input_error("{}: another process trains in this folder; wait for its end, or give another --output",
                       path_);
-  if (::lseek(mark_.file, 0, SEEK_END) == 0) append_to_mark(mark_.file, path_, mark_text);
+  if (::lseek(mark_.file, 0, SEEK_END) == 0) append_to_mark(mark_.file, path_, run_mark_text);
   remove_unfinished(path_, is_run_part);
   remove_unfinished(path_ + "/checkpoints", Checkpoints::is_checkpoint_name);
 }

@@ -12,6 +12,7 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "data/batch_stream.h"
+#include "data/epoch_order.h"
 #include "model/derived.h"
 #include "model/history.h"
 #include "model/model_dir.h"
@@ -55,6 +56,8 @@ class Run {
   TextOrigin text_origin() const;
   const ModelConfig& choose_parts(const ModelConfig& config);
   int64_t planned_updates() const;
+  double epochs_done() const;
+  void store_best() const;
   void begin();
   void resume();
   bool update();
@@ -92,6 +95,8 @@ class Run {
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
+  const int64_t places_ = EpochOrder(data_.train.parts(), false, 0).places();  ///< of an epoch
+  double epochs_before_ = 0;                                                   ///< the update at hand
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
   std::vector<std::string> earlier_steps_;  ///< of the model's history, before this run
@@ -175,11 +180,17 @@ const ModelConfig& Run::choose_parts(const ModelConfig& config) {
 int64_t Run::planned_updates() const {
   int64_t last = options_.train.updates;
   if (options_.train.epochs > 0) {
-    const double batches = options_.train.epochs * static_cast<double>(batcher_.batches_in_epoch());
-    const auto updates = static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
+    const double left = std::max(0.0, options_.train.epochs - epochs_done());
+    const double batches = left * static_cast<double>(batcher_.batches_in_epoch());
+    const auto updates = state_.update + static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
     last = last > 0 ? std::min(last, updates) : updates;
   }
   return last;
+}
+
+double Run::epochs_done() const {
+  return static_cast<double>(state_.position.epoch) +
+         static_cast<double>(state_.position.place) / static_cast<double>(places_);
 }
 
 void Run::begin() {
@@ -199,6 +210,10 @@ void Run::resume() {
   Checkpoints::load(newest_, model_, optimizer_);
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", newest_, state_.update);
+  // Killed between a checkpoint and its best model.
+  if (state_.best && options_.checkpoint.keep_best && state_.best_update == state_.update &&
+      stored_best_update(folder_.best()) != state_.best_update)
+    store_best();
 }
 
 Pass::Seeds Run::seeds() const {
@@ -235,6 +250,7 @@ void Run::compute(Step& step) {
 /// Returns whether the weights were updated, and not rolled back.
 bool Run::update() {
   const double waited = stream_->seconds_waited();
+  epochs_before_ = epochs_done();
   Step step = take_batches();
   state_.sums.waited += stream_->seconds_waited() - waited;
   compute(step);
@@ -306,10 +322,11 @@ std::string Run::diverged(const Step& step) {
 
 void Run::stop_diverged(const Step& step) {
   throw_input_error(
-      "update {}: {}. The last checkpoint is whole ({}). A lower schedule.learning_rate, a longer "
-      "schedule.warmup "
-      "or train.clip_norm usually mends this; --on-spike rollback goes on without the batch",
-      state_.update + 1, diverged(step), newest_.empty() ? "there is none yet" : newest_);
+      "update {}: {}. {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm usually "
+      "mends "
+      "this; --on-spike rollback goes back to the last checkpoint and past the batch",
+      state_.update + 1, diverged(step),
+      newest_.empty() ? "There is no checkpoint yet" : "The last checkpoint is whole (" + newest_ + ")");
 }
 
 // A run by minutes becomes a run by updates: once some time has shown how long one takes. A part is left for
@@ -327,12 +344,8 @@ void Run::measure_rate() {
 }
 
 bool Run::epoch_due(double every_epochs) const {
-  if (every_epochs <= 0) return false;
-  const auto epochs = [&](int64_t update) {
-    return std::floor(static_cast<double>(update) * options_.train.accumulate /
-                      static_cast<double>(batcher_.batches_in_epoch()) / every_epochs);
-  };
-  return epochs(state_.update) > epochs(state_.update - 1);
+  return every_epochs > 0 &&
+         std::floor(epochs_done() / every_epochs) > std::floor(epochs_before_ / every_epochs);
 }
 
 void Run::validate() {
@@ -347,19 +360,30 @@ void Run::validate() {
     state_.best = value;
     state_.best_update = state_.update;
     state_.without_better = 0;
-    if (options_.checkpoint.keep_best)
-      write_model_folder(folder_.best(), model_, data_.tokenizers,
-                         [this](const std::string& folder) { write_history_to(folder); });
   } else {
     ++state_.without_better;
   }
   optimizer_.swap_average();
   progress_->validation(state_, scores, better);
+  if (better && options_.checkpoint.keep_best) {
+    // A best model that no checkpoint goes with would be all that is left of the run if it were killed now.
+    if (newest_.empty()) save();
+    store_best();
+  }
   gave_up_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
   state_.seconds = resumed_seconds_ + now() - began_;
 }
 
+void Run::store_best() const {
+  optimizer_.swap_average();
+  write_model_folder(folder_.best(), model_, data_.tokenizers,
+                     [this](const std::string& folder) { write_history_to(folder); });
+  optimizer_.swap_average();
+}
+
 void Run::save() {
+  if (saved_update_ == state_.update) return;
+
   progress_->flush_log();  // a checkpoint says how long the log is
   state_.log_bytes = progress_->log_bytes();
   checkpoints_.save(model_, data_.tokenizers, optimizer_, state_,
@@ -394,7 +418,7 @@ TrainOutcome Run::finish() {
     if (due(options_.checkpoint.every_updates) || (minutes > 0 && state_.seconds - saved_at_ >= 60 * minutes))
       save();
   }
-  if (saved_update_ != state_.update && state_.update > 0) save();
+  if (state_.update > 0) save();
   TrainOutcome outcome{.model = {}, .checkpoint = newest_, .updates = state_.update};
   if (finished()) outcome.model = build_model();
   return outcome;
@@ -414,7 +438,8 @@ std::string Run::build_model() {
     average_weights(last, model_);
     write();
     progress_->say(fmt::format("model: the mean of the last {}", counted(last.size(), "checkpoint")));
-  } else if (state_.best && options_.checkpoint.keep_best) {
+  } else if (state_.best && options_.checkpoint.keep_best &&
+             stored_best_update(folder_.best()) == state_.best_update) {
     load_weights(folder_.best() + "/model.safetensors", model_);
     write();
     progress_->say(fmt::format("model: the best at validation, of update {}", state_.best_update));

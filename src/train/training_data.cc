@@ -85,6 +85,7 @@ void read_training_text(TrainingData& result, const TrainOptions& options, const
   const auto record = stored_text(origin.store);
   const std::string settings = settings_of(options, origin);
   if (is_stored(record, origin, files, settings)) {
+    verify_token_store(origin.store, *record);
     result.record = *record;
     result.tokenizers = load_tokenizers(origin.store);
   } else {

@@ -34,7 +34,7 @@ class Replacing : public testing::Test {
     fs::copy(fixture + "/marian/untied", folder_ / "marian", fs::copy_options::recursive);
     // A run as it lies on disk, and one of somebody's own folders.
     fs::create_directories(folder_ / "run/checkpoints");
-    write_file_atomically(folder_ / "run/sixfold-run", "a run\n");
+    write_file_atomically(folder_ / "run/sixfold-run", run_mark_text);
     write_file_atomically(folder_ / "run/config.json", "{}");
     write_file_atomically(folder_ / "run/train.jsonl", "{}\n");
     fs::copy(model_, folder_ / "run/model", fs::copy_options::recursive);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "error_message.h"
+#include "model/ownership.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -65,7 +66,8 @@ TEST_F(WhatIs, ARunNamesItsModelOrCheckpoint) {
   EXPECT_EQ(said_of("run/checkpoints"),
             "run/checkpoints holds the checkpoints of a training run; the newest is "
             "run/checkpoints/update-000000014");
-  fs::rename(folder_ / "run/config.json", folder_ / "run/sixfold-run");  // the mark alone
+  fs::remove(folder_ / "run/config.json");
+  write_file_atomically(folder_ / "run/sixfold-run", run_mark_text);
   EXPECT_EQ(said_of("run"), "run is a training run; its model is run/model");
 }
 

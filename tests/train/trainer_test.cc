@@ -15,6 +15,7 @@
 #include "formats/safetensors.h"
 #include "model/history.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 #include "parallel_text.h"
 #include "temporary_folder.h"
 #include "train/run_folder.h"
@@ -606,12 +607,15 @@ TEST_F(TrainerTest, TheTextOfARunThatBeginsAgainIsNotEncodedAgain) {
   const auto written = fs::last_write_time(run("a") + "/encoded-text/source.ids");
   fs::remove_all(run("a") + "/checkpoints");
   fs::remove_all(run("a") + "/model");
-  write_file_atomically(run("a") + "/sixfold-run", "");  // as if it had been killed before its first checkpoint
+  fs::remove_all(run("a") + "/best");
+  write_file_atomically(run("a") + "/sixfold-run",
+                        run_mark_text);  // as if it had been killed before its first checkpoint
   train(options_, {.run = run("a"), .resume = true});
   EXPECT_EQ(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
   fs::remove_all(run("a") + "/checkpoints");
   fs::remove_all(run("a") + "/model");
-  write_file_atomically(run("a") + "/sixfold-run", "");
+  fs::remove_all(run("a") + "/best");
+  write_file_atomically(run("a") + "/sixfold-run", run_mark_text);
   options_.data.max_length = 20;
   train(options_, {.run = run("a"), .resume = true});
   EXPECT_NE(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
