@@ -75,10 +75,10 @@ std::string temporary_name(const std::string& path) {
 std::string resolve_link(const std::string& path) {
   constexpr int most_links = 40;
   fs::path real = path;
-  std::error_code failure;
-  for (int i = 0; i < most_links && fs::is_symlink(real, failure); ++i)
-    real = real.parent_path() / fs::read_symlink(real, failure);
-  return failure ? path : real.string();
+  std::error_code ignored;  // what can't be read is not followed
+  for (int i = 0; i < most_links && fs::is_symlink(real, ignored); ++i)
+    real = real.parent_path() / fs::read_symlink(real, ignored);
+  return real.string();
 }
 
 }  // namespace

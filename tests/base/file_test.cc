@@ -97,8 +97,7 @@ TEST(AtomicFile, FailuresNameThePathAndTheReason) {
   EXPECT_EQ(error_message([] { AtomicFile{"/dev/null"}; }),
             "/dev/null: is not a regular file; write to standard output and redirect it there");
   const std::string directory = folder.path();
-  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }),
-            directory + ": is not a regular file; write to standard output and redirect it there");
+  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }), directory + ": is a folder; name a file");
 }
 
 TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {
@@ -166,7 +165,12 @@ TEST(AtomicDirectory, ReplacesNothingUnlessItKnowsWhat) {
   AtomicDirectory late(folder / "late");
   fs::create_directory(folder / "late");
   write_file_atomically(folder / "late/a", "mine");
-  error_message([&] { late.commit(); });
+  EXPECT_NE(error_message([&] { late.commit(); }).find("has appeared in the meantime"), std::string::npos);
+  AtomicDirectory known(folder / "known", [](std::string_view) { return true; });
+  fs::create_directory(folder / "known");
+  write_file_atomically(folder / "known/a", "mine");
+  EXPECT_NE(error_message([&] { known.commit(); }).find("has appeared in the meantime"), std::string::npos);
+  EXPECT_EQ(read_file(folder / "known/a"), "mine");
   EXPECT_EQ(read_file(folder / "late/a"), "mine");
 }
 
@@ -199,6 +203,22 @@ TEST(AppendingFile, GoesOnBehindTheLastWholeLine) {
   EXPECT_EQ(read_file(path), "one\ntwo\nthree\n");
   AppendingFile cut(path, 4);
   EXPECT_EQ(read_file(path), "one\n");
+}
+
+TEST(AtomicFile, KeepsWhoMayReadTheOlderFile) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "secret", "old");
+  fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
+  write_file_atomically(folder / "secret", "new");
+  EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(AtomicFile, MakesWhatALinkPointsAt) {
+  const TemporaryFolder folder;
+  fs::create_symlink("real", folder / "link");
+  write_file_atomically(folder / "link", "text");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "real"), "text");
 }
 
 TEST(AtomicFile, CanBeOverwrittenBeforeItIsWhole) {

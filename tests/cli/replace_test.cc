@@ -159,8 +159,32 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
     expect_refused(train + (folder_ / "in.a") + flags, "is a file");
   }
   expect_refused("train $HERE/c.yaml --resume --output $HERE/run", "checkpoints are gone");
+  expect_refused("train $HERE/c.yaml --output $HERE/run", "holds a run already");
+  expect_refused(train + (folder_ / "run/checkpoints/new"), "belongs to the training run");
+  expect_refused(train + (folder_ / "run/best/inner"), "belongs to the training run");
+  // A file of the mark's name that says something else is somebody's.
+  write_file_atomically(folder_ / "own/sixfold-run", "#!/bin/sh\necho my own script\n");
+  expect_refused(train + (folder_ / "own"), "is not the folder of a training run");
+  fs::remove(folder_ / "own/sixfold-run");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
+}
+
+TEST_F(Replacing, StandardInputIsNotWritten) {
+  for (const char* command : {"translate $HERE/model", "tokenize $HERE/model"})
+    expect_refused(std::string(command) + " --output $HERE/in.a < $HERE/in.a", "reads as standard input");
+}
+
+/// A file that grows too large is an error that names it, and leaves nothing.
+TEST_F(Replacing, AFileThatIsTooLargeIsAnError) {
+  const std::string command =
+      "for i in 1 2 3 4 5 6 7 8 9; do cat $HERE/in.a; done > $HERE/many; ulimit -f 0; " SIXFOLD_BINARY
+      " tokenize $HERE/model --input $HERE/many --output $HERE/out";
+  const Outcome outcome = shell(command);
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  EXPECT_NE(outcome.text.find("out: can't write: File too large"), std::string::npos) << outcome.text;
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
 }
 
 TEST_F(Replacing, ATextOfTheCorpusNamesIsNotReplaced) {

@@ -93,5 +93,15 @@ TEST(Sentences, LanguagesHaveTheirAbbreviations) {
         << none;
 }
 
+/// What would take hours if each full stop looked back over all initials before it.
+TEST(Sentences, ManyInitialsTakeNoTime) {
+  for (const std::string unit : {"A. ", "z. B. "}) {
+    std::string line;
+    for (int i = 0; i < 20'000; ++i) line += unit;
+    const SplitParagraph split = SentenceSplitter("de").split(line);
+    EXPECT_EQ(split.spaces.size(), split.sentences.size() + 1);
+  }
+}
+
 }  // namespace
 }  // namespace sixfold

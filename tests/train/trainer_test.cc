@@ -421,6 +421,15 @@ TEST_F(TrainerTest, ATextThatChangedIsNoticed) {
   train(options_, {.run = run("a"), .resume = true});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  fs::remove(folder_ / "train.b");
+  fs::create_directory(folder_ / "train.b");
+  testing::internal::CaptureStderr();
+  options_.train.updates = 25;
+  train(options_, {.run = run("a"), .resume = true});
+  const std::string said_again = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said_again.find("train.b: is no file any more"), std::string::npos) << said_again;
+  fs::remove(folder_ / "train.b");
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
   fs::remove_all(run("b") + "/encoded-text");
   options_.train.updates = 30;
   const std::string message = error_message([&] { train(options_, {.run = run("b"), .resume = true}); });
@@ -570,6 +579,76 @@ TEST_F(TrainerTest, RefusesToBeginAnewWhereCheckpointsAreGone) {
       error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
       std::string::npos);
   EXPECT_EQ(read_file(folder_ / "kept/model.safetensors"), model);
+}
+
+/// Where checkpoints are gone before a run has a model, its best is what is left of it.
+TEST_F(TrainerTest, ABestModelThatIsLeftIsNotReplaced) {
+  train(options_, {.run = run("a")});
+  for (const char* part : {"/checkpoints", "/model"}) fs::remove_all(run("a") + part);
+  write_file_atomically(run("a") + "/sixfold-run", run_mark_text);
+  const std::string best = read_file(run("a") + "/best/model.safetensors"),
+                    log = read_file(run("a") + "/train.jsonl");
+  for (const bool resume : {true, false})
+    error_message([&] { train(options_, {.run = run("a"), .resume = resume}); });
+  EXPECT_EQ(read_file(run("a") + "/best/model.safetensors"), best);
+  EXPECT_EQ(read_file(run("a") + "/train.jsonl"), log);
+}
+
+/// The first best model comes with a checkpoint, however rare these are.
+TEST_F(TrainerTest, ABestModelHasACheckpoint) {
+  options_.checkpoint.every_updates = 1000;
+  train(options_, {.run = run("a")});
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(run("a") + "/checkpoints"))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"update-000000005", "update-000000023"}));
+  // Killed after that checkpoint and before its best model was stored.
+  fs::copy(run("a"), run("b"), fs::copy_options::recursive);
+  for (const char* part : {"/best", "/model", "/checkpoints/update-000000023"}) fs::remove_all(run("b") + part);
+  train(options_, {.run = run("b"), .resume = true});
+  expect_same_run("a", "b");
+}
+
+/// A best model of an earlier update than the state's is not taken for it.
+TEST_F(TrainerTest, AnOldBestModelIsNotTakenForTheBest) {
+  options_.train.updates = 5;
+  train(options_, {.run = run("a")});
+  options_.checkpoint.keep_best = false;
+  options_.train.updates = 12;
+  train(options_, {.run = run("a"), .resume = true});
+  options_.checkpoint.keep_best = true;
+  options_.train.updates = 23;
+  train(options_, {.run = run("a"), .resume = true});
+  const auto newest = nlohmann::json::parse(read_history(run("a") + "/model").back());
+  EXPECT_EQ(newest.at("updates"), newest.at("best").at("update"));
+  EXPECT_GT(newest.at("updates").get<int64_t>(), 5);
+}
+
+TEST_F(TrainerTest, KeptTextThatIsDamagedIsNotTrainedOn) {
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  const std::string path = run("a") + "/encoded-text/source.ids";
+  std::string ids = read_file(path);
+  std::fill(ids.begin(), ids.begin() + 400, '\x07');
+  write_file_atomically(path, ids);
+  options_.train.updates = 23;
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("is damaged"),
+            std::string::npos);
+  fs::remove_all(run("a") + "/encoded-text");
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+/// Epochs are counted by what was read, whatever batches are from then on.
+TEST_F(TrainerTest, EpochsStayEpochsWithOtherBatches) {
+  options_.train.updates = 0;
+  options_.train.epochs = 1;
+  train(options_, {.run = run("a")});
+  options_.train.epochs = 3;
+  options_.train.accumulate = 2;
+  const std::string checkpoint = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  const auto state = nlohmann::json::parse(read_file(checkpoint + "/state.json"));
+  EXPECT_NEAR(state.at("epoch").get<double>() + state.at("place").get<double>() / 200, 3, 0.35);
 }
 
 /// A loss whose perplexity is larger than any number, as after a bad start.
