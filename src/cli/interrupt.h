@@ -3,8 +3,8 @@
 
 namespace sixfold::cli {
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP are noted here instead of ending the process; a second one ends it at once:
-/// files are whole at any moment.
+/// From now on Ctrl-C, SIGTERM and SIGHUP are noted here instead of ending the process; a second one ends it at
+/// once: files are whole at any moment.
 const std::atomic<int>& note_interrupts();
 
 /// Throws `Cancelled` where one was noted, so that nothing half written stays.

@@ -10,8 +10,8 @@ namespace sixfold {
 void import_hugging_face(const std::string& folder, const std::string& output);
 
 /// The way back: makes the folder `output` for MarianMTModel, and for tools that convert from it, of a model
-/// folder. Interleaved positions become Hugging Face's by a permutation of d_model, others become tables; another
-/// epsilon of the norms becomes theirs by scaling weights. Throws an input error that names what of the
+/// folder. Interleaved positions become Hugging Face's by a permutation of d_model, others become tables;
+/// another epsilon of the norms becomes theirs by scaling weights. Throws an input error that names what of the
 /// architecture has no counterpart there.
 void export_hugging_face(const std::string& model_folder, const std::string& output);
 

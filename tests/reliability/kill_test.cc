@@ -36,8 +36,8 @@ class Kill : public testing::Test {
 };
 
 /// Killed at random moments, every other time while a checkpoint is being written, resumed with one and two
-/// threads in turn, a run makes what an unbroken one makes, byte for byte. SIXFOLD_KILLS says how often (20), SIXFOLD_SEED
-/// what the moments follow from.
+/// threads in turn, a run makes what an unbroken one makes, byte for byte. SIXFOLD_KILLS says how often (20),
+/// SIXFOLD_SEED what the moments follow from.
 TEST_F(Kill, SlowAtAnyMomentLosesNothing) {
   EXPECT_EQ(Process(arguments("whole"), log()).wait(), 0) << read_file(log());
   const char* asked = std::getenv("SIXFOLD_KILLS");
