@@ -22,12 +22,16 @@ std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   return paths;
 }
 
+void require_regular_file(const std::string& path) {
+  require_readable(path);
+  require(fs::is_regular_file(path),
+          "{}: is not a regular file; training reads its text more than once, so save it first", path);
+}
+
 }  // namespace
 
 FileStamp stamp_of(const std::string& path) {
-  require_readable(path);
-  require(fs::is_regular_file(path),
-          "{}: is no regular file; training reads its text more than once, so save it first", path);
+  require_regular_file(path);
   const MappedFile file(path);
   return {path, static_cast<int64_t>(file.size()),
           hash_hex({reinterpret_cast<const char*>(file.data()), file.size()})};
@@ -37,6 +41,10 @@ std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts) {
   std::vector<FileStamp> stamps;
   for (const std::string& path : paths_of(texts)) stamps.push_back(stamp_of(path));
   return stamps;
+}
+
+void require_regular_files(const std::vector<CorpusFiles>& texts) {
+  for (const std::string& path : paths_of(texts)) require_regular_file(path);
 }
 
 bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b) {

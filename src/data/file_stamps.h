@@ -20,6 +20,10 @@ FileStamp stamp_of(const std::string& path);
 /// Those of all files of some texts, in order.
 std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts);
 
+/// Throws an input error for a text that can't be read, or is not a regular file: training reads its text
+/// twice.
+void require_regular_files(const std::vector<CorpusFiles>& texts);
+
 /// Whether the files hold the same, by whatever names.
 bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b);
 /// What of the texts is gone or not as it was recorded, in a line each.

@@ -100,12 +100,12 @@ bool has_model_config(const std::string& folder) {
   }
 }
 
-/// Whether a path is the regular file that standard input reads.
-bool is_standard_input(const std::string& path) {
-  struct stat input {
-  }, output{};
-  return ::fstat(STDIN_FILENO, &input) == 0 && ::stat(path.c_str(), &output) == 0 && S_ISREG(input.st_mode) &&
-         input.st_dev == output.st_dev && input.st_ino == output.st_ino;
+/// Whether a path is the regular file that this descriptor of ours has open.
+bool is_open_as(const std::string& path, int descriptor) {
+  struct stat open {
+  }, named{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && S_ISREG(open.st_mode) &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -154,7 +154,9 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);
   std::error_code ignored;
-  require(!is_standard_input(path), "{}: is what the command reads as standard input; name another file", path);
+  require(!is_open_as(path, STDIN_FILENO), "{}: is what the command reads as standard input; name another file",
+          path);
+  require(!is_open_as(path, STDOUT_FILENO), "{}: is standard output already; leave the option away", path);
   for (const std::string& input : inputs)
     require(
         input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),

@@ -89,6 +89,7 @@ void read_training_text(TrainingData& result, const TrainOptions& options, const
     result.record = *record;
     result.tokenizers = load_tokenizers(origin.store);
   } else {
+    require_regular_files(files);
     result.tokenizers = tokenizers_of(options, origin, files);
     TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, threads},
                           .invalid = data.invalid_utf8,

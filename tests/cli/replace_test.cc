@@ -166,6 +166,10 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
   write_file_atomically(folder_ / "own/sixfold-run", "#!/bin/sh\necho my own script\n");
   expect_refused(train + (folder_ / "own"), "is not the folder of a training run");
   fs::remove(folder_ / "own/sixfold-run");
+  // A pipe can be read once only: it would be waited for for ever.
+  expect_error(shell("mkfifo $HERE/pipe; timeout 20 " SIXFOLD_BINARY
+                     " train $HERE/c.yaml --output $HERE/piped --set data.train=$HERE/pipe,$HERE/in.b"),
+               "pipe: is not a regular file");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
 }
@@ -173,6 +177,12 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
 TEST_F(Replacing, StandardInputIsNotWritten) {
   for (const char* command : {"translate $HERE/model", "tokenize $HERE/model"})
     expect_refused(std::string(command) + " --output $HERE/in.a < $HERE/in.a", "reads as standard input");
+  write_file_atomically(folder_ / "kept", "hi\n");
+  const Outcome outcome =
+      shell(SIXFOLD_BINARY " tokenize $HERE/model -i $HERE/in.a -o /dev/stdout >> $HERE/kept");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.text.find("/dev/stdout: is standard output already"), std::string::npos) << outcome.text;
+  EXPECT_EQ(read_file(folder_ / "kept"), "hi\n");
 }
 
 /// A file that grows too large is an error that names it, and leaves nothing.
