@@ -81,10 +81,11 @@ TEST(AtomicFile, KeepsTheOrderOfSmallAndLargeWrites) {
   EXPECT_EQ(read_file(folder / "a"), expected);
 }
 
-TEST(AtomicFile, ReplacesWhatALinkPointsAt) {
+TEST(AtomicFile, MakesOrReplacesWhatALinkPointsAt) {
   const TemporaryFolder folder;
-  write_file_atomically(folder / "real", "old");
   fs::create_symlink("real", folder / "link");
+  write_file_atomically(folder / "link", "old");
+  EXPECT_EQ(read_file(folder / "real"), "old");
   write_file_atomically(folder / "link", "new");
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(read_file(folder / "real"), "new");
@@ -211,14 +212,6 @@ TEST(AtomicFile, KeepsWhoMayReadTheOlderFile) {
   fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
   write_file_atomically(folder / "secret", "new");
   EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
-}
-
-TEST(AtomicFile, MakesWhatALinkPointsAt) {
-  const TemporaryFolder folder;
-  fs::create_symlink("real", folder / "link");
-  write_file_atomically(folder / "link", "text");
-  EXPECT_TRUE(fs::is_symlink(folder / "link"));
-  EXPECT_EQ(read_file(folder / "real"), "text");
 }
 
 TEST(AtomicFile, CanBeOverwrittenBeforeItIsWhole) {

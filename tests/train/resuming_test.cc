@@ -1,0 +1,328 @@
+// Runs that were stopped, killed, moved, damaged or given other settings, and go on, or say why not.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/history.h"
+#include "model/ownership.h"
+#include "train/run_folder.h"
+#include "train/trainer_fixture.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The number of a process that has ended.
+pid_t ended_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST_F(TrainerTest, ResumedRunEqualsOneNeverStopped) {
+  train(options_, {.run = run("whole")});
+  for (const int kept : {7, 14, 21}) {
+    const std::string name = "from" + std::to_string(kept);
+    fs::copy(run("whole"), run(name), fs::copy_options::recursive);
+    fs::remove_all(run(name) + "/model");
+    for (const auto& entry : fs::directory_iterator(run(name) + "/checkpoints"))
+      if (entry.path().filename().string() > fmt::format("update-{:09}", kept)) fs::remove_all(entry.path());
+    train(options_, {.run = run(name), .resume = true});
+    expect_same_run("whole", name);
+  }
+}
+
+TEST_F(TrainerTest, ResumingARunThatHasNoCheckpointBeginsIt) {
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+  train(options_, {.run = run("b")});
+  expect_same_run("a", "b");
+}
+
+TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
+  { const RunFolder begun(run("a")); }
+  const std::string gone = fmt::format(".tmp-{}-0", ended_process());
+  const std::string checkpoints = run("a") + "/checkpoints/";
+  fs::create_directories(checkpoints + "update-000000007" + gone);
+  write_file_atomically(checkpoints + "update-000000007" + gone + "/state.json", "{");
+  write_file_atomically(checkpoints + "update-000000007" + gone + "/model.safetensors" + gone, "half");
+  write_file_atomically(run("a") + "/config.json" + gone, "{");
+  // What only looks like it is somebody's, and so is what another process is writing.
+  const std::string alive = fmt::format(".tmp-{}-0", ::getppid());
+  fs::create_directories(run("a") + "/best" + gone);
+  const std::vector<std::string> others{run("a") + "/notes.tmp-old", run("a") + "/hypotheses.txt" + gone,
+                                        run("a") + "/model" + alive, run("a") + "/best" + gone + "/notes",
+                                        checkpoints + "update-7" + gone};
+  for (const std::string& path : others) write_file_atomically(path, "mine");
+  train(options_, {.run = run("a"), .resume = true});
+  for (const std::string& path : others) {
+    EXPECT_TRUE(fs::exists(path)) << path;
+    fs::remove(path);
+  }
+  fs::remove(run("a") + "/best" + gone);
+  for (const auto& entry : fs::recursive_directory_iterator(run("a")))
+    EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
+}
+
+TEST_F(TrainerTest, ATextThatChangedIsNoticed) {
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  options_.train.updates = 23;
+  train(options_, {.run = run("b")});
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
+  options_.train.updates = 23;
+  const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  fs::remove(folder_ / "train.b");
+  fs::create_directory(folder_ / "train.b");
+  options_.train.updates = 25;
+  const std::string said_again = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(said_again.find("train.b: is no file any more"), std::string::npos) << said_again;
+  fs::remove(folder_ / "train.b");
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
+  fs::remove_all(run("b") + "/encoded-text");
+  options_.train.updates = 30;
+  const std::string message = error_message([&] { train(options_, {.run = run("b"), .resume = true}); });
+  EXPECT_NE(message.find("is not the text that the run began with"), std::string::npos) << message;
+  EXPECT_FALSE(fs::exists(run("b") + "/encoded-text"));
+}
+
+TEST_F(TrainerTest, AnotherInstructionSetIsRefusedUnlessAccepted) {
+  options_.train.updates = 7;
+  const std::string checkpoint = train(options_, {.run = run("a")}).checkpoint;
+  auto state = state_of(checkpoint);
+  state["instruction_set"] = "cpu, ABACUS, fp32";
+  write_file_atomically(checkpoint + "/state.json", state.dump());
+  options_.train.updates = 9;
+  const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("--other-processor"), std::string::npos) << message;
+  EXPECT_NE(message.find("not be bit for bit"), std::string::npos) << message;
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true, .other_processor = true}).updates, 9);
+  // From then on this is its processor, and what happened stays known.
+  options_.train.updates = 11;
+  const std::string again = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  const auto changes = state_of(again).at("changes");
+  const auto moved = std::find_if(changes.begin(), changes.end(),
+                                  [](const auto& change) { return change.at("what") == "instruction_set"; });
+  ASSERT_NE(moved, changes.end());
+  EXPECT_EQ(moved->at("from"), "cpu, ABACUS, fp32");
+  EXPECT_EQ(moved->at("update"), 7);
+}
+
+/// The right way to go on works although a wrong one was tried before, and the text is gone.
+TEST_F(TrainerTest, AResumeThatIsRefusedChangesNothing) {
+  train(options_, {.run = run("whole")});
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");
+  for (const char* text : {"train.a", "train.b", "valid.a", "valid.b"}) fs::remove(folder_ / text);
+  options_.train.updates = 23;
+  TrainOptions wrong = options_;
+  wrong.data.max_length = 5;
+  const std::string message = error_message([&] { train(wrong, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("data.max_length (it was 256, and is 5 now)"), std::string::npos) << message;
+  const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(said.find("train.a: is gone; the run goes on with the text as it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("valid.b: is gone; the run goes on with the text as it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.updates was 7, and is 23 from update 8 on"), std::string::npos) << said;
+}
+
+/// By another name and with other contents, it is the text of the run that is trained on.
+TEST_F(TrainerTest, ARenamedTextThatChangedIsNotTrainedOn) {
+  train(options_, {.run = run("whole")});
+  fs::copy(run("whole"), run("a"), fs::copy_options::recursive);
+  fs::remove_all(run("a") + "/model");
+  for (const char* later : {"14", "21", "23"}) fs::remove_all(run("a") + "/checkpoints/update-0000000" + later);
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
+  write_text(folder_ / "valid.a", folder_ / "valid.b", 20, 9);
+  const std::string folder = folder_.path().string() + "/./";
+  options_.data.train = {folder + "train.a", folder + "train.b"};
+  options_.data.valid = {folder + "valid.a", folder + "valid.b"};
+  const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("valid.b: is not what it was"), std::string::npos) << said;
+  EXPECT_TRUE(read_file(run("whole") + "/model/model.safetensors") ==
+              read_file(run("a") + "/model/model.safetensors"));
+  EXPECT_EQ(log("whole"), log("a"));
+}
+
+TEST_F(TrainerTest, PartsAreKeptOnResume) {
+  options_.data.micro_batch_tokens = 90;
+  train(options_, {.run = run("whole")});
+  options_.train.updates = 7;
+  const std::string checkpoint = train(options_, {.run = run("a")}).checkpoint;
+  EXPECT_EQ(state_of(checkpoint).at("part_tokens"), 90);
+  // As if --fit had chosen them: the config says something else.
+  auto state = state_of(checkpoint);
+  state["options"]["data"]["micro_batch_tokens"] = 0;
+  write_file_atomically(checkpoint + "/state.json", state.dump());
+  fs::remove_all(run("a") + "/model");
+  options_.data.micro_batch_tokens = 0;
+  options_.train.updates = 23;
+  const std::string last = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  EXPECT_EQ(state_of(last).at("part_tokens"), 90);
+}
+
+TEST_F(TrainerTest, ABestModelThatIsMissingIsNoBest) {
+  options_.checkpoint.keep_best = false;
+  options_.train.updates = 12;
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");
+  options_.checkpoint.keep_best = true;
+  options_.train.updates = 23;
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .resume = true});
+  EXPECT_TRUE(fs::exists(outcome.model + "/model.safetensors"));
+  EXPECT_TRUE(fs::exists(run("a") + "/best/model.safetensors"));
+}
+
+TEST_F(TrainerTest, MoreMinutesAreMoreUpdates) {
+  options_.train.updates = 0;
+  options_.train.minutes = 0.01;
+  const int64_t first = train(options_, {.run = run("a")}).updates;
+  options_.train.minutes = 0.04;
+  EXPECT_GT(train(options_, {.run = run("a"), .resume = true}).updates, first);
+}
+
+TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
+  train(options_, {.run = run("a")});
+  options_.start.model = run("a") + "/model";
+  options_.train.updates = 7;
+  train(options_, {.run = run("b")});
+  fs::remove_all(run("b") + "/model");
+  fs::rename(run("a"), run("moved"));
+  options_.train.updates = 14;
+  const std::string model = train(options_, {.run = run("b"), .resume = true}).model;
+  const auto history = read_history(model);
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(history[0]).at("updates"), 23);
+  EXPECT_EQ(nlohmann::json::parse(history[1]).at("updates"), 14);
+  EXPECT_EQ(nlohmann::json::parse(history[1]).at("changes").at(0).at("what"), "train.updates");
+}
+
+TEST_F(TrainerTest, OfADamagedCheckpointTheOlderOneIsNamed) {
+  train(options_, {.run = run("a")});
+  const std::string weights = last_checkpoint("a") + "/model.safetensors";
+  std::string bytes = read_file(weights);
+  std::fill(bytes.end() - 200, bytes.end(), '\0');
+  write_file_atomically(weights, bytes);
+  const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("is damaged"), std::string::npos) << message;
+  EXPECT_NE(message.find("update-000000021 is whole: to go on from there, remove "), std::string::npos)
+      << message;
+  fs::remove_all(last_checkpoint("a"));
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+TEST_F(TrainerTest, RefusesToBeginAnewWhereCheckpointsAreGone) {
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/checkpoints");
+  const std::string model = read_file(run("a") + "/model/model.safetensors");
+  EXPECT_NE(
+      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
+      std::string::npos);
+  fs::rename(run("a") + "/model", folder_ / "kept");
+  EXPECT_NE(
+      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
+      std::string::npos);
+  EXPECT_EQ(read_file(folder_ / "kept/model.safetensors"), model);
+}
+
+/// Where checkpoints are gone before a run has a model, its best is what is left of it.
+TEST_F(TrainerTest, ABestModelThatIsLeftIsNotReplaced) {
+  train(options_, {.run = run("a")});
+  for (const char* part : {"/checkpoints", "/model"}) fs::remove_all(run("a") + part);
+  write_file_atomically(run("a") + "/sixfold-run", run_mark_text);
+  const std::string best = read_file(run("a") + "/best/model.safetensors"),
+                    log = read_file(run("a") + "/train.jsonl");
+  for (const bool resume : {true, false})
+    error_message([&] { train(options_, {.run = run("a"), .resume = resume}); });
+  EXPECT_EQ(read_file(run("a") + "/best/model.safetensors"), best);
+  EXPECT_EQ(read_file(run("a") + "/train.jsonl"), log);
+}
+
+/// The first best model comes with a checkpoint, however rare these are.
+TEST_F(TrainerTest, ABestModelHasACheckpoint) {
+  options_.checkpoint.every_updates = 1000;
+  train(options_, {.run = run("a")});
+  EXPECT_EQ(checkpoints("a"), (std::vector<std::string>{"update-000000005", "update-000000023"}));
+  // Killed after that checkpoint and before its best model was stored.
+  fs::copy(run("a"), run("b"), fs::copy_options::recursive);
+  for (const char* part : {"/best", "/model", "/checkpoints/update-000000023"}) fs::remove_all(run("b") + part);
+  train(options_, {.run = run("b"), .resume = true});
+  expect_same_run("a", "b");
+}
+
+/// A best model of an earlier update than the state's is not taken for it.
+TEST_F(TrainerTest, AnOldBestModelIsNotTakenForTheBest) {
+  options_.train.updates = 5;
+  train(options_, {.run = run("a")});
+  options_.checkpoint.keep_best = false;
+  options_.train.updates = 12;
+  train(options_, {.run = run("a"), .resume = true});
+  options_.checkpoint.keep_best = true;
+  options_.train.updates = 23;
+  train(options_, {.run = run("a"), .resume = true});
+  const auto newest = nlohmann::json::parse(read_history(run("a") + "/model").back());
+  EXPECT_EQ(newest.at("updates"), newest.at("best").at("update"));
+  EXPECT_GT(newest.at("updates").get<int64_t>(), 5);
+}
+
+TEST_F(TrainerTest, KeptTextThatIsDamagedIsNotTrainedOn) {
+  options_.train.updates = 7;
+  train(options_, {.run = run("a")});
+  const std::string path = run("a") + "/encoded-text/source.ids";
+  std::string ids = read_file(path);
+  std::fill(ids.begin(), ids.begin() + 400, '\x07');
+  write_file_atomically(path, ids);
+  options_.train.updates = 23;
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("is damaged"),
+            std::string::npos);
+  fs::remove_all(run("a") + "/encoded-text");
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+/// Epochs are counted by what was read, whatever batches are from then on.
+TEST_F(TrainerTest, EpochsStayEpochsWithOtherBatches) {
+  options_.train.updates = 0;
+  options_.train.epochs = 1;
+  train(options_, {.run = run("a")});
+  options_.train.epochs = 3;
+  options_.train.accumulate = 2;
+  const std::string checkpoint = train(options_, {.run = run("a"), .resume = true}).checkpoint;
+  const auto state = state_of(checkpoint);
+  EXPECT_NEAR(state.at("epoch").get<double>() + state.at("place").get<double>() / 200, 3, 0.35);
+}
+
+/// Stopped while its text is encoded, a run says so at once, and leaves what can be begun again.
+TEST_F(TrainerTest, AStopIsNoticedWhileTextIsEncoded) {
+  const std::atomic<int> stop{15};
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .stop = &stop});
+  EXPECT_EQ(outcome.updates, 0);
+  EXPECT_FALSE(fs::exists(run("a") + "/encoded-text"));
+  const TrainOptions again = load_train_options(run("a") + "/config.json");
+  EXPECT_EQ(train(again, {.run = run("a"), .resume = true}).updates, 23);
+}
+
+TEST_F(TrainerTest, TheTextOfARunThatBeginsAgainIsNotEncodedAgain) {
+  options_.train.updates = 1;
+  train(options_, {.run = run("a")});
+  const auto written = fs::last_write_time(run("a") + "/encoded-text/source.ids");
+  fs::remove_all(run("a") + "/checkpoints");
+  fs::remove_all(run("a") + "/model");
+  fs::remove_all(run("a") + "/best");
+  write_file_atomically(run("a") + "/sixfold-run",
+                        run_mark_text);  // as if it had been killed before its first checkpoint
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
+  fs::remove_all(run("a") + "/checkpoints");
+  fs::remove_all(run("a") + "/model");
+  fs::remove_all(run("a") + "/best");
+  write_file_atomically(run("a") + "/sixfold-run", run_mark_text);
+  options_.data.max_length = 20;
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_NE(fs::last_write_time(run("a") + "/encoded-text/source.ids"), written);
+}
+
+}  // namespace
+}  // namespace sixfold

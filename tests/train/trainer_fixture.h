@@ -1,0 +1,104 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "parallel_text.h"
+#include "temporary_folder.h"
+#include "train/trainer.h"
+
+namespace sixfold {
+
+/// Lines to learn from, of single letters.
+inline void write_text(const std::string& source, const std::string& target, int lines, uint64_t seed) {
+  const auto letter = [](uint32_t i) { return std::string(1, static_cast<char>('a' + i)); };
+  write_parallel_text(source, target, lines, seed, {.word = letter});
+}
+
+class TrainerTest : public testing::Test {
+ protected:
+  TrainerTest() {
+    write_text(folder_ / "train.a", folder_ / "train.b", 200, 1);
+    write_text(folder_ / "valid.a", folder_ / "valid.b", 20, 2);
+    options_.model.d_model = 16;
+    options_.model.d_ff = 32;
+    options_.model.heads = 2;
+    options_.model.encoder_layers = options_.model.decoder_layers = 1;
+    options_.model.search.length_offset = 4;
+    options_.tokenizer.kind = TokenizerKind::whitespace;
+    options_.tokenizer.vocab_size = 0;
+    options_.data.train = {folder_ / "train.a", folder_ / "train.b"};
+    options_.data.valid = {folder_ / "valid.a", folder_ / "valid.b"};
+    options_.data.batch_tokens = 300;
+    options_.train.updates = 23;
+    options_.train.threads = 1;
+    options_.train.ema_decay = 0.9f;
+    options_.train.clip_norm = 1;
+    options_.schedule.kind = ScheduleKind::linear;
+    options_.schedule.learning_rate = 5e-3;
+    options_.schedule.warmup = 5;
+    options_.checkpoint.every_updates = 7;
+    options_.checkpoint.keep_last = 10;
+    options_.validation.every_updates = 5;
+    options_.validation.metrics = {Metric::loss, Metric::bleu};
+    options_.log.every_updates = 4;
+  }
+
+  std::string run(const std::string& name) const { return folder_ / name; }
+  std::string last_checkpoint(const std::string& name) const {
+    return run(name) + "/checkpoints/update-000000023";
+  }
+
+  /// The log without what the clock says.
+  std::vector<nlohmann::json> log(const std::string& name) const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(read_file(run(name) + "/train.jsonl"));
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+      lines.back().erase("seconds");
+      lines.back().erase("tokens_per_second");
+      lines.back().erase("seconds_waited");
+    }
+    return lines;
+  }
+
+  void expect_same_run(const std::string& a, const std::string& b) const {
+    for (const char* file :
+         {"/model.safetensors", "/optimizer.safetensors", "/tokenizer.vocab", "/config.json"})
+      EXPECT_TRUE(read_file(last_checkpoint(a) + file) == read_file(last_checkpoint(b) + file)) << file;
+    EXPECT_TRUE(read_file(run(a) + "/model/model.safetensors") ==
+                read_file(run(b) + "/model/model.safetensors"));
+    EXPECT_EQ(log(a), log(b));
+  }
+
+  /// The names of the checkpoints that are kept, oldest first.
+  std::vector<std::string> checkpoints(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(run(name) + "/checkpoints"))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  nlohmann::json state_of(const std::string& checkpoint) const {
+    return nlohmann::json::parse(read_file(checkpoint + "/state.json"));
+  }
+  /// What is said while `action` runs.
+  template <class Action>
+  static std::string said_in(const Action& action) {
+    testing::internal::CaptureStderr();
+    action();
+    return testing::internal::GetCapturedStderr();
+  }
+
+  TemporaryFolder folder_;
+  TrainOptions options_;
+};
+
+}  // namespace sixfold
