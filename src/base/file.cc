@@ -33,6 +33,14 @@ struct Descriptor {
   throw_world_error("{}: can't write: {}", path, std::strerror(error));
 }
 
+void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) throw_write_error(path, errno);
+    if (count > 0) bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
 int open_for_reading(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_input_error("{}: can't open: {}", path, std::strerror(errno));
@@ -162,23 +170,13 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::write_through(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) throw_write_error(path_, errno);
-    if (count > 0) bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-}
+void AtomicFile::write_through(std::span<const std::byte> bytes) { write_all(descriptor_, bytes, path_); }
 
 void AtomicFile::overwrite(int64_t offset, std::string_view bytes) {
   flush();
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
-    if (count < 0 && errno != EINTR) throw_write_error(path_, errno);
-    if (count <= 0) continue;
-    offset += count;
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
+  if (::lseek(descriptor_, offset, SEEK_SET) < 0) throw_write_error(path_, errno);
+  write_through(std::as_bytes(std::span(bytes)));
+  if (::lseek(descriptor_, 0, SEEK_END) < 0) throw_write_error(path_, errno);
 }
 
 void AtomicFile::commit() {
@@ -219,13 +217,8 @@ void AppendingFile::flush_to_disk() {
 }
 
 void AppendingFile::append(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_write_error(path_, errno);
-    bytes_ += written;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
+  write_all(descriptor_, std::as_bytes(std::span(text)), path_);
+  bytes_ += std::ssize(text);
 }
 
 AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)

@@ -25,6 +25,7 @@ struct Settings {
 
 void make_folder(const std::string& path) {
   require(!path.empty(), "--output: name a folder, new or existing");
+  require_outside_runs(path);
   std::error_code failure;
   std::filesystem::file_status status = std::filesystem::status(path, failure);
   require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
@@ -49,7 +50,6 @@ void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
     files[base + ".de"] = lines_of(*pairs, &SentencePair::german);
   }
   for (const auto& [path, text] : files) {
-    require_output_file(path, {});
     require(
         !std::filesystem::exists(path) || read_file(path) == text,
         "{}: is there already, and is not what would be written; name another folder, or move the file away",

@@ -73,9 +73,6 @@ struct Report {
   std::vector<SystemScore> systems;
 };
 
-/// What messages and reports call a file of translations.
-std::string text_name(const std::string& path) { return name_of_text(readable_path(path)); }
-
 /// As sacreBLEU reads it, a byte order mark is a character of the first line, and costs it some of its score.
 std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
   std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
@@ -254,8 +251,7 @@ void add_evaluate(CLI::App& app) {
       .add_option("--compare", settings->other,
                   "translations of another system, to compare with by paired bootstrap resampling")
       ->type_name("FILE");
-  add_named_option(command, "--invalid-utf8", settings->invalid,
-                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip (as empty) [error]");
+  add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print mean and 95 % interval of each score, by bootstrap resampling");
   command.add_option("--samples", settings->bootstrap.samples, "number of bootstrap samples")

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/command_tree.h"
 #include "cli/commands.h"
+#include "model/ownership.h"
 
 namespace sixfold::cli {
 namespace {
@@ -93,6 +94,7 @@ void add_man(CLI::App& app) {
       ->required();
   command.footer("Example:\n  sixfold man ~/.local/share/man/man1 && man sixfold-train");
   command.callback([&app, folder] {
+    require_outside_runs(*folder);
     std::error_code failure;
     std::filesystem::create_directories(*folder, failure);
     if (failure) throw_world_error("can't make the folder {}: {}", *folder, failure.message());

@@ -87,7 +87,8 @@ void draw_positions(const PositionSettings& settings) {
                       .y_label = "mean cosine of two encodings",
                       .series = {similarity(table, settings.positions, d_model)}};
     write_picture(settings.picture,
-                  charts_svg("Similarity of position encodings by distance", {chart}, settings.picture.theme));
+                  charts_svg("Similarity of position encodings by distance", {chart}, settings.picture.theme),
+                  {settings.model});
     return;
   }
   // No more columns than can be told apart; learned encodings are stretched to -1 to 1.
@@ -105,7 +106,7 @@ void draw_positions(const PositionSettings& settings) {
   for (int64_t p = 0; p < settings.positions; ++p)
     for (const int64_t f : map.column_names)
       map.values.push_back(scale * table[static_cast<size_t>(p * d_model + f)]);
-  write_picture(settings.picture, grid_svg(map));
+  write_picture(settings.picture, grid_svg(map), {settings.model});
 }
 
 struct CorpusSettings {

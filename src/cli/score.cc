@@ -38,9 +38,9 @@ class GivenPairs {
       const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
       require(has_source == has_target,
               "{} ends after line {}, {} does not; line n of one must translate line n of the other",
-              name_of_text(readable_path(has_source ? settings_.target : settings_.source)),
+              text_name(has_source ? settings_.target : settings_.source),
               has_source ? target_.line_number() : source_.line_number(),
-              name_of_text(readable_path(has_source ? settings_.source : settings_.target)));
+              text_name(has_source ? settings_.source : settings_.target));
       if (!has_source) break;
       make_valid(source, source_, settings_.invalid);
       make_valid(target, target_, settings_.invalid);
@@ -78,8 +78,8 @@ void run(const Settings& settings) {
     }
     output.flush();
   }
-  require(pairs > 0, "{} and {} are empty; there must be a sentence on each line",
-          name_of_text(readable_path(settings.source)), name_of_text(readable_path(settings.target)));
+  require(pairs > 0, "{} and {} are empty; there must be a sentence on each line", text_name(settings.source),
+          text_name(settings.target));
   writer.finish();
   output.close();
   log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),

@@ -58,6 +58,7 @@ void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
 }
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
+std::string text_name(const std::string& path) { return name_of_text(readable_path(path)); }
 
 bool next_line(LineReader& reader, std::string& line) {
   do check_interrupt();

@@ -25,6 +25,8 @@ void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid);
 
 /// What to give to `LineReader` and `read_lines`: the path itself, or standard input's for "-".
 std::string readable_path(const std::string& path);
+/// What messages and reports call it.
+std::string text_name(const std::string& path);
 
 /// `LineReader::next`, which a noted interrupt ends, also while it waits for input (`check_interrupt`).
 bool next_line(LineReader& reader, std::string& line);

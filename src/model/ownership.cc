@@ -72,16 +72,6 @@ void require_apart(const std::string& folder, const std::vector<std::string>& in
   }
 }
 
-bool is_new_or_empty(const std::string& folder) {
-  std::error_code failure;
-  const fs::file_status status = fs::status(folder, failure);
-  if (!fs::exists(status)) return true;
-  require(fs::is_directory(status), "{}: is a file, not a folder; name a new folder for the output", folder);
-  const bool empty = fs::is_empty(folder, failure);
-  require(!failure, "{}: can't be read: {}", folder, failure.message());
-  return empty;
-}
-
 /// The name of something in the folder that no model folder has; none where it holds nothing else.
 std::string foreign_entry(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -110,6 +100,16 @@ bool is_open_as(const std::string& path, int descriptor) {
 
 }  // namespace
 
+bool is_new_or_empty(const std::string& folder) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(folder, failure);
+  if (!fs::exists(status)) return true;
+  require(fs::is_directory(status), "{}: is a file, not a folder; name a new folder for the output", folder);
+  const bool empty = fs::is_empty(folder, failure);
+  require(!failure, "{}: can't be read: {}", folder, failure.message());
+  return empty;
+}
+
 bool is_model_file(std::string_view name) { return is_among(model_files, name); }
 
 bool is_checkpoint_file(std::string_view name) {
@@ -130,7 +130,7 @@ bool is_run_folder(const std::string& folder) {
   return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
 }
 
-void require_run_output(const std::string& folder) { require_no_part_of_a_run(folder, real_path(folder)); }
+void require_outside_runs(const std::string& path) { require_no_part_of_a_run(path, real_path(path)); }
 
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "name a folder for the new model");

@@ -14,6 +14,10 @@ inline constexpr std::string_view run_mark = "sixfold-run";
 inline constexpr std::string_view run_mark_text =
     "This folder is a training run of sixfold, whose process locks this file.\n";
 
+/// Whether there is nothing at that path, or an empty folder. Throws an input error for a file, and for a
+/// folder that can't be read.
+bool is_new_or_empty(const std::string& folder);
+
 /// Whether a model folder has a file of this name. Checkpoints have two more.
 bool is_model_file(std::string_view name);
 bool is_checkpoint_file(std::string_view name);
@@ -30,8 +34,9 @@ void require_new_or_model(const std::string& folder, const std::vector<std::stri
 /// The same for a folder that is no model of ours, which has to be new or empty.
 void require_new(const std::string& folder, const std::vector<std::string>& inputs);
 
-/// For the folder of a run, which may hold that run. Throws an input error where it is a part of another run.
-void require_run_output(const std::string& folder);
+/// Throws an input error where a path is a part of a training run, or lies in one: only that run writes there.
+/// The folder of a run itself is no part of it.
+void require_outside_runs(const std::string& path);
 
 /// For a command that writes a file. Throws an input error where it is one of the inputs, or belongs to a model
 /// or a training run. "-" and "" stand for no file, in both places.

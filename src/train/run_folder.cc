@@ -51,19 +51,6 @@ void remove_unfinished(const std::string& folder, const IsPart& is_part) {
   }
 }
 
-/// A run begins in a folder that holds nothing, and goes on in one that bears its mark.
-void require_run_or_empty(const std::string& path) {
-  std::error_code failure;
-  require(!fs::exists(path, failure) || fs::is_directory(path, failure),
-          "{}: is a file, not a folder; name a new folder for the run", path);
-  if (!fs::exists(path, failure) || is_run_folder(path)) return;
-  const bool empty = fs::is_empty(path, failure);
-  require(!failure, "{}: can't be read: {}", path, failure.message());
-  require(empty,
-          "{}: holds other things and is not the folder of a training run; name a new folder for the run",
-          path);
-}
-
 int open_mark(const std::string& path) {
   const std::string mark = path + "/" + std::string(run_mark);
   const int file = ::open(mark.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -80,8 +67,10 @@ void append_to_mark(int file, const std::string& path, std::string_view text) {
 
 RunFolder::RunFolder(const std::string& path) : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  require_run_output(path_);
-  require_run_or_empty(path_);
+  require_outside_runs(path_);
+  require(is_run_folder(path_) || is_new_or_empty(path_),
+          "{}: holds other things and is not the folder of a training run; name a new folder for the run",
+          path_);
   std::error_code failure;
   fs::create_directories(path_, failure);
   if (failure) throw_world_error("{}: can't make the folder: {}", path_, failure.message());

@@ -148,6 +148,8 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
   fs::copy_file(folder_ / "run/train.jsonl", folder_ / "log.svg");
   expect_refused("plot curves $HERE/log.svg --output $HERE/log.svg", "is what the command reads");
   expect_refused("plot schedule $HERE/c.yaml --output $HERE/c.yaml", "");
+  fs::copy_file(folder_ / "c.yaml", folder_ / "c.svg");
+  expect_refused("plot positions $HERE/c.svg --output $HERE/c.svg", "is what the command reads");
 }
 
 TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
@@ -172,6 +174,13 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
                "pipe: is not a regular file");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
+}
+
+TEST_F(Replacing, NothingElseIsPutIntoARunsParts) {
+  for (const char* command :
+       {"man $HERE/run/model", "demo-corpus --pairs 30 --held-out 5 --output $HERE/run/best/new"})
+    expect_refused(command, "belongs to the training run");
+  EXPECT_FALSE(fs::exists(folder_ / "run/best"));
 }
 
 TEST_F(Replacing, StandardInputIsNotWritten) {

@@ -72,11 +72,6 @@ ssize_t write(int descriptor, const void* bytes, size_t count) {
   return fails(descriptor) ? -1 : next(descriptor, bytes, count);
 }
 
-ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
-  static const auto next = real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
-  return fails(descriptor) ? -1 : next(descriptor, bytes, count, offset);
-}
-
 int fsync(int descriptor) {
   static const auto next = real<int(int)>("fsync");
   return fails(descriptor) ? -1 : next(descriptor);
