@@ -9,13 +9,11 @@
 
 #include "error_message.h"
 #include "search/beam.h"
+#include "search/plain_beam_search.h"
 #include "search/random_model.h"
 
 namespace sixfold {
 namespace {
-
-using Ids = std::vector<int32_t>;
-constexpr int eos = 2;
 
 std::vector<std::vector<Hypothesis>> search_all(const Transformer& model, const std::vector<Ids>& sources,
                                                 const SearchOptions& options) {
@@ -25,89 +23,6 @@ std::vector<std::vector<Hypothesis>> search_all(const Transformer& model, const 
     results[index] = std::move(best);
   });
   return results;
-}
-
-/// log p of every next symbol after `ids`, by a pass over the whole of them.
-std::vector<double> next_symbols(const Transformer& model, const Ids& source, const Ids& ids, int start) {
-  PairBatch batch;
-  batch.source.add(source);
-  Ids input{start};
-  input.insert(input.end(), ids.begin(), ids.end());
-  batch.target.add(input);
-  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-  const Tensor states = model.states(batch, pass);
-  const auto logits = ops::logits(pass, states, model.output()).to_doubles(pass.backend());
-  std::vector<double> last(logits.end() - model.config().target_vocab, logits.end());
-  double sum = 0;
-  for (const double logit : last) sum += std::exp(logit);
-  for (double& logit : last) logit -= std::log(sum);
-  return last;
-}
-
-double divided(const SearchRules& rules, double sum, size_t length) {
-  const double n = static_cast<double>(length);
-  if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.alpha);
-  if (rules.normalization == ScoreNormalization::google) return sum / std::pow((5 + n) / 6, rules.alpha);
-  return sum;
-}
-
-/// What is banned leaves its probability to the others.
-void renormalize(std::vector<double>& log_probs, const std::set<int32_t>& banned) {
-  double left = 0;
-  for (int32_t id = 0; id < std::ssize(log_probs); ++id)
-    if (!banned.contains(id)) left += std::exp(log_probs[static_cast<size_t>(id)]);
-  for (double& log_prob : log_probs) log_prob -= std::log(left);
-}
-
-/// Beam search as plainly as it can be said: every next symbol of every hypothesis is looked at.
-std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& source,
-                                          const SearchOptions& options) {
-  const SearchRules& rules = options.rules;
-  const size_t beam = static_cast<size_t>(rules.beam_size), wanted = static_cast<size_t>(options.n_best);
-  const size_t longest = static_cast<size_t>(std::max(
-      1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
-  std::set<int32_t> suppressed(rules.banned_symbols.begin(), rules.banned_symbols.end());
-  suppressed.insert(model.config().bos);
-  std::vector<Hypothesis> live(1), finished;
-  size_t slots = beam;
-  for (size_t length = 1;; ++length) {
-    std::vector<Hypothesis> all;
-    std::set<int32_t> banned = suppressed;
-    if (length <= static_cast<size_t>(rules.min_new_tokens)) banned.insert(eos);
-    for (const Hypothesis& hypothesis : live) {
-      auto next = next_symbols(model, source, hypothesis.ids, rules.decoder_start);
-      if (rules.renormalize_logits && length < longest) renormalize(next, banned);
-      for (int32_t id = 0; id < model.config().target_vocab; ++id) {
-        if (length == longest ? id != eos : banned.contains(id)) continue;
-        all.push_back(hypothesis);
-        all.back().ids.push_back(id);
-        all.back().log_probability += next[static_cast<size_t>(id)];
-        all.back().score = divided(rules, all.back().log_probability, length);
-      }
-    }
-    std::stable_sort(all.begin(), all.end(), [](const Hypothesis& x, const Hypothesis& y) {
-      return x.log_probability > y.log_probability;
-    });
-    const bool keeps = rules.finished_keeps_slot || beam == 1;
-    const size_t first = length == longest ? all.size() : slots;
-    live.clear();
-    for (size_t place = 0; place < all.size(); ++place) {
-      const bool ends = all[place].ids.back() == eos;
-      if (ends && place < first) finished.push_back(all[place]);
-      if (!ends && (keeps ? place < first : live.size() < first)) live.push_back(all[place]);
-    }
-    if (keeps) slots = live.size();
-    std::stable_sort(finished.begin(), finished.end(),
-                     [](const Hypothesis& x, const Hypothesis& y) { return x.score > y.score; });
-    if (live.empty()) break;
-    if (rules.end == SearchEnd::beam_finished && finished.size() >= beam) break;
-    if (rules.end == SearchEnd::best_cannot_improve && finished.size() >= wanted &&
-        finished[wanted - 1].score >= divided(rules, live[0].log_probability, longest))
-      break;
-  }
-  for (Hypothesis& hypothesis : finished) hypothesis.ids.pop_back();
-  finished.resize(std::min(finished.size(), wanted));
-  return finished;
 }
 
 void expect_same(const std::vector<Hypothesis>& got, const std::vector<Hypothesis>& expected) {
