@@ -12,7 +12,6 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "data/batch_stream.h"
-#include "data/epoch_order.h"
 #include "model/derived.h"
 #include "model/history.h"
 #include "model/model_dir.h"
@@ -25,6 +24,7 @@
 #include "train/progress.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
+#include "train/run_length.h"
 #include "train/schedule.h"
 #include "train/start.h"
 #include "train/training_data.h"
@@ -55,8 +55,6 @@ class Run {
   std::shared_ptr<Backend> make_backend() const;
   TextOrigin text_origin() const;
   const ModelConfig& choose_parts(const ModelConfig& config);
-  int64_t planned_updates() const;
-  double epochs_done() const;
   void store_best() const;
   void begin();
   void resume();
@@ -74,7 +72,6 @@ class Run {
   void save();
   void write_history_to(const std::string& folder) const;
   bool due(int64_t every_updates) const { return every_updates > 0 && state_.update % every_updates == 0; }
-  bool epoch_due(double every_epochs) const;
   bool stopped() const { return request_.stop && request_.stop->load() != 0; }
   bool finished() const;
   std::string build_model();
@@ -95,8 +92,8 @@ class Run {
   Transformer model_;
   Optimizer optimizer_;
   Batcher batcher_;
-  const int64_t places_ = EpochOrder(data_.train.parts(), false, 0).places();  ///< of an epoch
-  double epochs_before_ = 0;                                                   ///< the update at hand
+  RunLength length_;
+  Batcher::Position before_;  ///< the update at hand
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
   std::vector<std::string> earlier_steps_;  ///< of the model's history, before this run
@@ -122,11 +119,12 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
                  options_.train.ema_decay),
       batcher_(data_.train, {.batch_tokens = options_.data.batch_tokens,
                              .shuffle = options_.data.shuffle,
-                             .seed = options_.train.seed}) {
+                             .seed = options_.train.seed}),
+      length_(options_, data_.train, batcher_) {
   data_.train.target_start = data_.valid.tokens.target_start = model_.config().search.decoder_start;
   resumed_ ? resume() : begin();
   if (start_.stops_changed) {
-    state_.last_update = planned_updates();
+    state_.last_update = length_.planned(state_);
     state_.rate_measured = false;
   }
   state_.options = options_;
@@ -174,23 +172,6 @@ const ModelConfig& Run::choose_parts(const ModelConfig& config) {
         {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});
   state_.part_tokens = parts;
   return config_;
-}
-
-/// The update that ends the run, from its options; 0 where only minutes are given.
-int64_t Run::planned_updates() const {
-  int64_t last = options_.train.updates;
-  if (options_.train.epochs > 0) {
-    const double left = std::max(0.0, options_.train.epochs - epochs_done());
-    const double batches = left * static_cast<double>(batcher_.batches_in_epoch());
-    const auto updates = state_.update + static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
-    last = last > 0 ? std::min(last, updates) : updates;
-  }
-  return last;
-}
-
-double Run::epochs_done() const {
-  return static_cast<double>(state_.position.epoch) +
-         static_cast<double>(state_.position.place) / static_cast<double>(places_);
 }
 
 void Run::begin() {
@@ -250,7 +231,7 @@ void Run::compute(Step& step) {
 /// Returns whether the weights were updated, and not rolled back.
 bool Run::update() {
   const double waited = stream_->seconds_waited();
-  epochs_before_ = epochs_done();
+  before_ = state_.position;
   Step step = take_batches();
   state_.sums.waited += stream_->seconds_waited() - waited;
   compute(step);
@@ -329,23 +310,14 @@ void Run::stop_diverged(const Step& step) {
       newest_.empty() ? "There is no checkpoint yet" : "The last checkpoint is whole (" + newest_ + ")");
 }
 
-// A run by minutes becomes a run by updates: once some time has shown how long one takes. A part is left for
-// validation.
 void Run::measure_rate() {
-  const double given = options_.train.minutes * 60;
-  if (given <= 0 || state_.rate_measured || state_.update < 10 || state_.seconds < 0.03 * given) return;
-  const double updates = 0.95 * given / state_.seconds * static_cast<double>(state_.update);
-  const int64_t last = std::max(state_.update, static_cast<int64_t>(updates));
-  state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, last) : last;
+  const auto last = length_.measured(state_);
+  if (!last) return;
+  state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, *last) : *last;
   state_.rate_measured = true;
   progress_->say(fmt::format("{:.2f} updates/s: {} min are {}",
                              static_cast<double>(state_.update) / state_.seconds, options_.train.minutes,
-                             counted(last, "update")));
-}
-
-bool Run::epoch_due(double every_epochs) const {
-  return every_epochs > 0 &&
-         std::floor(epochs_done() / every_epochs) > std::floor(epochs_before_ / every_epochs);
+                             counted(*last, "update")));
 }
 
 void Run::validate() {
@@ -412,7 +384,8 @@ TrainOutcome Run::finish() {
       progress_->line(state_, learning_rate_);
       state_.sums = {};
     }
-    if (due(options_.validation.every_updates) || epoch_due(options_.validation.every_epochs) || finished())
+    if (due(options_.validation.every_updates) ||
+        length_.passes(options_.validation.every_epochs, before_, state_.position) || finished())
       validate();
     const double minutes = options_.checkpoint.every_minutes;
     if (due(options_.checkpoint.every_updates) || (minutes > 0 && state_.seconds - saved_at_ >= 60 * minutes))
