@@ -1,6 +1,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <system_error>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -96,6 +97,21 @@ std::string reason_of(const sentencepiece::util::Status& status) {
   return end == message.npos ? message : message.substr(end + 2);
 }
 
+/// The library starts threads of its own and doesn't look whether it may.
+sentencepiece::util::Status train(const TokenizerOptions& options, Normalization normalization,
+                                  const std::vector<std::string>& chosen, std::string& model) {
+  try {
+    Sentences sentences(chosen);
+    return sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options, normalization), &sentences,
+                                                      &model);
+  } catch (const std::system_error& refusal) {
+    throw_world_error(
+        "the system refuses the threads that SentencePiece trains the tokenizer with ({}); raise its limits "
+        "(ulimit -u, ulimit -v), or give a trained tokenizer (tokenizer.source)",
+        refusal.code().message());
+  }
+}
+
 }  // namespace
 
 std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
@@ -114,10 +130,8 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
           "set tokenizer.max_sentences to less than {}",
           bytes, chosen.size());
 
-  Sentences sentences(chosen);
   std::string model;
-  const auto status =
-      sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options, normalization), &sentences, &model);
+  const auto status = train(options, normalization, chosen, model);
   require(status.ok(),
           "SentencePiece can't train a vocabulary of {} pieces on this text (see tokenizer.vocab_size and "
           "tokenizer.character_coverage): {}",

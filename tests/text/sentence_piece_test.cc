@@ -1,12 +1,16 @@
 #include "text/sentence_piece.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
 #include "text/sample_text.h"
+#include "text/tokenizers.h"
 
 namespace sixfold {
 namespace {
@@ -244,6 +248,23 @@ TEST(SentencePieceHostile, NormalisationTableMustNotPointOutsideItself) {
 
 TEST(SentencePieceHostile, ErrorsNameTheFile) {
   EXPECT_NE(refusal("junk").find("some/bad.spm"), std::string::npos);
+}
+
+/// The library starts threads of its own; that it may not is an error that names the cause.
+TEST(SentencePiece, SaysThatItsThreadsAreRefused) {
+  const auto train_without_threads = [] {
+    const rlimit none{1, 1};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0 || (::getuid() == 0 && ::setuid(65534) != 0)) std::_Exit(2);
+    try {
+      const auto text = sample::english();
+      make_tokenizers(options_of(60), text, text);
+    } catch (const Error& error) {
+      const bool named = std::string(error.what()).find("the system refuses the threads") != std::string::npos;
+      std::_Exit(named && error.fault() == Fault::world ? 0 : 3);
+    }
+    std::_Exit(4);
+  };
+  EXPECT_EXIT(train_without_threads(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
