@@ -46,14 +46,14 @@ double milliseconds(const Work& work) {
 void measure(Backend& backend, int32_t length) {
   Rows query(length), key(length), value(length), out(length), grad_query(length), grad_key(length),
       grad_value(length);
-  std::vector<float> log_sum(static_cast<size_t>(length) * heads);
+  std::vector<float> logsumexp(static_cast<size_t>(length) * heads);
   const std::vector<AttentionSpan> span{{0, length, 0, length}};
   const double before = peak_mb();
   const Attention forward{.query = query.view(),
                           .key = key.view(),
                           .value = value.view(),
                           .out = out.view(),
-                          .log_sum = {log_sum.data(), DType::f32, length, heads, heads},
+                          .logsumexp = {logsumexp.data(), DType::f32, length, heads, heads},
                           .spans = span,
                           .heads = heads};
   const double there = milliseconds([&] { backend.attention(forward); });

@@ -47,12 +47,12 @@ void product(benchmark::State& state) {
   p.count(state);
 }
 
-void prepared_product(benchmark::State& state) {
+void packed_product(benchmark::State& state) {
   const auto backend = make_cpu_backend(threads());
   Product p(state);
   Matmul call = p.call();
-  const auto prepared = backend->prepare(call.b, true);
-  call.prepared_b = prepared.get();
+  const auto packed = backend->pack(call.b, true);
+  call.packed_b = packed.get();
   for (auto _ : state) backend->matmul(call);
   p.count(state);
 }
@@ -73,11 +73,11 @@ void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
   const OpValues values = draw_values(op, sizes, 1);
   for (auto _ : state) {
     Tape tape;
-    Pass pass(backend, arena, tape, {1, 1});
-    OpArguments arguments = upload(values, pass, memory, DType::f32);
-    Tensor out = op.run(pass, arguments);
+    Context context(backend, arena, tape, {1, 1});
+    OpArguments arguments = upload(values, context, memory, DType::f32);
+    Tensor out = op.run(context, arguments);
     if (op.gradients == Gradients::by_tape) {
-      Tensor gradient = pass.tensor(out.rows(), out.cols(), out.dtype());
+      Tensor gradient = context.tensor(out.rows(), out.cols(), out.dtype());
       backend->fill(gradient.view(), 1);
       out.set_gradient(gradient);
     }
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
     for (const auto& shape : shapes) bench->Args(shape);
   };
   add_product("product", product);
-  add_product("prepared_product", prepared_product);
+  add_product("packed_product", packed_product);
 
   add_product("dnnl_product", dnnl_product);
   const OpSizes sizes{.lengths = std::vector<int>(300, 13),

@@ -88,9 +88,9 @@ int64_t train_on(const std::vector<TrainBatch>& parts, const Transformer& model,
   loss = 0;
   for (const auto& part : parts) {
     Tape tape;
-    Pass pass(model.backend(), arena, tape, {1, update});
-    const Tensor states = model.states(part.pairs, pass);
-    loss += ops::cross_entropy(pass, states, model.output(), pass.indices(part.output),
+    Context context(model.backend(), arena, tape, {1, update});
+    const Tensor states = model.states(part.pairs, context);
+    loss += ops::cross_entropy(context, states, model.output(), context.indices(part.output),
                                {.label_smoothing = 0.1, .scale = 1 / targets}) /
             targets;
     tape.backward();
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     if (text == name) static_cast<Architecture&>(config) = preset(value);
   config.source_vocab = config.target_vocab = vocab;
   const std::shared_ptr<Backend> backend =
-      make_cpu_backend(threads, precision == "bf16" ? Products::bf16 : Products::fp32);
+      make_cpu_backend(threads, precision == "bf16" ? MatmulPrecision::bf16 : MatmulPrecision::fp32);
   const Transformer model(config, backend, DType::f32, 1);
   const Optimizer optimizer(backend, model.parameters(), {}, 0);
   const auto arena = std::make_shared<Arena>(backend);

@@ -11,9 +11,9 @@ static double tidy(double x) { return std::round(x * 1e9) / 1e9; }
 
 int main() {
   const std::shared_ptr<sixfold::Backend> backend = sixfold::make_reference_backend();
-  sixfold::Pass pass(backend, std::make_shared<sixfold::Arena>(backend));
+  sixfold::Context context(backend, std::make_shared<sixfold::Arena>(backend));
   const auto matrix = [&](int64_t rows, int64_t cols, const std::vector<double>& values) {
-    Tensor tensor = pass.tensor(rows, cols, sixfold::DType::f64);
+    Tensor tensor = context.tensor(rows, cols, sixfold::DType::f64);
     tensor.copy_from(*backend, values);
     return tensor;
   };
@@ -26,7 +26,7 @@ int main() {
   key_rows.add(4);
   const auto everything = std::make_shared<sixfold::ops::AttentionPattern>(
       sixfold::ops::attention_pattern(query_rows, key_rows, /*causal=*/false));
-  const auto out = sixfold::ops::attention(pass, {queries, keys, values}, everything).to_doubles(*backend);
+  const auto out = sixfold::ops::attention(context, {queries, keys, values}, everything).to_doubles(*backend);
   for (size_t q = 0; q < 3; ++q)
     std::printf("query %zu -> [%g, %g, %g]\n", q, tidy(out[3 * q]), tidy(out[3 * q + 1]), tidy(out[3 * q + 2]));
 }

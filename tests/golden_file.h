@@ -28,11 +28,11 @@ inline std::vector<double> doubles_of(const TensorInfo& tensor) {
   }
 }
 
-/// A file of golden tensors of tests/data.
+/// A file of golden tensors of tests/goldens.
 class GoldenFile {
  public:
   explicit GoldenFile(const std::string& name)
-      : file_(SafetensorsFile::open(SIXFOLD_TEST_DATA "/" + name + ".safetensors")) {}
+      : file_(SafetensorsFile::open(SIXFOLD_TEST_GOLDENS "/" + name + ".safetensors")) {}
 
   bool has(const std::string& name) const { return file_.find(name) != nullptr; }
   const std::vector<std::string>& names() const { return file_.names(); }

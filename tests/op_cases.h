@@ -102,10 +102,10 @@ struct OpArguments {
 struct OpCase {
   std::string name;
   std::vector<OpOperand> operands;
-  std::function<Tensor(Pass&, const OpArguments&)> run;
+  std::function<Tensor(Context&, const OpArguments&)> run;
   Gradients gradients = Gradients::by_tape;
   bool row_by_row = true;                 ///< the output has a row for each token
-  std::vector<std::string> goldens = {};  ///< in tests/data/ops.safetensors, with the names of the operands
+  std::vector<std::string> goldens = {};  ///< in tests/goldens/ops.safetensors, with the names of the operands
 };
 
 inline Ragged ragged_of(const std::vector<int>& lengths) {
@@ -140,23 +140,23 @@ inline Tensor tensor_of(const HostMatrix& matrix, Backend& backend, const std::s
 }
 
 /// Every operand is a tensor that gradients flow to.
-inline OpArguments upload(const OpValues& values, Pass& pass, const std::shared_ptr<Memory>& memory,
+inline OpArguments upload(const OpValues& values, Context& context, const std::shared_ptr<Memory>& memory,
                           DType dtype) {
   OpArguments arguments{.operands = {},
-                        .rows = pass.token_rows(values.tokens, values.sentences),
+                        .rows = context.token_rows(values.tokens, values.sentences),
                         .keys = values.keys,
-                        .ids = pass.indices(values.ids),
+                        .ids = context.indices(values.ids),
                         .heads = values.heads};
   for (const auto& [name, matrix] : values.operands) {
-    Tensor tensor = tensor_of(matrix, pass.backend(), memory, dtype);
-    tensor.set_wants_gradient(true);
+    Tensor tensor = tensor_of(matrix, context.backend(), memory, dtype);
+    tensor.set_requires_grad(true);
     arguments.operands[name] = tensor;
   }
   return arguments;
 }
 
 /// Section 3.5, made here once more: what a table of positions holds.
-inline Tensor test_positions(Pass& pass, const TokenRows& rows, int64_t d_model, DType dtype) {
+inline Tensor test_positions(Context& context, const TokenRows& rows, int64_t d_model, DType dtype) {
   HostMatrix table{rows.longest, d_model, {}};
   for (int64_t p = 0; p < rows.longest; ++p)
     for (int64_t i = 0; i < d_model; ++i) {
@@ -164,8 +164,8 @@ inline Tensor test_positions(Pass& pass, const TokenRows& rows, int64_t d_model,
                            std::pow(10000.0, -static_cast<double>(i - i % 2) / static_cast<double>(d_model));
       table.values.push_back(i % 2 ? std::cos(angle) : std::sin(angle));
     }
-  Tensor positions = pass.tensor(table.rows, table.cols, dtype);
-  positions.copy_from(pass.backend(), table.values);
+  Tensor positions = context.tensor(table.rows, table.cols, dtype);
+  positions.copy_from(context.backend(), table.values);
   return positions;
 }
 
@@ -178,15 +178,15 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
     return OpOperand{name, RowsOf::weight, rows, cols};
   };
   std::vector<OpCase> cases;
-  cases.push_back(
-      {.name = "linear",
-       .operands = {x, weight("weight", s.d_ff, s.d_model), weight("bias", 1, s.d_ff)},
-       .run = [](Pass& pass, const auto& a) { return ops::linear(pass, a["x"], a["weight"], a["bias"]); },
-       .goldens = {"linear", "linear_large"}});
+  cases.push_back({.name = "linear",
+                   .operands = {x, weight("weight", s.d_ff, s.d_model), weight("bias", 1, s.d_ff)},
+                   .run = [](Context& context,
+                             const auto& a) { return ops::linear(context, a["x"], a["weight"], a["bias"]); },
+                   .goldens = {"linear", "linear_large"}});
   cases.push_back(
       {.name = "linear_without_bias",
        .operands = {x, weight("weight", s.d_ff, s.d_model)},
-       .run = [](Pass& pass, const auto& a) { return ops::linear(pass, a["x"], a["weight"], {}); }});
+       .run = [](Context& context, const auto& a) { return ops::linear(context, a["x"], a["weight"], {}); }});
   const std::pair<const char*, Activation> activations[] = {{"", Activation::relu},
                                                             {"_swish", Activation::swish},
                                                             {"_gelu", Activation::gelu},
@@ -196,10 +196,10 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
       cases.push_back({.name = std::string("feed_forward") + suffix + (dropout > 0 ? "_dropped" : ""),
                        .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("bias1", 1, s.d_ff),
                                     weight("weight2", s.d_model, s.d_ff), weight("bias2", 1, s.d_model)},
-                       .run = [dropout, kind = activation](Pass& pass, const auto& a) {
-                         return ops::feed_forward(pass, a["x"],
+                       .run = [dropout, kind = activation](Context& context, const auto& a) {
+                         return ops::feed_forward(context, a["x"],
                                                   {a["weight1"], a["bias1"], a["weight2"], a["bias2"], kind},
-                                                  pass.dropout(dropout, a.rows));
+                                                  context.dropout(dropout, a.rows));
                        }});
   return cases;
 }
@@ -208,35 +208,35 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
   const OpOperand x{"x", RowsOf::tokens, 0, s.d_model}, y{"y", RowsOf::tokens, 0, s.d_model};
   const OpOperand weight{"weight", RowsOf::weight, 1, s.d_model}, bias{"bias", RowsOf::weight, 1, s.d_model};
   std::vector<OpCase> cases;
-  cases.push_back({.name = "add", .operands = {x, y}, .run = [](Pass& pass, const auto& a) {
-                     return ops::add(pass, a["x"], a["y"]);
+  cases.push_back({.name = "add", .operands = {x, y}, .run = [](Context& context, const auto& a) {
+                     return ops::add(context, a["x"], a["y"]);
                    }});
-  cases.push_back({.name = "dropout", .operands = {x}, .run = [](Pass& pass, const auto& a) {
-                     return ops::dropout(pass, {a["x"], pass.dropout(test_dropout, a.rows)});
+  cases.push_back({.name = "dropout", .operands = {x}, .run = [](Context& context, const auto& a) {
+                     return ops::dropout(context, {a["x"], context.dropout(test_dropout, a.rows)});
                    }});
   cases.push_back({.name = "norm",
                    .operands = {x, weight, bias},
                    .run =
-                       [](Pass& pass, const auto& a) {
-                         return ops::norm(pass, a["x"], {a["weight"], a["bias"]});
+                       [](Context& context, const auto& a) {
+                         return ops::norm(context, a["x"], {a["weight"], a["bias"]});
                        },
                    .goldens = {"layer_norm", "layer_norm_large"}});
   for (const double dropout : {0.0, test_dropout}) {
     cases.push_back({.name = dropout > 0 ? "residual_norm_dropped" : "residual_norm",
                      .operands = {x, y, weight, bias},
-                     .run = [dropout](Pass& pass, const auto& a) {
-                       return ops::residual_norm(pass, a["x"], {a["y"], pass.dropout(dropout, a.rows)},
+                     .run = [dropout](Context& context, const auto& a) {
+                       return ops::residual_norm(context, a["x"], {a["y"], context.dropout(dropout, a.rows)},
                                                  {a["weight"], a["bias"]});
                      }});
-    cases.push_back(
-        {.name = dropout > 0 ? "embed_dropped" : "embed",
-         .operands = {{"table", RowsOf::weight, s.vocab, s.d_model}},
-         .run = [dropout](Pass& pass, const auto& a) {
-           const Tensor& table = a["table"];
-           const double scale = std::sqrt(static_cast<double>(table.cols()));
-           const Tensor positions = test_positions(pass, a.rows, table.cols(), table.dtype());
-           return ops::embed(pass, {table, positions, scale}, a.ids, a.rows, pass.dropout(dropout, a.rows));
-         }});
+    cases.push_back({.name = dropout > 0 ? "embed_dropped" : "embed",
+                     .operands = {{"table", RowsOf::weight, s.vocab, s.d_model}},
+                     .run = [dropout](Context& context, const auto& a) {
+                       const Tensor& table = a["table"];
+                       const double scale = std::sqrt(static_cast<double>(table.cols()));
+                       const Tensor positions = test_positions(context, a.rows, table.cols(), table.dtype());
+                       return ops::embed(context, {table, positions, scale}, a.ids, a.rows,
+                                         context.dropout(dropout, a.rows));
+                     }});
     if (dropout == 0) {
       cases[cases.size() - 2].goldens = {"residual_norm", "residual_norm_large"};
       cases.back().goldens = {"embed"};
@@ -246,7 +246,7 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
 }
 
 /// Hypotheses that share the keys of their sentence, the keys lying in no order: what decoding looks like.
-inline std::shared_ptr<ops::AttentionPattern> cached_pattern(Pass& pass, const OpArguments& a) {
+inline std::shared_ptr<ops::AttentionPattern> cached_pattern(Context& context, const OpArguments& a) {
   auto pattern = std::make_shared<ops::AttentionPattern>();
   std::vector<int32_t> rows;
   for (int i = 0; i < a.keys.sequences(); ++i) {
@@ -255,7 +255,7 @@ inline std::shared_ptr<ops::AttentionPattern> cached_pattern(Pass& pass, const O
     for (int q = 0; q < a.rows.ragged.length(i); ++q)
       pattern->spans.push_back({a.rows.ragged.begin(i) + q, 1, places, a.keys.length(i)});
   }
-  pattern->key_rows = pass.indices(rows);
+  pattern->key_rows = context.indices(rows);
   return pattern;
 }
 
@@ -278,8 +278,8 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
       cases.push_back(
           {.name = std::string("attention") + (causal ? "_causal" : "") + (dropout > 0 ? "_dropped" : ""),
            .operands = operands(causal ? RowsOf::tokens : RowsOf::keys),
-           .run = [=](Pass& pass, const auto& a) {
-             return ops::attention(pass, inputs(a), pattern(a, causal), pass.dropout(dropout, a.rows));
+           .run = [=](Context& context, const auto& a) {
+             return ops::attention(context, inputs(a), pattern(a, causal), context.dropout(dropout, a.rows));
            }});
       if (dropout == 0)
         cases.back().goldens = causal ? std::vector<std::string>{"attention_causal"}
@@ -289,17 +289,17 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
   cases.push_back({.name = "attention_cached",
                    .operands = operands(RowsOf::keys),
                    .run =
-                       [=](Pass& pass, const auto& a) {
-                         for (const auto& [name, tensor] : a.operands) tensor.set_wants_gradient(false);
-                         return ops::attention(pass, inputs(a), cached_pattern(pass, a));
+                       [=](Context& context, const auto& a) {
+                         for (const auto& [name, tensor] : a.operands) tensor.set_requires_grad(false);
+                         return ops::attention(context, inputs(a), cached_pattern(context, a));
                        },
                    .gradients = Gradients::none});
   for (const bool causal : {false, true})
     cases.push_back(
         {.name = causal ? "attention_weights_causal" : "attention_weights",
          .operands = operands(causal ? RowsOf::tokens : RowsOf::keys),
-         .run = [=](Pass& pass,
-                    const auto& a) { return ops::attention_weights(pass, inputs(a), *pattern(a, causal)); },
+         .run = [=](Context& context,
+                    const auto& a) { return ops::attention_weights(context, inputs(a), *pattern(a, causal)); },
          .gradients = Gradients::none,
          .row_by_row = false});
   return cases;
@@ -314,12 +314,12 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
     return OpCase{.name = name,
                   .operands = std::move(operands),
                   .run =
-                      [smoothing](Pass& pass, const auto& a) {
+                      [smoothing](Context& context, const auto& a) {
                         const Tensor output_bias = a.operands.count("bias") ? a["bias"] : Tensor();
-                        const double sum = ops::cross_entropy(pass, a["x"], {a["weight"], output_bias}, a.ids,
-                                                              {.label_smoothing = smoothing});
-                        Tensor result = pass.tensor(1, 1, a["x"].dtype());
-                        result.copy_from(pass.backend(), std::vector<double>{sum});
+                        const double sum = ops::cross_entropy(context, a["x"], {a["weight"], output_bias},
+                                                              a.ids, {.label_smoothing = smoothing});
+                        Tensor result = context.tensor(1, 1, a["x"].dtype());
+                        result.copy_from(context.backend(), std::vector<double>{sum});
                         return result;
                       },
                   .gradients = Gradients::by_itself,
@@ -333,25 +333,25 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
   cases.push_back({.name = "log_probability",
                    .operands = {x, weight, bias},
                    .run =
-                       [](Pass& pass, const auto& a) {
-                         return ops::log_probability(pass, a["x"], {a["weight"], a["bias"]}, a.ids);
+                       [](Context& context, const auto& a) {
+                         return ops::log_probability(context, a["x"], {a["weight"], a["bias"]}, a.ids);
                        },
                    .gradients = Gradients::none});
   cases.push_back({.name = "logits",
                    .operands = {x, weight, bias},
                    .run =
-                       [](Pass& pass, const auto& a) {
-                         return ops::logits(pass, a["x"], {a["weight"], a["bias"]});
+                       [](Context& context, const auto& a) {
+                         return ops::logits(context, a["x"], {a["weight"], a["bias"]});
                        },
                    .gradients = Gradients::none});
   cases.push_back({.name = "top_k",
                    .operands = {x, weight, bias},
                    .run =
-                       [](Pass& pass, const auto& a) {
+                       [](Context& context, const auto& a) {
                          const std::vector<int32_t> banned{1, 3};
-                         const auto best = ops::top_k(pass, a["x"], {a["weight"], a["bias"]}, 5, banned);
-                         Tensor log_probs = pass.tensor(a["x"].rows(), best.k, a["x"].dtype());
-                         log_probs.copy_from(pass.backend(), best.log_probs);
+                         const auto best = ops::top_k(context, a["x"], {a["weight"], a["bias"]}, 5, banned);
+                         Tensor log_probs = context.tensor(a["x"].rows(), best.k, a["x"].dtype());
+                         log_probs.copy_from(context.backend(), best.log_probs);
                          return log_probs;
                        },
                    .gradients = Gradients::none});

@@ -9,11 +9,11 @@
 
 namespace sixfold {
 
-/// A weight in the layout that a backend multiplies fastest. Made by `Backend::prepare`, understood by its
+/// A weight in the layout that a backend multiplies fastest. Made by `Backend::pack`, understood by its
 /// maker alone.
-struct PreparedWeight {
-  explicit PreparedWeight(DType type) : dtype(type) {}
-  virtual ~PreparedWeight() = default;
+struct PackedWeight {
+  explicit PackedWeight(DType type) : dtype(type) {}
+  virtual ~PackedWeight() = default;
   DType dtype;  ///< of the weight that it was made from
 };
 
@@ -35,14 +35,14 @@ struct Epilogue {
 /// result [m, n] = op(a) [m, k] * op(b) [k, n], op being the transpose where asked. Each element is summed over
 /// k in order, so that a row's bits depend neither on the rows beside it nor on threads.
 ///
-/// Where `prepared_b` was made from int8, each row of `a` is rounded to int8 too, its range, zero included,
+/// Where `packed_b` was made from int8, each row of `a` is rounded to int8 too, its range, zero included,
 /// being shared out among 256 numbers; the sums are exact in int32, and the scales come last: with neither
 /// transpose_a, accumulate nor relu_of.
 struct Matmul {
   View result, a, b;
   bool transpose_a = false, transpose_b = false;
-  bool accumulate = false;                     ///< the sum goes on from what `result` holds
-  const PreparedWeight* prepared_b = nullptr;  ///< stands for `b`, made from it with the same transpose
+  bool accumulate = false;                 ///< the sum goes on from what `result` holds
+  const PackedWeight* packed_b = nullptr;  ///< stands for `b`, made from it with the same transpose
   Epilogue epilogue = {};
 };
 
@@ -73,11 +73,11 @@ struct Embed {
   int64_t table_row(int64_t r) const { return std::min<int64_t>(ids[r], table.rows - 1); }
 };
 
-/// sum = x + dropout(y); out = (sum - mean) * inverse_deviation * weight + bias, over each row of d features.
+/// sum = x + dropout(y); out = (sum - mean) * rstd * weight + bias, over each row of d features.
 struct ResidualNorm {
   View x, y;              ///< [rows, d]; y may be empty: a plain norm
   View sum;               ///< [rows, d] or empty: kept for the gradient; may be y's own memory
-  View statistics;        ///< [rows, 2] mean and inverse deviation, or empty
+  View statistics;        ///< [rows, 2] mean and reciprocal standard deviation, or empty
   View weight, bias;      ///< [1, d]
   View out;               ///< [rows, d]
   double epsilon = 1e-5;  ///< added to the variance
@@ -101,11 +101,11 @@ struct AttentionSpan {
 };
 
 /// out = softmax(query key^T / sqrt(d_k)) value for each span and head (section 3.2). Heads are blocks of
-/// columns. A query that sees no key gives zero, its log_sum is -infinity.
+/// columns. A query that sees no key gives zero, its logsumexp is -infinity.
 struct Attention {
   View query, key, value;  ///< [queries, heads * d_k], [keys, heads * d_k], [keys, heads * d_v]
   View out;                ///< [queries, heads * d_v]
-  View log_sum;            ///< [queries, heads]: log of the sum of exp(score - largest score); may be empty
+  View logsumexp;          ///< [queries, heads]: log of the sum of exp(score - largest score); may be empty
   std::span<const AttentionSpan> spans;
   const int32_t* key_rows = nullptr;  ///< the row of each key place; none: the identity
   int heads = 1;
@@ -116,7 +116,7 @@ struct Attention {
 };
 
 struct AttentionGradient {
-  Attention forward;  ///< its `out` and `log_sum` as computed
+  Attention forward;  ///< its `out` and `logsumexp` as computed
   View grad_out;
   View grad_query, grad_key, grad_value;  ///< written
 };
@@ -159,7 +159,7 @@ struct Adam {
 };
 
 /// The type that products of fp32 tensors are taken in.
-enum class Products {
+enum class MatmulPrecision {
   fp32,
   bf16,  ///< both sides rounded, summed in fp32; small products stay in fp32. Bits are the same for any number
          ///< of threads, but a row's may depend on its neighbours.
@@ -174,17 +174,17 @@ class Backend {
   virtual int threads() const = 0;
 
   virtual void* allocate(
-      size_t bytes) = 0;  ///< aligned to 64 bytes; a world error where there is no memory left
-  virtual void release(void* data, size_t bytes) = 0;
+      size_t bytes) = 0;  ///< aligned to 64 bytes; an environment error where there is no memory left
+  virtual void free(void* data, size_t bytes) = 0;
   virtual void copy_in(void* to, const void* from_host, size_t bytes) = 0;
   virtual void copy_out(void* to_host, const void* from, size_t bytes) = 0;
   virtual void fill(View out, double value) = 0;
 
-  /// Lays `b` out as the right side of products, in `memory` of `prepared_bytes` where that is given, which
-  /// must outlive the result. Int8, with its scales, is prepared as the transposed right side only, and in
+  /// Lays `b` out as the right side of products, in `memory` of `packed_bytes` where that is given, which
+  /// must outlive the result. Int8, with its scales, is packed as the transposed right side only, and in
   /// memory of its own.
-  virtual std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory = nullptr) = 0;
-  virtual size_t prepared_bytes(View b, bool transpose_b) = 0;  ///< 0: it takes memory of its own
+  virtual std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory = nullptr) = 0;
+  virtual size_t packed_bytes(View b, bool transpose_b) = 0;  ///< 0: it takes memory of its own
   virtual void matmul(const Matmul&) = 0;
   virtual void column_sum(View out, View x,
                           bool accumulate) = 0;                ///< out [1, d] = sum of the rows of x, in order
@@ -218,8 +218,8 @@ std::string describe_processor();
 
 /// Plain single-threaded loops in fp32 and fp64: the specification.
 std::unique_ptr<Backend> make_reference_backend();
-/// fp32 on the processor's widest vectors, over `threads` threads. Throws a world error where bf16 is asked for
-/// and the processor has no such products.
-std::unique_ptr<Backend> make_cpu_backend(int threads, Products products = Products::fp32);
+/// fp32 on the processor's widest vectors, over `threads` threads. Throws an environment error where bf16 is
+/// asked for and the processor has no such products.
+std::unique_ptr<Backend> make_cpu_backend(int threads, MatmulPrecision products = MatmulPrecision::fp32);
 
 }  // namespace sixfold

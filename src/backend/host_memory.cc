@@ -22,11 +22,11 @@ void* HostBackend::allocate(size_t bytes) {
   const size_t rounded = (std::clamp<size_t>(bytes, 1, largest) + alignment - 1) / alignment * alignment;
   void* data = bytes > largest ? nullptr : std::aligned_alloc(alignment, rounded);
   if (!data)
-    throw_world_error("no memory left for {} more bytes; use smaller batches or a smaller model", bytes);
+    throw_environment_error("no memory left for {} more bytes; use smaller batches or a smaller model", bytes);
   return data;
 }
 
-void HostBackend::release(void* data, size_t) { std::free(data); }
+void HostBackend::free(void* data, size_t) { std::free(data); }
 
 void HostBackend::copy_in(void* to, const void* from_host, size_t bytes) { copy_bytes(to, from_host, bytes); }
 

@@ -7,7 +7,7 @@ namespace sixfold {
 class HostBackend : public Backend {
  public:
   void* allocate(size_t bytes) override;
-  void release(void* data, size_t bytes) override;
+  void free(void* data, size_t bytes) override;
   void copy_in(void* to, const void* from_host, size_t bytes) override;
   void copy_out(void* to_host, const void* from, size_t bytes) override;
   void gather_rows(View out, View x, const int32_t* rows) override;

@@ -6,9 +6,9 @@
 
 namespace sixfold {
 
-/// Whose turn it is to mend an error: the caller's input (a flag, a file, a shape), or the world around the
+/// Whose turn it is to mend an error: the caller's input (a flag, a file, a shape), or the environment of the
 /// process (disk full, out of memory). The command line exits with 2 for the first and with 1 for the second.
-enum class Fault { input, world };
+enum class Fault { input, environment };
 
 /// The one exception of the library. Its message says what is wrong, where (file and line, key, or tensor and
 /// shape) and how to mend it.
@@ -24,7 +24,7 @@ class Error : public std::runtime_error {
 /// Thrown where the caller asked for an end of the work.
 class Cancelled : public Error {
  public:
-  Cancelled() : Error(Fault::world, "cancelled") {}
+  Cancelled() : Error(Fault::environment, "cancelled") {}
 };
 
 /// Throws an `Error` that blames the input.
@@ -33,10 +33,10 @@ template <class... Args>
   throw Error(Fault::input, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Throws an `Error` that blames the world.
+/// Throws an `Error` that blames the environment.
 template <class... Args>
-[[noreturn]] void throw_world_error(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(Fault::world, fmt::format(format, std::forward<Args>(args)...));
+[[noreturn]] void throw_environment_error(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(Fault::environment, fmt::format(format, std::forward<Args>(args)...));
 }
 
 /// Throws an input error unless `condition` holds.

@@ -30,7 +30,7 @@ struct Descriptor {
 };
 
 [[noreturn]] void throw_write_error(const std::string& path, int error) {
-  throw_world_error("{}: can't write: {}", path, std::strerror(error));
+  throw_environment_error("{}: can't write: {}", path, std::strerror(error));
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
@@ -100,19 +100,21 @@ std::string read_file(const std::string& path) {
     if (count > 0) bytes.append(block, static_cast<size_t>(count));
     if (count == 0) return bytes;
     if (count < 0 && errno == EISDIR) throw_input_error("{}: is a folder, not a file", path);
-    if (count < 0 && errno != EINTR) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
+    if (count < 0 && errno != EINTR) throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
   }
 }
 
 MappedFile::MappedFile(const std::string& path) {
   const Descriptor file{open_for_reading(path)};
   struct stat status {};
-  if (::fstat(file.number, &status) != 0) throw_world_error("{}: can't read: {}", path, std::strerror(errno));
+  if (::fstat(file.number, &status) != 0)
+    throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
   require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
   size_ = static_cast<size_t>(status.st_size);
   if (size_ == 0) return;
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
-  if (address == MAP_FAILED) throw_world_error("{}: can't map into memory: {}", path, std::strerror(errno));
+  if (address == MAP_FAILED)
+    throw_environment_error("{}: can't map into memory: {}", path, std::strerror(errno));
   data_ = static_cast<const std::byte*>(address);
 }
 
@@ -263,8 +265,8 @@ void AtomicDirectory::commit() {
   else if (known_)
     replace_target();
   else
-    throw_world_error("{}: has appeared in the meantime, and is left as it is; try again with another name",
-                      target_);
+    throw_environment_error(
+        "{}: has appeared in the meantime, and is left as it is; try again with another name", target_);
   flush_to_disk(parent_of(target_));
 }
 

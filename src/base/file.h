@@ -35,8 +35,8 @@ class MappedFile {
 
 /// A file that appears whole or not at all: what is written goes to a temporary file beside the target, and
 /// `commit` puts it on disk and gives it its name. Without `commit` the temporary file is removed and an older
-/// file of that name stays as it was. Every failure to write is a world error naming the path and the system's
-/// reason.
+/// file of that name stays as it was. Every failure to write is an environment error naming the path and the
+/// system's reason.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -68,7 +68,7 @@ void write_file_atomically(const std::string& path, std::string_view bytes);
 class AppendingFile {
  public:
   /// Cuts the file back to so many bytes first, or makes it. A file that is shorter is cut back to its last
-  /// whole line, with a warning. Failures are world errors as for `AtomicFile`.
+  /// whole line, with a warning. Failures are environment errors as for `AtomicFile`.
   AppendingFile(const std::string& path, int64_t bytes);
   ~AppendingFile();
   AppendingFile(const AppendingFile&) = delete;

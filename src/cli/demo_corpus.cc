@@ -31,7 +31,7 @@ void make_folder(const std::string& path) {
   require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
           "--output {}: is a file; name a folder, new or existing", path);
   std::filesystem::create_directories(path, failure);
-  if (failure) throw_world_error("can't make the folder {}: {}", path, failure.message());
+  if (failure) throw_environment_error("can't make the folder {}: {}", path, failure.message());
 }
 
 std::string lines_of(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {

@@ -10,8 +10,8 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "formats/safetensors.h"
-#include "model/history.h"
 #include "model/int8.h"
+#include "model/provenance.h"
 
 namespace sixfold::cli {
 namespace {
@@ -55,7 +55,7 @@ Description describe(const std::string& folder) {
     if (entry.is_regular_file())
       d.files.emplace_back(entry.path().filename(), static_cast<int64_t>(entry.file_size()));
   std::sort(d.files.begin(), d.files.end());
-  for (const std::string& step : read_history(folder)) d.history.push_back(ordered_json::parse(step));
+  for (const std::string& step : read_provenance(folder)) d.history.push_back(ordered_json::parse(step));
   return d;
 }
 
@@ -90,10 +90,10 @@ std::string tokenizer_text(const Tokenizer& tokenizer) {
                      tokenizer.hash());
 }
 
-std::string search_text(const SearchRules& rules) {
+std::string search_text(const GenerationConfig& rules) {
   std::string score = "not divided by length";
   if (rules.normalization == ScoreNormalization::length) score = fmt::format("divided by n^{}", rules.alpha);
-  if (rules.normalization == ScoreNormalization::google)
+  if (rules.normalization == ScoreNormalization::gnmt)
     score = fmt::format("divided by ((5 + n) / 6)^{}", rules.alpha);
   return fmt::format("beam size {}, scores {}, at most {} * source + {} tokens, until {}", rules.beam_size,
                      score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
@@ -121,7 +121,7 @@ std::string as_text(const Description& d) {
     line("languages", join(languages, " "));
   line("search", search_text(config.search));
   std::string_view event = "history";
-  for (const std::string& step : read_history_in_words(d.folder)) line(std::exchange(event, ""), step);
+  for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";
   for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
   return text;

@@ -97,7 +97,7 @@ void add_man(CLI::App& app) {
     require_outside_runs(*folder);
     std::error_code failure;
     std::filesystem::create_directories(*folder, failure);
-    if (failure) throw_world_error("can't make the folder {}: {}", *folder, failure.message());
+    if (failure) throw_environment_error("can't make the folder {}: {}", *folder, failure.message());
     write_pages(command_tree(app), *folder);
   });
 }

@@ -3,13 +3,13 @@
 #include "base/error.h"
 #include "cli/named_option.h"
 #include "model/model_dir.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold::cli {
 
 ModelFolder open_model_folder(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
-  return {config, load_sealed_tokenizers(folder, config)};
+  return {config, load_bound_tokenizers(folder, config)};
 }
 
 void add_model_argument(CLI::App& command, std::string& folder) {

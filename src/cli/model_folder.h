@@ -15,7 +15,7 @@ struct ModelFolder {
   Tokenizers tokenizers;
 };
 
-/// Throws an input error for a folder that is no model, or whose tokenizers are not those it is sealed to.
+/// Throws an input error for a folder that is no model, or whose tokenizers are not those it is bound to.
 ModelFolder open_model_folder(const std::string& folder);
 
 /// Adds the argument MODEL.

@@ -28,8 +28,8 @@ bool reader_has_gone() {
 
 [[noreturn]] void throw_output_error(int reason) {
   if (reader_has_gone()) throw std::system_error(EPIPE, std::generic_category(), "standard output");
-  throw_world_error("can't write to standard output: {}",
-                    reason ? std::strerror(reason) : "some of it was lost");
+  throw_environment_error("can't write to standard output: {}",
+                          reason ? std::strerror(reason) : "some of it was lost");
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ bool next_line(LineReader& reader, std::string& line);
 /// The text that a command makes, written to standard output ("-") or to a file that appears whole at `close`.
 /// A file whose name ends in .gz is gzipped.
 ///
-/// Throws a world error when writing fails; but where the reader of standard output has gone, as in `| head`, a
-/// std::system_error of broken_pipe, which fmt::print throws as well and main.cc takes for a good end.
+/// Throws an environment error when writing fails; but where the reader of standard output has gone, as in `|
+/// head`, a std::system_error of broken_pipe, which fmt::print throws as well and main.cc takes for a good end.
 ///
 /// A file's makes interrupts be noted before its temporary file is there, so that none of them leaves it
 /// behind: writing then throws `Cancelled`. Make it after what takes long and writes nothing, such as a model's

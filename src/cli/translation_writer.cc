@@ -31,7 +31,7 @@ std::string column(std::string text) {
 }
 
 /// The columns of what was asked for besides.
-std::string detail_columns(const Translation& translation, const Details& details) {
+std::string detail_columns(const Translation& translation, const ExtraOutputs& details) {
   std::string text;
   if (details.tokens) {
     text += '\t';
@@ -63,7 +63,7 @@ ordered_json json_of(const SentenceAttention& attention) {
           {"heads", std::move(heads)}};
 }
 
-ordered_json json_of(const Translation& translation, const Details& details) {
+ordered_json json_of(const Translation& translation, const ExtraOutputs& details) {
   ordered_json object{{"text", translation.text},
                       {"score", translation.score},
                       {"log_probability", translation.log_probability}};
@@ -116,7 +116,7 @@ void check(const WriterOptions& options) {
 
 void TranslationWriter::write(const TranslatedLine& line) {
   const auto& translations = line.translations;
-  const Details& details = options_.details;
+  const ExtraOutputs& details = options_.details;
   switch (options_.format) {
     case OutputFormat::text:
       for (size_t i = 0; i < n_best_; ++i) {

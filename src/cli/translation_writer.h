@@ -25,7 +25,7 @@ namespace cli {
 /// How much is written of translations, and in what form.
 struct WriterOptions {
   OutputFormat format = OutputFormat::text;
-  Details details;
+  ExtraOutputs details;
 };
 
 /// Adds --format, --token-scores, --alignments, --attention and --layer.

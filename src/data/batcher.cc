@@ -14,8 +14,8 @@ void add_pair(Batch& batch, const TokenCorpus& corpus, int64_t i) {
   batch.target_input.ids.push_back(corpus.target_start);
   batch.target_input.ids.insert(batch.target_input.ids.end(), target.begin(), target.end());
   batch.target_input.rows.add(static_cast<int>(target.size()) + 1);
-  batch.target_output.insert(batch.target_output.end(), target.begin(), target.end());
-  batch.target_output.push_back(corpus.target_eos);
+  batch.labels.insert(batch.labels.end(), target.begin(), target.end());
+  batch.labels.push_back(corpus.target_eos);
   batch.sentence_ids.push_back(static_cast<int32_t>(i));
 }
 
@@ -25,10 +25,10 @@ std::span<const int32_t> rows_of(const std::vector<int32_t>& ids, const Ragged& 
 
 void add_pair(Batch& batch, const Batch& from, int i) {
   const Ragged& target_rows = from.target_input.rows;
-  const auto output = rows_of(from.target_output, target_rows, i);
+  const auto output = rows_of(from.labels, target_rows, i);
   batch.source.add(rows_of(from.source.ids, from.source.rows, i));
   batch.target_input.add(rows_of(from.target_input.ids, target_rows, i));
-  batch.target_output.insert(batch.target_output.end(), output.begin(), output.end());
+  batch.labels.insert(batch.labels.end(), output.begin(), output.end());
   batch.sentence_ids.push_back(from.sentence_ids[i]);
 }
 

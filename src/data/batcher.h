@@ -18,10 +18,10 @@ struct BatcherOptions {
 
 /// Some pairs, packed.
 struct Batch {
-  IdBatch source;                      ///< pieces, end symbol
-  IdBatch target_input;                ///< start symbol, pieces: what the decoder sees
-  std::vector<int32_t> target_output;  ///< pieces, end symbol: what it should say, in the rows of target_input
-  std::vector<int32_t> sentence_ids;   ///< which pairs of the corpus they are
+  IdBatch source;                     ///< pieces, end symbol
+  IdBatch target_input;               ///< start symbol, pieces: what the decoder sees
+  std::vector<int32_t> labels;        ///< pieces, end symbol: what it should say, in the rows of target_input
+  std::vector<int32_t> sentence_ids;  ///< which pairs of the corpus they are
 
   int sentences() const { return static_cast<int>(sentence_ids.size()); }
   int64_t source_tokens() const { return source.rows.tokens(); }

@@ -28,7 +28,7 @@ int open_text(const std::string& path) {
 }
 
 [[noreturn]] void throw_read_error(const std::string& path, int reason) {
-  throw_world_error("{}: can't be read: {}", path, std::strerror(reason));
+  throw_environment_error("{}: can't be read: {}", path, std::strerror(reason));
 }
 
 /// Appends what one call gives, up to a chunk; false at the end.
@@ -97,7 +97,7 @@ void require_readable(const std::string& path) {
 LineReader::LineReader(const std::string& path, ByteOrderMark mark) : path_(name_of_text(path)), mark_(mark) {
   require_readable(path);
   descriptor_ = open_text(path);
-  if (descriptor_ < 0) throw_world_error("{}: can't be opened: {}", path_, std::strerror(errno));
+  if (descriptor_ < 0) throw_environment_error("{}: can't be opened: {}", path_, std::strerror(errno));
   struct stat status {};
   if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) file_bytes_ = status.st_size;
 }

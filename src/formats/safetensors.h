@@ -63,7 +63,7 @@ struct TensorEntry {
 };
 
 /// Writes a file tensor by tensor, atomically, with a checksum of all of them in its metadata. Throws an input
-/// error for a name given twice or a negative size, a world error when the file can't be written.
+/// error for a name given twice or a negative size, an environment error when the file can't be written.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,

@@ -200,20 +200,20 @@ int min_new_tokens(const JsonKeys& keys) {
   return std::max(keys.count("min_length", 0) - 1, 0);
 }
 
-SearchEnd search_end(const JsonKeys& keys) {
-  if (!keys.has("early_stopping")) return SearchEnd::best_is_no_better_now;
+StoppingCriterion search_end(const JsonKeys& keys) {
+  if (!keys.has("early_stopping")) return StoppingCriterion::best_is_no_better_now;
   const json& early = keys.at("early_stopping");
   require(early.is_boolean() || early == "never",
           "{}: early_stopping is {}; it must be true, false or \"never\"", keys.path(), early.dump());
-  if (early == "never") return SearchEnd::best_cannot_improve;
-  return early == true ? SearchEnd::beam_finished : SearchEnd::best_is_no_better_now;
+  if (early == "never") return StoppingCriterion::best_cannot_improve;
+  return early == true ? StoppingCriterion::beam_finished : StoppingCriterion::best_is_no_better_now;
 }
 
 int decoder_start(const Settings& settings) {
   for (const char* key : {"decoder_start_token_id", "pad_token_id"})
     for (const JsonKeys* keys : {&settings.keys(), &settings.config()})
       if (keys->has(key)) return keys->count(key, 0);
-  return SearchRules::zero_start;
+  return GenerationConfig::zero_start;
 }
 
 /// One end token is known here, the vocabulary's.
@@ -226,7 +226,7 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 
 }  // namespace
 
-SearchRules read_generation_config(const fs::path& folder, const GenerationModel& model) {
+GenerationConfig read_generation_config(const fs::path& folder, const GenerationModel& model) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
   if (const auto names = names_of_unknown(settings, model); !names.empty())
@@ -234,7 +234,7 @@ SearchRules read_generation_config(const fs::path& folder, const GenerationModel
                 join(names, ", "));
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
-  SearchRules rules;
+  GenerationConfig rules;
   rules.beam_size = keys.count("num_beams", 1);
   rules.normalization = ScoreNormalization::length;
   rules.alpha = static_cast<float>(keys.get("length_penalty", 1.0));

@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 
-#include "model/search_rules.h"
+#include "model/generation_config.h"
 
 namespace sixfold {
 
@@ -15,6 +15,6 @@ struct GenerationModel {
 /// stand in generation_config.json; older folders have none and keep them in config.json. A setting is obeyed,
 /// or has no effect on a translation, or is named in a warning. Throws an input error for one that is not of
 /// its type.
-SearchRules read_generation_config(const std::filesystem::path& folder, const GenerationModel& model);
+GenerationConfig read_generation_config(const std::filesystem::path& folder, const GenerationModel& model);
 
 }  // namespace sixfold

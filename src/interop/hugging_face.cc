@@ -12,11 +12,11 @@
 #include "interop/json/keys.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
-#include "model/history.h"
 #include "model/ownership.h"
 #include "model/positions.h"
+#include "model/provenance.h"
 #include "text/sentence_piece.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 // What keys and tensors mean stands in transformers' configuration_marian.py and
 // modeling_marian.py.
@@ -176,11 +176,11 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   const Tokenizers tokenizers = make_tokenizer_pair(
       read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, Spaces::as_trained),
       read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, Spaces::keep));
-  seal(config, tokenizers);
+  bind_tokenizers(config, tokenizers);
   config.bos = -1;  // nothing begins a target but the start symbol, and only bad_words_ids are banned
   config.search = read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& path) {
-    write_history(path, {}, R"({"step": "import", "from": "hugging_face"})");
+    write_provenance(path, {}, R"({"step": "import", "from": "hugging_face"})");
   });
 }
 

@@ -16,7 +16,7 @@
 #include "model/positions.h"
 #include "search/beam.h"
 #include "text/sentence_piece.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 namespace {
@@ -40,7 +40,7 @@ struct Exported {
 
 /// The tokens that `generate` may put out, its start token counted. Where the limit follows the source's length
 /// here, that of the longest source: there it is one for all.
-int max_length(const SearchRules& rules) {
+int max_length(const GenerationConfig& rules) {
   return std::min(longest_output(rules, longest_source), most_positions - 1) + 1;
 }
 
@@ -54,14 +54,14 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   const auto need = [&](bool condition, const std::string& difference) {
     require(condition, "{}: a MarianMTModel can't be this model: {}", folder, difference);
   };
-  need(c.preprocess.empty() && c.top_steps.empty() && !has_step(c.embedding_steps, Step::norm) &&
-           c.postprocess == Architecture().postprocess,
+  need(c.preprocess.empty() && c.postprocess_top.empty() &&
+           !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms don't stand where the paper has them");
   need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
        "its heads have widths of their own; there they are d_model / heads");
   need(c.source_vocab == c.target_vocab,
        "its vocabularies differ in size; there one padding symbol has one id in both");
-  need(c.search.decoder_start == SearchRules::zero_start ||
+  need(c.search.decoder_start == GenerationConfig::zero_start ||
            (has_pad(c, tokenizers) && c.search.decoder_start == c.target_vocab - 1),
        fmt::format("its decoder begins with symbol {}; there it begins with an embedding of zeros",
                    c.search.decoder_start));
@@ -207,9 +207,9 @@ std::string_view activation_name(Activation activation) {
 /// The number that is written as `value` is, not with the digits of its double.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
-ordered_json early_stopping(SearchEnd end) {
-  if (end == SearchEnd::best_cannot_improve) return "never";
-  return end == SearchEnd::beam_finished;
+ordered_json early_stopping(StoppingCriterion end) {
+  if (end == StoppingCriterion::best_cannot_improve) return "never";
+  return end == StoppingCriterion::beam_finished;
 }
 
 /// The token that is put where an output is longest; null where it is cut.
@@ -218,7 +218,7 @@ ordered_json forced_end(const ModelConfig& c) {
 }
 
 ordered_json generation_json(const ModelConfig& c, const Exported& e) {
-  const SearchRules& rules = c.search;
+  const GenerationConfig& rules = c.search;
   ordered_json json{{"decoder_start_token_id", e.pad_id},
                     {"eos_token_id", c.eos},
                     {"forced_eos_token_id", forced_end(c)},
@@ -306,7 +306,7 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   require_new(output, {model_folder});
   const auto model = load_model(model_folder, make_reference_backend(), DType::f32, WeightType::fp32);
   const ModelConfig& config = model->config();
-  const Tokenizers tokenizers = load_sealed_tokenizers(model_folder, config);
+  const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);
   const bool add_pad = !has_pad(config, tokenizers);
   const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.search);

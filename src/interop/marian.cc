@@ -11,11 +11,11 @@
 #include "formats/npz.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
-#include "model/history.h"
 #include "model/ownership.h"
+#include "model/provenance.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 // Marian's tensors are named after layers that count from 1; its linear maps are [in, out]. Its options stand
 // as YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)
@@ -88,13 +88,15 @@ void check_supported(MarianOptions& options) {
 }
 
 /// "dan" and the like.
-std::vector<Step> steps_of(MarianOptions& options, const char* key, const char* otherwise) {
-  std::vector<Step> steps;
+std::vector<ProcessStep> steps_of(MarianOptions& options, const char* key, const char* otherwise) {
+  std::vector<ProcessStep> steps;
   for (const char letter : options.get<std::string>(key, otherwise)) {
     require(letter == 'd' || letter == 'a' || letter == 'n',
             "{}: {} has '{}'; only d (dropout), a (add) and n (layer norm) are read here", options.where(), key,
             letter);
-    steps.push_back(letter == 'd' ? Step::dropout : letter == 'a' ? Step::add : Step::norm);
+    steps.push_back(letter == 'd'   ? ProcessStep::dropout
+                    : letter == 'a' ? ProcessStep::add
+                                    : ProcessStep::norm);
   }
   return steps;
 }
@@ -147,10 +149,10 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   a.activation = activation_of(options);
   a.positions = positions_of(options, tensors);
   a.embedding_scale = a.positions == Positions::sinusoidal_marian;
-  a.embedding_steps = steps_of(options, "transformer-postprocess-emb", "d");
+  a.postprocess_embedding = steps_of(options, "transformer-postprocess-emb", "d");
   a.preprocess = steps_of(options, "transformer-preprocess", "");
   a.postprocess = steps_of(options, "transformer-postprocess", "dan");
-  a.top_steps = steps_of(options, "transformer-postprocess-top", "");
+  a.postprocess_top = steps_of(options, "transformer-postprocess-top", "");
   a.norm_epsilon = 1e-6f;
   a.output_bias = !options.get("output-omit-bias", false);
   return a;
@@ -193,7 +195,7 @@ class MarianWeights {
 
   void stack(bool encoder) {
     const std::string theirs = encoder ? "encoder" : "decoder";
-    if (has_step(a_.embedding_steps, Step::norm))
+    if (has_step(a_.postprocess_embedding, ProcessStep::norm))
       norm(theirs + ".layernorm_embedding", theirs + "_emb", "_pre");
     for (int i = 0; i < (encoder ? a_.encoder_layers : a_.decoder_layers); ++i) {
       const std::string layer = fmt::format("{}.layers.{}.", theirs, i),
@@ -204,7 +206,7 @@ class MarianWeights {
       linear(layer + "fc2", prefix + "ffn_W2", prefix + "ffn_b2", a_.d_ff, a_.d_model);
       norms_around(layer + "final_layer_norm", prefix + "ffn_ffn");
     }
-    if (has_step(a_.top_steps, Step::norm)) norm(theirs + ".layer_norm", theirs + "_top", "");
+    if (has_step(a_.postprocess_top, ProcessStep::norm)) norm(theirs + ".layer_norm", theirs + "_top", "");
   }
 
   void attention(const std::string& name, const std::string& prefix) {
@@ -217,8 +219,8 @@ class MarianWeights {
   }
 
   void norms_around(const std::string& name, const std::string& prefix) {
-    const bool after = has_step(a_.postprocess, Step::norm);
-    if (has_step(a_.preprocess, Step::norm)) norm(after ? name + "_before" : name, prefix, "_pre");
+    const bool after = has_step(a_.postprocess, ProcessStep::norm);
+    if (has_step(a_.preprocess, ProcessStep::norm)) norm(after ? name + "_before" : name, prefix, "_pre");
     if (after) norm(name, prefix, "");
   }
 
@@ -254,17 +256,17 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const 
   return load_whitespace(lines, vocab);
 }
 
-SearchRules search_rules(const MarianFiles& files, int unk) {
-  SearchRules rules;
+GenerationConfig search_rules(const MarianFiles& files, int unk) {
+  GenerationConfig rules;
   rules.beam_size = files.beam_size;
   rules.normalization = files.normalize == 0 ? ScoreNormalization::none : ScoreNormalization::length;
   rules.alpha = static_cast<float>(files.normalize);
-  rules.end = SearchEnd::beam_finished;
+  rules.end = StoppingCriterion::beam_finished;
   rules.finished_keeps_slot = true;
   rules.length_factor = static_cast<float>(files.max_length_factor);
   rules.length_offset = 0;
   rules.at_longest = AtLongest::cut;
-  rules.decoder_start = SearchRules::zero_start;
+  rules.decoder_start = GenerationConfig::zero_start;
   if (!files.allow_unk) rules.banned_symbols = {unk};
   return rules;
 }
@@ -313,7 +315,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
   const Tokenizers tokenizers =
       make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, Spaces::as_trained),
                           read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, Spaces::keep));
-  seal(config, tokenizers);
+  bind_tokenizers(config, tokenizers);
   config.bos = -1;  // nothing begins a target, and nothing is banned but what the rules say
   config.search = search_rules(files, config.unk);
   require(
@@ -321,7 +323,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& folder) {
-    write_history(folder, {}, R"({"step": "import", "from": "marian"})");
+    write_provenance(folder, {}, R"({"step": "import", "from": "marian"})");
   });
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/join.h"
-#include "model/history.h"
+#include "model/provenance.h"
 
 namespace sixfold {
 namespace {
@@ -27,7 +27,7 @@ std::string language_of_name(fs::path name) {
 /// Source and target, by the names of the training text; none where they don't tell.
 std::vector<std::string> languages_of_text(const std::string& model_folder) {
   std::vector<std::string> languages;
-  for (const std::string& line : read_history(model_folder)) {
+  for (const std::string& line : read_provenance(model_folder)) {
     const json step = json::parse(line);
     if (step["step"] != "train" || !step.contains("text") || !step["text"].is_array() ||
         step["text"].size() < 2)
@@ -65,7 +65,7 @@ std::string sizes(const ModelConfig& c, const Tokenizers& tokenizers) {
 }
 
 std::string history(const std::string& model_folder) {
-  const std::vector<std::string> steps = read_history_in_words(model_folder);
+  const std::vector<std::string> steps = describe_provenance(model_folder);
   if (steps.empty()) return "How it was made is not known.\n";
   std::string text;
   for (const std::string& step : steps) text += "- " + step + "\n";
@@ -106,9 +106,9 @@ With Sixfold: `sixfold import hf FOLDER --output MODEL`, then `sixfold translate
                      prefix, prefix, bans_unknown ? ", disable_unk=True" : "");
 }
 
-std::string search_text(const SearchRules& rules) {
+std::string search_text(const GenerationConfig& rules) {
   std::string text = fmt::format("generation_config.json asks for a beam of {}.", rules.beam_size);
-  if (rules.normalization == ScoreNormalization::google)
+  if (rules.normalization == ScoreNormalization::gnmt)
     text += fmt::format(
         " The model was made for scores divided by ((5 + n) / 6)^{0}; `generate` divides by n^{0}, so beam "
         "search may "

@@ -4,7 +4,7 @@
 namespace sixfold {
 
 /// What attention looks at: keys and values, and which of them each query sees.
-struct KeysValues {
+struct KeyValues {
   Tensor keys;    ///< [k, heads * d_k]
   Tensor values;  ///< [k, heads * d_v]
   std::shared_ptr<const ops::AttentionPattern> pattern;
@@ -14,15 +14,15 @@ struct KeysValues {
 /// W_i^K, V W_i^V). The heads' projections lie side by side in one matrix each; d_k and d_v are free.
 class MultiHeadAttention {
  public:
-  MultiHeadAttention(ParameterMaker& make, const std::string& name, const Architecture& a);
+  MultiHeadAttention(ParameterBuilder& make, const std::string& name, const Architecture& a);
 
   /// x: [k, d_model].
-  KeysValues keys_values(const Tensor& x, std::shared_ptr<const ops::AttentionPattern> pattern,
-                         Pass& pass) const;
+  KeyValues keys_values(const Tensor& x, std::shared_ptr<const ops::AttentionPattern> pattern,
+                        Context& context) const;
   /// x: [q, d_model] -> [q, d_model].
-  Tensor operator()(const Tensor& x, const KeysValues& memory, const TokenRows& rows, Pass& pass) const;
+  Tensor operator()(const Tensor& x, const KeyValues& memory, const TokenRows& rows, Context& context) const;
   /// The attention weights that x would get: [heads * q, most keys], row head * q + query.
-  Tensor weights(const Tensor& x, const KeysValues& memory, Pass& pass) const;
+  Tensor weights(const Tensor& x, const KeyValues& memory, Context& context) const;
 
  private:
   std::string name_;

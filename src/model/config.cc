@@ -24,7 +24,7 @@ Architecture preset(Preset name) {
   return a;
 }
 
-bool has_step(const std::vector<Step>& steps, Step step) {
+bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
@@ -34,13 +34,13 @@ int64_t parameter_count(const ModelConfig& c) {
   const int64_t keys = int64_t{c.heads} * c.key_width(), values = int64_t{c.heads} * c.value_width();
   const int64_t attention = 2 * linear(d_model, keys) + linear(d_model, values) + linear(values, d_model);
   const int64_t feed_forward = linear(d_model, c.d_ff) + linear(c.d_ff, d_model);
-  const auto norms = [&](const std::vector<Step>& steps) {
-    return has_step(steps, Step::norm) ? 2 * d_model : 0;
+  const auto norms = [&](const std::vector<ProcessStep>& steps) {
+    return has_step(steps, ProcessStep::norm) ? 2 * d_model : 0;
   };
   const int64_t around = norms(c.preprocess) + norms(c.postprocess);  // of each sub-layer
   const int64_t encoder_layer = attention + feed_forward + 2 * around;
   const int64_t decoder_layer = 2 * attention + feed_forward + 3 * around;
-  const int64_t ends = 2 * (norms(c.embedding_steps) + norms(c.top_steps));
+  const int64_t ends = 2 * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
   const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model : 0;
 
   int64_t symbols = c.target_vocab;  // rows of all embeddings and output projections
@@ -56,16 +56,17 @@ void validate(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose other heads, or set d_k and d_v", a.d_model,
           a.heads);
-  const auto check = [](std::string_view key, const std::vector<Step>& steps, bool may_add) {
-    for (const Step step : {Step::dropout, Step::add, Step::norm})
+  const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
+    for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
       require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} is there twice", key,
               name_of_enum(step));
-    require(may_add || !has_step(steps, Step::add), "{}: there is nothing to add here; leave 'add' out", key);
+    require(may_add || !has_step(steps, ProcessStep::add), "{}: there is nothing to add here; leave 'add' out",
+            key);
   };
-  check("embedding_steps", a.embedding_steps, false);
+  check("embedding_steps", a.postprocess_embedding, false);
   check("preprocess", a.preprocess, false);
   check("postprocess", a.postprocess, true);
-  check("top_steps", a.top_steps, true);
+  check("top_steps", a.postprocess_top, true);
 }
 
 void validate(const ModelConfig& c) {

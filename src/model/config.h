@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/options.h"
-#include "model/search_rules.h"
+#include "model/generation_config.h"
 
 namespace sixfold {
 
@@ -29,7 +29,7 @@ enum class Positions {
 };
 
 /// A step of what happens to the input or output of a sub-layer.
-enum class Step {
+enum class ProcessStep {
   dropout,
   add,   ///< of what the sub-layer was given: the residual connection
   norm,  ///< layer norm
@@ -66,9 +66,9 @@ struct EnumNames<Positions> {
 };
 
 template <>
-struct EnumNames<Step> {
-  static constexpr std::pair<Step, std::string_view> names[] = {
-      {Step::dropout, "dropout"}, {Step::add, "add"}, {Step::norm, "norm"}};
+struct EnumNames<ProcessStep> {
+  static constexpr std::pair<ProcessStep, std::string_view> names[] = {
+      {ProcessStep::dropout, "dropout"}, {ProcessStep::add, "add"}, {ProcessStep::norm, "norm"}};
 };
 
 template <>
@@ -91,17 +91,18 @@ struct Architecture {
   Activation activation = Activation::relu;
   Positions positions = Positions::sinusoidal;
   int max_positions = 512;  ///< of learned ones; what lies beyond has the last one's vector
-  std::vector<Step> embedding_steps = {Step::dropout};                     ///< of embedding and position
-  std::vector<Step> preprocess = {};                                       ///< of a sub-layer's input
-  std::vector<Step> postprocess = {Step::dropout, Step::add, Step::norm};  ///< of its output
-  std::vector<Step> top_steps = {};  ///< of a stack's output; `add` is of the stack's input
+  std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< of embedding and position
+  std::vector<ProcessStep> preprocess = {};                                 ///< of a sub-layer's input
+  std::vector<ProcessStep> postprocess = {ProcessStep::dropout, ProcessStep::add,
+                                          ProcessStep::norm};  ///< of its output
+  std::vector<ProcessStep> postprocess_top = {};  ///< of a stack's output; `add` is of the stack's input
   float norm_epsilon = 1e-5f;
   bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
   bool output_bias = false;
   float dropout = 0.1f;  ///< on sub-layer outputs and on the sums of embedding and position, section 5.4
   float attention_dropout = 0;
   float activation_dropout = 0;
-  SearchRules search;
+  GenerationConfig search;
 
   int key_width() const { return d_k ? d_k : d_model / heads; }
   int value_width() const { return d_v ? d_v : d_model / heads; }
@@ -126,12 +127,13 @@ void visit(Visitor& v, Architecture& o) {
           "sinusoidal, sinusoidal_halves, sinusoidal_marian, learned (a vector for each) or none");
   v.field("max_positions", o.max_positions, "of learned positions; those beyond share the last one's vector",
           between(1, 1 << 20));
-  v.field("embedding_steps", o.embedding_steps, "after embedding and position are added: of dropout and norm");
+  v.field("embedding_steps", o.postprocess_embedding,
+          "after embedding and position are added: of dropout and norm");
   v.field("preprocess", o.preprocess,
           "before each sub-layer: of dropout and norm; [norm] makes a pre-norm model");
   v.field("postprocess", o.postprocess,
           "after each sub-layer: of dropout, add and norm; [dropout, add] in a pre-norm model");
-  v.field("top_steps", o.top_steps, "at the top of encoder and decoder; [norm] in a pre-norm model");
+  v.field("top_steps", o.postprocess_top, "at the top of encoder and decoder; [norm] in a pre-norm model");
   v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer norms", between(1e-12, 1));
   v.field("embedding_scale", o.embedding_scale, "embeddings times sqrt(d_model)");
   v.field("output_bias", o.output_bias, "a bias for each symbol of the output");
@@ -142,7 +144,7 @@ void visit(Visitor& v, Architecture& o) {
 }
 
 /// A model as config.json describes it: the architecture, the vocabularies it speaks and the tokenizers it is
-/// sealed to.
+/// bound to.
 struct ModelConfig : Architecture {
   static constexpr int current_format_version = 1;
   int format_version = current_format_version;
@@ -163,8 +165,8 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("unk", o.unk, "id of the unknown symbol", at_least(0));
   v.field("bos", o.bos, "id of the symbol that begins, -1 if there is none", at_least(-1));
   v.field("eos", o.eos, "id of the symbol that ends", at_least(0));
-  v.field("source_tokenizer_hash", o.source_tokenizer_hash, "seals the source's tokenizer");
-  v.field("target_tokenizer_hash", o.target_tokenizer_hash, "seals the target's tokenizer");
+  v.field("source_tokenizer_hash", o.source_tokenizer_hash, "hash of the source tokenizer's file");
+  v.field("target_tokenizer_hash", o.target_tokenizer_hash, "hash of the target tokenizer's file");
   visit(v, static_cast<Architecture&>(o));
 }
 
@@ -172,7 +174,7 @@ void visit(Visitor& v, ModelConfig& o) {
 Architecture preset(Preset name);
 
 /// Whether `steps` have one of that kind.
-bool has_step(const std::vector<Step>& steps, Step step);
+bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
 
 /// The number of weights, from the formulas: 4 linear maps with biases for an attention, 2 for a feed-forward,
 /// 2 vectors for a norm; embeddings as they are tied. 63,082,496 for `base` with the paper's 37,000 joint

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/history.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
+#include "model/provenance.h"
 
 namespace sixfold {
 namespace {
@@ -66,8 +66,8 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
   copy_tokenizers(folders.front(), folder.path());
-  write_history(folder.path(), read_history(folders.front()),
-                fmt::format(R"({{"step": "average", "models": {}}})", folders.size()));
+  write_provenance(folder.path(), read_provenance(folders.front()),
+                   fmt::format(R"({{"step": "average", "models": {}}})", folders.size()));
   folder.commit();
 }
 
@@ -78,7 +78,7 @@ void quantize_model(const std::string& folder, const std::string& output) {
   AtomicDirectory target(output, is_model_file);
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());
-  write_history(target.path(), read_history(folder), R"({"step": "quantize", "type": "int8"})");
+  write_provenance(target.path(), read_provenance(folder), R"({"step": "quantize", "type": "int8"})");
   target.commit();
 }
 

@@ -8,12 +8,12 @@ namespace sixfold {
 /// Figure 1 left, one layer: self-attention and feed-forward, each in its connection.
 class EncoderLayer {
  public:
-  EncoderLayer(ParameterMaker& make, const Architecture& a);
+  EncoderLayer(ParameterBuilder& make, const Architecture& a);
   /// x: [source tokens, d_model].
   Tensor operator()(const Tensor& x, const TokenRows& rows,
-                    const std::shared_ptr<const ops::AttentionPattern>& pattern, Pass& pass) const;
+                    const std::shared_ptr<const ops::AttentionPattern>& pattern, Context& context) const;
   Tensor attention_weights(const Tensor& x, const TokenRows& rows,
-                           const std::shared_ptr<const ops::AttentionPattern>& pattern, Pass& pass) const;
+                           const std::shared_ptr<const ops::AttentionPattern>& pattern, Context& context) const;
 
  private:
   MultiHeadAttention self_attention_;
@@ -25,18 +25,18 @@ class EncoderLayer {
 /// Section 3.1: a stack of identical layers over the embedded source.
 class Encoder {
  public:
-  Encoder(ParameterMaker& make, const Architecture& a);
+  Encoder(ParameterBuilder& make, const Architecture& a);
   /// embedded: [source tokens, d_model] -> [source tokens, d_model].
-  Tensor operator()(const Tensor& embedded, const TokenRows& rows, Pass& pass) const;
+  Tensor operator()(const Tensor& embedded, const TokenRows& rows, Context& context) const;
   /// The self-attention weights of a layer.
-  Tensor attention_weights(const Tensor& embedded, const TokenRows& rows, int layer, Pass& pass) const;
+  Tensor attention_weights(const Tensor& embedded, const TokenRows& rows, int layer, Context& context) const;
 
  private:
-  Tensor run(Tensor x, const TokenRows& rows, size_t layers, Pass& pass) const;
+  Tensor run(Tensor x, const TokenRows& rows, size_t layers, Context& context) const;
 
-  Steps embedding_steps_;
+  ProcessSequence postprocess_embedding_;
   std::vector<EncoderLayer> layers_;
-  Steps top_steps_;
+  ProcessSequence postprocess_top_;
 };
 
 }  // namespace sixfold

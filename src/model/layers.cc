@@ -2,44 +2,46 @@
 
 namespace sixfold {
 
-Linear::Linear(ParameterMaker& make, const std::string& name, int64_t in, int64_t out, Initial initial)
+Linear::Linear(ParameterBuilder& make, const std::string& name, int64_t in, int64_t out, Initial initial)
     : weight_(make.make(name + ".weight", out, in, initial)),
       bias_(make.make(name + ".bias", 1, out, Initial::zeros)) {}
 
-std::vector<Step> steps_after_embedding(const Architecture& a) {
-  std::vector<Step> steps = a.embedding_steps;
-  if (!steps.empty() && steps.front() == Step::dropout) steps.erase(steps.begin());
+std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
+  std::vector<ProcessStep> steps = a.postprocess_embedding;
+  if (!steps.empty() && steps.front() == ProcessStep::dropout) steps.erase(steps.begin());
   return steps;
 }
 
-Steps::Steps(ParameterMaker& make, const std::string& norm, std::vector<Step> steps, const Architecture& a)
+ProcessSequence::ProcessSequence(ParameterBuilder& make, const std::string& norm,
+                                 std::vector<ProcessStep> steps, const Architecture& a)
     : steps_(std::move(steps)), dropout_(a.dropout) {
-  if (has_step(steps_, Step::norm))
+  if (has_step(steps_, ProcessStep::norm))
     norm_ = {.weight = make.make(norm + ".weight", 1, a.d_model, Initial::ones),
              .bias = make.make(norm + ".bias", 1, a.d_model, Initial::zeros),
              .epsilon = a.norm_epsilon};
 }
 
 /// Dropout waits for the step after it, and `add` for a norm that follows: one op does them together.
-Tensor Steps::operator()(Tensor y, const Tensor& residual, const TokenRows& rows, Pass& pass) const {
+Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, const TokenRows& rows,
+                                   Context& context) const {
   Dropped now{std::move(y), {}};
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i] == Step::dropout) {
-      now.dropout = pass.dropout(dropout_, rows);
+    if (steps_[i] == ProcessStep::dropout) {
+      now.dropout = context.dropout(dropout_, rows);
       continue;
     }
-    if (steps_[i] == Step::norm)
-      now.x = ops::norm(pass, ops::dropout(pass, now), norm_);
-    else if (i + 1 < steps_.size() && steps_[i + 1] == Step::norm)
-      now.x = ops::residual_norm(pass, residual, std::move(now), norm_), ++i;
+    if (steps_[i] == ProcessStep::norm)
+      now.x = ops::norm(context, ops::dropout(context, now), norm_);
+    else if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm)
+      now.x = ops::residual_norm(context, residual, std::move(now), norm_), ++i;
     else
-      now.x = ops::add(pass, residual, ops::dropout(pass, now));
+      now.x = ops::add(context, residual, ops::dropout(context, now));
     now.dropout = {};
   }
-  return ops::dropout(pass, now);
+  return ops::dropout(context, now);
 }
 
-FeedForward::FeedForward(ParameterMaker& make, const Architecture& a)
+FeedForward::FeedForward(ParameterBuilder& make, const Architecture& a)
     : weights_{.weight1 = make.make("fc1.weight", a.d_ff, a.d_model, Initial::xavier),
                .bias1 = make.make("fc1.bias", 1, a.d_ff, Initial::zeros),
                .weight2 = make.make("fc2.weight", a.d_model, a.d_ff, Initial::xavier),

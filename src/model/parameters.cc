@@ -22,14 +22,14 @@ std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, 
 
 }  // namespace
 
-ParameterMaker::ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
+ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
     : backend_(backend), memory_(lasting_memory(std::move(backend))), dtype_(dtype), seed_(seed) {}
 
-Tensor ParameterMaker::make(const std::string& name, int64_t rows, int64_t cols, Initial initial) {
+Tensor ParameterBuilder::make(const std::string& name, int64_t rows, int64_t cols, Initial initial) {
   Tensor tensor(memory_, rows, cols, dtype_);
   if (seed_)
     tensor.copy_from(*backend_, initial_values(rows, cols, initial, RandomStream(*seed_, parameters_.size())));
-  tensor.set_wants_gradient(true);
+  tensor.set_requires_grad(true);
   const bool vector = initial == Initial::ones || initial == Initial::zeros;
   parameters_.push_back(
       {prefix_ + name, tensor, vector ? std::vector<int64_t>{cols} : std::vector<int64_t>{rows, cols}});

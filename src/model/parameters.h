@@ -26,17 +26,17 @@ enum class Initial {
 
 /// Makes a model's weights, named by where they are asked for. What a weight begins with depends on the seed
 /// and on its place in the order of making alone.
-class ParameterMaker {
+class ParameterBuilder {
  public:
   /// Without a seed the weights are not initialised.
-  ParameterMaker(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed);
+  ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed);
 
   /// A new weight [rows, cols] named `name` within the current prefix.
   Tensor make(const std::string& name, int64_t rows, int64_t cols, Initial initial);
   /// While it lives, names begin with `prefix` and a dot, within the current prefix.
   class Prefix {
    public:
-    Prefix(ParameterMaker& maker, const std::string& prefix) : maker_(maker), length_(maker.prefix_.size()) {
+    Prefix(ParameterBuilder& maker, const std::string& prefix) : maker_(maker), length_(maker.prefix_.size()) {
       maker.prefix_ += prefix + ".";
     }
     ~Prefix() { maker_.prefix_.resize(length_); }
@@ -44,11 +44,11 @@ class ParameterMaker {
     Prefix& operator=(const Prefix&) = delete;
 
    private:
-    ParameterMaker& maker_;
+    ParameterBuilder& maker_;
     size_t length_;
   };
 
-  std::vector<Parameter> take_all() { return std::move(parameters_); }
+  std::vector<Parameter> take_parameters() { return std::move(parameters_); }
 
  private:
   std::shared_ptr<Backend> backend_;

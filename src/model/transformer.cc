@@ -8,7 +8,7 @@
 namespace sixfold {
 namespace {
 
-Tensor embedding_table(ParameterMaker& make, const char* name, int vocab, int d_model) {
+Tensor embedding_table(ParameterBuilder& make, const char* name, int vocab, int d_model) {
   return make.make(name, vocab, d_model, Initial::embedding);
 }
 
@@ -19,7 +19,7 @@ void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int
 }
 
 void check_target(const std::vector<int32_t>& ids, int vocab) {
-  check_ids(ids, vocab, "target", SearchRules::zero_start);
+  check_ids(ids, vocab, "target", GenerationConfig::zero_start);
 }
 
 /// Whether source and target are embedded by one matrix.
@@ -59,67 +59,70 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
           config.positions == Positions::learned
               ? embedding_table(maker_, "embed_positions.weight", config.max_positions, config.d_model)
               : Tensor()),
-      parameters_(maker_.take_all()) {}
+      parameters_(maker_.take_parameters()) {}
 
 Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
-                          Pass& pass) const {
+                          Context& context) const {
   const double scale = config_.embedding_scale ? std::sqrt(static_cast<double>(config_.d_model)) : 1.0;
-  const auto& steps = config_.embedding_steps;
-  const Dropout dropout =
-      !steps.empty() && steps.front() == Step::dropout ? pass.dropout(config_.dropout, rows) : Dropout();
-  const Tensor tokens = pass.indices(ids);
+  const auto& steps = config_.postprocess_embedding;
+  const Dropout dropout = !steps.empty() && steps.front() == ProcessStep::dropout
+                              ? context.dropout(config_.dropout, rows)
+                              : Dropout();
+  const Tensor tokens = context.indices(ids);
   if (!learned_positions_)
-    return ops::embed(pass, {table, positions_.at_least(rows.longest), scale}, tokens, rows, dropout);
-  const Tensor places = ops::embed(pass, {learned_positions_, {}}, rows.position, rows);
-  return ops::dropout(pass,
-                      {ops::add(pass, ops::embed(pass, {table, {}, scale}, tokens, rows), places), dropout});
+    return ops::embed(context, {table, positions_.at_least(rows.longest), scale}, tokens, rows, dropout);
+  const Tensor places = ops::embed(context, {learned_positions_, {}}, rows.position, rows);
+  return ops::dropout(
+      context, {ops::add(context, ops::embed(context, {table, {}, scale}, tokens, rows), places), dropout});
 }
 
-Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Pass& pass) const {
+Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context) const {
   check_ids(source.ids, config_.source_vocab, "source");
-  return encoder_(embed(source_embedding_, source.ids, rows, pass), rows, pass);
+  return encoder_(embed(source_embedding_, source.ids, rows, context), rows, context);
 }
 
-Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Pass& pass) const {
-  return decoder_(embed(target_embedding_, ids, input.rows, pass), input, pass);
+Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context) const {
+  return decoder_(embed(target_embedding_, ids, input.rows, context), input, context);
 }
 
-Tensor Transformer::states(const PairBatch& batch, Pass& pass) const {
+Tensor Transformer::states(const PairBatch& batch, Context& context) const {
   check_target(batch.target.ids, config_.target_vocab);
-  const TokenRows source = pass.token_rows(batch.source.rows, batch.sentences);
-  const TokenRows target = pass.token_rows(batch.target.rows, batch.sentences);
+  const TokenRows source = context.token_rows(batch.source.rows, batch.sentences);
+  const TokenRows target = context.token_rows(batch.target.rows, batch.sentences);
   const auto pattern = std::make_shared<ops::AttentionPattern>(
       ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
-  const auto memory = decoder_.project_memory(encode(batch.source, source, pass), pattern, pass);
-  WholeTarget history(batch.target.rows);
-  return decode(batch.target.ids, {target, history, memory}, pass);
+  const auto memory = decoder_.project_memory(encode(batch.source, source, context), pattern, context);
+  TeacherForcing history(batch.target.rows);
+  return decode(batch.target.ids, {target, history, memory}, context);
 }
 
 std::vector<std::vector<float>> Transformer::attention(const PairBatch& batch, AttentionKind kind, int layer,
-                                                       Pass& pass) const {
+                                                       Context& context) const {
   const int layers = kind == AttentionKind::encoder ? config_.encoder_layers : config_.decoder_layers;
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);
   check_target(batch.target.ids, config_.target_vocab);
-  const TokenRows source = pass.token_rows(batch.source.rows), target = pass.token_rows(batch.target.rows);
+  const TokenRows source = context.token_rows(batch.source.rows),
+                  target = context.token_rows(batch.target.rows);
   Tensor weights;  // [heads * queries, most keys]
   if (kind == AttentionKind::encoder) {
     check_ids(batch.source.ids, config_.source_vocab, "source");
-    weights = encoder_.attention_weights(embed(source_embedding_, batch.source.ids, source, pass), source,
-                                         layer, pass);
+    weights = encoder_.attention_weights(embed(source_embedding_, batch.source.ids, source, context), source,
+                                         layer, context);
   } else {
     const auto pattern = std::make_shared<ops::AttentionPattern>(
         ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
-    const auto memory = decoder_.project_memory(encode(batch.source, source, pass), pattern, pass);
-    WholeTarget history(batch.target.rows);
+    const auto memory = decoder_.project_memory(encode(batch.source, source, context), pattern, context);
+    TeacherForcing history(batch.target.rows);
     const DecoderInput input{target, history, memory};
-    const Tensor embedded = embed(target_embedding_, batch.target.ids, target, pass);
-    weights = kind == AttentionKind::decoder ? decoder_.self_attention_weights(embedded, input, layer, pass)
-                                             : decoder_.cross_attention_weights(embedded, input, layer, pass);
+    const Tensor embedded = embed(target_embedding_, batch.target.ids, target, context);
+    weights = kind == AttentionKind::decoder
+                  ? decoder_.self_attention_weights(embedded, input, layer, context)
+                  : decoder_.cross_attention_weights(embedded, input, layer, context);
   }
   const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
   const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
-  const auto all = weights.to_floats(pass.backend());
+  const auto all = weights.to_floats(context.backend());
   std::vector<std::vector<float>> result;
   for (int i = 0; i < queries.sequences(); ++i) {
     auto& sentence = result.emplace_back();
@@ -132,15 +135,15 @@ std::vector<std::vector<float>> Transformer::attention(const PairBatch& batch, A
   return result;
 }
 
-void Transformer::prepare() const {
+void Transformer::pack() const {
   for (const auto& parameter : parameters_)
     if (parameter.name.ends_with("proj.weight") || parameter.name.ends_with("fc1.weight") ||
         parameter.name.ends_with("fc2.weight") || parameter.tensor.same_as(output_.weight))
-      parameter.tensor.set_prepared(backend_->prepare(parameter.tensor.view(), /*transpose_b=*/true));
+      parameter.tensor.set_packed(backend_->pack(parameter.tensor.view(), /*transpose_b=*/true));
 }
 
-void Transformer::forget_prepared() const {
-  for (const auto& parameter : parameters_) parameter.tensor.set_prepared(nullptr);
+void Transformer::discard_packed() const {
+  for (const auto& parameter : parameters_) parameter.tensor.set_packed(nullptr);
 }
 
 }  // namespace sixfold

@@ -33,30 +33,31 @@ class Transformer {
   const Decoder& decoder() const { return decoder_; }
 
   /// source ids -> encoder output [source tokens, d_model].
-  Tensor encode(const IdBatch& source, const TokenRows& rows, Pass& pass) const;
+  Tensor encode(const IdBatch& source, const TokenRows& rows, Context& context) const;
   /// ids of target tokens -> decoder states [target tokens, d_model].
-  Tensor decode(std::span<const int32_t> ids, const DecoderInput& input, Pass& pass) const;
+  Tensor decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context) const;
   /// Both: the states of given targets [target tokens, d_model].
-  Tensor states(const PairBatch& batch, Pass& pass) const;
+  Tensor states(const PairBatch& batch, Context& context) const;
   /// The projection that the loss, the log-probabilities and the top k are taken with (section 3.4).
   const ops::OutputWeights& output() const { return output_; }
 
   /// The attention weights of one layer: for each sentence [heads, target, source] (of self-attention the two
   /// are one).
   std::vector<std::vector<float>> attention(const PairBatch& batch, AttentionKind kind, int layer,
-                                            Pass& pass) const;
+                                            Context& context) const;
 
   /// Lays the weights out for products without gradients. To be called again when they have changed.
-  void prepare() const;
-  void forget_prepared() const;
+  void pack() const;
+  void discard_packed() const;
 
  private:
-  Tensor embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows, Pass& pass) const;
+  Tensor embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
+               Context& context) const;
 
   ModelConfig config_;
   std::shared_ptr<Backend> backend_;
   DType dtype_;
-  ParameterMaker maker_;
+  ParameterBuilder maker_;
   Tensor source_embedding_, target_embedding_;
   Encoder encoder_;
   Decoder decoder_;

@@ -40,41 +40,41 @@ AttentionPattern attention_pattern(const Ragged& queries, const Ragged& keys, bo
   return pattern;
 }
 
-Tensor attention(Pass& pass, const AttentionInputs& in, std::shared_ptr<const AttentionPattern> pattern,
+Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<const AttentionPattern> pattern,
                  const Dropout& dropout) {
   Attention call = attention_call(in, *pattern);
-  Tensor out = pass.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
-  const bool wants = pass.track(out, {in.query, in.key, in.value});
-  Tensor log_sum = wants ? pass.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
+  Tensor out = context.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
+  const bool wants = context.track(out, {in.query, in.key, in.value});
+  Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
   call.out = out.view();
-  call.log_sum = log_sum.view();
+  call.logsumexp = logsumexp.view();
   call.dropout = dropout;
-  pass.backend().attention(call);
+  context.backend().attention(call);
   if (wants)
-    pass.record("attention", out, [&pass, in, pattern, out, log_sum, call] {
-      const auto grad_query = pass.gradient_of(in.query), grad_key = pass.gradient_of(in.key),
-                 grad_value = pass.gradient_of(in.value);
+    context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
+      const auto grad_query = context.gradient_of(in.query), grad_key = context.gradient_of(in.key),
+                 grad_value = context.gradient_of(in.value);
       require(grad_query.view && grad_key.view && grad_value.view && !grad_query.accumulate &&
                   !grad_key.accumulate && !grad_value.accumulate,
               "attention: queries, keys and values must be projections of their own");
-      pass.backend().attention_gradient({.forward = call,
-                                         .grad_out = out.gradient().view(),
-                                         .grad_query = grad_query.view,
-                                         .grad_key = grad_key.view,
-                                         .grad_value = grad_value.view});
+      context.backend().attention_gradient({.forward = call,
+                                            .grad_out = out.gradient().view(),
+                                            .grad_query = grad_query.view,
+                                            .grad_key = grad_key.view,
+                                            .grad_value = grad_value.view});
     });
   return out;
 }
 
-Tensor attention_weights(Pass& pass, const AttentionInputs& in, const AttentionPattern& pattern) {
+Tensor attention_weights(Context& context, const AttentionInputs& in, const AttentionPattern& pattern) {
   int64_t most = 0;
   for (const auto& span : pattern.spans) most = std::max<int64_t>(most, span.key_count);
   Attention call = attention_call(in, pattern);
-  Tensor out = pass.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
-  Tensor weights = pass.tensor(in.heads * in.query.rows(), most, in.query.dtype());
+  Tensor out = context.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
+  Tensor weights = context.tensor(in.heads * in.query.rows(), most, in.query.dtype());
   call.out = out.view();
   call.weights = weights.view();
-  pass.backend().attention(call);
+  context.backend().attention(call);
   return weights;
 }
 

@@ -3,7 +3,8 @@
 
 namespace sixfold::ops {
 
-Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows& rows, const Dropout& dropout) {
+Tensor embed(Context& context, const Embedding& e, const Tensor& ids, const TokenRows& rows,
+             const Dropout& dropout) {
   check_shape("embed", "ids", ids, 1, rows.ragged.tokens());
   if (e.positions) {
     check_shape("embed", "positions", e.positions, -1, e.table.cols());
@@ -11,7 +12,7 @@ Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows&
             rows.longest - 1, e.positions.rows());
   }
   const DType dtype = e.table.dtype() == DType::i8 ? DType::f32 : e.table.dtype();
-  Tensor out = pass.tensor(ids.cols(), e.table.cols(), dtype);
+  Tensor out = context.tensor(ids.cols(), e.table.cols(), dtype);
   const Embed forward{.out = out.view(),
                       .table = e.table.view(),
                       .ids = ids.ids(),
@@ -19,12 +20,12 @@ Tensor embed(Pass& pass, const Embedding& e, const Tensor& ids, const TokenRows&
                       .positions = e.positions.view(),
                       .scale = e.scale,
                       .dropout = dropout};
-  pass.backend().embed(forward);
-  if (pass.track(out, {e.table}))
-    pass.record("embed", out, [&pass, forward, out, table = e.table] {
-      const auto grad = pass.gradient_of(table);
-      if (!grad.accumulate) pass.backend().fill(grad.view, 0);
-      pass.backend().embed_gradient(forward, out.gradient().view(), grad.view);
+  context.backend().embed(forward);
+  if (context.track(out, {e.table}))
+    context.record("embed", out, [&context, forward, out, table = e.table] {
+      const auto grad = context.gradient_of(table);
+      if (!grad.accumulate) context.backend().fill(grad.view, 0);
+      context.backend().embed_gradient(forward, out.gradient().view(), grad.view);
     });
   return out;
 }

@@ -12,14 +12,14 @@ struct Kept {
   Tensor inner, hidden;  // [n, d_ff]
 };
 
-Kept expand(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
-  Backend& backend = pass.backend();
+Kept expand(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
+  Backend& backend = context.backend();
   const bool relu = w.activation == Activation::relu;
-  const Tensor inner = pass.tensor(x.rows(), w.weight1.rows(), x.dtype());
-  multiply_weight(pass, inner, x, w.weight1, {.bias = w.bias1.view(), .relu = relu});
+  const Tensor inner = context.tensor(x.rows(), w.weight1.rows(), x.dtype());
+  multiply_weight(context, inner, x, w.weight1, {.bias = w.bias1.view(), .relu = relu});
   Kept kept{{}, inner};
   if (!relu) {
-    if (pass.recording()) kept = {inner, pass.tensor(inner.rows(), inner.cols(), x.dtype())};
+    if (context.recording()) kept = {inner, context.tensor(inner.rows(), inner.cols(), x.dtype())};
     backend.activate(kept.hidden.view(), inner.view(), w.activation);
   }
   if (dropout) backend.dropout(kept.hidden.view(), kept.hidden.view(), dropout);
@@ -27,10 +27,10 @@ Kept expand(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Drop
 }
 
 /// d loss / d inner, from that of the output.
-Tensor inner_gradient(const Pass& pass, const FeedForwardWeights& w, const Kept& kept, const Tensor& grad_y,
-                      const Dropout& dropout) {
-  Backend& backend = pass.backend();
-  Tensor grad = pass.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
+Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const Kept& kept,
+                      const Tensor& grad_y, const Dropout& dropout) {
+  Backend& backend = context.backend();
+  Tensor grad = context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
   Matmul product{.result = grad.view(), .a = grad_y.view(), .b = w.weight2.view()};
   if (!kept.inner) product.epilogue.relu_of = kept.hidden.view();
   backend.matmul(product);
@@ -45,20 +45,20 @@ Tensor inner_gradient(const Pass& pass, const FeedForwardWeights& w, const Kept&
 
 }  // namespace
 
-Tensor feed_forward(Pass& pass, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
+Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   check_shape("feed_forward", "weight1", w.weight1, -1, x.cols());
   check_shape("feed_forward", "bias1", w.bias1, 1, w.weight1.rows());
   check_shape("feed_forward", "weight2", w.weight2, -1, w.weight1.rows());
   check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
-  const Kept kept = expand(pass, x, w, dropout);
-  Tensor y = pass.tensor(x.rows(), w.weight2.rows(), x.dtype());
-  multiply_weight(pass, y, kept.hidden, w.weight2, {.bias = w.bias2.view()});
-  if (pass.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2}))
-    pass.record("feed_forward", y, [&pass, x, w, kept, y, dropout] {
-      weight_gradients(pass, kept.hidden, y.gradient(), w.weight2, w.bias2);
-      const Tensor grad = inner_gradient(pass, w, kept, y.gradient(), dropout);
-      weight_gradients(pass, x, grad, w.weight1, w.bias1);
-      input_gradient(pass, x, grad, w.weight1);
+  const Kept kept = expand(context, x, w, dropout);
+  Tensor y = context.tensor(x.rows(), w.weight2.rows(), x.dtype());
+  multiply_weight(context, y, kept.hidden, w.weight2, {.bias = w.bias2.view()});
+  if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2}))
+    context.record("feed_forward", y, [&context, x, w, kept, y, dropout] {
+      weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2);
+      const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
+      weight_gradients(context, x, grad, w.weight1, w.bias1);
+      input_gradient(context, x, grad, w.weight1);
     });
   return y;
 }

@@ -4,15 +4,15 @@
 
 namespace sixfold::ops {
 
-Tensor linear(Pass& pass, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_shape("linear", "weight", weight, -1, x.cols());
   if (bias) check_shape("linear", "bias", bias, 1, weight.rows());
-  Tensor y = pass.tensor(x.rows(), weight.rows(), x.dtype());
-  multiply_weight(pass, y, x, weight, {.bias = bias.view()});
-  if (pass.track(y, {x, weight, bias}))
-    pass.record("linear", y, [&pass, x, weight, bias, y] {
-      weight_gradients(pass, x, y.gradient(), weight, bias);
-      input_gradient(pass, x, y.gradient(), weight);
+  Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
+  multiply_weight(context, y, x, weight, {.bias = bias.view()});
+  if (context.track(y, {x, weight, bias}))
+    context.record("linear", y, [&context, x, weight, bias, y] {
+      weight_gradients(context, x, y.gradient(), weight, bias);
+      input_gradient(context, x, y.gradient(), weight);
     });
   return y;
 }

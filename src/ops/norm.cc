@@ -5,51 +5,52 @@ namespace sixfold::ops {
 namespace {
 
 /// LayerNorm(x + dropout(y)), y possibly none. `sum` is where x + dropout(y) is kept for the way back.
-Tensor norm_of_sum(Pass& pass, const Tensor& x, const Dropped& y, const Tensor& sum, const NormWeights& norm) {
+Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Tensor& sum,
+                   const NormWeights& norm) {
   check_shape("norm", "weight", norm.weight, 1, x.cols());
   check_shape("norm", "bias", norm.bias, 1, x.cols());
-  Tensor out = pass.tensor(x.rows(), x.cols(), x.dtype());
-  const bool wants = pass.track(out, {x, y.x, norm.weight, norm.bias});
-  Tensor statistics = wants ? pass.tensor(x.rows(), 2, x.dtype()) : Tensor();
-  pass.backend().residual_norm({.x = x.view(),
-                                .y = y.x.view(),
-                                .sum = sum.view(),
-                                .statistics = statistics.view(),
-                                .weight = norm.weight.view(),
-                                .bias = norm.bias.view(),
-                                .out = out.view(),
-                                .epsilon = norm.epsilon,
-                                .dropout = y.dropout});
+  Tensor out = context.tensor(x.rows(), x.cols(), x.dtype());
+  const bool wants = context.track(out, {x, y.x, norm.weight, norm.bias});
+  Tensor statistics = wants ? context.tensor(x.rows(), 2, x.dtype()) : Tensor();
+  context.backend().residual_norm({.x = x.view(),
+                                   .y = y.x.view(),
+                                   .sum = sum.view(),
+                                   .statistics = statistics.view(),
+                                   .weight = norm.weight.view(),
+                                   .bias = norm.bias.view(),
+                                   .out = out.view(),
+                                   .epsilon = norm.epsilon,
+                                   .dropout = y.dropout});
   if (wants)
-    pass.record("norm", out, [&pass, x, y, sum, statistics, norm, out] {
-      const auto grad_x = pass.gradient_of(x), grad_y = y.x ? pass.gradient_of(y.x) : Pass::Slot{};
-      const auto grad_weight = pass.gradient_of(norm.weight), grad_bias = pass.gradient_of(norm.bias);
+    context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
+      const auto grad_x = context.gradient_of(x), grad_y = y.x ? context.gradient_of(y.x) : Context::Slot{};
+      const auto grad_weight = context.gradient_of(norm.weight), grad_bias = context.gradient_of(norm.bias);
       require(!grad_y.accumulate, "norm: the branch of a residual has another reader");
       for (const auto& slot : {grad_weight, grad_bias})
-        if (slot.view && !slot.accumulate) pass.backend().fill(slot.view, 0);
-      pass.backend().residual_norm_gradient({.grad_out = out.gradient().view(),
-                                             .sum = sum.view(),
-                                             .statistics = statistics.view(),
-                                             .weight = norm.weight.view(),
-                                             .grad_x = grad_x.view,
-                                             .grad_y = grad_y.view,
-                                             .grad_weight = grad_weight.view,
-                                             .grad_bias = grad_bias.view,
-                                             .accumulate_x = grad_x.accumulate,
-                                             .dropout = y.dropout});
+        if (slot.view && !slot.accumulate) context.backend().fill(slot.view, 0);
+      context.backend().residual_norm_gradient({.grad_out = out.gradient().view(),
+                                                .sum = sum.view(),
+                                                .statistics = statistics.view(),
+                                                .weight = norm.weight.view(),
+                                                .grad_x = grad_x.view,
+                                                .grad_y = grad_y.view,
+                                                .grad_weight = grad_weight.view,
+                                                .grad_bias = grad_bias.view,
+                                                .accumulate_x = grad_x.accumulate,
+                                                .dropout = y.dropout});
     });
   return out;
 }
 
 }  // namespace
 
-Tensor norm(Pass& pass, const Tensor& x, const NormWeights& weights) {
-  return norm_of_sum(pass, x, {}, x, weights);
+Tensor norm(Context& context, const Tensor& x, const NormWeights& weights) {
+  return norm_of_sum(context, x, {}, x, weights);
 }
 
-Tensor residual_norm(Pass& pass, const Tensor& x, Dropped&& y, const NormWeights& weights) {
+Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& weights) {
   check_shape("residual_norm", "y", y.x, x.rows(), x.cols());
-  return norm_of_sum(pass, x, y, y.x, weights);
+  return norm_of_sum(context, x, y, y.x, weights);
 }
 
 }  // namespace sixfold::ops

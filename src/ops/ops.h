@@ -3,14 +3,14 @@
 #include <span>
 #include <vector>
 
-#include "autograd/pass.h"
+#include "autograd/context.h"
 
 /// The ops: each checks shapes, computes, and records its way back. One .cc file for each. Rows are tokens
 /// throughout; tensors are [rows, features] of one dtype. A bias that is an empty tensor is none.
 namespace sixfold::ops {
 
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
-Tensor linear(Pass& pass, const Tensor& x, const Tensor& weight, const Tensor& bias);
+Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias);
 
 /// The position-wise feed-forward network.
 struct FeedForwardWeights {
@@ -20,7 +20,7 @@ struct FeedForwardWeights {
 };
 
 /// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model].
-Tensor feed_forward(Pass& pass, const Tensor& x, const FeedForwardWeights& weights,
+Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& weights,
                     const Dropout& dropout = {});
 
 /// What a row's embedding is made from.
@@ -31,15 +31,15 @@ struct Embedding {
 };
 
 /// Sections 3.4, 3.5: dropout(table[ids] * scale + positions[rows.position]) [n, d_model]; ids from
-/// `Pass::indices`. A negative id stands for a row of zeros, one beyond the table for its last row.
-Tensor embed(Pass& pass, const Embedding& embedding, const Tensor& ids, const TokenRows& rows,
+/// `Context::indices`. A negative id stands for a row of zeros, one beyond the table for its last row.
+Tensor embed(Context& context, const Embedding& embedding, const Tensor& ids, const TokenRows& rows,
              const Dropout& dropout = {});
 
 /// dropout(x), where no other op can take it along.
-Tensor dropout(Pass& pass, const Dropped& x);
+Tensor dropout(Context& context, const Dropped& x);
 
 /// a + b.
-Tensor add(Pass& pass, const Tensor& a, const Tensor& b);
+Tensor add(Context& context, const Tensor& a, const Tensor& b);
 
 struct NormWeights {
   Tensor weight, bias;  ///< [1, d_model]
@@ -47,9 +47,9 @@ struct NormWeights {
 };
 
 /// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model]. Takes y's memory for the sum: y has no other reader.
-Tensor residual_norm(Pass& pass, const Tensor& x, Dropped&& y, const NormWeights& norm);
+Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& norm);
 /// LayerNorm(x).
-Tensor norm(Pass& pass, const Tensor& x, const NormWeights& norm);
+Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
 /// Which keys each query sees.
 struct AttentionPattern {
@@ -67,10 +67,10 @@ struct AttentionInputs {
   Tensor query, key, value;
   int heads = 1;
 };
-Tensor attention(Pass& pass, const AttentionInputs& inputs, std::shared_ptr<const AttentionPattern> pattern,
-                 const Dropout& dropout = {});
+Tensor attention(Context& context, const AttentionInputs& inputs,
+                 std::shared_ptr<const AttentionPattern> pattern, const Dropout& dropout = {});
 /// The weights themselves: [heads * q, most keys], row head * q + query; places beyond a query's keys are 0.
-Tensor attention_weights(Pass& pass, const AttentionInputs& inputs, const AttentionPattern& pattern);
+Tensor attention_weights(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern);
 
 /// The projection of states to scores over the vocabulary.
 struct OutputWeights {
@@ -83,14 +83,15 @@ struct LossOptions {
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
-/// ids of `Pass::indices`), in chunks of rows, so that the logits never exist whole. Where the pass records,
+/// ids of `Context::indices`), in chunks of rows, so that the logits never exist whole. Where the pass records,
 /// gradients are computed at once, chunk by chunk, while the logits are there: this op ends the tape.
-double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets,
+double cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
 /// log p(target) of each row, [n, 1], in chunks likewise.
-Tensor log_probability(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets);
+Tensor log_probability(Context& context, const Tensor& states, const OutputWeights& output,
+                       const Tensor& targets);
 /// The logits whole, [n, vocab]: for tests and for looking at.
-Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output);
+Tensor logits(Context& context, const Tensor& states, const OutputWeights& output);
 
 /// The output layer of some of its symbols alone, in the order of `ids`, laid out for products without
 /// gradients, in memory of its own.
@@ -103,7 +104,7 @@ struct Candidates {
   std::vector<int32_t> ids;      ///< [rows, k]
   std::vector<float> log_probs;  ///< [rows, k]
 };
-Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, int k,
+Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
                  std::span<const int32_t> banned);
 
 }  // namespace sixfold::ops

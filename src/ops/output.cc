@@ -14,28 +14,28 @@ constexpr int64_t chunk_elements = int64_t{1} << 21;  // of logits at a time: 8 
 /// The output's weight laid out for a pass that records: its chunks all multiply with it, to and fro.
 class RecordedWeight {
  public:
-  RecordedWeight(Pass& pass, const Tensor& weight, bool transposed) {
-    const size_t bytes = pass.backend().prepared_bytes(weight.view(), transposed);
-    if (bytes > 0) memory_ = pass.tensor(1, static_cast<int64_t>(bytes / sizeof(float)), DType::f32);
-    prepared_ = pass.backend().prepare(weight.view(), transposed, memory_.view().data);
+  RecordedWeight(Context& context, const Tensor& weight, bool transposed) {
+    const size_t bytes = context.backend().packed_bytes(weight.view(), transposed);
+    if (bytes > 0) memory_ = context.tensor(1, static_cast<int64_t>(bytes / sizeof(float)), DType::f32);
+    packed_ = context.backend().pack(weight.view(), transposed, memory_.view().data);
   }
-  const PreparedWeight* get() const { return prepared_.get(); }
+  const PackedWeight* get() const { return packed_.get(); }
 
  private:
   Tensor memory_;
-  std::shared_ptr<PreparedWeight> prepared_;
+  std::shared_ptr<PackedWeight> packed_;
 };
 
 /// Calls body(begin, count, logits of these rows) for chunks of rows.
-void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
+void for_chunks(Context& context, const Tensor& states, const OutputWeights& output,
                 const std::function<void(int64_t, int64_t, View)>& body) {
   check_shape("output", "weight", output.weight, -1, states.cols());
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
   const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
   const int64_t chunks = (states.rows() + rows - 1) / rows;
   std::optional<RecordedWeight> recorded;
-  if (pass.recording() && chunks > 1) recorded.emplace(pass, output.weight, /*transposed=*/true);
-  Tensor logits = pass.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
+  if (context.recording() && chunks > 1) recorded.emplace(context, output.weight, /*transposed=*/true);
+  Tensor logits = context.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
   for (int64_t begin = 0; begin == 0 || begin < states.rows();
        begin += rows) {  // once for no rows: zero gradients
     const int64_t count = std::min(rows, states.rows() - begin);
@@ -45,28 +45,28 @@ void for_chunks(Pass& pass, const Tensor& states, const OutputWeights& output,
                    .b = output.weight.view(),
                    .transpose_b = true,
                    .epilogue = {.bias = output.bias.view()}};
-    if (recorded) product.prepared_b = recorded->get();
-    if (!pass.recording()) product.prepared_b = output.weight.prepared();
-    pass.backend().matmul(product);
+    if (recorded) product.packed_b = recorded->get();
+    if (!context.recording()) product.packed_b = output.weight.packed();
+    context.backend().matmul(product);
     body(begin, count, chunk);
   }
 }
 
 }  // namespace
 
-double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets,
+double cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options) {
   check_shape("cross_entropy", "targets", targets, 1, states.rows());
-  Backend& backend = pass.backend();
-  Tensor losses = pass.tensor(1, states.rows(), states.dtype());
-  const bool wants = pass.track(losses, {states, output.weight, output.bias});
-  const auto grad_weight = wants ? pass.gradient_of(output.weight) : Pass::Slot{};
-  const auto grad_bias = wants && output.bias ? pass.gradient_of(output.bias) : Pass::Slot{};
+  Backend& backend = context.backend();
+  Tensor losses = context.tensor(1, states.rows(), states.dtype());
+  const bool wants = context.track(losses, {states, output.weight, output.bias});
+  const auto grad_weight = wants ? context.gradient_of(output.weight) : Context::Slot{};
+  const auto grad_bias = wants && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
   Tensor grad_states =
-      wants && states.wants_gradient() ? pass.tensor(states.rows(), states.cols(), states.dtype()) : Tensor();
+      wants && states.requires_grad() ? context.tensor(states.rows(), states.cols(), states.dtype()) : Tensor();
   std::optional<RecordedWeight> backward;
-  if (grad_states) backward.emplace(pass, output.weight, /*transposed=*/false);
-  for_chunks(pass, states, output, [&](int64_t begin, int64_t count, View logits) {
+  if (grad_states) backward.emplace(context, output.weight, /*transposed=*/false);
+  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
     View chunk_losses = losses.view();
     chunk_losses.data =
         static_cast<char*>(chunk_losses.data) + begin * static_cast<int64_t>(size_of(losses.dtype()));
@@ -90,7 +90,7 @@ double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& outp
       backend.matmul({.result = grad_states.view().slice_rows(begin, count),
                       .a = logits,
                       .b = output.weight.view(),
-                      .prepared_b = backward->get()});
+                      .packed_b = backward->get()});
   });
   if (grad_states) {
     require(!states.gradient(), "cross_entropy: the states have another reader");
@@ -101,18 +101,19 @@ double cross_entropy(Pass& pass, const Tensor& states, const OutputWeights& outp
   return sum;
 }
 
-Tensor log_probability(Pass& pass, const Tensor& states, const OutputWeights& output, const Tensor& targets) {
+Tensor log_probability(Context& context, const Tensor& states, const OutputWeights& output,
+                       const Tensor& targets) {
   check_shape("log_probability", "targets", targets, 1, states.rows());
-  Tensor out = pass.tensor(states.rows(), 1, states.dtype());
-  for_chunks(pass, states, output, [&](int64_t begin, int64_t count, View logits) {
-    pass.backend().log_probability(out.view().slice_rows(begin, count), logits, targets.ids() + begin);
+  Tensor out = context.tensor(states.rows(), 1, states.dtype());
+  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
+    context.backend().log_probability(out.view().slice_rows(begin, count), logits, targets.ids() + begin);
   });
   return out;
 }
 
-Tensor logits(Pass& pass, const Tensor& states, const OutputWeights& output) {
-  Tensor all = pass.tensor(states.rows(), output.weight.rows(), states.dtype());
-  multiply_weight(pass, all, states, output.weight, {.bias = output.bias.view()});
+Tensor logits(Context& context, const Tensor& states, const OutputWeights& output) {
+  Tensor all = context.tensor(states.rows(), output.weight.rows(), states.dtype());
+  multiply_weight(context, all, states, output.weight, {.bias = output.bias.view()});
   return all;
 }
 
@@ -133,7 +134,7 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
     return Tensor::of(view, std::make_shared<const std::pair<Tensor, Tensor>>(rows, scales));
   };
   OutputWeights some{select(output.weight), {}};
-  some.weight.set_prepared(backend->prepare(some.weight.view(), /*transpose_b=*/true));
+  some.weight.set_packed(backend->pack(some.weight.view(), /*transpose_b=*/true));
   if (output.bias) {
     View column = output.bias.view();  // of one element each
     column.rows = column.cols, column.cols = column.stride = 1;
@@ -145,7 +146,7 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
   return some;
 }
 
-Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, int k,
+Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
                  std::span<const int32_t> banned) {
   require(k >= 1 && k <= output.weight.rows(), "top_k: the {} likeliest of {} symbols", k,
           output.weight.rows());
@@ -153,16 +154,18 @@ Candidates top_k(Pass& pass, const Tensor& states, const OutputWeights& output, 
     require(id >= 0 && id < output.weight.rows(), "top_k: the banned id {} is not one of {} symbols", id,
             output.weight.rows());
   const size_t count = static_cast<size_t>(states.rows()) * static_cast<size_t>(k);
-  Tensor ids = pass.tensor(states.rows(), k, DType::i32), log_probs = pass.tensor(states.rows(), k, DType::f32);
-  for_chunks(pass, states, output, [&](int64_t begin, int64_t, View logits) {
-    pass.backend().top_k({.logits = logits,
-                          .k = k,
-                          .ids = ids.view().row<int32_t>(begin),
-                          .log_probs = log_probs.view().row<float>(begin),
-                          .banned = banned});
+  Tensor ids = context.tensor(states.rows(), k, DType::i32),
+         log_probs = context.tensor(states.rows(), k, DType::f32);
+  for_chunks(context, states, output, [&](int64_t begin, int64_t, View logits) {
+    context.backend().top_k({.logits = logits,
+                             .k = k,
+                             .ids = ids.view().row<int32_t>(begin),
+                             .log_probs = log_probs.view().row<float>(begin),
+                             .banned = banned});
   });
-  Candidates best{.k = k, .ids = std::vector<int32_t>(count), .log_probs = log_probs.to_floats(pass.backend())};
-  pass.backend().copy_out(best.ids.data(), ids.view().data, ids.bytes());
+  Candidates best{
+      .k = k, .ids = std::vector<int32_t>(count), .log_probs = log_probs.to_floats(context.backend())};
+  context.backend().copy_out(best.ids.data(), ids.view().data, ids.bytes());
   return best;
 }
 

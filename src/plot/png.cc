@@ -26,12 +26,12 @@ class Library {
  public:
   explicit Library(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
     if (!handle_)
-      throw_world_error("PNG needs {} (Debian: librsvg2-2), which is not here; write .svg instead", name);
+      throw_environment_error("PNG needs {} (Debian: librsvg2-2), which is not here; write .svg instead", name);
   }
   template <class Function>
   Function* function(const char* name) const {
     void* found = ::dlsym(handle_, name);
-    if (!found) throw_world_error("PNG: the library that draws has no {}; write .svg instead", name);
+    if (!found) throw_environment_error("PNG: the library that draws has no {}; write .svg instead", name);
     return reinterpret_cast<Function*>(found);
   }
 
@@ -113,11 +113,11 @@ std::string png_of_svg(const std::string& svg, double scale) {
       rsvg.function<void*(const unsigned char*, size_t, void**)>("rsvg_handle_new_from_data")(
           reinterpret_cast<const unsigned char*>(svg.data()), svg.size(), nullptr),
       unref);
-  if (!handle) throw_world_error("PNG: librsvg can't read the picture");
+  if (!handle) throw_environment_error("PNG: librsvg can't read the picture");
   double width = 0, height = 0;
   if (!rsvg.function<int(void*, double*, double*)>("rsvg_handle_get_intrinsic_size_in_pixels")(handle.get(),
                                                                                                &width, &height))
-    throw_world_error("PNG: librsvg can't tell the picture's size");
+    throw_environment_error("PNG: librsvg can't tell the picture's size");
   constexpr int argb32 = 0;
   const std::unique_ptr<void, void (*)(void*)> surface(
       cairo.function<void*(int, int, int)>("cairo_image_surface_create")(
@@ -128,11 +128,11 @@ std::string png_of_svg(const std::string& svg, double scale) {
   const Rectangle whole{0, 0, width * scale, height * scale};
   if (!rsvg.function<int(void*, void*, const Rectangle*, void**)>("rsvg_handle_render_document")(
           handle.get(), context.get(), &whole, nullptr))
-    throw_world_error("PNG: librsvg can't draw the picture");
+    throw_environment_error("PNG: librsvg can't draw the picture");
   std::string png;
   if (cairo.function<int(void*, WriteFunction, void*)>("cairo_surface_write_to_png_stream")(surface.get(),
                                                                                             append, &png) != 0)
-    throw_world_error("PNG: cairo can't write the picture; it may be too large");
+    throw_environment_error("PNG: cairo can't write the picture; it may be too large");
   return png;
 }
 

@@ -7,29 +7,31 @@
 namespace sixfold {
 namespace {
 
-bool finished_keeps_slot(const SearchRules& rules) { return rules.finished_keeps_slot || rules.beam_size == 1; }
+bool finished_keeps_slot(const GenerationConfig& rules) {
+  return rules.finished_keeps_slot || rules.beam_size == 1;
+}
 
 }  // namespace
 
-double normalizer(const SearchRules& rules, int length) {
+double normalizer(const GenerationConfig& rules, int length) {
   switch (rules.normalization) {
     case ScoreNormalization::none:
       return 1;
     case ScoreNormalization::length:
       return std::pow(length, rules.alpha);
-    case ScoreNormalization::google:
+    case ScoreNormalization::gnmt:
       return std::pow((5.0 + length) / 6.0, rules.alpha);
   }
   return 1;
 }
 
-int longest_output(const SearchRules& rules, int source_tokens) {
+int longest_output(const GenerationConfig& rules, int source_tokens) {
   constexpr double most = 1 << 30;
   const double longest = std::floor(double{rules.length_factor} * source_tokens) + rules.length_offset;
   return static_cast<int>(std::clamp(longest, 1.0, most));
 }
 
-Beam::Beam(const SearchRules& rules, const BeamLimits& limits)
+Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
     : rules_(&rules),
       limits_(limits),
       slots_(static_cast<size_t>(rules.beam_size)),
@@ -37,7 +39,7 @@ Beam::Beam(const SearchRules& rules, const BeamLimits& limits)
 
 // Of the end symbol and the others together as many as there are slots must be known, or, where slots stay
 // full, as many others.
-int Beam::candidates(const SearchRules& rules) {
+int Beam::candidates(const GenerationConfig& rules) {
   return rules.beam_size + (finished_keeps_slot(rules) ? 0 : 1);
 }
 
@@ -110,10 +112,10 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability) {
 /// Log-probabilities are at most 0, so the best that one can come to is what it has now, divided by the most.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
-  if (rules_->end != SearchEnd::best_cannot_improve) {
+  if (rules_->end != StoppingCriterion::best_cannot_improve) {
     const size_t wanted = static_cast<size_t>(rules_->beam_size);
     if (finished_.size() < wanted) return true;
-    return rules_->end == SearchEnd::best_is_no_better_now &&
+    return rules_->end == StoppingCriterion::best_is_no_better_now &&
            live_.front().log_probability / normalizer(*rules_, length_) > finished_[wanted - 1].score;
   }
   const size_t n_best = static_cast<size_t>(limits_.n_best);

@@ -2,17 +2,17 @@
 #include <span>
 #include <vector>
 
-#include "model/search_rules.h"
+#include "model/generation_config.h"
 #include "search/hypothesis.h"
 
 namespace sixfold {
 
 /// What the sum of log-probabilities of `length` symbols, the end symbol counted, is divided by.
-double normalizer(const SearchRules& rules, int length);
+double normalizer(const GenerationConfig& rules, int length);
 
 /// The most symbols, the end symbol counted, that a source of `source_tokens` symbols (its end symbol counted)
 /// may give: floor(length_factor * source_tokens) + length_offset, but at least 1.
-int longest_output(const SearchRules& rules, int source_tokens);
+int longest_output(const GenerationConfig& rules, int source_tokens);
 
 /// A hypothesis that goes on.
 struct LiveHypothesis {
@@ -42,7 +42,7 @@ struct BeamLimits {
 class Beam {
  public:
   /// The rules must outlive the beam.
-  Beam(const SearchRules& rules, const BeamLimits& limits);
+  Beam(const GenerationConfig& rules, const BeamLimits& limits);
 
   /// The hypotheses that go on, best first.
   std::vector<LiveHypothesis>& live() { return live_; }
@@ -53,7 +53,7 @@ class Beam {
   bool must_end() const { return length_ + 1 == limits_.longest && rules_->at_longest != AtLongest::cut; }
 
   /// How many of each live hypothesis's likeliest next symbols `extend` is to be given.
-  static int candidates(const SearchRules& rules);
+  static int candidates(const GenerationConfig& rules);
   /// Ids and their log-probabilities, [live, k], each hypothesis's best first.
   void extend(std::span<const int32_t> ids, std::span<const float> log_probs);
   /// Ends every live hypothesis, given the log-probability of the end symbol after each.
@@ -75,7 +75,7 @@ class Beam {
   void go_on(const Candidate& candidate);
   bool can_improve() const;
 
-  const SearchRules* rules_;
+  const GenerationConfig* rules_;
   BeamLimits limits_;
   size_t slots_;
   bool keeps_slot_;

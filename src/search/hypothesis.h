@@ -8,7 +8,7 @@ namespace sixfold {
 struct Hypothesis {
   std::vector<int32_t> ids;    ///< without start and end symbol
   double log_probability = 0;  ///< the sum over ids and end symbol
-  double score = 0;            ///< divided as `SearchRules::normalization` says
+  double score = 0;            ///< divided as `GenerationConfig::normalization` says
 };
 
 }  // namespace sixfold

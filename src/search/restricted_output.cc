@@ -6,7 +6,7 @@
 namespace sixfold {
 namespace {
 
-std::vector<int32_t> suppressed_tokens(const ModelConfig& config, const SearchRules& rules) {
+std::vector<int32_t> suppressed_tokens(const ModelConfig& config, const GenerationConfig& rules) {
   std::vector<int32_t> tokens(rules.banned_symbols.begin(), rules.banned_symbols.end());
   if (config.bos >= 0 && config.bos != config.eos) tokens.push_back(config.bos);
   return tokens;
@@ -31,13 +31,13 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
 
 }  // namespace
 
-RestrictedOutput::RestrictedOutput(const ModelConfig& config, const SearchRules& rules,
+RestrictedOutput::RestrictedOutput(const ModelConfig& config, const GenerationConfig& rules,
                                    const ops::OutputWeights& output, const std::shared_ptr<Backend>& backend)
     : weights_(output), min_new_tokens_(rules.min_new_tokens) {
   restrict(config, rules, backend);
 }
 
-RestrictedOutput::RestrictedOutput(const ModelConfig& config, const SearchRules& rules,
+RestrictedOutput::RestrictedOutput(const ModelConfig& config, const GenerationConfig& rules,
                                    const ops::OutputWeights& output, const std::shared_ptr<Backend>& backend,
                                    std::vector<int32_t> ids, int k)
     : ids_(std::move(ids)), min_new_tokens_(rules.min_new_tokens) {
@@ -49,7 +49,7 @@ RestrictedOutput::RestrictedOutput(const ModelConfig& config, const SearchRules&
   restrict(config, rules, backend);
 }
 
-void RestrictedOutput::restrict(const ModelConfig& config, const SearchRules& rules,
+void RestrictedOutput::restrict(const ModelConfig& config, const GenerationConfig& rules,
                                 const std::shared_ptr<Backend>& backend) {
   eos_ = rows_of({config.eos}).front();
   std::vector<int32_t> tokens = suppressed_tokens(config, rules);
@@ -77,17 +77,17 @@ std::vector<int32_t> RestrictedOutput::rows_of(const std::vector<int32_t>& token
   return rows;
 }
 
-ops::Candidates RestrictedOutput::top_k(Pass& pass, const Tensor& states, int k, int length) const {
+ops::Candidates RestrictedOutput::top_k(Context& context, const Tensor& states, int k, int length) const {
   const Restriction& restriction = may_end(length) ? long_enough_ : too_short_;
-  ops::Candidates best = ops::top_k(pass, states, restriction.weights, k, restriction.suppressed);
+  ops::Candidates best = ops::top_k(context, states, restriction.weights, k, restriction.suppressed);
   if (!ids_.empty())
     for (int32_t& id : best.ids) id = ids_[static_cast<size_t>(id)];
   return best;
 }
 
-std::vector<float> RestrictedOutput::log_probability_of_end(Pass& pass, const Tensor& states) const {
+std::vector<float> RestrictedOutput::log_probability_of_end(Context& context, const Tensor& states) const {
   const std::vector<int32_t> end(static_cast<size_t>(states.rows()), eos_);
-  return ops::log_probability(pass, states, weights_, pass.indices(end)).to_floats(pass.backend());
+  return ops::log_probability(context, states, weights_, context.indices(end)).to_floats(context.backend());
 }
 
 }  // namespace sixfold

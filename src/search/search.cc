@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/cache.h"
+#include "model/decoding_state.h"
 #include "search/beam.h"
 #include "search/restricted_output.h"
 
@@ -11,14 +11,14 @@ namespace sixfold {
 namespace {
 
 void check_options(const ModelConfig& config, const SearchOptions& options) {
-  const SearchRules& rules = options.rules;
+  const GenerationConfig& rules = options.rules;
   require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
   require(options.n_best >= 1 && options.n_best <= rules.beam_size,
           "n_best is {}; it must be at least 1 and no more than the beam size, {}", options.n_best,
           rules.beam_size);
   require(options.batch_tokens >= 1, "batch_tokens is {}; it must be at least 1", options.batch_tokens);
   const auto is_symbol = [&](int id) { return id >= 0 && id < config.target_vocab; };
-  require(rules.decoder_start == SearchRules::zero_start || is_symbol(rules.decoder_start),
+  require(rules.decoder_start == GenerationConfig::zero_start || is_symbol(rules.decoder_start),
           "decoder_start is {}, but the vocabulary has {} symbols", rules.decoder_start, config.target_vocab);
   for (const int id : rules.banned_symbols)
     require(is_symbol(id), "banned_symbols has {}, but the vocabulary has {} symbols", id, config.target_vocab);
@@ -27,7 +27,7 @@ void check_options(const ModelConfig& config, const SearchOptions& options) {
 /// The sources that one thread decodes at a time, each with its own beam and at its own position.
 class BatchSearch {
  public:
-  BatchSearch(const Decoding& decoding, SourceQueue& queue, const SearchOptions& options,
+  BatchSearch(const DecodeWorkspace& decoding, SourceQueue& queue, const SearchOptions& options,
               const SearchResult& done)
       : decoding_(decoding),
         queue_(queue),
@@ -59,20 +59,20 @@ class BatchSearch {
 
   bool enter();
   void step();
-  void extend(Pass& pass, const Tensor& states);
-  void extend_alike(std::span<Sentence> sentences, Pass& pass, const Tensor& states);
+  void extend(Context& context, const Tensor& states);
+  void extend_alike(std::span<Sentence> sentences, Context& context, const Tensor& states);
   std::shared_ptr<const RestrictedOutput> output_for(const std::vector<int32_t>& source) const;
   void leave();
 
-  const Decoding& decoding_;
+  const DecodeWorkspace& decoding_;
   SourceQueue& queue_;
   const SearchOptions& options_;
   const SearchResult& done_;
   std::shared_ptr<const RestrictedOutput> all_;
   int candidates_;
-  DecoderCache cache_;
+  DecodingState cache_;
   std::vector<Sentence> sentences_;
-  std::vector<DecoderCache::NextToken> next_tokens_;
+  std::vector<DecodingState::NextToken> next_tokens_;
 };
 
 /// Waits until there is room for some, so that few sources are not encoded alone. Returns whether it took any.
@@ -93,8 +93,8 @@ bool BatchSearch::enter() {
     batch.add(source.ids);
   }
   if (entering.empty()) return !taken.empty();
-  Pass pass(decoding_.backend, decoding_.arena);
-  const std::vector<int> numbers = cache_.enter(batch, pass);
+  Context context(decoding_.backend, decoding_.arena);
+  const std::vector<int> numbers = cache_.enter(batch, context);
   const ModelConfig& config = decoding_.model.config();
   for (size_t i = 0; i < entering.size(); ++i) {
     const int tokens = batch.rows.length(static_cast<int>(i));
@@ -112,9 +112,9 @@ void BatchSearch::step() {
     for (LiveHypothesis& live : sentence.beam.live())
       next_tokens_.push_back(
           {sentence.number, live.ids.empty() ? options_.rules.decoder_start : live.ids.back(), &live.rows});
-  Pass pass(decoding_.backend, decoding_.arena);
-  const Tensor states = cache_.step(next_tokens_, pass);  // [live hypotheses, d_model]
-  extend(pass, states);
+  Context context(decoding_.backend, decoding_.arena);
+  const Tensor states = cache_.step(next_tokens_, context);  // [live hypotheses, d_model]
+  extend(context, states);
 }
 
 std::shared_ptr<const RestrictedOutput> BatchSearch::output_for(const std::vector<int32_t>& source) const {
@@ -125,7 +125,7 @@ std::shared_ptr<const RestrictedOutput> BatchSearch::output_for(const std::vecto
 }
 
 /// Neighbours whose hypotheses may be followed by the same tokens are extended together.
-void BatchSearch::extend(Pass& pass, const Tensor& states) {
+void BatchSearch::extend(Context& context, const Tensor& states) {
   const auto alike = [](const Sentence& a, const Sentence& b) {
     return a.output == b.output && a.beam.must_end() == b.beam.must_end() &&
            a.output->same(a.beam.length(), b.beam.length());
@@ -135,21 +135,21 @@ void BatchSearch::extend(Pass& pass, const Tensor& states) {
     int64_t rows = 0;
     for (; end < sentences_.size() && alike(sentences_[begin], sentences_[end]); ++end)
       rows += std::ssize(sentences_[end].beam.live());
-    extend_alike(std::span(sentences_).subspan(begin, end - begin), pass, states.slice_rows(row, rows));
+    extend_alike(std::span(sentences_).subspan(begin, end - begin), context, states.slice_rows(row, rows));
     row += rows;
   }
 }
 
 /// What a sentence needs to know is read from the rows of its hypotheses: the likeliest next symbols, or, at
 /// its longest length, the probability of the end symbol.
-void BatchSearch::extend_alike(std::span<Sentence> sentences, Pass& pass, const Tensor& states) {
+void BatchSearch::extend_alike(std::span<Sentence> sentences, Context& context, const Tensor& states) {
   const Sentence& first = sentences.front();
   std::vector<float> end;
   ops::Candidates best;
   if (!first.beam.must_end())
-    best = first.output->top_k(pass, states, candidates_, first.beam.length());
+    best = first.output->top_k(context, states, candidates_, first.beam.length());
   else if (options_.rules.at_longest == AtLongest::end_symbol)
-    end = first.output->log_probability_of_end(pass, states);
+    end = first.output->log_probability_of_end(context, states);
   else
     end.assign(static_cast<size_t>(states.rows()), 0.0f);  // certain
   size_t row = 0;
@@ -175,13 +175,13 @@ void BatchSearch::leave() {
   std::erase_if(sentences_, [](Sentence& sentence) { return sentence.beam.done(); });
 }
 
-void score_batch(const Decoding& decoding, const PairBatch& batch, const std::vector<int32_t>& wanted,
+void score_batch(const DecodeWorkspace& decoding, const PairBatch& batch, const std::vector<int32_t>& wanted,
                  std::vector<std::vector<double>>& scores) {
-  Pass pass(decoding.backend, decoding.arena);
-  const Tensor states = decoding.model.states(batch, pass);
+  Context context(decoding.backend, decoding.arena);
+  const Tensor states = decoding.model.states(batch, context);
   const std::vector<double> all =
-      ops::log_probability(pass, states, decoding.model.output(), pass.indices(wanted))
-          .to_doubles(pass.backend());
+      ops::log_probability(context, states, decoding.model.output(), context.indices(wanted))
+          .to_doubles(context.backend());
   for (int i = 0; i < batch.target.rows.sequences(); ++i)
     scores.emplace_back(all.begin() + batch.target.rows.begin(i), all.begin() + batch.target.rows.begin(i + 1));
 }
@@ -200,19 +200,19 @@ std::vector<SourceQueue::Source> FixedSources::take(int64_t room, bool wait) {
   return taken;
 }
 
-void search(const Decoding& decoding, SourceQueue& queue, const SearchOptions& options,
+void search(const DecodeWorkspace& decoding, SourceQueue& queue, const SearchOptions& options,
             const SearchResult& done) {
   check_options(decoding.model.config(), options);
   BatchSearch(decoding, queue, options, done).run();
 }
 
-void search(const Decoding& decoding, const std::vector<std::vector<int32_t>>& sources,
+void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,
             const SearchOptions& options, const SearchResult& done) {
   FixedSources queue(sources);
   search(decoding, queue, options, done);
 }
 
-std::vector<std::vector<double>> score_targets(const Decoding& decoding,
+std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
                                                const std::vector<std::vector<int32_t>>& targets,
                                                int64_t batch_tokens) {

@@ -14,11 +14,11 @@ namespace sixfold {
 
 /// What one thread decodes with: a model, which threads may share, and a backend and buffers of the thread's
 /// own.
-struct Decoding {
+struct DecodeWorkspace {
   /// With the model's own backend: for one thread at a time.
-  Decoding(const Transformer& shared) : Decoding(shared, shared.backend()) {}
+  DecodeWorkspace(const Transformer& shared) : DecodeWorkspace(shared, shared.backend()) {}
   /// With a backend of the same kind as the model's.
-  Decoding(const Transformer& shared, std::shared_ptr<Backend> own)
+  DecodeWorkspace(const Transformer& shared, std::shared_ptr<Backend> own)
       : model(shared), backend(std::move(own)), arena(std::make_shared<Arena>(backend)) {}
 
   const Transformer& model;
@@ -27,7 +27,7 @@ struct Decoding {
 };
 
 struct SearchOptions {
-  SearchRules rules;                     ///< beam_size 1 is greedy search
+  GenerationConfig rules;                ///< beam_size 1 is greedy search
   int n_best = 1;                        ///< hypotheses wanted of each source, at most the beam size
   int64_t batch_tokens = 4096;           ///< source tokens times beam that are decoded at once
   const Shortlist* shortlist = nullptr;  ///< or none: all target symbols
@@ -67,15 +67,15 @@ using SearchResult = std::function<void(size_t index, std::vector<Hypothesis> be
 /// hypothesis. Sources enter as others leave: a finished sentence's place is soon taken by the next. What a
 /// source gets depends on nothing but itself. What may come next after a hypothesis is
 /// told by `RestrictedOutput`; where the longest output is reached the end symbol comes even if it is banned.
-void search(const Decoding& decoding, const std::vector<std::vector<int32_t>>& sources,
+void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,
             const SearchOptions& options, const SearchResult& done);
 /// The same for what this search takes of a queue.
-void search(const Decoding& decoding, SourceQueue& queue, const SearchOptions& options,
+void search(const DecodeWorkspace& decoding, SourceQueue& queue, const SearchOptions& options,
             const SearchResult& done);
 
 /// log p of each symbol of each target, its end symbol the last: targets without start and end symbol, sources
 /// with end. `batch_tokens`: source and target tokens that are scored at once.
-std::vector<std::vector<double>> score_targets(const Decoding& decoding,
+std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
                                                const std::vector<std::vector<int32_t>>& targets,
                                                int64_t batch_tokens);

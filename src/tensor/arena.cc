@@ -11,8 +11,8 @@ constexpr size_t smallest_chunk = size_t{16} << 20;
 class LastingMemory final : public Memory {
  public:
   explicit LastingMemory(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
-  void* take(size_t bytes) override { return backend_->allocate(bytes); }
-  void give(void* data, size_t bytes) override { backend_->release(data, bytes); }
+  void* allocate(size_t bytes) override { return backend_->allocate(bytes); }
+  void free(void* data, size_t bytes) override { backend_->free(data, bytes); }
 
  private:
   std::shared_ptr<Backend> backend_;
@@ -27,7 +27,7 @@ std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend) {
 }
 
 Arena::~Arena() {
-  for (auto& [data, bytes] : chunks_) backend_->release(data, bytes);
+  for (auto& [data, bytes] : chunks_) backend_->free(data, bytes);
 }
 
 void Arena::add_chunk(size_t bytes) {
@@ -41,14 +41,14 @@ void Arena::add_chunk(size_t bytes) {
 // use, and some for the gaps between: more each time that it was not enough.
 void Arena::merge_chunks() {
   const size_t total = padded(peak_ + peak_ / 8 * ++merges_);
-  for (auto& [data, bytes] : chunks_) backend_->release(data, bytes);
+  for (auto& [data, bytes] : chunks_) backend_->free(data, bytes);
   chunks_.clear();
   blocks_.clear();
   reserved_ = 0;
   add_chunk(total);
 }
 
-void* Arena::take(size_t bytes) {
+void* Arena::allocate(size_t bytes) {
   bytes = padded(bytes);
   if (in_use_ == 0 && chunks_.size() > 1) merge_chunks();
   auto best = blocks_.end();
@@ -68,7 +68,7 @@ void* Arena::take(size_t bytes) {
   return best->first;
 }
 
-void Arena::give(void* data, size_t) {
+void Arena::free(void* data, size_t) {
   auto it = blocks_.find(static_cast<char*>(data));
   in_use_ -= it->second.bytes;
   it->second.free = true;

@@ -11,22 +11,22 @@ namespace sixfold {
 class Memory {
  public:
   virtual ~Memory() = default;
-  virtual void* take(size_t bytes) = 0;
-  virtual void give(void* data, size_t bytes) = 0;
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void free(void* data, size_t bytes) = 0;
 };
 
 /// Memory for what lasts, such as weights: each piece straight from the backend.
 std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend);
 
-/// The buffers of a pass. A piece given back is taken again, the best fit first; the same pass gets the same
+/// The buffers of a context. A piece given back is taken again, the best fit first; the same pass gets the same
 /// places each time. Once warm it asks the backend for nothing. For one thread at a time.
 class Arena final : public Memory {
  public:
   explicit Arena(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
   ~Arena() override;
 
-  void* take(size_t bytes) override;
-  void give(void* data, size_t bytes) override;
+  void* allocate(size_t bytes) override;
+  void free(void* data, size_t bytes) override;
 
   size_t in_use() const { return in_use_; }
   size_t peak() const { return peak_; }          ///< most bytes in use at once

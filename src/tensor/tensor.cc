@@ -33,7 +33,7 @@ std::vector<float> int8_values(const View& view) {
 Tensor::Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols, DType dtype)
     : state_(std::make_shared<State>()) {
   const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(cols) * size_of(dtype);
-  state_->view = {memory->take(bytes), dtype, rows, cols, cols};
+  state_->view = {memory->allocate(bytes), dtype, rows, cols, cols};
   state_->bytes = bytes;
   state_->memory = memory;
 }
@@ -50,7 +50,7 @@ Tensor Tensor::slice_rows(int64_t begin, int64_t count) const {
 }
 
 void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
-  if (state_->memory) state_->memory->give(state_->view.data, state_->bytes);
+  if (state_->memory) state_->memory->free(state_->view.data, state_->bytes);
   state_->memory = nullptr;
   state_->view = elements;
   state_->bytes = bytes();

@@ -28,8 +28,8 @@ class Tensor {
   bool same_as(const Tensor& other) const { return state_ == other.state_; }
 
   /// Whether gradients flow here: to weights, and to all that is computed from them.
-  bool wants_gradient() const;
-  void set_wants_gradient(bool wants) const;
+  bool requires_grad() const;
+  void set_requires_grad(bool wants) const;
   /// The gradient; none where nothing has reached it yet.
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
@@ -43,10 +43,10 @@ class Tensor {
   /// tensor see them; none may write them.
   void borrow(View elements, std::shared_ptr<const void> owner) const;
 
-  /// The layout for products with this weight, where it was prepared (`Backend::prepare`, as the right side,
+  /// The layout for products with this weight, where it was packed (`Backend::pack`, as the right side,
   /// transposed).
-  const PreparedWeight* prepared() const;
-  void set_prepared(std::shared_ptr<PreparedWeight> prepared) const;
+  const PackedWeight* packed() const;
+  void set_packed(std::shared_ptr<PackedWeight> packed) const;
 
   /// Copies from and to the host, between fp32 and fp64, and from int8. Tensors of other types throw.
   void copy_from(Backend& backend, const std::vector<double>& values) const;
@@ -64,15 +64,15 @@ struct Tensor::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (memory) memory->give(view.data, bytes);
+    if (memory) memory->free(view.data, bytes);
   }
   View view;
   size_t bytes = 0;
   std::shared_ptr<Memory> memory;     // gave the elements, or
   std::shared_ptr<const void> owner;  // keeps what was borrowed
-  bool wants_gradient = false;
+  bool requires_grad = false;
   Tensor gradient;
-  std::shared_ptr<PreparedWeight> prepared;
+  std::shared_ptr<PackedWeight> packed;
 };
 
 inline int64_t Tensor::rows() const { return state_->view.rows; }
@@ -80,13 +80,13 @@ inline int64_t Tensor::cols() const { return state_->view.cols; }
 inline DType Tensor::dtype() const { return state_->view.dtype; }
 inline View Tensor::view() const { return state_ ? state_->view : View{}; }
 inline const int32_t* Tensor::ids() const { return state_->view.as<int32_t>(); }
-inline bool Tensor::wants_gradient() const { return state_ && state_->wants_gradient; }
-inline void Tensor::set_wants_gradient(bool wants) const { state_->wants_gradient = wants; }
+inline bool Tensor::requires_grad() const { return state_ && state_->requires_grad; }
+inline void Tensor::set_requires_grad(bool wants) const { state_->requires_grad = wants; }
 inline const Tensor& Tensor::gradient() const { return state_->gradient; }
 inline void Tensor::set_gradient(Tensor gradient) const { state_->gradient = std::move(gradient); }
-inline const PreparedWeight* Tensor::prepared() const { return state_->prepared.get(); }
-inline void Tensor::set_prepared(std::shared_ptr<PreparedWeight> prepared) const {
-  state_->prepared = std::move(prepared);
+inline const PackedWeight* Tensor::packed() const { return state_->packed.get(); }
+inline void Tensor::set_packed(std::shared_ptr<PackedWeight> packed) const {
+  state_->packed = std::move(packed);
 }
 
 }  // namespace sixfold

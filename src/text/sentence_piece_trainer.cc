@@ -105,7 +105,7 @@ sentencepiece::util::Status train(const TokenizerOptions& options, Normalization
     return sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options, normalization), &sentences,
                                                       &model);
   } catch (const std::system_error& refusal) {
-    throw_world_error(
+    throw_environment_error(
         "the system refuses the threads that SentencePiece trains the tokenizer with ({}); raise its limits "
         "(ulimit -u, ulimit -v), or give a trained tokenizer (tokenizer.source)",
         refusal.code().message());

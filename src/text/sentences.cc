@@ -77,7 +77,7 @@ std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view t
   UText bytes = UTEXT_INITIALIZER;
   utext_openUTF8(&bytes, text.data(), static_cast<int64_t>(text.size()), &status);
   if (U_SUCCESS(status)) breaks->setText(&bytes, status);
-  if (U_FAILURE(status)) throw_world_error("ICU can't split sentences: {}", u_errorName(status));
+  if (U_FAILURE(status)) throw_environment_error("ICU can't split sentences: {}", u_errorName(status));
   std::vector<size_t> places;
   breaks->first();
   for (int32_t place = breaks->next(); place != icu::BreakIterator::DONE; place = breaks->next())

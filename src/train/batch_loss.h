@@ -7,9 +7,9 @@ namespace sixfold {
 /// The loss of a batch, summed over its target tokens: the model over given targets, then the output's cross
 /// entropy.
 inline double batch_loss(const Transformer& model, const Batch& batch, const ops::LossOptions& options,
-                         Pass& pass) {
-  const Tensor states = model.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
-  return ops::cross_entropy(pass, states, model.output(), pass.indices(batch.target_output), options);
+                         Context& context) {
+  const Tensor states = model.states({batch.source, batch.target_input, batch.sentence_ids}, context);
+  return ops::cross_entropy(context, states, model.output(), context.indices(batch.labels), options);
 }
 
 }  // namespace sixfold

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
@@ -29,7 +29,7 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
                        const TrainingState& state, const std::function<void(const std::string&)>& add) const {
   std::error_code failure;
   fs::create_directories(folder_, failure);
-  if (failure) throw_world_error("{}: can't make the folder: {}", folder_, failure.message());
+  if (failure) throw_environment_error("{}: can't make the folder: {}", folder_, failure.message());
   write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
                      [&](const std::string& folder) {
                        write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
@@ -67,7 +67,7 @@ std::vector<std::string> Checkpoints::list() const {
   std::error_code failure;
   const fs::directory_iterator entries(folder_, failure);
   if (failure == std::errc::no_such_file_or_directory) return found;
-  if (failure) throw_world_error("{}: can't be read: {}", folder_, failure.message());
+  if (failure) throw_environment_error("{}: can't be read: {}", folder_, failure.message());
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (is_checkpoint_name(name) && has_checkpoint_file(entry.path())) found.push_back(entry.path().string());

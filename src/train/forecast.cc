@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "backend/dry_backend.h"
+#include "backend/meta_backend.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "data/batcher.h"
-#include "model/cache.h"
+#include "model/decoding_state.h"
 #include "search/beam.h"
 #include "train/batch_loss.h"
 #include "train/optimizer.h"
@@ -48,7 +48,7 @@ std::vector<Batch> sample_batches(const TrainOptions& options, const TokenCorpus
   std::vector<int32_t> target{corpus.target_start};
   target.insert(target.end(), corpus.target[pair].begin(), corpus.target[pair].end());
   longest.target_input.add(target);
-  longest.target_output.assign(target.size(), corpus.target_eos);
+  longest.labels.assign(target.size(), corpus.target_eos);
   longest.sentence_ids = {0};
   batches.push_back(std::move(longest));
   return batches;
@@ -57,7 +57,7 @@ std::vector<Batch> sample_batches(const TrainOptions& options, const TokenCorpus
 /// The bytes of a pool of keys and values that has had to hold so many rows: it doubles, one layer after the
 /// other.
 int64_t pool_bytes(const ModelConfig& config, int64_t rows) {
-  int64_t held = KeysValuesPool::fewest_rows;
+  int64_t held = KVStore::fewest_rows;
   while (held < rows) held *= 2;
   const int64_t row =
       int64_t{config.heads} * (config.key_width() + config.value_width()) * int64_t{sizeof(float)};
@@ -85,18 +85,18 @@ int64_t translation_bytes(const ModelConfig& config, const TrainOptions& options
 
 /// What validation takes besides the activations, whose memory it uses.
 int64_t validation_bytes(const Transformer& model, const TrainOptions& options, const TokenCorpus& valid,
-                         int64_t part_tokens, DryBackend& dry, const std::shared_ptr<Arena>& arena) {
+                         int64_t part_tokens, MetaBackend& dry, const std::shared_ptr<Arena>& arena) {
   const auto before = static_cast<int64_t>(dry.in_use());
-  model.prepare();
-  const int64_t prepared = static_cast<int64_t>(dry.in_use()) - before;
+  model.pack();
+  const int64_t packed = static_cast<int64_t>(dry.in_use()) - before;
   Batcher batcher(valid, {.batch_tokens = validation_batch_tokens(options.data.batch_tokens, part_tokens),
                           .shuffle = false});
   for (int i = 0; i < sampled_batches && batcher.position().epoch == 0; ++i) {
-    Pass pass(model.backend(), arena);
-    batch_loss(model, batcher.next(), {}, pass);
+    Context context(model.backend(), arena);
+    batch_loss(model, batcher.next(), {}, context);
   }
-  model.forget_prepared();
-  return prepared +
+  model.discard_packed();
+  return packed +
          (translates(options.validation) ? translation_bytes(model.config(), options, valid, part_tokens) : 0);
 }
 
@@ -115,7 +115,7 @@ MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& op
                                int64_t part_tokens) {
   MemoryForecast forecast;
   forecast.now = resident_memory();
-  const auto dry = std::make_shared<DryBackend>();
+  const auto dry = std::make_shared<MetaBackend>();
   const Transformer model(config, dry, DType::f32, std::nullopt);
   const auto weights = static_cast<int64_t>(dry->in_use());
   const Optimizer optimizer(dry, model.parameters(), options.optimizer, options.train.ema_decay);
@@ -130,8 +130,8 @@ MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& op
   const auto arena = std::make_shared<Arena>(dry);
   for (const Batch& batch : sample_batches(options, text.train, part_tokens)) {
     Tape tape;
-    Pass pass(dry, arena, tape, {});
-    batch_loss(model, batch, {}, pass);
+    Context context(dry, arena, tape, {});
+    batch_loss(model, batch, {}, context);
     tape.backward();
   }
   if (text.valid && text.valid->size() > 0)

@@ -15,8 +15,8 @@ struct MemoryForecast {
   int64_t optimizer = 0;    ///< moments and the moving average
   int64_t activations = 0;  ///< of the largest batch
   int64_t kernels = 0;      ///< where products lay out their sides
-  int64_t validation = 0;  ///< what it takes besides the activations' memory: prepared weights, keys and values
-  int64_t checkpoint = 0;  ///< a copy of the largest tensor
+  int64_t validation = 0;   ///< what it takes besides the activations' memory: packed weights, keys and values
+  int64_t checkpoint = 0;   ///< a copy of the largest tensor
 
   int64_t total() const {
     return now + weights + optimizer + activations + kernels + std::max(validation, checkpoint);
@@ -31,7 +31,7 @@ struct ForecastText {
   const TokenCorpus* valid = nullptr;
 };
 
-/// Runs a training step without computing (`DryBackend`) on the first batches and on that of the longest pair,
+/// Runs a training step without computing (`MetaBackend`) on the first batches and on that of the longest pair,
 /// in parts of `part_tokens`, and so validation. Translations are taken to be as long as they may become.
 MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& options, const ForecastText& text,
                                int64_t part_tokens);

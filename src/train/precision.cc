@@ -112,7 +112,7 @@ MeasuredRates measure_product_rates(int threads) {
   const auto fp32 = make_cpu_backend(threads);
   std::shared_ptr<Backend> bf16;
   try {
-    bf16 = make_cpu_backend(threads, Products::bf16);
+    bf16 = make_cpu_backend(threads, MatmulPrecision::bf16);
   } catch (const Error&) {  // the processor has no such products
   }
   TrialProduct trial;

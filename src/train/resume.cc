@@ -9,9 +9,9 @@
 #include "base/join.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "model/history.h"
 #include "model/model_dir.h"
-#include "translate/sealed.h"
+#include "model/provenance.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 namespace {
@@ -81,8 +81,8 @@ bool is_empty(const OptionNode& node) { return node.children.empty() && node.tex
 void check_checkpoint(const std::string& checkpoint) {
   Checkpoints::read_state(checkpoint);
   Checkpoints::verify(checkpoint);
-  load_sealed_tokenizers(checkpoint, load_model_config(checkpoint));
-  read_history(checkpoint);
+  load_bound_tokenizers(checkpoint, load_model_config(checkpoint));
+  read_provenance(checkpoint);
 }
 
 bool is_whole(const std::string& checkpoint) {
@@ -139,7 +139,7 @@ OnResume on_resume(std::string_view key) {
 
 int64_t stored_best_update(const std::string& best) {
   try {
-    const auto history = read_history(best);
+    const auto history = read_provenance(best);
     if (history.empty() || !fs::exists(best + "/model.safetensors")) return -1;
     const auto step = nlohmann::json::parse(history.back());
     int64_t update = -1;

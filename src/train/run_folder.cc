@@ -54,13 +54,13 @@ void remove_unfinished(const std::string& folder, const IsPart& is_part) {
 int open_mark(const std::string& path) {
   const std::string mark = path + "/" + std::string(run_mark);
   const int file = ::open(mark.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) throw_world_error("{}: can't write: {}", mark, std::strerror(errno));
+  if (file < 0) throw_environment_error("{}: can't write: {}", mark, std::strerror(errno));
   return file;
 }
 
 void append_to_mark(int file, const std::string& path, std::string_view text) {
   if (::write(file, text.data(), text.size()) < 0)
-    throw_world_error("{}/{}: can't write: {}", path, run_mark, std::strerror(errno));
+    throw_environment_error("{}/{}: can't write: {}", path, run_mark, std::strerror(errno));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ RunFolder::RunFolder(const std::string& path) : path_(path) {
           path_);
   std::error_code failure;
   fs::create_directories(path_, failure);
-  if (failure) throw_world_error("{}: can't make the folder: {}", path_, failure.message());
+  if (failure) throw_environment_error("{}: can't make the folder: {}", path_, failure.message());
   mark_.file = open_mark(path_);
   if (::flock(mark_.file, LOCK_EX | LOCK_NB) != 0)
     throw_input_error("{}: another process trains in this folder; wait for its end, or give another --output",

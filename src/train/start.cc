@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "model/model_dir.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 namespace {
@@ -37,7 +37,7 @@ ModelConfig model_config(const TrainOptions& options, const std::string& from, c
     config.attention_dropout = options.model.attention_dropout;
     config.activation_dropout = options.model.activation_dropout;
   }
-  seal(config, tokenizers);
+  bind_tokenizers(config, tokenizers);
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: all three matrices can be one only with a joint vocabulary; set it to "
           "decoder or none, or "
@@ -49,7 +49,7 @@ std::vector<Parameter> trained_parameters(const Transformer& model, const std::v
   std::vector<Parameter> trained;
   for (const Parameter& parameter : model.parameters()) {
     const bool fixed = is_frozen(parameter.name, frozen);
-    parameter.tensor.set_wants_gradient(!fixed);
+    parameter.tensor.set_requires_grad(!fixed);
     if (!fixed) trained.push_back(parameter);
   }
   return trained;

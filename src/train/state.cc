@@ -12,9 +12,9 @@ namespace {
 
 void require_finite(const TrainingState& s) {
   for (const double figure :
-       {s.seconds, s.sums.loss, s.sums.gradient_norm, s.sums.waited, s.usual_loss, s.best.value_or(0)})
+       {s.seconds, s.sums.loss, s.sums.gradient_norm, s.sums.waited, s.loss_ema, s.best.value_or(0)})
     if (!std::isfinite(figure))
-      throw_world_error("the state of the run holds {}, which can't be stored", figure);
+      throw_environment_error("the state of the run holds {}, which can't be stored", figure);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -45,7 +45,7 @@ std::string to_json_text(const TrainingState& s) {
                          {"gradient_norm", s.sums.gradient_norm},
                          {"waited", s.sums.waited},
                          {"corpus", s.corpus},
-                         {"usual_loss", s.usual_loss},
+                         {"loss_ema", s.loss_ema},
                          {"rollbacks", s.rollbacks},
                          {"best_update", s.best_update},
                          {"without_better", s.without_better},
@@ -77,7 +77,7 @@ TrainingState parse_training_state(const std::string& text, const std::string& w
   object.read("gradient_norm", s.sums.gradient_norm);
   object.read("waited", s.sums.waited);
   object.read("corpus", s.corpus);
-  object.read("usual_loss", s.usual_loss);
+  object.read("loss_ema", s.loss_ema);
   object.read("rollbacks", s.rollbacks);
   object.read("best_update", s.best_update);
   object.read("without_better", s.without_better);

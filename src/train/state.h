@@ -36,8 +36,8 @@ struct TrainingState {
   int64_t log_bytes = 0;        ///< length of train.jsonl
   std::string instruction_set;  ///< the bits are those of this one
   Precision precision = Precision::fp32;
-  std::string corpus;     ///< the hash of the encoded training text
-  double usual_loss = 0;  ///< of a target token, the mean of late; 0: not known yet
+  std::string corpus;   ///< the hash of the encoded training text
+  double loss_ema = 0;  ///< of a target token, the mean of late; 0: not known yet
   int64_t rollbacks = 0;
   int64_t part_tokens = 0;      ///< most of a part of a batch; 0: batches are not divided
   bool rate_measured = false;   ///< train.minutes have become updates
@@ -46,7 +46,7 @@ struct TrainingState {
   std::vector<TrainingChange> changes;
 };
 
-/// Throws a world error for a figure that is not finite: it could not be read again.
+/// Throws an environment error for a figure that is not finite: it could not be read again.
 std::string to_json_text(const TrainingState& state);
 /// Throws an input error that names `where`.
 TrainingState parse_training_state(const std::string& text, const std::string& where);

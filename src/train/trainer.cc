@@ -13,22 +13,22 @@
 #include "base/threads.h"
 #include "data/batch_stream.h"
 #include "model/derived.h"
-#include "model/history.h"
 #include "model/model_dir.h"
+#include "model/provenance.h"
 #include "train/batch_loss.h"
 #include "train/checkpoint.h"
-#include "train/divergence.h"
 #include "train/forecast.h"
-#include "train/history_step.h"
+#include "train/non_finite.h"
 #include "train/precision.h"
 #include "train/progress.h"
+#include "train/provenance_step.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
 #include "train/run_length.h"
 #include "train/schedule.h"
 #include "train/start.h"
 #include "train/training_data.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
@@ -59,7 +59,7 @@ class Run {
   void begin();
   void resume();
   bool update();
-  Pass::Seeds seeds() const;
+  Context::Seeds seeds() const;
   Step take_batches();
   void compute(Step& step);
   bool is_spike(const Step& step) const;
@@ -70,7 +70,7 @@ class Run {
   void measure_rate();
   void validate();
   void save();
-  void write_history_to(const std::string& folder) const;
+  void write_provenance_to(const std::string& folder) const;
   bool due(int64_t every_updates) const { return every_updates > 0 && state_.update % every_updates == 0; }
   bool stopped() const { return request_.stop && request_.stop->load() != 0; }
   bool finished() const;
@@ -99,7 +99,7 @@ class Run {
   std::vector<std::string> earlier_steps_;  ///< of the model's history, before this run
   double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
   int64_t saved_update_ = -1;
-  bool gave_up_ = false;  ///< validation has not become better for too long
+  bool early_stopped_ = false;  ///< validation has not become better for too long
 };
 
 Run::Run(const TrainOptions& options, const TrainRequest& request)
@@ -149,7 +149,8 @@ TrainingState Run::first_state() {
 }
 
 std::shared_ptr<Backend> Run::make_backend() const {
-  return make_cpu_backend(threads_, state_.precision == Precision::bf16 ? Products::bf16 : Products::fp32);
+  return make_cpu_backend(threads_,
+                          state_.precision == Precision::bf16 ? MatmulPrecision::bf16 : MatmulPrecision::fp32);
 }
 
 TextOrigin Run::text_origin() const {
@@ -178,7 +179,7 @@ void Run::begin() {
   state_.corpus = data_.record.hash;
   state_.validation_text = data_.valid_hash;
   if (options_.start.model.empty()) return;
-  earlier_steps_ = read_history(options_.start.model);
+  earlier_steps_ = read_provenance(options_.start.model);
   load_weights(options_.start.model + "/model.safetensors", model_);
   optimizer_.restart_average();
   log_info("starting from {}: {} of {} weights are trained", options_.start.model, optimizer_.trained_weights(),
@@ -186,7 +187,7 @@ void Run::begin() {
 }
 
 void Run::resume() {
-  earlier_steps_ = read_history(newest_);
+  earlier_steps_ = read_provenance(newest_);
   if (!earlier_steps_.empty()) earlier_steps_.pop_back();  // this run's
   Checkpoints::load(newest_, model_, optimizer_);
   batcher_.seek(state_.position);
@@ -197,15 +198,15 @@ void Run::resume() {
     store_best();
 }
 
-Pass::Seeds Run::seeds() const {
+Context::Seeds Run::seeds() const {
   return {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)};
 }
 
 double Run::train_on(const Batch& batch, double loss_scale) {
   Tape tape;
-  Pass pass(backend_, arena_, tape, seeds());
-  const double loss =
-      batch_loss(model_, batch, {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale}, pass);
+  Context context(backend_, arena_, tape, seeds());
+  const double loss = batch_loss(
+      model_, batch, {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale}, context);
   tape.backward();
   return loss;
 }
@@ -243,7 +244,7 @@ bool Run::update() {
   }
   const double loss = step.loss / static_cast<double>(step.target_tokens);
   if (is_spike(step)) {
-    const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.usual_loss, loss);
+    const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.loss_ema, loss);
     require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
             state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
     if (rolls_back) {
@@ -252,7 +253,7 @@ bool Run::update() {
     }
   }
   constexpr double memory = 0.9;  // of the mean: some ten updates
-  state_.usual_loss = state_.usual_loss > 0 ? memory * state_.usual_loss + (1 - memory) * loss : loss;
+  state_.loss_ema = state_.loss_ema > 0 ? memory * state_.loss_ema + (1 - memory) * loss : loss;
   state_.sums.loss += step.loss;
   state_.sums.target_tokens += step.target_tokens;
   for (const Batch& batch : step.batches) state_.sums.tokens += batch.tokens();
@@ -268,8 +269,8 @@ bool Run::update() {
 }
 
 bool Run::is_spike(const Step& step) const {
-  return options_.train.on_spike != OnSpike::go_on && state_.usual_loss > 0 &&
-         step.loss / static_cast<double>(step.target_tokens) > options_.train.spike_factor * state_.usual_loss;
+  return options_.train.on_spike != OnSpike::go_on && state_.loss_ema > 0 &&
+         step.loss / static_cast<double>(step.target_tokens) > options_.train.spike_factor * state_.loss_ema;
 }
 
 /// Weights and counts become those of the last checkpoint; the text goes on behind the batch at hand.
@@ -284,15 +285,15 @@ void Run::roll_back(const std::string& why) {
   Checkpoints::load(newest_, model_, optimizer_);
   state_.update = before.update;
   state_.sums = before.sums;
-  state_.usual_loss = before.usual_loss;
+  state_.loss_ema = before.loss_ema;
   state_.without_better = before.without_better;
   state_.rollbacks = rollbacks;
 }
 
 /// Finds out where it arose, and keeps that in the run's folder.
 std::string Run::diverged(const Step& step) {
-  const Divergence divergence =
-      find_divergence({model_, data_.tokenizers, seeds(), options_.train.label_smoothing,
+  const NonFiniteReport divergence =
+      find_non_finite({model_, data_.tokenizers, seeds(), options_.train.label_smoothing,
                        1.0 / static_cast<double>(step.target_tokens)},
                       step.batches);
   const std::string path = folder_.diverged();
@@ -342,14 +343,14 @@ void Run::validate() {
     if (newest_.empty()) save();
     store_best();
   }
-  gave_up_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
+  early_stopped_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
   state_.seconds = resumed_seconds_ + now() - began_;
 }
 
 void Run::store_best() const {
   optimizer_.swap_average();
   write_model_folder(folder_.best(), model_, data_.tokenizers,
-                     [this](const std::string& folder) { write_history_to(folder); });
+                     [this](const std::string& folder) { write_provenance_to(folder); });
   optimizer_.swap_average();
 }
 
@@ -359,23 +360,23 @@ void Run::save() {
   progress_->flush_log();  // a checkpoint says how long the log is
   state_.log_bytes = progress_->log_bytes();
   checkpoints_.save(model_, data_.tokenizers, optimizer_, state_,
-                    [this](const std::string& folder) { write_history_to(folder); });
+                    [this](const std::string& folder) { write_provenance_to(folder); });
   newest_ = checkpoints_.list().back();
   folder_.note_checkpoint();
   saved_at_ = state_.seconds;
   saved_update_ = state_.update;
 }
 
-void Run::write_history_to(const std::string& folder) const {
-  write_history(folder, earlier_steps_, history_step(options_, state_, data_.record));
+void Run::write_provenance_to(const std::string& folder) const {
+  write_provenance(folder, earlier_steps_, provenance_step(options_, state_, data_.record));
 }
 
 bool Run::finished() const {
-  return gave_up_ || (state_.last_update > 0 && state_.update >= state_.last_update);
+  return early_stopped_ || (state_.last_update > 0 && state_.update >= state_.last_update);
 }
 
 TrainOutcome Run::finish() {
-  gave_up_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
+  early_stopped_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
   while (!finished() && !stopped()) {
     if (!update()) continue;  // what is due at the checkpoint's update was done when it was reached
     measure_rate();
@@ -403,7 +404,7 @@ std::string Run::build_model() {
   const size_t wanted = static_cast<size_t>(options_.train.average_last);
   const auto write = [&] {
     write_model_folder(folder, model_, data_.tokenizers,
-                       [this](const std::string& path) { write_history_to(path); });
+                       [this](const std::string& path) { write_provenance_to(path); });
   };
   if (wanted > 1) {
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),

@@ -18,8 +18,8 @@ double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t ba
   double loss = 0;
   while (batcher.position().epoch == 0) {
     const Batch batch = batcher.next();
-    Pass pass(model.backend(), arena);
-    loss += batch_loss(model, batch, {}, pass);
+    Context context(model.backend(), arena);
+    loss += batch_loss(model, batch, {}, context);
   }
   return loss / static_cast<double>(corpus.target_tokens());
 }
@@ -36,7 +36,7 @@ std::vector<std::string> translate(const Transformer& model, const Tokenizers& t
   SearchOptions how{.rules = model.config().search, .batch_tokens = search_tokens};
   how.rules.beam_size = options.beam_size;
   std::vector<std::string> lines(count);
-  Decoding decoding(model);
+  DecodeWorkspace decoding(model);
   decoding.arena = arena;
   search(decoding, sources, how,
          [&](size_t i, std::vector<Hypothesis> found) { lines[i] = tokenizers.target->decode(found[0].ids); });
@@ -53,7 +53,7 @@ Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, co
                       const ValidationOptions& options, int64_t batch_tokens, int64_t part_tokens,
                       const std::shared_ptr<Arena>& arena) {
   Scores scores;
-  model.prepare();
+  model.pack();
   scores["loss"] = mean_loss(model, valid.tokens, validation_batch_tokens(batch_tokens, part_tokens), arena);
   scores["perplexity"] = std::exp(scores["loss"]);
   if (translates(options)) {
@@ -76,7 +76,7 @@ Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, co
     scores["bleu"] = bleu.score(bleu_sum).score;
     scores["chrf"] = chrf.score(chrf_sum);
   }
-  model.forget_prepared();
+  model.discard_packed();
   return scores;
 }
 

@@ -16,7 +16,7 @@ struct SentenceAttention {
 };
 
 /// What is told of a translation besides its text and score. Each costs a pass over the finished translation.
-struct Details {
+struct ExtraOutputs {
   bool tokens = false;
   bool alignment = false;
   bool attention = false;
@@ -37,7 +37,7 @@ struct TranslateOptions {
       split_sentences;    ///< a language: lines are paragraphs, translated sentence by sentence; empty: no
   size_t first_line = 1;  ///< the number that warnings give the first line
   int n_best = 1;         ///< translations of each line, at most the beam size
-  Details details = {};
+  ExtraOutputs details = {};
   std::stop_token cancel = {};  ///< when it is asked for, the work soon ends with `Cancelled`
 };
 
@@ -50,7 +50,7 @@ struct Translation {
   std::string text;
   double score = 0;            ///< the sum of log-probabilities, divided as the model's rules of search say
   double log_probability = 0;  ///< that sum, over pieces and end symbol
-  // Where `Details` ask for it:
+  // Where `ExtraOutputs` ask for it:
   std::vector<TranslatedToken> tokens;  ///< the end symbol the last, but where the length limit cut it off
   /// Source and target word, from 0, words being what white space parts in the text that the pieces make: each
   /// target word with the source word that it attends to most, unless that is the end of the sentence.

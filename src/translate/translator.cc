@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "search/beam.h"
-#include "translate/details.h"
-#include "translate/job.h"
-#include "translate/open_model.h"
+#include "translate/extra_outputs.h"
+#include "translate/loaded_model.h"
 #include "translate/paragraphs.h"
+#include "translate/translation_job.h"
 
 namespace sixfold {
 namespace {
@@ -37,7 +37,7 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   return begins;
 }
 
-SentenceAttention self_attention(OpenModel& open, const std::string& source, const std::string& target,
+SentenceAttention self_attention(LoadedModel& open, const std::string& source, const std::string& target,
                                  int layer, AttentionKind kind) {
   const ModelConfig& config = open.config();
   const bool encoder = kind == AttentionKind::encoder;
@@ -50,16 +50,16 @@ SentenceAttention self_attention(OpenModel& open, const std::string& source, con
   for (const int32_t id : open.target().encode(target)) input.push_back(id);
   batch.target.add(input);
   const auto decoding = open.borrow();
-  Pass pass(decoding->backend, decoding->arena);
+  Context context(decoding->backend, decoding->arena);
   SentenceAttention result;
   result.layer = layer < 0 ? layer + layers : layer;
   result.heads = config.heads;
-  result.weights = open.model().attention(batch, kind, result.layer, pass)[0];
+  result.weights = open.model().attention(batch, kind, result.layer, context)[0];
   const auto& ids = encoder ? batch.source.ids : batch.target.ids;
   for (const int32_t id : ids)
-    result.source.push_back(id == SearchRules::zero_start ? "(start)"
-                            : encoder                     ? open.source().piece(id)
-                                                          : open.target().piece(id));
+    result.source.push_back(id == GenerationConfig::zero_start ? "(start)"
+                            : encoder                          ? open.source().piece(id)
+                                                               : open.target().piece(id));
   result.target = result.source;
   return result;
 }
@@ -67,14 +67,14 @@ SentenceAttention self_attention(OpenModel& open, const std::string& source, con
 }  // namespace
 
 struct Translator::Parts {
-  OpenModel open;
+  LoadedModel open;
   int threads;
 
   /// `lines`: how many there are at most.
   void translate(const LineSource& next, size_t lines, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit) {
     if (options.split_sentences.empty()) {
-      Job(open, next, lines, options, emit).run(threads);
+      TranslationJob(open, next, lines, options, emit).run(threads);
       return;
     }
     require(options.n_best == 1 && !options.details.any(),
@@ -85,13 +85,13 @@ struct Translator::Parts {
       return paragraphs.next_sentence(line, wait);
     };
     const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-    Job(open, next_sentence, lines, options, receive).run(threads);
+    TranslationJob(open, next_sentence, lines, options, receive).run(threads);
   }
 };
 
 Translator::Translator(const std::string& model_folder, int threads, WeightType type) {
   require(threads >= 0, "threads is {}; it must be 0, for all there are, or more", threads);
-  parts_.reset(new Parts{OpenModel(model_folder, type), threads == 0 ? available_threads() : threads});
+  parts_.reset(new Parts{LoadedModel(model_folder, type), threads == 0 ? available_threads() : threads});
 }
 
 Translator::~Translator() = default;
@@ -128,14 +128,14 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            const TranslateOptions& options) const {
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
-  OpenModel& open = parts_->open;
+  LoadedModel& open = parts_->open;
   const std::string symbol = open.language_symbol(options.target_language);
   std::vector<ScoredPair> pairs;
   for (size_t i = 0; i < sources.size(); ++i)
     pairs.push_back({open.encode(symbol, sources[i], options.max_source_length,
                                  [&] { return fmt::format("line {}", options.first_line + i); }),
                      open.target().encode(targets[i])});
-  Details details = options.details;
+  ExtraOutputs details = options.details;
   details.tokens = true;
   std::vector<Translation> scored(pairs.size());
   const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
@@ -144,8 +144,8 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     const auto i = static_cast<size_t>(batch);
     const size_t begin = begins[i], count = begins[i + 1] - begin;
     if (options.cancel.stop_requested()) throw Cancelled();
-    add_details(open, *open.borrow(), std::span(pairs).subspan(begin, count), details, symbol.empty() ? 0 : 1,
-                std::span(scored).subspan(begin, count));
+    add_extra_outputs(open, *open.borrow(), std::span(pairs).subspan(begin, count), details,
+                      symbol.empty() ? 0 : 1, std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "model/attention_kind.h"
-#include "model/search_rules.h"
+#include "model/generation_config.h"
 #include "model/weight_type.h"
 #include "translate/translation.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autograd/pass.h"
+#include "autograd/context.h"
 #include "error_message.h"
 
 namespace sixfold {
@@ -12,12 +12,12 @@ struct TapeTest : testing::Test {
   std::shared_ptr<Backend> backend = make_reference_backend();
   std::shared_ptr<Arena> arena = std::make_shared<Arena>(backend);
   Tape tape;
-  Pass pass{backend, arena, tape, {.seed = 1, .update = 2}};
+  Context context{backend, arena, tape, {.seed = 1, .update = 2}};
 
-  Tensor make(bool wants_gradient) {
-    Tensor tensor = pass.tensor(2, 3, DType::f64);
+  Tensor make(bool requires_grad) {
+    Tensor tensor = context.tensor(2, 3, DType::f64);
     backend->fill(tensor.view(), 1);
-    tensor.set_wants_gradient(wants_gradient);
+    tensor.set_requires_grad(requires_grad);
     return tensor;
   }
 };
@@ -61,12 +61,12 @@ TEST_F(TapeTest, GivesBuffersBackAsItGoes) {
 TEST_F(TapeTest, NodesCarryTheNamesOfTheirModules) {
   const Tensor x = make(true);
   {
-    const Pass::Scope layer(pass, "decoder.layers.2");
-    const Pass::Scope attention(pass, "self_attn");
-    pass.record("linear", x, [] {});
+    const Context::Scope layer(context, "decoder.layers.2");
+    const Context::Scope attention(context, "self_attn");
+    context.record("linear", x, [] {});
   }
-  const Pass::Scope other(pass, "output");
-  pass.record("linear", x, [] {});
+  const Context::Scope other(context, "output");
+  context.record("linear", x, [] {});
   ASSERT_EQ(tape.nodes().size(), 2u);
   EXPECT_EQ(tape.nodes()[0].module, "decoder.layers.2.self_attn");
   EXPECT_STREQ(tape.nodes()[0].op, "linear");
@@ -75,32 +75,32 @@ TEST_F(TapeTest, NodesCarryTheNamesOfTheirModules) {
 
 TEST_F(TapeTest, RecordsOnlyWhereGradientsFlow) {
   const Tensor with = make(true), without = make(false), output = make(false);
-  EXPECT_FALSE(pass.track(output, {without, Tensor()}));
-  pass.record("op", output, [] {});
+  EXPECT_FALSE(context.track(output, {without, Tensor()}));
+  context.record("op", output, [] {});
   EXPECT_TRUE(tape.nodes().empty());
-  EXPECT_TRUE(pass.track(output, {without, with}));
-  pass.record("op", output, [] {});
+  EXPECT_TRUE(context.track(output, {without, with}));
+  context.record("op", output, [] {});
   EXPECT_EQ(tape.nodes().size(), 1u);
 
-  Pass silent(backend, arena);
+  Context silent(backend, arena);
   EXPECT_FALSE(silent.track(output, {with}));
-  EXPECT_FALSE(output.wants_gradient());
+  EXPECT_FALSE(output.requires_grad());
 }
 
 TEST_F(TapeTest, TheSecondGradientIsAddedToTheFirst) {
   const Tensor x = make(true);
-  const auto first = pass.gradient_of(x), second = pass.gradient_of(x);
+  const auto first = context.gradient_of(x), second = context.gradient_of(x);
   EXPECT_FALSE(first.accumulate);
   EXPECT_TRUE(second.accumulate);
   EXPECT_EQ(first.view.data, second.view.data);
-  EXPECT_FALSE(pass.gradient_of(make(false)).view);
+  EXPECT_FALSE(context.gradient_of(make(false)).view);
 }
 
 TEST_F(TapeTest, RowsKnowTheirSentencesAndPlaces) {
   Ragged ragged;
   for (const int length : {2, 0, 3}) ragged.add(length);
   const std::vector<int32_t> sentences{7, 8, 5};
-  const TokenRows rows = pass.token_rows(ragged, sentences), numbered = pass.token_rows(ragged);
+  const TokenRows rows = context.token_rows(ragged, sentences), numbered = context.token_rows(ragged);
   EXPECT_EQ(std::vector<int32_t>(rows.sentence.ids(), rows.sentence.ids() + 5),
             (std::vector<int32_t>{7, 7, 5, 5, 5}));
   EXPECT_EQ(std::vector<int32_t>(rows.position.ids(), rows.position.ids() + 5),
@@ -109,7 +109,7 @@ TEST_F(TapeTest, RowsKnowTheirSentencesAndPlaces) {
             (std::vector<int32_t>{0, 0, 2, 2, 2}));
   EXPECT_EQ(rows.longest, 3);
   EXPECT_NE(error_message([&] {
-              pass.token_rows(ragged, std::vector<int32_t>{1, 2});
+              context.token_rows(ragged, std::vector<int32_t>{1, 2});
             }).find("2 numbers"),
             std::string::npos);
 }
@@ -117,14 +117,14 @@ TEST_F(TapeTest, RowsKnowTheirSentencesAndPlaces) {
 TEST_F(TapeTest, DropsOnlyInTrainingAndDifferentlyInEachModule) {
   Ragged ragged;
   ragged.add(4);
-  const TokenRows rows = pass.token_rows(ragged);
-  EXPECT_FALSE(pass.dropout(0, rows));
-  const Dropout first = pass.dropout(0.25, rows), second = pass.dropout(0.25, rows);
+  const TokenRows rows = context.token_rows(ragged);
+  EXPECT_FALSE(context.dropout(0, rows));
+  const Dropout first = context.dropout(0.25, rows), second = context.dropout(0.25, rows);
   EXPECT_EQ(first.threshold, 16384u);
   EXPECT_EQ(first.seed, 1u);
   EXPECT_EQ(first.update, 2u);
   EXPECT_NE(first.module, second.module);
-  Pass silent(backend, arena);
+  Context silent(backend, arena);
   EXPECT_FALSE(silent.dropout(0.25, silent.token_rows(ragged)));
 }
 

@@ -65,8 +65,8 @@ TEST(CpuAttention, OfFewAndManyQueriesOnEveryInstructionSet) {
     }
 }
 
-/// Products of queries and keys near 10^10 and exact in fp32, in a span of few queries and one of many: of each
-/// pair of keys the first is the better one by far, and all of these are equal.
+/// MatmulPrecision of queries and keys near 10^10 and exact in fp32, in a span of few queries and one of many:
+/// of each pair of keys the first is the better one by far, and all of these are equal.
 struct LargeScores {
   static constexpr int64_t d = 32, keys = 20, queries = 4 + 20;
   LargeScores() : query(queries, d), key(keys, d) {
@@ -76,12 +76,12 @@ struct LargeScores {
         key.at(r, c) = 76295.0f - (r % 2 ? 1.0f + static_cast<float>(r) : 0.0f);
     }
   }
-  Attention attention(View log_sum) {
+  Attention attention(View logsumexp) {
     return {.query = query.view(),
             .key = key.view(),
             .value = value.view(),
             .out = out.view(),
-            .log_sum = log_sum,
+            .logsumexp = logsumexp,
             .spans = spans};
   }
 
@@ -107,8 +107,8 @@ TEST(CpuAttention, LargeScoresGiveTheirWeights) {
     make_cpu_backend(1)->attention(few.attention({}));
     expect_means(few);
     LargeScores trained;
-    Floats log_sum(LargeScores::queries, 1);
-    make_cpu_backend(1)->attention(trained.attention(log_sum.view()));
+    Floats logsumexp(LargeScores::queries, 1);
+    make_cpu_backend(1)->attention(trained.attention(logsumexp.view()));
     expect_means(trained);
   }
 }
@@ -121,8 +121,8 @@ TEST(CpuAttention, LargeScoresGiveTheirGradient) {
   Floats grad_out = Floats::normal(LargeScores::queries, LargeScores::d, 4);
   const auto gradients = [&](Backend& backend) {
     LargeScores test;
-    Floats log_sum(LargeScores::queries, 1);
-    Attention forward = test.attention(log_sum.view());
+    Floats logsumexp(LargeScores::queries, 1);
+    Attention forward = test.attention(logsumexp.view());
     const std::vector<AttentionSpan> one{{0, LargeScores::queries, 0, LargeScores::keys}};
     forward.spans = one;
     Gradients found;

@@ -1,4 +1,4 @@
-// Products in bf16, where the processor has them.
+// MatmulPrecision in bf16, where the processor has them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ class CpuBf16 : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_bf16_products()) GTEST_SKIP() << "oneDNN multiplies no bf16 on this processor";
-    bf16_ = make_cpu_backend(2, Products::bf16);
+    bf16_ = make_cpu_backend(2, MatmulPrecision::bf16);
   }
   std::unique_ptr<Backend> bf16_, fp32_ = make_cpu_backend(1);
 };
@@ -62,23 +62,23 @@ TEST_F(CpuBf16, AreTheProductsOfRoundedNumbers) {
 }
 
 TEST_F(CpuBf16, PreparedWeightsGiveTheSameBits) {
-  Floats a = Floats::normal(50, 128, 1), b = Floats::normal(96, 128, 2), plain(50, 96), prepared(50, 96);
+  Floats a = Floats::normal(50, 128, 1), b = Floats::normal(96, 128, 2), plain(50, 96), packed(50, 96);
   Matmul product{.result = plain.view(), .a = a.view(), .b = b.view(), .transpose_b = true};
   bf16_->matmul(product);
-  std::vector<float> memory(bf16_->prepared_bytes(b.view(), true) / sizeof(float) + 1);
+  std::vector<float> memory(bf16_->packed_bytes(b.view(), true) / sizeof(float) + 1);
   for (void* where : {static_cast<void*>(nullptr), static_cast<void*>(memory.data())}) {
-    const auto weight = bf16_->prepare(b.view(), true, where);
-    product.result = prepared.view();
-    product.prepared_b = weight.get();
+    const auto weight = bf16_->pack(b.view(), true, where);
+    product.result = packed.view();
+    product.packed_b = weight.get();
     bf16_->matmul(product);
-    EXPECT_TRUE(prepared == plain);
+    EXPECT_TRUE(packed == plain);
   }
 }
 
 TEST_F(CpuBf16, BitsDoNotDependOnThreads) {
   Floats a = Floats::normal(1500, 64, 1), b = Floats::normal(64, 80, 2), one(1500, 80), two(1500, 80);
   Matmul product{.result = one.view(), .a = a.view(), .b = b.view()};
-  make_cpu_backend(1, Products::bf16)->matmul(product);
+  make_cpu_backend(1, MatmulPrecision::bf16)->matmul(product);
   product.result = two.view();
   bf16_->matmul(product);
   EXPECT_TRUE(one == two);
@@ -95,7 +95,7 @@ TEST_F(CpuBf16, SmallProductsStayInFp32) {
 
 TEST(Bf16Products, WhereThereAreNoneThatIsSaid) {
   if (has_bf16_products()) GTEST_SKIP() << "this processor has them (ONEDNN_MAX_CPU_ISA=AVX2 takes them away)";
-  EXPECT_NE(error_message([] { make_cpu_backend(1, Products::bf16); }).find("no products in bf16"),
+  EXPECT_NE(error_message([] { make_cpu_backend(1, MatmulPrecision::bf16); }).find("no products in bf16"),
             std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Products in int8: exact sums on every instruction set, of any shape.
+// MatmulPrecision in int8: exact sums on every instruction set, of any shape.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,8 +37,8 @@ struct Case {
 const std::vector<Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
                               {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
 
-Matmul product(Floats& result, Floats& x, const PreparedWeight& weight) {
-  return {.result = result.view(), .a = x.view(), .transpose_b = true, .prepared_b = &weight};
+Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
+  return {.result = result.view(), .a = x.view(), .transpose_b = true, .packed_b = &weight};
 }
 
 /// What every kernel of this machine gives: named, on its instruction set.
@@ -63,10 +63,10 @@ TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
         return p;
       };
       Floats expected(c.m, c.n);
-      reference->matmul(with_epilogue(product(expected, x, *reference->prepare(weight.view(), true))));
+      reference->matmul(with_epilogue(product(expected, x, *reference->pack(weight.view(), true))));
       for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
         Floats actual(c.m, c.n);
-        make_cpu_backend(2)->matmul(with_epilogue(product(actual, x, *prepare_int8(weight.view(), kernel))));
+        make_cpu_backend(2)->matmul(with_epilogue(product(actual, x, *pack_int8(weight.view(), kernel))));
         SCOPED_TRACE(name);
         expect_close(actual, expected, 1e-4);
       });
@@ -84,7 +84,7 @@ TEST(CpuInt8, SumsAreExact) {
   for (int64_t i = 0; i < k; ++i) x.at(0, i) = -255, x.at(1, i) = i % 2 ? 128.0f : -127.0f;  // scales of 1
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(2, 40);
-    make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+    make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 40; ++j) {
       EXPECT_EQ(result.at(0, j), 127.0f * 255 * k) << name;
       EXPECT_EQ(result.at(1, j), -127.0f * k / 2) << name;
@@ -96,13 +96,13 @@ TEST(CpuInt8, ARowsBitsAreItsOwn) {
   Weight weight(70, 100, 3);
   Floats x = Floats::normal(29, 100, 4);
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
-    const auto prepared = prepare_int8(weight.view(), kernel);
+    const auto packed = pack_int8(weight.view(), kernel);
     Floats together(29, 70);
-    make_cpu_backend(2)->matmul(product(together, x, *prepared));
+    make_cpu_backend(2)->matmul(product(together, x, *packed));
     for (int64_t r = 0; r < 29; ++r) {
       Floats row(1, 100), alone(1, 70);
       for (int64_t i = 0; i < 100; ++i) row.at(0, i) = x.at(r, i);
-      make_cpu_backend(1)->matmul(product(alone, row, *prepared));
+      make_cpu_backend(1)->matmul(product(alone, row, *packed));
       for (int64_t j = 0; j < 70; ++j) EXPECT_EQ(alone.at(0, j), together.at(r, j)) << name;
     }
   });
@@ -115,7 +115,7 @@ TEST(CpuInt8, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
   x.at(2, 9) = std::numeric_limits<float>::infinity();
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(3, 33);
-    make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+    make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 33; ++j) {
       EXPECT_EQ(result.at(0, j), 0.0f) << name;
       EXPECT_TRUE(std::isnan(result.at(1, j))) << name;
@@ -132,10 +132,10 @@ TEST(CpuInt8, RowsOfTinyNumbersGiveTinyNumbers) {
     for (int64_t i = 0; i < 10; ++i) x.at(0, i) = size * (i % 2 ? 0.9f : -0.1f);
     Floats expected(1, 33);
     const auto reference = make_reference_backend();
-    reference->matmul(product(expected, x, *reference->prepare(weight.view(), true)));
+    reference->matmul(product(expected, x, *reference->pack(weight.view(), true)));
     for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
       Floats result(1, 33);
-      make_cpu_backend(1)->matmul(product(result, x, *prepare_int8(weight.view(), kernel)));
+      make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
       SCOPED_TRACE(name + " of " + std::to_string(std::log10(size)));
       expect_close(result, expected, std::max(4e-36, 0.02 * 1270 * size));
     });

@@ -1,4 +1,4 @@
-// Products of the cpu backend: right for every shape, and a row's bits are its own.
+// MatmulPrecision of the cpu backend: right for every shape, and a row's bits are its own.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -144,11 +144,11 @@ TEST(CpuMatmul, PreparedWeightsGiveTheSameBits) {
   for_products(1'200'000, [&](Product& product) {
     const Floats expected = product.result_of(*one);
     for (const auto& backend : {one.get(), two.get()}) {
-      const auto prepared = backend->prepare(product.b.view(), product.transpose_b);
+      const auto packed = backend->pack(product.b.view(), product.transpose_b);
       Floats result(product.m, product.n);
       Matmul matmul = product.matmul(result);
-      matmul.prepared_b = prepared.get();
-      matmul.b.data = nullptr;  // what was prepared stands for it
+      matmul.packed_b = packed.get();
+      matmul.b.data = nullptr;  // what was packed stands for it
       backend->matmul(matmul);
       EXPECT_TRUE(result == expected) << product.name();
     }

@@ -22,7 +22,7 @@ TEST(HostMemory, IsAlignedAndHoldsWhatIsCopiedIn) {
     char back[sizeof text] = {};
     backend->copy_out(back, data, sizeof text);
     EXPECT_STREQ(back, text);
-    backend->release(data, bytes);
+    backend->free(data, bytes);
   }
 }
 
@@ -31,8 +31,8 @@ TEST(HostMemory, NothingCanBeAllocatedCopiedAndReleased) {
   void* data = backend->allocate(0);
   ASSERT_NE(data, nullptr);
   backend->copy_in(data, nullptr, 0);
-  backend->release(data, 0);
-  backend->release(nullptr, 0);
+  backend->free(data, 0);
+  backend->free(nullptr, 0);
 }
 
 TEST(HostMemory, SaysThatThereIsNone) {
@@ -42,7 +42,7 @@ TEST(HostMemory, SaysThatThereIsNone) {
       backend->allocate(bytes);
       FAIL() << "no error was thrown";
     } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::world);
+      EXPECT_EQ(error.fault(), Fault::environment);
       EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)), std::string::npos) << error.what();
     }
   }

@@ -28,7 +28,7 @@ TYPED_TEST(ReferenceAttention, WorkedExample) {
                                        .key = key.view(),
                                        .value = value.view(),
                                        .out = out.view(),
-                                       .log_sum = {},
+                                       .logsumexp = {},
                                        .spans = spans,
                                        .dropout = {},
                                        .weights = weights.view()});
@@ -40,18 +40,18 @@ TYPED_TEST(ReferenceAttention, WeightsAreASoftmaxOfScaledProducts) {
   // d_k = 4: scores are products / 2; one query with products 0 and 2 log 3 has weights 1/4 and 3/4
   const auto log3 = static_cast<TypeParam>(std::log(3.0));
   Matrix<TypeParam> query{{1, 0, 0, 0}}, key{{0, 5, 5, 5}, {2 * log3, 5, 5, 5}}, value{{8}, {16}}, out(1, 1);
-  Matrix<TypeParam> log_sum(1, 1), weights(1, 3);
+  Matrix<TypeParam> logsumexp(1, 1), weights(1, 3);
   const std::vector<AttentionSpan> spans{{0, 1, 0, 2}};
   make_reference_backend()->attention({.query = query.view(),
                                        .key = key.view(),
                                        .value = value.view(),
                                        .out = out.view(),
-                                       .log_sum = log_sum.view(),
+                                       .logsumexp = logsumexp.view(),
                                        .spans = spans,
                                        .dropout = {},
                                        .weights = weights.view()});
   expect_close(out, {{14}}, 1e-5);
-  expect_close(log_sum, {{TypeParam(std::log(4.0 / 3))}}, 1e-6);  // less the largest score
+  expect_close(logsumexp, {{TypeParam(std::log(4.0 / 3))}}, 1e-6);  // less the largest score
   expect_close(weights, {{0.25, 0.75, 0}}, 1e-6);
 }
 
@@ -62,13 +62,13 @@ struct AttentionCase {
   std::vector<int32_t> sentence{0, 0, 0, 1, 1}, position{0, 1, 2, 0, 1};
   std::unique_ptr<Backend> backend = make_reference_backend();
   M query = M::normal(5, heads*d_k, 1), key = M::normal(6, heads*d_k, 2), value = M::normal(6, heads*d_v, 3);
-  M grad_out = M::normal(5, heads*d_v, 4), out = M(5, heads*d_v), log_sum = M(5, heads);
+  M grad_out = M::normal(5, heads*d_v, 4), out = M(5, heads*d_v), logsumexp = M(5, heads);
   M weights = M(heads * 5, 4);
   Attention attention{.query = query.view(),
                       .key = key.view(),
                       .value = value.view(),
                       .out = out.view(),
-                      .log_sum = log_sum.view(),
+                      .logsumexp = logsumexp.view(),
                       .spans = spans,
                       .heads = heads,
                       .dropout = {},
@@ -118,7 +118,7 @@ TEST(ReferenceAttentionHeads, EachIsAnAttentionOfItsOwnColumns) {
     };
     Attention& a = one.attention;
     a.query = columns(a.query), a.key = columns(a.key), a.value = columns(a.value), a.out = columns(a.out);
-    a.log_sum = a.weights = {};
+    a.logsumexp = a.weights = {};
     a.heads = 1;
     M alone = one.result();
     for (int64_t r = 0; r < 5; ++r)
@@ -164,7 +164,7 @@ TEST(ReferenceAttentionSpans, WithoutKeysGiveZero) {
   M out = test.result();
   for (int row : {0, 1, 2, 3})
     for (int c = 0; c < 4; ++c) EXPECT_EQ(out.at(row, c), 0);
-  EXPECT_EQ(test.log_sum.at(0, 0), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(test.logsumexp.at(0, 0), -std::numeric_limits<double>::infinity());
   for (int c = 0; c < 4; ++c) EXPECT_NEAR(out.at(4, c), test.value.at(0, c), 1e-15);
   test.expect_true_gradient();
 }

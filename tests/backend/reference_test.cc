@@ -55,10 +55,10 @@ TYPED_TEST(Reference, MatmulMultipliesInAllFourOrientations) {
       this->backend->matmul(product);
       expect_close(result, expected, 0);
 
-      const auto prepared = this->backend->prepare(right, transpose_b);
+      const auto packed = this->backend->pack(right, transpose_b);
       M from_prepared(2, 2);
-      product.result = from_prepared.view();
-      product.prepared_b = prepared.get();
+      product.result = from_packed.view();
+      product.packed_b = packed.get();
       this->backend->matmul(product);
       expect_close(from_prepared, expected, 0);
     }
@@ -322,8 +322,9 @@ TYPED_TEST(Reference, TopKSortsAndBreaksTiesById) {
   this->backend->top_k(
       {.logits = logits.view(), .k = 3, .ids = ids.data(), .log_probs = log_probs.data(), .banned = {}});
   EXPECT_EQ(ids, (std::vector<int32_t>{1, 3, 2, 0, 1, 2}));
-  const double log_sum = std::log(std::exp(1) + 2 * std::exp(3) + std::exp(2) + 1);
-  const double expected[] = {3 - log_sum, 3 - log_sum, 2 - log_sum, -std::log(5), -std::log(5), -std::log(5)};
+  const double logsumexp = std::log(std::exp(1) + 2 * std::exp(3) + std::exp(2) + 1);
+  const double expected[] = {3 - logsumexp, 3 - logsumexp, 2 - logsumexp,
+                             -std::log(5),  -std::log(5),  -std::log(5)};
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(log_probs[i], expected[i], 1e-6) << i;
 }
 

@@ -118,7 +118,7 @@ TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
-  EXPECT_EQ(fault, Fault::world);
+  EXPECT_EQ(fault, Fault::environment);
   EXPECT_EQ(message, (folder / "a") + ": can't write: File too large");
   EXPECT_EQ(folder.entries(), 0);
 }

@@ -8,7 +8,7 @@
 namespace sixfold {
 namespace {
 
-const std::string tied = SIXFOLD_TEST_DATA "/hugging_face/tied";
+const std::string tied = SIXFOLD_TEST_GOLDENS "/hugging_face/tied";
 
 TEST(Interop, AHuggingFaceModelInAndOutAgain) {
   const TemporaryFolder folder;

@@ -29,7 +29,7 @@ class Replacing : public testing::Test {
     write_small_model(model_, 1);
     write_small_model(other_, 2);
     ::setenv("HERE", folder_.path().c_str(), 1);
-    const std::string fixture = std::string(SIXFOLD_TEST_DATA);
+    const std::string fixture = std::string(SIXFOLD_TEST_GOLDENS);
     fs::copy(fixture + "/hugging_face/tied", folder_ / "hf", fs::copy_options::recursive);
     fs::copy(fixture + "/marian/untied", folder_ / "marian", fs::copy_options::recursive);
     // A run as it lies on disk, and one of somebody's own folders.

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
-#include "corpus/gzip.h"
+#include "data/gzip.h"
 #include "data/lines.h"
 #include "temporary_folder.h"
 #include "translate/translator.h"

@@ -80,7 +80,7 @@ TEST_F(Safetensors, DataBeginAtAMultipleOfEightBytes) {
 }
 
 TEST_F(Safetensors, ReadsWhatPyTorchWrote) {
-  const auto file = SafetensorsFile::open(SIXFOLD_TEST_DATA "/safetensors_from_python.safetensors");
+  const auto file = SafetensorsFile::open(SIXFOLD_TEST_GOLDENS "/safetensors_from_python.safetensors");
   EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"format", "pt"}}));
   const std::vector<float> expected = {
       0, -0.0f, 1, -1.5f, 65504, 6.103515625e-05f, 5.9604644775390625e-08f, 0.333251953125f};

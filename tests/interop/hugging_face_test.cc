@@ -14,7 +14,7 @@
 #include "model/model_dir.h"
 #include "search/search.h"
 #include "temporary_folder.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 #include "translate/translator.h"
 
 namespace sixfold {
@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 using Ids = std::vector<int32_t>;
 using nlohmann::json;
 
-const std::string models = SIXFOLD_TEST_DATA "/hugging_face/";
+const std::string models = SIXFOLD_TEST_GOLDENS "/hugging_face/";
 
-/// tests/data/make_hugging_face_goldens.py made these models and what `generate` puts out.
+/// tests/goldens/make_hugging_face_goldens.py made these models and what `generate` puts out.
 class HuggingFaceGolden : public testing::TestWithParam<const char*> {
  protected:
   /// Symbols as `generate` gives them: after the start symbol, up to the end symbol or what fills the row.
@@ -44,7 +44,7 @@ class HuggingFaceGolden : public testing::TestWithParam<const char*> {
     SearchOptions options{.rules = model_->config().search, .n_best = n_best};
     options.rules.beam_size = beam_size;
     std::vector<Hypothesis> result;
-    search(Decoding(*model_), {source}, options, [&](size_t, auto best) { result = std::move(best); });
+    search(DecodeWorkspace(*model_), {source}, options, [&](size_t, auto best) { result = std::move(best); });
     return result;
   }
 
@@ -57,7 +57,7 @@ class HuggingFaceGolden : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(HuggingFaceGolden, TextBecomesTheSameIds) {
-  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", model_->config());
+  const Tokenizers tokenizers = load_bound_tokenizers(folder_ / "model", model_->config());
   for (const json& golden : cases_) {
     Ids ids = tokenizers.source->encode(golden["text"].get<std::string>());
     ids.push_back(tokenizers.source->eos());
@@ -70,9 +70,9 @@ TEST_P(HuggingFaceGolden, LogitsAreTheSame) {
     PairBatch batch;
     batch.source.add(golden["source"].get<Ids>());
     batch.target.add(golden["target"].get<Ids>());
-    Pass pass(model_->backend(), std::make_shared<Arena>(model_->backend()));
+    Context context(model_->backend(), std::make_shared<Arena>(model_->backend()));
     const auto logits =
-        ops::logits(pass, model_->states(batch, pass), model_->output()).to_floats(*model_->backend());
+        ops::logits(context, model_->states(batch, context), model_->output()).to_floats(*model_->backend());
     size_t place = 0;
     for (const json& row : golden["logits"])
       for (const json& wanted : row) ASSERT_NEAR(logits[place++], wanted.get<double>(), 1e-4);
@@ -100,7 +100,7 @@ TEST_P(HuggingFaceGolden, BeamSearchPutsOutTheSameAndScoresIt) {
 
 /// Pieces of the other side's SentencePiece model and special tokens are among the ids.
 TEST_P(HuggingFaceGolden, IdsBecomeTheSameText) {
-  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", model_->config());
+  const Tokenizers tokenizers = load_bound_tokenizers(folder_ / "model", model_->config());
   for (const json& decoded : cases_[0]["decoded"])
     EXPECT_EQ(tokenizers.target->decode(decoded["ids"].get<Ids>()), decoded["text"].get<std::string>());
 }
@@ -152,7 +152,7 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
 /// The rules of search of a copy of "tied" whose generation_config.json is `settings`, and what is said
 /// meanwhile.
 struct Imported {
-  SearchRules rules;
+  GenerationConfig rules;
   std::string said;
 };
 Imported import_with(const json& settings) {
@@ -187,7 +187,7 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
   EXPECT_EQ(all.rules.min_new_tokens, 3);
   EXPECT_EQ(all.rules.banned_symbols, (std::vector<int>{54, 7}));
   EXPECT_TRUE(all.rules.renormalize_logits);
-  EXPECT_EQ(all.rules.end, SearchEnd::best_cannot_improve);
+  EXPECT_EQ(all.rules.end, StoppingCriterion::best_cannot_improve);
   EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
   const Imported none = import_with(json::object());
   EXPECT_EQ(none.rules.length_offset, 20);
@@ -288,7 +288,7 @@ void write_own_model(const std::string& folder, const std::function<void(ModelCo
   const TemporaryFolder imported;
   import_hugging_face(models + "tied", imported / "model");
   ModelConfig config = load_model_config(imported / "model");
-  const Tokenizers tokenizers = load_sealed_tokenizers(imported / "model", config);
+  const Tokenizers tokenizers = load_bound_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;
   change(config);
   const Transformer model(config, make_reference_backend(), DType::f32, 5);
@@ -306,8 +306,8 @@ std::vector<float> logits_of(const std::string& folder) {
   PairBatch batch;
   batch.source.add(Ids{5, 7, 9, 6, 8, 0});
   batch.target.add(Ids{54, 11, 3, 12, 15});
-  Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
-  return ops::logits(pass, model->states(batch, pass), model->output()).to_floats(*model->backend());
+  Context context(model->backend(), std::make_shared<Arena>(model->backend()));
+  return ops::logits(context, model->states(batch, context), model->output()).to_floats(*model->backend());
 }
 
 /// Exports a model of our own and imports it again; returns the config that it has then.
@@ -355,20 +355,20 @@ TEST(HuggingFace, PositionsAndEpsilonsOfAllKindsAreExported) {
 }
 
 TEST(HuggingFace, TheRulesOfSearchAreExported) {
-  const auto expect_kept = [](const std::function<void(SearchRules&)>& change) {
-    SearchRules rules{.beam_size = 3,
-                      .normalization = ScoreNormalization::length,
-                      .alpha = 0.5f,
-                      .end = SearchEnd::beam_finished,
-                      .length_factor = 0,
-                      .length_offset = 77,
-                      .at_longest = AtLongest::cut,
-                      .banned_symbols = {54, 7},
-                      .min_new_tokens = 2,
-                      .renormalize_logits = true,
-                      .decoder_start = 54};
+  const auto expect_kept = [](const std::function<void(GenerationConfig&)>& change) {
+    GenerationConfig rules{.beam_size = 3,
+                           .normalization = ScoreNormalization::length,
+                           .alpha = 0.5f,
+                           .end = StoppingCriterion::beam_finished,
+                           .length_factor = 0,
+                           .length_offset = 77,
+                           .at_longest = AtLongest::cut,
+                           .banned_symbols = {54, 7},
+                           .min_new_tokens = 2,
+                           .renormalize_logits = true,
+                           .decoder_start = 54};
     change(rules);
-    const SearchRules back = there_and_back([&](ModelConfig& config) { config.search = rules; }).search;
+    const GenerationConfig back = there_and_back([&](ModelConfig& config) { config.search = rules; }).search;
     EXPECT_EQ(back.beam_size, rules.beam_size);
     EXPECT_EQ(back.normalization, rules.normalization);
     EXPECT_EQ(back.alpha, rules.alpha);
@@ -381,17 +381,18 @@ TEST(HuggingFace, TheRulesOfSearchAreExported) {
     EXPECT_EQ(back.renormalize_logits, rules.renormalize_logits);
     EXPECT_EQ(back.decoder_start, rules.decoder_start);
   };
-  expect_kept([](SearchRules&) {});
-  expect_kept([](SearchRules& rules) { rules.end = SearchEnd::best_cannot_improve; });
-  expect_kept([](SearchRules& rules) {
-    rules.end = SearchEnd::best_is_no_better_now;
+  expect_kept([](GenerationConfig&) {});
+  expect_kept([](GenerationConfig& rules) { rules.end = StoppingCriterion::best_cannot_improve; });
+  expect_kept([](GenerationConfig& rules) {
+    rules.end = StoppingCriterion::best_is_no_better_now;
     rules.at_longest = AtLongest::certain_end;
     rules.length_offset = 2000;
     rules.min_new_tokens = 0;
     rules.renormalize_logits = false;
   });
   // Where the length follows the source's, that of the longest source is the limit.
-  const SearchRules paper = there_and_back([](ModelConfig& config) { config.search = SearchRules(); }).search;
+  const GenerationConfig paper =
+      there_and_back([](ModelConfig& config) { config.search = GenerationConfig(); }).search;
   EXPECT_EQ(paper.length_offset, 512 + 50);
 }
 

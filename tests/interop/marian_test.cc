@@ -15,7 +15,7 @@
 #include "search/search.h"
 #include "shared.h"
 #include "temporary_folder.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 #include "translate/translator.h"
 
 namespace sixfold {
@@ -102,7 +102,7 @@ TEST_F(MarianFixture, GivenTranslationsHaveTheSameScores) {
   const auto targets = read_ids("ref50.ids");
   sources.resize(targets.size());
   for (Ids& source : sources) source.push_back(model->config().eos);
-  const auto scores = score_targets(Decoding(*model), sources, targets, 1000);
+  const auto scores = score_targets(DecodeWorkspace(*model), sources, targets, 1000);
   const auto wanted = read_lines(fixture("scorer50.txt"));
   ASSERT_EQ(scores.size(), wanted.size());
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -139,7 +139,7 @@ TEST_F(MarianFixture, SlowSameAnswersAtAnyBatchAndThreads) {
 }
 
 TEST_F(MarianFixture, TextBecomesTheSameIds) {
-  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
+  const Tokenizers tokenizers = load_bound_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
   const auto lines = read_lines(fixture("src100.en"));
   const auto ids = read_ids("src100.ids");
   for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(tokenizers.source->encode(lines[i]), ids[i]) << lines[i];
@@ -153,14 +153,14 @@ TEST_F(MarianFixture, AlignmentsAreTheSame) {
   const auto soft = read_lines(fixture("align5.soft.txt")), hard = read_lines(fixture("align5.hard.txt"));
   for (size_t i = 0; i < soft.size(); ++i) {
     PairBatch batch;
-    Ids source = sources[i], target{SearchRules::zero_start};
+    Ids source = sources[i], target{GenerationConfig::zero_start};
     source.push_back(model->config().eos);
     target.insert(target.end(), targets[i].begin(), targets[i].end());
     batch.source.add(source);
     batch.target.add(target);
-    Pass pass(model->backend(), std::make_shared<Arena>(model->backend()));
+    Context context(model->backend(), std::make_shared<Arena>(model->backend()));
     const auto weights =
-        model->attention(batch, AttentionKind::cross, model->config().decoder_layers - 1, pass)[0];
+        model->attention(batch, AttentionKind::cross, model->config().decoder_layers - 1, context)[0];
     std::istringstream groups(fields_of(soft[i])[1]);
     std::vector<std::pair<size_t, size_t>> pairs;
     size_t place = 0, row = 0;
@@ -183,7 +183,7 @@ TEST_F(MarianFixture, AlignmentsAreTheSame) {
 
 TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
   std::ofstream yaml(folder_ / "vocab.yml");
-  const Tokenizers tokenizers = load_sealed_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
+  const Tokenizers tokenizers = load_bound_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
   for (int id = 0; id < tokenizers.source->vocab_size(); ++id) {
     std::string piece = tokenizers.source->piece(id), quoted;
     for (const char c : piece) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -216,7 +216,7 @@ TEST_F(MarianFixture, IsExportedToHuggingFace) {
   auto sources = read_lines(fixture("src100.en")), wanted = read_lines(fixture("beam1.txt"));
   sources.resize(20), wanted.resize(20);
   EXPECT_EQ(Translator(folder_ / "back", 2).translate(sources, {.beam_size = 1}), wanted);
-  EXPECT_EQ(load_model_config(folder_ / "back").search.end, SearchEnd::beam_finished);
+  EXPECT_EQ(load_model_config(folder_ / "back").search.end, StoppingCriterion::beam_finished);
   EXPECT_EQ(load_model_config(folder_ / "back").search.at_longest, AtLongest::cut);
 }
 
@@ -244,11 +244,12 @@ TEST_F(MarianFixture, RefusesWhatHasNoCounterpart) {
   EXPECT_NE(refusal("enc-depth: 3", "enc-depth: 4").find("no tensor 'encoder_l4"), std::string::npos);
 }
 
-/// Models of other kinds: tests/data/make_marian_goldens.py trained them with Marian 1.12 and had it translate.
+/// Models of other kinds: tests/goldens/make_marian_goldens.py trained them with Marian 1.12 and had it
+/// translate.
 class MarianGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(MarianGolden, NBestListsAreMarians) {
-  const std::string golden = std::string(SIXFOLD_TEST_DATA "/marian/") + GetParam();
+  const std::string golden = std::string(SIXFOLD_TEST_GOLDENS "/marian/") + GetParam();
   const TemporaryFolder folder;
   import_marian(read_marian_decoder_config(golden + "/decoder.yml"), folder / "model");
   const Translator translator(folder / "model", 1);
@@ -276,7 +277,8 @@ INSTANTIATE_TEST_SUITE_P(, MarianGolden, testing::Values("untied", "words", "nor
 /// by heart comes back.
 TEST(Marian, APreNormModelSaysWhatItWasTrainedOn) {
   const TemporaryFolder folder;
-  import_marian(read_marian_decoder_config(SIXFOLD_TEST_DATA "/marian/pre_norm/decoder.yml"), folder / "model");
+  import_marian(read_marian_decoder_config(SIXFOLD_TEST_GOLDENS "/marian/pre_norm/decoder.yml"),
+                folder / "model");
   EXPECT_EQ(Translator(folder / "model", 1)
                 .translate({"the old dog sees a cat", "a cat sleeps in the house", "the man eats"}),
             (std::vector<std::string>{"der alte hund sieht eine katze", "eine katze schläft im haus",

@@ -6,9 +6,10 @@
 
 namespace sixfold {
 
-/// What sacreBLEU computed (tests/data/make_metric_goldens.py).
+/// What sacreBLEU computed (tests/goldens/make_metric_goldens.py).
 inline const nlohmann::json& metric_goldens() {
-  static const nlohmann::json goldens = nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_DATA "/metrics.json"));
+  static const nlohmann::json goldens =
+      nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_GOLDENS "/metrics.json"));
   return goldens;
 }
 

@@ -13,8 +13,8 @@ namespace {
 using Weights = std::vector<std::vector<float>>;
 
 Weights weights_of(const Transformer& model, const PairBatch& batch, AttentionKind kind, int layer) {
-  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-  return model.attention(batch, kind, layer, pass);
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  return model.attention(batch, kind, layer, context);
 }
 
 TEST(ModelAttention, IsADistributionOverTheKeysForEachHeadAndQuery) {

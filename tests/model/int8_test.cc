@@ -49,12 +49,12 @@ class Int8Model : public testing::Test {
     return load_model(path_, backend_, DType::f32, type);
   }
   std::vector<float> logits(const Transformer& model) {
-    model.prepare();
+    model.pack();
     PairBatch batch;
     batch.source.add(std::vector<int32_t>{5, 6, 7, 2});
     batch.target.add(std::vector<int32_t>{1, 9, 30});
-    Pass pass(backend_, std::make_shared<Arena>(backend_));
-    return ops::logits(pass, model.states(batch, pass), model.output()).to_floats(*backend_);
+    Context context(backend_, std::make_shared<Arena>(backend_));
+    return ops::logits(context, model.states(batch, context), model.output()).to_floats(*backend_);
   }
   /// What loading says once the stored tensors were changed.
   std::string message_after(const std::function<void(std::vector<NamedTensor>&)>& change) {

@@ -60,8 +60,8 @@ inline PairBatch pair_of(const PairBatch& batch, int sequence) {
 
 /// The decoder's states in a pass without gradients.
 inline HostMatrix states_of(const Transformer& model, const PairBatch& batch) {
-  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-  return host_copy(model.states(batch, pass), *model.backend());
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  return host_copy(model.states(batch, context), *model.backend());
 }
 
 inline Tensor parameter_named(const Transformer& model, const std::string& name) {

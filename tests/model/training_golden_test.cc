@@ -1,4 +1,4 @@
-// A short training run against the same one in PyTorch (tests/data/make_training_golden.py): what the first
+// A short training run against the same one in PyTorch (tests/goldens/make_training_golden.py): what the first
 // update sees, every gradient, ten losses and the weights at the end.
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@ struct GoldenRun {
 
   explicit GoldenRun(const std::string& name)
       : file(name),
-        facts(nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_DATA "/" + name + ".json"))),
-        targets(file.ids("target_output")) {
+        facts(nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_GOLDENS "/" + name + ".json"))),
+        targets(file.ids("labels")) {
     for (const auto& [key, value] : {std::pair("d_model", &config.d_model),
                                      {"heads", &config.heads},
                                      {"d_k", &config.d_k},
@@ -74,12 +74,12 @@ class Rerun {
   /// The loss of a token; gradients are in the parameters after it.
   double loss() {
     Tape tape;
-    Pass pass(model_.backend(), arena_, tape, {});
+    Context context(model_.backend(), arena_, tape, {});
     for (const auto& parameter : model_.parameters()) parameter.tensor.set_gradient({});
     const auto tokens = static_cast<double>(golden_.targets.size());
-    const Tensor states = model_.states(golden_.batch, pass);
+    const Tensor states = model_.states(golden_.batch, context);
     const double sum =
-        ops::cross_entropy(pass, states, model_.output(), pass.indices(golden_.targets),
+        ops::cross_entropy(context, states, model_.output(), context.indices(golden_.targets),
                            {.label_smoothing = golden_.facts.at("label_smoothing"), .scale = 1 / tokens});
     tape.backward();
     return sum / tokens;
@@ -113,15 +113,16 @@ class Rerun {
 
 void check_first_pass(const GoldenRun& golden, const Rerun& rerun, double tolerance, const std::string& what) {
   const Transformer& model = rerun.model();
-  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-  const Tensor encoded = model.encode(golden.batch.source, pass.token_rows(golden.batch.source.rows), pass);
-  const Tensor states = model.states(golden.batch, pass);
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const Tensor encoded =
+      model.encode(golden.batch.source, context.token_rows(golden.batch.source.rows), context);
+  const Tensor states = model.states(golden.batch, context);
   const auto check = [&](const Tensor& tensor, const char* name) {
     expect_close(rerun.host(tensor), golden.file.matrix(name), tolerance, what + ": " + name);
   };
   check(encoded, "encoder_output");
   check(states, "decoder_states");
-  check(ops::logits(pass, states, model.output()), "logits");
+  check(ops::logits(context, states, model.output()), "logits");
 }
 
 void check_run(const std::string& name, const Machine& machine, double tolerance) {

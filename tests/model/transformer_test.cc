@@ -27,7 +27,7 @@ TEST(Transformer, HasAsManyWeightsAsTheFormulaSays) {
       for (const auto& [name, tensor, shape] : model.parameters()) {
         count += tensor.size();
         EXPECT_TRUE(names.insert(name).second) << name;
-        EXPECT_TRUE(tensor.wants_gradient()) << name;
+        EXPECT_TRUE(tensor.requires_grad()) << name;
       }
       EXPECT_EQ(count, parameter_count(config));
     }
@@ -127,13 +127,14 @@ Trained train(const Machine& machine, const std::vector<PairBatch>& batches) {
   Trained trained;
   for (const PairBatch& batch : batches) {
     Tape tape;
-    Pass pass(machine.backend, arena, tape, {.seed = 3, .update = 4});
-    const Tensor states = model.states(batch, pass);
+    Context context(machine.backend, arena, tape, {.seed = 3, .update = 4});
+    const Tensor states = model.states(batch, context);
     const HostMatrix host = host_copy(states, *machine.backend);
     trained.states.cols = host.cols;
     trained.states.rows += host.rows;
     trained.states.values.insert(trained.states.values.end(), host.values.begin(), host.values.end());
-    ops::cross_entropy(pass, states, model.output(), pass.indices(batch.target.ids), {.label_smoothing = 0.1});
+    ops::cross_entropy(context, states, model.output(), context.indices(batch.target.ids),
+                       {.label_smoothing = 0.1});
     tape.backward();
   }
   EXPECT_GT(arena->peak(), 0u);
@@ -173,7 +174,7 @@ TEST(Transformer, PreparedWeightsGiveTheSameBits) {
   const Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
   const PairBatch batch = random_pairs(uneven_pairs(), model.config(), 7);
   const HostMatrix before = states_of(model, batch);
-  model.prepare();
+  model.pack();
   EXPECT_TRUE(states_of(model, batch) == before);
 }
 
@@ -186,9 +187,9 @@ TEST(Transformer, ATrainingPassLeavesNothingBehind) {
     const PairBatch batch = random_pairs(uneven_pairs(), model.config(), 8);
     for (int update = 0; update < 2; ++update) {
       Tape tape;
-      Pass pass(machine.backend, arena, tape, {});
-      const Tensor states = model.states(batch, pass);
-      ops::cross_entropy(pass, states, model.output(), pass.indices(batch.target.ids), {});
+      Context context(machine.backend, arena, tape, {});
+      const Tensor states = model.states(batch, context);
+      ops::cross_entropy(context, states, model.output(), context.indices(batch.target.ids), {});
       tape.backward();
     }
     for (const auto& parameter : model.parameters()) gradients += (parameter.tensor.bytes() + 63) / 64 * 64;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "close.h"
-#include "model/cache.h"
+#include "model/decoding_state.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -16,20 +16,20 @@ struct Variant {
 const Variant variants[] = {
     {"pre_norm",
      [](ModelConfig& c) {
-       c.preprocess = {Step::norm};
-       c.postprocess = {Step::dropout, Step::add};
-       c.top_steps = {Step::norm};
+       c.preprocess = {ProcessStep::norm};
+       c.postprocess = {ProcessStep::dropout, ProcessStep::add};
+       c.postprocess_top = {ProcessStep::norm};
      }},
     {"norms_everywhere",
      [](ModelConfig& c) {
-       c.preprocess = {Step::norm, Step::dropout};
-       c.embedding_steps = {Step::norm, Step::dropout};
-       c.top_steps = {Step::add, Step::norm};
+       c.preprocess = {ProcessStep::norm, ProcessStep::dropout};
+       c.postprocess_embedding = {ProcessStep::norm, ProcessStep::dropout};
+       c.postprocess_top = {ProcessStep::add, ProcessStep::norm};
      }},
     {"no_norms",
      [](ModelConfig& c) {
-       c.postprocess = {Step::add, Step::dropout};
-       c.embedding_steps = {};
+       c.postprocess = {ProcessStep::add, ProcessStep::dropout};
+       c.postprocess_embedding = {};
      }},
     {"swish_without_positions",
      [](ModelConfig& c) {
@@ -67,12 +67,13 @@ class Variants : public testing::TestWithParam<Variant> {
   PairBatch batch(const PairLengths& lengths) const {
     PairBatch batch = random_pairs(lengths, config(), 5);
     for (int i = 0; i < batch.target.rows.sequences(); ++i)
-      batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = SearchRules::zero_start;
+      batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = GenerationConfig::zero_start;
     return batch;
   }
   double loss(const Transformer& model, const PairBatch& pairs) const {
-    Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-    return ops::cross_entropy(pass, model.states(pairs, pass), model.output(), pass.indices(wanted(pairs)), {});
+    Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+    return ops::cross_entropy(context, model.states(pairs, context), model.output(),
+                              context.indices(wanted(pairs)), {});
   }
   std::vector<int32_t> wanted(const PairBatch& pairs) const {
     std::vector<int32_t> ids;
@@ -114,18 +115,19 @@ TEST_P(Variants, TokenByTokenEqualsTheFullPass) {
   const Transformer model(config(), machine.backend, machine.dtype, 1);
   const PairBatch pair = batch({{5, 6}});
   const HostMatrix full = states_of(model, pair);
-  DecoderCache cache(model, machine.backend);
+  DecodingState cache(model, machine.backend);
   const auto arena = std::make_shared<Arena>(machine.backend);
   int sentence = 0;
   {
-    Pass pass(machine.backend, arena);
-    sentence = cache.enter(pair.source, pass)[0];
+    Context context(machine.backend, arena);
+    sentence = cache.enter(pair.source, context)[0];
   }
   std::vector<int32_t> rows;
   for (int64_t i = 0; i < full.rows; ++i) {
-    Pass pass(machine.backend, arena);
-    const std::vector<DecoderCache::NextToken> next{{sentence, pair.target.ids[static_cast<size_t>(i)], &rows}};
-    const auto state = cache.step(next, pass).to_floats(*machine.backend);
+    Context context(machine.backend, arena);
+    const std::vector<DecodingState::NextToken> next{
+        {sentence, pair.target.ids[static_cast<size_t>(i)], &rows}};
+    const auto state = cache.step(next, context).to_floats(*machine.backend);
     for (int64_t c = 0; c < full.cols; ++c)
       EXPECT_NEAR(state[static_cast<size_t>(c)], full.values[static_cast<size_t>(i * full.cols + c)], 2e-5);
   }
@@ -137,8 +139,8 @@ TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
   const PairBatch pairs = batch({{3, 4}, {2, 3}});
   const auto arena = std::make_shared<Arena>(machine.backend);
   Tape tape;
-  Pass pass(machine.backend, arena, tape, {.seed = 1, .update = 1});
-  ops::cross_entropy(pass, model.states(pairs, pass), model.output(), pass.indices(wanted(pairs)), {});
+  Context context(machine.backend, arena, tape, {.seed = 1, .update = 1});
+  ops::cross_entropy(context, model.states(pairs, context), model.output(), context.indices(wanted(pairs)), {});
   tape.backward();
   constexpr double step = 1e-5;
   for (const Parameter& parameter : model.parameters()) {

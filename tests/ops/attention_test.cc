@@ -92,8 +92,8 @@ TEST(Attention, OfAKeyThatNobodySeesHasNoGradient) {
   const OpCase op{
       .name = "causal",
       .operands = {{"q", RowsOf::tokens, 0, 8}, {"k", RowsOf::keys, 0, 8}, {"v", RowsOf::keys, 0, 6}},
-      .run = [](Pass& pass, const OpArguments& a) {
-        return ops::attention(pass, {a["q"], a["k"], a["v"], a.heads},
+      .run = [](Context& context, const OpArguments& a) {
+        return ops::attention(context, {a["q"], a["k"], a["v"], a.heads},
                               std::make_shared<ops::AttentionPattern>(
                                   ops::attention_pattern(a.rows.ragged, a.keys, /*causal=*/true)));
       }};

@@ -1,4 +1,4 @@
-// Every op against what PyTorch computes (tests/data/make_op_goldens.py).
+// Every op against what PyTorch computes (tests/goldens/make_op_goldens.py).
 #include <gtest/gtest.h>
 
 #include "close.h"
@@ -61,23 +61,23 @@ TEST_P(Golden, IsMatched) {
 
 /// max(0, x W^T + b), as a feed-forward network whose second map is the identity.
 TEST(GoldenOf, LinearWithRelu) {
-  const OpCase op{
-      .name = "linear_relu",
-      .operands = {{"x", RowsOf::tokens, 0, 0},
-                   {"weight", RowsOf::weight, 0, 0},
-                   {"bias", RowsOf::weight, 0, 0}},
-      .run = [](Pass& pass, const OpArguments& a) {
-        const int64_t n = a["weight"].rows();
-        HostMatrix identity{n, n, std::vector<double>(static_cast<size_t>(n * n))};
-        for (int64_t i = 0; i < n; ++i) identity.values[static_cast<size_t>(i * n + i)] = 1;
-        const HostMatrix zeros{1, n, std::vector<double>(static_cast<size_t>(n))};
-        const auto constant = [&](const HostMatrix& matrix) {
-          Tensor tensor = pass.tensor(matrix.rows, matrix.cols, a["x"].dtype());
-          tensor.copy_from(pass.backend(), matrix.values);
-          return tensor;
-        };
-        return ops::feed_forward(pass, a["x"], {a["weight"], a["bias"], constant(identity), constant(zeros)});
-      }};
+  const OpCase op{.name = "linear_relu",
+                  .operands = {{"x", RowsOf::tokens, 0, 0},
+                               {"weight", RowsOf::weight, 0, 0},
+                               {"bias", RowsOf::weight, 0, 0}},
+                  .run = [](Context& context, const OpArguments& a) {
+                    const int64_t n = a["weight"].rows();
+                    HostMatrix identity{n, n, std::vector<double>(static_cast<size_t>(n * n))};
+                    for (int64_t i = 0; i < n; ++i) identity.values[static_cast<size_t>(i * n + i)] = 1;
+                    const HostMatrix zeros{1, n, std::vector<double>(static_cast<size_t>(n))};
+                    const auto constant = [&](const HostMatrix& matrix) {
+                      Tensor tensor = context.tensor(matrix.rows, matrix.cols, a["x"].dtype());
+                      tensor.copy_from(context.backend(), matrix.values);
+                      return tensor;
+                    };
+                    return ops::feed_forward(context, a["x"],
+                                             {a["weight"], a["bias"], constant(identity), constant(zeros)});
+                  }};
   check_golden(op, "linear_relu");
 }
 
@@ -88,8 +88,8 @@ TEST(GoldenOf, LogProbabilities) {
       const OpCase op{.name = "log_probability",
                       .operands = {{"x", RowsOf::tokens, 0, 0}, {"weight", RowsOf::weight, 0, 0}},
                       .run =
-                          [](Pass& pass, const OpArguments& a) {
-                            return ops::log_probability(pass, a["x"], {a["weight"], {}}, a.ids);
+                          [](Context& context, const OpArguments& a) {
+                            return ops::log_probability(context, a["x"], {a["weight"], {}}, a.ids);
                           },
                       .gradients = Gradients::none};
       HostMatrix expected = file.matrix(std::string(golden) + "/log_probabilities");
@@ -106,7 +106,7 @@ TEST(GoldenOf, AttentionWeights) {
   const OpValues values = golden_values(file, *op, "attention_cross");
   const OpResult result = run_op(reference_f64(), *op, values);
   for (int i = 0; i < values.tokens.sequences(); ++i) {
-    const auto expected = doubles_of(SafetensorsFile::open(SIXFOLD_TEST_DATA "/ops.safetensors")
+    const auto expected = doubles_of(SafetensorsFile::open(SIXFOLD_TEST_GOLDENS "/ops.safetensors")
                                          .at("attention_cross/weights." + std::to_string(i)));
     size_t next = 0;
     for (int head = 0; head < values.heads; ++head)

@@ -51,7 +51,7 @@ void check_gradients(const OpCase& op) {
 
 TEST_P(Gradient, IsThatOfFiniteDifferences) { check_gradients(GetParam()); }
 
-OpCase chain_of_ops(Tensor (*run)(Pass&, const OpArguments&)) {
+OpCase chain_of_ops(Tensor (*run)(Context&, const OpArguments&)) {
   const int d_model = small_sizes().d_model;
   return {.name = "chain",
           .operands = {{"x", RowsOf::tokens, 0, d_model},
@@ -66,9 +66,9 @@ void check_chain(const OpCase& op) {
   const Machine machine = reference_f64();
   const auto arena = std::make_shared<Arena>(machine.backend);
   Tape tape;
-  Pass pass(machine.backend, arena, tape, {.seed = 7, .update = 3});
-  const OpArguments arguments = upload(values, pass, arena, machine.dtype);
-  const Tensor output = op.run(pass, arguments);
+  Context context(machine.backend, arena, tape, {.seed = 7, .update = 3});
+  const OpArguments arguments = upload(values, context, arena, machine.dtype);
+  const Tensor output = op.run(context, arguments);
   const HostMatrix grad_output = HostMatrix::normal(output.rows(), output.cols(), 99);
   output.set_gradient(tensor_of(grad_output, *machine.backend, arena, machine.dtype));
   tape.backward();
@@ -78,29 +78,29 @@ void check_chain(const OpCase& op) {
 }
 
 TEST(GradientOfChains, AddsUpWhereATensorHasSeveralReaders) {
-  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
-    const Tensor y = ops::linear(pass, a["x"], a["weight"], a["bias"]);
+  check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
+    const Tensor y = ops::linear(context, a["x"], a["weight"], a["bias"]);
     const Tensor z =
-        ops::residual_norm(pass, a["x"], {y, pass.dropout(test_dropout, a.rows)}, {a["bias"], a["bias"]});
-    const Tensor dropped = ops::dropout(pass, {a["x"], pass.dropout(test_dropout, a.rows)});
-    return ops::add(pass, ops::add(pass, z, dropped), ops::add(pass, a["x"], a["x"]));
+        ops::residual_norm(context, a["x"], {y, context.dropout(test_dropout, a.rows)}, {a["bias"], a["bias"]});
+    const Tensor dropped = ops::dropout(context, {a["x"], context.dropout(test_dropout, a.rows)});
+    return ops::add(context, ops::add(context, z, dropped), ops::add(context, a["x"], a["x"]));
   }));
 }
 
 TEST(GradientOfChains, FlowsThroughAWeightThatIsUsedTwice) {
-  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
-    const Tensor hidden = ops::feed_forward(pass, a["x"], {a["weight"], a["bias"], a["weight"], a["bias"]});
-    return ops::linear(pass, ops::norm(pass, hidden, {a["bias"], a["bias"]}), a["weight"], a["bias"]);
+  check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
+    const Tensor hidden = ops::feed_forward(context, a["x"], {a["weight"], a["bias"], a["weight"], a["bias"]});
+    return ops::linear(context, ops::norm(context, hidden, {a["bias"], a["bias"]}), a["weight"], a["bias"]);
   }));
 }
 
 TEST(GradientOfChains, AttentionOverItsOwnProjections) {
-  check_chain(chain_of_ops([](Pass& pass, const OpArguments& a) {
-    const auto project = [&] { return ops::linear(pass, a["x"], a["weight"], a["bias"]); };
+  check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
+    const auto project = [&] { return ops::linear(context, a["x"], a["weight"], a["bias"]); };
     const auto pattern = std::make_shared<ops::AttentionPattern>(
         ops::attention_pattern(a.rows.ragged, a.rows.ragged, /*causal=*/true));
-    return ops::attention(pass, {project(), project(), project(), a.heads}, pattern,
-                          pass.dropout(test_dropout, a.rows));
+    return ops::attention(context, {project(), project(), project(), a.heads}, pattern,
+                          context.dropout(test_dropout, a.rows));
   }));
 }
 
@@ -109,11 +109,11 @@ TEST(GradientOfLoss, IsScaled) {
   const auto gradient_at = [&](double scale) {
     const auto arena = std::make_shared<Arena>(machine.backend);
     Tape tape;
-    Pass pass(machine.backend, arena, tape, {});
+    Context context(machine.backend, arena, tape, {});
     const Tensor states = tensor_of(HostMatrix::normal(3, 4, 1), *machine.backend, arena, machine.dtype);
     const Tensor weight = tensor_of(HostMatrix::normal(7, 4, 2), *machine.backend, arena, machine.dtype);
-    states.set_wants_gradient(true);
-    ops::cross_entropy(pass, states, {weight, {}}, pass.indices(std::vector<int32_t>{1, 6, 0}),
+    states.set_requires_grad(true);
+    ops::cross_entropy(context, states, {weight, {}}, context.indices(std::vector<int32_t>{1, 6, 0}),
                        {.label_smoothing = 0.1, .scale = scale});
     return host_copy(states.gradient(), *machine.backend);
   };
@@ -132,14 +132,14 @@ TEST_P(Gradient, OfWeightsAccumulates) {
   const OpResult once = run_op(machine, op, values);
   for (int batch = 0; batch < 2; ++batch) {
     Tape tape;
-    Pass pass(machine.backend, arena, tape, {.seed = 7, .update = 3});
-    OpArguments arguments = upload(values, pass, arena, machine.dtype);
+    Context context(machine.backend, arena, tape, {.seed = 7, .update = 3});
+    OpArguments arguments = upload(values, context, arena, machine.dtype);
     for (const auto& operand : op.operands) {
       if (operand.of != RowsOf::weight) continue;
       if (batch == 0) weights[operand.name] = arguments[operand.name];
       arguments.operands[operand.name] = weights.at(operand.name);
     }
-    const Tensor output = op.run(pass, arguments);
+    const Tensor output = op.run(context, arguments);
     if (op.gradients == Gradients::by_tape)
       output.set_gradient(tensor_of(once.grad_output, *machine.backend, arena, machine.dtype));
     tape.backward();

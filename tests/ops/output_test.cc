@@ -15,7 +15,7 @@ namespace {
 struct Output {
   Machine machine;
   std::shared_ptr<Arena> arena;
-  Pass pass;
+  Context context;
   Tensor states;
   ops::OutputWeights weights;
   Tensor targets;
@@ -23,14 +23,14 @@ struct Output {
   Output(const Machine& m, int64_t rows, int64_t d_model, int64_t vocab)
       : machine(m),
         arena(std::make_shared<Arena>(m.backend)),
-        pass(m.backend, arena),
+        context(m.backend, arena),
         states(random(rows, d_model, 1)),
         weights{random(vocab, d_model, 2), random(1, vocab, 3)} {
     RandomStream stream(4, 0);
     std::vector<int32_t> ids;
     for (int64_t i = 0; i < rows; ++i)
       ids.push_back(static_cast<int32_t>(stream.below(static_cast<uint32_t>(vocab))));
-    targets = pass.indices(ids);
+    targets = context.indices(ids);
   }
   Tensor random(int64_t rows, int64_t cols, uint64_t seed) const {
     return tensor_of(HostMatrix::normal(rows, cols, seed), *machine.backend, arena, machine.dtype);
@@ -38,7 +38,7 @@ struct Output {
   HostMatrix host(const Tensor& tensor) const { return host_copy(tensor, *machine.backend); }
 
   /// log(sum exp) of each row of logits.
-  static std::vector<double> log_sums(const HostMatrix& logits) {
+  static std::vector<double> logsumexps(const HostMatrix& logits) {
     std::vector<double> sums;
     for (int64_t r = 0; r < logits.rows; ++r) {
       double sum = 0;
@@ -55,13 +55,13 @@ std::vector<Machine> machines() { return {reference_f64(), cpu(1), cpu(2)}; }
 TEST(LogProbability, AgreesWithLogitsOverManyChunks) {
   for (const Machine& machine : machines()) {
     Output o(machine, 2500, 3, 5);
-    const HostMatrix logits = o.host(ops::logits(o.pass, o.states, o.weights)),
-                     actual = o.host(ops::log_probability(o.pass, o.states, o.weights, o.targets));
-    const auto log_sums = Output::log_sums(logits);
+    const HostMatrix logits = o.host(ops::logits(o.context, o.states, o.weights)),
+                     actual = o.host(ops::log_probability(o.context, o.states, o.weights, o.targets));
+    const auto logsumexps = Output::logsumexps(logits);
     HostMatrix expected{2500, 1, {}};
     for (int64_t r = 0; r < 2500; ++r)
       expected.values.push_back(logits.values[static_cast<size_t>(r * 5 + o.targets.ids()[r])] -
-                                log_sums[static_cast<size_t>(r)]);
+                                logsumexps[static_cast<size_t>(r)]);
     expect_close(actual, expected, 1e-6, machine.name);
   }
 }
@@ -69,9 +69,9 @@ TEST(LogProbability, AgreesWithLogitsOverManyChunks) {
 TEST(CrossEntropy, IsMinusLogProbabilityWhereNothingIsSmoothed) {
   for (const Machine& machine : machines()) {
     Output o(machine, 2500, 3, 5);
-    const auto log_probs = o.host(ops::log_probability(o.pass, o.states, o.weights, o.targets)).values;
+    const auto log_probs = o.host(ops::log_probability(o.context, o.states, o.weights, o.targets)).values;
     const double sum = std::accumulate(log_probs.begin(), log_probs.end(), 0.0);
-    EXPECT_NEAR(ops::cross_entropy(o.pass, o.states, o.weights, o.targets, {}), -sum, 1e-6 * -sum)
+    EXPECT_NEAR(ops::cross_entropy(o.context, o.states, o.weights, o.targets, {}), -sum, 1e-6 * -sum)
         << machine.name;
   }
 }
@@ -82,7 +82,7 @@ TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
     const auto gradients = [&](int64_t piece) {
       const auto fresh = [&](const Tensor& tensor) {
         Tensor copy = tensor_of(o.host(tensor), *machine.backend, o.arena, machine.dtype);
-        copy.set_wants_gradient(true);
+        copy.set_requires_grad(true);
         return copy;
       };
       const ops::OutputWeights weights{fresh(o.weights.weight), fresh(o.weights.bias)};
@@ -90,11 +90,11 @@ TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
       double loss = 0;
       for (int64_t begin = 0; begin < 1500; begin += piece) {
         Tape tape;
-        Pass pass(machine.backend, o.arena, tape, {});
+        Context context(machine.backend, o.arena, tape, {});
         const Tensor rows =
             tensor_of(states.slice_rows(begin, piece), *machine.backend, o.arena, machine.dtype);
-        const Tensor targets = pass.indices({o.targets.ids() + begin, static_cast<size_t>(piece)});
-        loss += ops::cross_entropy(pass, rows, weights, targets, {.label_smoothing = 0.1, .scale = 0.01});
+        const Tensor targets = context.indices({o.targets.ids() + begin, static_cast<size_t>(piece)});
+        loss += ops::cross_entropy(context, rows, weights, targets, {.label_smoothing = 0.1, .scale = 0.01});
       }
       return std::tuple(o.host(weights.weight.gradient()), o.host(weights.bias.gradient()), loss);
     };
@@ -110,9 +110,9 @@ TEST(CrossEntropy, OfNoRowsHasNoGradient) {
   for (const Machine& machine : machines()) {
     Output o(machine, 0, 3, 7);
     Tape tape;
-    Pass pass(machine.backend, o.arena, tape, {});
-    o.weights.weight.set_wants_gradient(true);
-    EXPECT_EQ(ops::cross_entropy(pass, o.states, o.weights, o.targets, {.label_smoothing = 0.1}), 0);
+    Context context(machine.backend, o.arena, tape, {});
+    o.weights.weight.set_requires_grad(true);
+    EXPECT_EQ(ops::cross_entropy(context, o.states, o.weights, o.targets, {.label_smoothing = 0.1}), 0);
     EXPECT_EQ(norm_of(o.host(o.weights.weight.gradient())), 0) << machine.name;
   }
 }
@@ -135,11 +135,11 @@ TEST(TopK, IsTheBeginningOfASort) {
       for (const int k : {1, 3, 8, 16}) {
         if (k > vocab) continue;
         Output o(machine, 40, 6, vocab);
-        const HostMatrix logits = o.host(ops::logits(o.pass, o.states, o.weights));
-        const auto log_sums = Output::log_sums(logits);
+        const HostMatrix logits = o.host(ops::logits(o.context, o.states, o.weights));
+        const auto logsumexps = Output::logsumexps(logits);
         for (const std::vector<int32_t>& banned :
              {std::vector<int32_t>{}, std::vector<int32_t>{0, vocab / 2}}) {
-          const auto best = ops::top_k(o.pass, o.states, o.weights, k, banned);
+          const auto best = ops::top_k(o.context, o.states, o.weights, k, banned);
           ASSERT_EQ(best.ids.size(), static_cast<size_t>(40 * k));
           for (int r = 0; r < 40; ++r) {
             const double* row = logits.values.data() + r * vocab;
@@ -151,7 +151,7 @@ TEST(TopK, IsTheBeginningOfASort) {
               if (std::count(banned.begin(), banned.end(), id))
                 EXPECT_EQ(best.log_probs[place], -std::numeric_limits<float>::infinity());
               else
-                EXPECT_NEAR(best.log_probs[place], row[id] - log_sums[static_cast<size_t>(r)], 1e-5);
+                EXPECT_NEAR(best.log_probs[place], row[id] - logsumexps[static_cast<size_t>(r)], 1e-5);
             }
           }
         }
@@ -161,13 +161,13 @@ TEST(TopK, IsTheBeginningOfASort) {
 TEST(TopK, TakesTheLowerIdOfEquals) {
   for (const Machine& machine : machines()) {
     const auto arena = std::make_shared<Arena>(machine.backend);
-    Pass pass(machine.backend, arena);
+    Context context(machine.backend, arena);
     const auto tensor = [&](const HostMatrix& m) {
       return tensor_of(m, *machine.backend, arena, machine.dtype);
     };
     HostMatrix weight{40, 1, std::vector<double>(40, 1.0)};
     weight.values[30] = weight.values[37] = 2;
-    const auto best = ops::top_k(pass, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {});
+    const auto best = ops::top_k(context, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {});
     EXPECT_EQ(best.ids, (std::vector<int32_t>{30, 37, 0, 1})) << machine.name;
   }
 }
@@ -177,12 +177,12 @@ TEST(TopK, OfWhatIsNoNumberStillGivesIds) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()})
     for (const Machine& machine : machines()) {
       const auto arena = std::make_shared<Arena>(machine.backend);
-      Pass pass(machine.backend, arena);
+      Context context(machine.backend, arena);
       const auto tensor = [&](const HostMatrix& m) {
         return tensor_of(m, *machine.backend, arena, machine.dtype);
       };
       const HostMatrix weight{20, 1, std::vector<double>(20, bad)};
-      auto ids = ops::top_k(pass, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {}).ids;
+      auto ids = ops::top_k(context, tensor({1, 1, {1}}), {tensor(weight), {}}, 4, {}).ids;
       std::sort(ids.begin(), ids.end());
       EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << machine.name;
       for (const int32_t id : ids) EXPECT_TRUE(id >= 0 && id < 20) << machine.name << ": " << id;
@@ -193,13 +193,13 @@ TEST(TopK, OfWhatIsNoNumberStillGivesIds) {
 TEST(Logits, OfPreparedWeightsAreTheSameBits) {
   for (const Machine& machine : machines()) {
     Output o(machine, 37, 70, 133);
-    const HostMatrix expected = o.host(ops::logits(o.pass, o.states, o.weights));
-    o.weights.weight.set_prepared(machine.backend->prepare(o.weights.weight.view(), /*transpose_b=*/true));
-    EXPECT_TRUE(o.host(ops::logits(o.pass, o.states, o.weights)) == expected) << machine.name;
-    // A pass that records takes the weight as it is now, not as it was prepared.
+    const HostMatrix expected = o.host(ops::logits(o.context, o.states, o.weights));
+    o.weights.weight.set_packed(machine.backend->pack(o.weights.weight.view(), /*transpose_b=*/true));
+    EXPECT_TRUE(o.host(ops::logits(o.context, o.states, o.weights)) == expected) << machine.name;
+    // A pass that records takes the weight as it is now, not as it was packed.
     machine.backend->fill(o.weights.weight.view(), 0);
     Tape tape;
-    Pass training(machine.backend, o.arena, tape, {});
+    Context training(machine.backend, o.arena, tape, {});
     EXPECT_FALSE(o.host(ops::linear(training, o.states, o.weights.weight, o.weights.bias)) == expected);
   }
 }

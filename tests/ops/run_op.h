@@ -39,9 +39,9 @@ inline OpResult run_op(const Machine& machine, const OpCase& op, const OpValues&
   Backend& backend = *machine.backend;
   const auto arena = std::make_shared<Arena>(machine.backend);
   Tape tape;
-  Pass pass(machine.backend, arena, tape, {.seed = 7, .update = 3});
-  const OpArguments arguments = upload(values, pass, arena, machine.dtype);
-  const Tensor output = op.run(pass, arguments);
+  Context context(machine.backend, arena, tape, {.seed = 7, .update = 3});
+  const OpArguments arguments = upload(values, context, arena, machine.dtype);
+  const Tensor output = op.run(context, arguments);
   OpResult result{.output = host_copy(output, backend), .grad_output = values.grad_output, .gradients = {}};
   if (op.gradients == Gradients::none || !backwards) return result;
 
@@ -50,7 +50,7 @@ inline OpResult run_op(const Machine& machine, const OpCase& op, const OpValues&
                              ? HostMatrix{1, 1, {1.0}}
                              : HostMatrix::normal(output.rows(), output.cols(), 99);
   if (op.gradients == Gradients::by_tape) {
-    EXPECT_TRUE(output.wants_gradient()) << op.name;
+    EXPECT_TRUE(output.requires_grad()) << op.name;
     EXPECT_EQ(tape.nodes().size(), 1u) << op.name;
     output.set_gradient(tensor_of(result.grad_output, backend, arena, machine.dtype));
     tape.backward();

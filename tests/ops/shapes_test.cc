@@ -13,14 +13,14 @@ struct Shapes : Test {
   Machine machine = cpu(1);
   std::shared_ptr<Arena> arena = std::make_shared<Arena>(machine.backend);
   Tape tape;
-  Pass pass{machine.backend, arena, tape, {}};
+  Context context{machine.backend, arena, tape, {}};
 
   Tensor make(int64_t rows, int64_t cols) {
     Tensor tensor = tensor_of(HostMatrix::normal(rows, cols, 1), *machine.backend, arena, machine.dtype);
-    tensor.set_wants_gradient(true);
+    tensor.set_requires_grad(true);
     return tensor;
   }
-  Tensor ids(int count) { return pass.indices(std::vector<int32_t>(static_cast<size_t>(count), 1)); }
+  Tensor ids(int count) { return context.indices(std::vector<int32_t>(static_cast<size_t>(count), 1)); }
 
   template <class Action>
   void expect_error(const std::string& part, Action action) {
@@ -30,14 +30,14 @@ struct Shapes : Test {
 
 TEST_F(Shapes, OfLinear) {
   const Tensor x = make(5, 4);
-  expect_error("linear: weight is 3 x 6", [&] { ops::linear(pass, x, make(3, 6), make(1, 3)); });
-  expect_error("linear: bias is 1 x 4", [&] { ops::linear(pass, x, make(3, 4), make(1, 4)); });
-  expect_error("linear: weight is 0 x 0", [&] { ops::linear(pass, x, {}, make(1, 4)); });
+  expect_error("linear: weight is 3 x 6", [&] { ops::linear(context, x, make(3, 6), make(1, 3)); });
+  expect_error("linear: bias is 1 x 4", [&] { ops::linear(context, x, make(3, 4), make(1, 4)); });
+  expect_error("linear: weight is 0 x 0", [&] { ops::linear(context, x, {}, make(1, 4)); });
 }
 
 TEST_F(Shapes, OfFeedForward) {
   const Tensor x = make(5, 4);
-  const auto run = [&](const ops::FeedForwardWeights& w) { ops::feed_forward(pass, x, w); };
+  const auto run = [&](const ops::FeedForwardWeights& w) { ops::feed_forward(context, x, w); };
   run({make(7, 4), make(1, 7), make(4, 7), make(1, 4)});
   expect_error("weight1", [&] { run({make(7, 5), make(1, 7), make(4, 7), make(1, 4)}); });
   expect_error("bias1", [&] { run({make(7, 4), make(1, 6), make(4, 7), make(1, 4)}); });
@@ -46,20 +46,20 @@ TEST_F(Shapes, OfFeedForward) {
 }
 
 TEST_F(Shapes, OfEmbed) {
-  const TokenRows rows = pass.token_rows(ragged_of({3, 2}));
-  expect_error("ids is 1 x 4", [&] { ops::embed(pass, {make(9, 4), make(3, 4)}, ids(4), rows); });
-  expect_error("positions is 3 x 5", [&] { ops::embed(pass, {make(9, 4), make(3, 5)}, ids(5), rows); });
-  expect_error("position 2 is beyond", [&] { ops::embed(pass, {make(9, 4), make(2, 4)}, ids(5), rows); });
+  const TokenRows rows = context.token_rows(ragged_of({3, 2}));
+  expect_error("ids is 1 x 4", [&] { ops::embed(context, {make(9, 4), make(3, 4)}, ids(4), rows); });
+  expect_error("positions is 3 x 5", [&] { ops::embed(context, {make(9, 4), make(3, 5)}, ids(5), rows); });
+  expect_error("position 2 is beyond", [&] { ops::embed(context, {make(9, 4), make(2, 4)}, ids(5), rows); });
 }
 
 TEST_F(Shapes, OfNorms) {
   const Tensor x = make(5, 4);
-  expect_error("norm: weight", [&] { ops::norm(pass, x, {make(1, 5), make(1, 4)}); });
-  expect_error("norm: bias", [&] { ops::norm(pass, x, {make(1, 4), make(4, 1)}); });
+  expect_error("norm: weight", [&] { ops::norm(context, x, {make(1, 5), make(1, 4)}); });
+  expect_error("norm: bias", [&] { ops::norm(context, x, {make(1, 4), make(4, 1)}); });
   expect_error("residual_norm: y", [&] {
-    ops::residual_norm(pass, x, {make(4, 4), {}}, {make(1, 4), make(1, 4)});
+    ops::residual_norm(context, x, {make(4, 4), {}}, {make(1, 4), make(1, 4)});
   });
-  expect_error("add: b", [&] { ops::add(pass, x, make(5, 3)); });
+  expect_error("add: b", [&] { ops::add(context, x, make(5, 3)); });
 }
 
 TEST_F(Shapes, OfAttention) {
@@ -67,7 +67,7 @@ TEST_F(Shapes, OfAttention) {
     return std::make_shared<ops::AttentionPattern>(ops::attention_pattern(queries, keys, false));
   };
   const auto run = [&](const ops::AttentionInputs& in, const Ragged& queries, const Ragged& keys) {
-    ops::attention(pass, in, pattern(queries, keys));
+    ops::attention(context, in, pattern(queries, keys));
   };
   const Ragged three = ragged_of({3}), four = ragged_of({4});
   run({make(3, 8), make(4, 8), make(4, 6), 2}, three, four);
@@ -82,12 +82,12 @@ TEST_F(Shapes, OfAttention) {
 
 TEST_F(Shapes, OfOutput) {
   const Tensor x = make(5, 4);
-  expect_error("output: weight", [&] { ops::log_probability(pass, x, {make(9, 3), {}}, ids(5)); });
-  expect_error("output: bias", [&] { ops::log_probability(pass, x, {make(9, 4), make(1, 8)}, ids(5)); });
-  expect_error("log_probability: targets", [&] { ops::log_probability(pass, x, {make(9, 4), {}}, ids(4)); });
-  expect_error("cross_entropy: targets", [&] { ops::cross_entropy(pass, x, {make(9, 4), {}}, ids(6), {}); });
+  expect_error("output: weight", [&] { ops::log_probability(context, x, {make(9, 3), {}}, ids(5)); });
+  expect_error("output: bias", [&] { ops::log_probability(context, x, {make(9, 4), make(1, 8)}, ids(5)); });
+  expect_error("log_probability: targets", [&] { ops::log_probability(context, x, {make(9, 4), {}}, ids(4)); });
+  expect_error("cross_entropy: targets", [&] { ops::cross_entropy(context, x, {make(9, 4), {}}, ids(6), {}); });
   const auto top = [&](int k, const std::vector<int32_t>& banned) {
-    ops::top_k(pass, x, {make(9, 4), {}}, k, banned);
+    ops::top_k(context, x, {make(9, 4), {}}, k, banned);
   };
   top(9, {8});
   expect_error("the 10 likeliest of 9", [&] { top(10, {}); });
@@ -100,7 +100,7 @@ TEST_F(Shapes, OfOutput) {
 TEST_F(Shapes, OfGraphsThatAnOpDoesNotSupport) {
   const Tensor x = make(3, 4);
   const Tensor out = ops::attention(
-      pass, {x, x, x, 2},
+      context, {x, x, x, 2},
       std::make_shared<ops::AttentionPattern>(ops::attention_pattern(ragged_of({3}), ragged_of({3}), false)));
   out.set_gradient(make(3, 4));
   expect_error("projections of their own", [&] { tape.backward(); });

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "model/history.h"
+#include "model/provenance.h"
 #include "reliability/training.h"
 #include "temporary_folder.h"
 #include "train/forecast.h"

@@ -10,16 +10,16 @@ namespace {
 
 constexpr int eos = 2, a = 3, b = 4, c = 5;
 
-SearchRules rules_of(int beam_size) {
-  SearchRules rules;
+GenerationConfig rules_of(int beam_size) {
+  GenerationConfig rules;
   rules.beam_size = beam_size;
   rules.normalization = ScoreNormalization::none;
-  rules.end = SearchEnd::beam_finished;
+  rules.end = StoppingCriterion::beam_finished;
   return rules;
 }
 
 TEST(Beam, Normalizers) {
-  SearchRules rules;
+  GenerationConfig rules;
   rules.alpha = 0.6f;
   EXPECT_NEAR(normalizer(rules, 1), 1, 1e-9);
   EXPECT_NEAR(normalizer(rules, 7), std::pow(2.0, 0.6), 1e-6);
@@ -30,7 +30,7 @@ TEST(Beam, Normalizers) {
 }
 
 TEST(Beam, LongestOutput) {
-  SearchRules rules;
+  GenerationConfig rules;
   EXPECT_EQ(longest_output(rules, 7), 57);
   rules.length_factor = 1.5f;
   rules.length_offset = 3;
@@ -43,7 +43,7 @@ TEST(Beam, LongestOutput) {
 }
 
 TEST(Beam, GoesOnWithTheBestAndPassesOverALateEnd) {
-  const SearchRules rules = rules_of(2);
+  const GenerationConfig rules = rules_of(2);
   Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 2});
   ASSERT_EQ(Beam::candidates(rules), 3);
   beam.extend(std::vector{a, b, eos}, std::vector{-0.5f, -1.0f, -2.0f});  // the end is third
@@ -67,7 +67,7 @@ TEST(Beam, GoesOnWithTheBestAndPassesOverALateEnd) {
 }
 
 TEST(Beam, AFinishedHypothesisMayKeepItsSlot) {
-  SearchRules rules = rules_of(2);
+  GenerationConfig rules = rules_of(2);
   rules.finished_keeps_slot = true;
   Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 2});
   beam.extend(std::vector{a, eos}, std::vector{-0.5f, -1.0f});
@@ -82,7 +82,7 @@ TEST(Beam, AFinishedHypothesisMayKeepItsSlot) {
 }
 
 TEST(Beam, EqualsAreRankedByParentThenId) {
-  const SearchRules rules = rules_of(2);
+  const GenerationConfig rules = rules_of(2);
   Beam beam(rules, {.eos = eos, .longest = 10});
   beam.extend(std::vector{c, a, b}, std::vector{-1.0f, -1.0f, -1.0f});
   EXPECT_EQ(beam.live()[0].ids, std::vector{a});
@@ -93,8 +93,8 @@ TEST(Beam, EqualsAreRankedByParentThenId) {
 }
 
 TEST(Beam, EndsWhenTheBestCannotBeReached) {
-  SearchRules rules = rules_of(2);
-  rules.end = SearchEnd::best_cannot_improve;
+  GenerationConfig rules = rules_of(2);
+  rules.end = StoppingCriterion::best_cannot_improve;
   rules.normalization = ScoreNormalization::length;
   rules.alpha = 1;
   const std::vector ids{eos, a, b};
@@ -110,7 +110,7 @@ TEST(Beam, EndsWhenTheBestCannotBeReached) {
 }
 
 TEST(Beam, MustEndAtTheLongestLength) {
-  SearchRules rules = rules_of(2);
+  GenerationConfig rules = rules_of(2);
   Beam beam(rules, {.eos = eos, .longest = 2, .n_best = 2});
   EXPECT_FALSE(beam.must_end());
   beam.extend(std::vector{a, b, c}, std::vector{-1.0f, -2.0f, -3.0f});
@@ -125,7 +125,7 @@ TEST(Beam, MustEndAtTheLongestLength) {
 
 TEST(Beam, WhatIsNoNumberIsNotChosen) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
-  const SearchRules rules = rules_of(2);
+  const GenerationConfig rules = rules_of(2);
   Beam banned(rules, {.eos = eos, .longest = 10});
   banned.extend(std::vector{a, -1, -1}, std::vector{-1.0f, -infinity, -infinity});
   EXPECT_EQ(banned.live().size(), 1u);
@@ -136,7 +136,7 @@ TEST(Beam, WhatIsNoNumberIsNotChosen) {
 }
 
 TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
-  SearchRules rules = rules_of(2);
+  GenerationConfig rules = rules_of(2);
   rules.at_longest = AtLongest::cut;
   Beam beam(rules, {.eos = eos, .longest = 2, .n_best = 2});
   beam.extend(std::vector{a, b, c}, std::vector{-0.5f, -1.0f, -2.0f});
@@ -152,8 +152,8 @@ TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
 }
 
 TEST(Beam, MayEndOnceTheBestIsNoBetterNow) {
-  SearchRules rules = rules_of(2);
-  rules.end = SearchEnd::best_is_no_better_now;
+  GenerationConfig rules = rules_of(2);
+  rules.end = StoppingCriterion::best_is_no_better_now;
   rules.normalization = ScoreNormalization::length;
   rules.alpha = 1;
   Beam beam(rules, {.eos = eos, .longest = 50, .n_best = 1});

@@ -21,9 +21,9 @@ inline std::vector<double> next_symbols(const Transformer& model, const Ids& sou
   Ids input{start};
   input.insert(input.end(), ids.begin(), ids.end());
   batch.target.add(input);
-  Pass pass(model.backend(), std::make_shared<Arena>(model.backend()));
-  const Tensor states = model.states(batch, pass);
-  const auto logits = ops::logits(pass, states, model.output()).to_doubles(pass.backend());
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const Tensor states = model.states(batch, context);
+  const auto logits = ops::logits(context, states, model.output()).to_doubles(context.backend());
   std::vector<double> last(logits.end() - model.config().target_vocab, logits.end());
   double sum = 0;
   for (const double logit : last) sum += std::exp(logit);
@@ -31,10 +31,10 @@ inline std::vector<double> next_symbols(const Transformer& model, const Ids& sou
   return last;
 }
 
-inline double divided(const SearchRules& rules, double sum, size_t length) {
+inline double divided(const GenerationConfig& rules, double sum, size_t length) {
   const double n = static_cast<double>(length);
   if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.alpha);
-  if (rules.normalization == ScoreNormalization::google) return sum / std::pow((5 + n) / 6, rules.alpha);
+  if (rules.normalization == ScoreNormalization::gnmt) return sum / std::pow((5 + n) / 6, rules.alpha);
   return sum;
 }
 
@@ -49,7 +49,7 @@ inline void renormalize(std::vector<double>& log_probs, const std::set<int32_t>&
 /// Beam search as plainly as it can be said: every next symbol of every hypothesis is looked at.
 inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const Ids& source,
                                                  const SearchOptions& options) {
-  const SearchRules& rules = options.rules;
+  const GenerationConfig& rules = options.rules;
   const size_t beam = static_cast<size_t>(rules.beam_size), wanted = static_cast<size_t>(options.n_best);
   const size_t longest = static_cast<size_t>(std::max(
       1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
@@ -87,8 +87,8 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
     std::stable_sort(finished.begin(), finished.end(),
                      [](const Hypothesis& x, const Hypothesis& y) { return x.score > y.score; });
     if (live.empty()) break;
-    if (rules.end == SearchEnd::beam_finished && finished.size() >= beam) break;
-    if (rules.end == SearchEnd::best_cannot_improve && finished.size() >= wanted &&
+    if (rules.end == StoppingCriterion::beam_finished && finished.size() >= beam) break;
+    if (rules.end == StoppingCriterion::best_cannot_improve && finished.size() >= wanted &&
         finished[wanted - 1].score >= divided(rules, live[0].log_probability, longest))
       break;
   }

@@ -34,7 +34,7 @@ struct RandomModel : Transformer {
     std::vector<float> bias(static_cast<size_t>(vocab));
     bias[2] = 1;
     output().bias.copy_from(*backend(), bias);
-    prepare();
+    pack();
   }
 };
 

@@ -39,8 +39,8 @@ std::vector<SearchOptions> all_rules() {
   std::vector<SearchOptions> all;
   for (const int beam : {1, 2, 4})
     for (const auto normalization :
-         {ScoreNormalization::none, ScoreNormalization::length, ScoreNormalization::google})
-      for (const auto end : {SearchEnd::best_cannot_improve, SearchEnd::beam_finished})
+         {ScoreNormalization::none, ScoreNormalization::length, ScoreNormalization::gnmt})
+      for (const auto end : {StoppingCriterion::best_cannot_improve, StoppingCriterion::beam_finished})
         for (const bool keeps : {false, true}) {
           SearchOptions options;
           options.rules.beam_size = beam;
@@ -127,7 +127,7 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
   for (size_t i = 0; i < sources.size(); ++i) {
     Ids ids;
     while (ids.size() + 1 < sources[i].size() + 10) {
-      auto next = next_symbols(model, sources[i], ids, SearchRules::zero_start);
+      auto next = next_symbols(model, sources[i], ids, GenerationConfig::zero_start);
       next[1] = -INFINITY;
       const auto best = std::max_element(next.begin(), next.end()) - next.begin();
       if (best == eos) break;
@@ -138,8 +138,8 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
 }
 
 /// The best of all outputs of at most `left` symbols more.
-void try_all(const Transformer& model, const Ids& source, const SearchRules& rules, const Hypothesis& so_far,
-             size_t left, Hypothesis& best) {
+void try_all(const Transformer& model, const Ids& source, const GenerationConfig& rules,
+             const Hypothesis& so_far, size_t left, Hypothesis& best) {
   const auto next = next_symbols(model, source, so_far.ids, rules.decoder_start);
   for (int32_t id = 0; id < model.config().target_vocab; ++id) {
     Hypothesis longer = so_far;
@@ -158,7 +158,7 @@ TEST(Search, AWideBeamFindsTheBestOfAll) {
   options.rules.beam_size = 100;
   options.rules.length_factor = 0;
   options.rules.length_offset = 4;
-  for (const auto normalization : {ScoreNormalization::none, ScoreNormalization::google}) {
+  for (const auto normalization : {ScoreNormalization::none, ScoreNormalization::gnmt}) {
     options.rules.normalization = normalization;
     for (const Ids& source : random_sources(3, 5, 5, 4)) {
       Hypothesis best;
@@ -364,7 +364,7 @@ TEST(Search, BrokenWeightsAreSaid) {
   const RandomModel model(20, 14);
   const Tensor& weight = model.parameters().back().tensor;
   weight.copy_from(*model.backend(), std::vector<float>(static_cast<size_t>(weight.size()), std::nanf("")));
-  model.prepare();
+  model.pack();
   SearchOptions options;
   EXPECT_NE(error_message([&] {
               search_all(model, {{4, eos}}, options);

@@ -22,7 +22,7 @@ struct ArenaTest : testing::Test {
 TEST_F(ArenaTest, PiecesAreAlignedAndApart) {
   std::vector<std::pair<char*, size_t>> pieces;
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, 5 * MB}) {
-    auto* data = static_cast<char*>(arena.take(bytes));
+    auto* data = static_cast<char*>(arena.allocate(bytes));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
     std::memset(data, 1, bytes);
     for (const auto& [other, size] : pieces) EXPECT_TRUE(data + bytes <= other || other + size <= data);
@@ -31,54 +31,54 @@ TEST_F(ArenaTest, PiecesAreAlignedAndApart) {
 }
 
 TEST_F(ArenaTest, CountsWhatIsInUseAndTheMostThatWas) {
-  void *a = arena.take(100), *b = arena.take(64);
+  void *a = arena.allocate(100), *b = arena.allocate(64);
   EXPECT_EQ(arena.in_use(), 192u);  // in steps of 64
-  arena.give(a, 100);
+  arena.free(a, 100);
   EXPECT_EQ(arena.in_use(), 64u);
-  arena.give(b, 64);
+  arena.free(b, 64);
   EXPECT_EQ(arena.in_use(), 0u);
   EXPECT_EQ(arena.peak(), 192u);
   EXPECT_GE(arena.reserved(), arena.peak());
 }
 
 TEST_F(ArenaTest, JoinsNeighboursInAnyOrder) {
-  arena.give(arena.take(1), 1);
+  arena.free(arena.allocate(1), 1);
   const size_t chunk = arena.reserved();
   std::vector<int> order{0, 1, 2, 3};
   do {
     std::vector<void*> pieces;
-    for (int i = 0; i < 4; ++i) pieces.push_back(arena.take(chunk / 4));
-    for (const int i : order) arena.give(pieces[static_cast<size_t>(i)], 0);
-    void* whole = arena.take(chunk);
+    for (int i = 0; i < 4; ++i) pieces.push_back(arena.allocate(chunk / 4));
+    for (const int i : order) arena.free(pieces[static_cast<size_t>(i)], 0);
+    void* whole = arena.allocate(chunk);
     EXPECT_EQ(whole, pieces[0]);
     EXPECT_EQ(arena.reserved(), chunk);
-    arena.give(whole, 0);
+    arena.free(whole, 0);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST_F(ArenaTest, TakesTheBestFit) {
-  void* large = arena.take(1000);
-  void* wall1 = arena.take(64);
-  void* small = arena.take(200);
-  void* wall2 = arena.take(64);
-  arena.give(large, 1000);
-  arena.give(small, 200);
-  EXPECT_EQ(arena.take(150), small);
-  EXPECT_EQ(arena.take(900), large);
-  arena.give(wall1, 64);
-  arena.give(wall2, 64);
+  void* large = arena.allocate(1000);
+  void* wall1 = arena.allocate(64);
+  void* small = arena.allocate(200);
+  void* wall2 = arena.allocate(64);
+  arena.free(large, 1000);
+  arena.free(small, 200);
+  EXPECT_EQ(arena.allocate(150), small);
+  EXPECT_EQ(arena.allocate(900), large);
+  arena.free(wall1, 64);
+  arena.free(wall2, 64);
 }
 
 TEST_F(ArenaTest, StartsOnOneChunkAfterItOutgrewSeveral) {
-  std::vector<void*> pieces{arena.take(1)};
+  std::vector<void*> pieces{arena.allocate(1)};
   const size_t piece = arena.reserved();
-  for (int i = 0; i < 5; ++i) pieces.push_back(arena.take(piece));
-  for (void* data : pieces) arena.give(data, 0);
+  for (int i = 0; i < 5; ++i) pieces.push_back(arena.allocate(piece));
+  for (void* data : pieces) arena.free(data, 0);
   const size_t peak = arena.peak();
-  void* whole = arena.take(peak);
+  void* whole = arena.allocate(peak);
   EXPECT_GE(arena.reserved(), peak);
   EXPECT_LT(arena.reserved(), 2 * peak);  // a second chunk would have had to hold all
-  arena.give(whole, 0);
+  arena.free(whole, 0);
 }
 
 /// Takes and gives as a pass does; returns the places that it got.
@@ -88,14 +88,14 @@ std::vector<void*> random_pass(Arena& arena, uint64_t seed) {
   for (int i = 0; i < 2000; ++i) {
     if (held.size() > 30 || (!held.empty() && random.below(2))) {
       const size_t which = random.below(static_cast<uint32_t>(held.size()));
-      arena.give(held[which], 0);
+      arena.free(held[which], 0);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
     } else {
-      held.push_back(arena.take(random.below(4 * MB)));
+      held.push_back(arena.allocate(random.below(4 * MB)));
       places.push_back(held.back());
     }
   }
-  for (void* piece : held) arena.give(piece, 0);
+  for (void* piece : held) arena.free(piece, 0);
   return places;
 }
 

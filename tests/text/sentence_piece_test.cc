@@ -260,7 +260,7 @@ TEST(SentencePiece, SaysThatItsThreadsAreRefused) {
       make_tokenizers(options_of(60), text, text);
     } catch (const Error& error) {
       const bool named = std::string(error.what()).find("the system refuses the threads") != std::string::npos;
-      std::_Exit(named && error.fault() == Fault::world ? 0 : 3);
+      std::_Exit(named && error.fault() == Fault::environment ? 0 : 3);
     }
     std::_Exit(4);
   };

@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-const std::string path = SIXFOLD_TEST_DATA "/hugging_face/tied/source.spm";
+const std::string path = SIXFOLD_TEST_GOLDENS "/hugging_face/tied/source.spm";
 
 std::shared_ptr<const Tokenizer> renumbered(const std::vector<std::string>& vocabulary) {
   return load_sentence_piece(add_vocabulary(read_file(path), vocabulary, path), path, Spaces::as_trained);

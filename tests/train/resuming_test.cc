@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model/history.h"
 #include "model/ownership.h"
+#include "model/provenance.h"
 #include "train/run_folder.h"
 #include "train/trainer_fixture.h"
 
@@ -193,7 +193,7 @@ TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
   fs::rename(run("a"), run("moved"));
   options_.train.updates = 14;
   const std::string model = train(options_, {.run = run("b"), .resume = true}).model;
-  const auto history = read_history(model);
+  const auto history = read_provenance(model);
   ASSERT_EQ(history.size(), 2u);
   EXPECT_EQ(nlohmann::json::parse(history[0]).at("updates"), 23);
   EXPECT_EQ(nlohmann::json::parse(history[1]).at("updates"), 14);
@@ -263,7 +263,7 @@ TEST_F(TrainerTest, AnOldBestModelIsNotTakenForTheBest) {
   options_.checkpoint.keep_best = true;
   options_.train.updates = 23;
   train(options_, {.run = run("a"), .resume = true});
-  const auto newest = nlohmann::json::parse(read_history(run("a") + "/model").back());
+  const auto newest = nlohmann::json::parse(read_provenance(run("a") + "/model").back());
   EXPECT_EQ(newest.at("updates"), newest.at("best").at("update"));
   EXPECT_GT(newest.at("updates").get<int64_t>(), 5);
 }

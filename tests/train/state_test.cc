@@ -47,7 +47,7 @@ TEST(TrainingState, IsNotWrittenWhereItCouldNotBeRead) {
   state.best = std::nan("");
   EXPECT_NE(error_message([&] { to_json_text(state); }).find("can't be stored"), std::string::npos);
   state.best.reset();
-  state.usual_loss = std::numeric_limits<double>::infinity();
+  state.loss_ema = std::numeric_limits<double>::infinity();
   EXPECT_NE(error_message([&] { to_json_text(state); }).find("can't be stored"), std::string::npos);
 }
 

@@ -59,8 +59,8 @@ TEST(TrainingStep, TakesNoNewMemoryOnceWarm) {
   const auto step = [&] {
     optimizer.clear_gradients();
     Tape tape;
-    Pass pass(backend, arena, tape, {1, update});
-    ops::cross_entropy(pass, model.states(batch, pass), model.output(), pass.indices(wanted), {});
+    Context context(backend, arena, tape, {1, update});
+    ops::cross_entropy(context, model.states(batch, context), model.output(), context.indices(wanted), {});
     tape.backward();
     optimizer.update(++update, 1e-4, 1);
   };

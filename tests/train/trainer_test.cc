@@ -8,8 +8,8 @@
 
 #include "backend/cpu/onednn.h"
 #include "formats/safetensors.h"
-#include "model/history.h"
 #include "model/model_dir.h"
+#include "model/provenance.h"
 #include "train/run_folder.h"
 #include "train/trainer_fixture.h"
 
@@ -170,7 +170,7 @@ TEST_F(TrainerTest, EpochsBecomeUpdates) {
   train(options_, {.run = run("a")});
   EXPECT_EQ(log("a").front().at("epoch"), 1);
   EXPECT_EQ(log("a").back().at("epoch"), 2);
-  EXPECT_EQ(nlohmann::json::parse(read_history(run("a") + "/model").back()).at("epoch"), 2);
+  EXPECT_EQ(nlohmann::json::parse(read_provenance(run("a") + "/model").back()).at("epoch"), 2);
 }
 
 TEST_F(TrainerTest, RefusesWhatWouldLoseWork) {
@@ -272,7 +272,7 @@ TEST_F(TrainerTest, StartsFromAModel) {
     EXPECT_EQ(to_floats(before.at(name)) == to_floats(after.at(name)), frozen) << name;
   }
   EXPECT_TRUE(read_file(run("a") + "/model/tokenizer.vocab") == read_file(run("b") + "/model/tokenizer.vocab"));
-  const auto history = read_history(run("b") + "/model");
+  const auto history = read_provenance(run("b") + "/model");
   ASSERT_EQ(history.size(), 2u);
   const auto last = nlohmann::json::parse(history[1]);
   EXPECT_EQ(last.at("settings").at("start").at("model"), run("a") + "/model");

@@ -11,7 +11,7 @@
 #include "text/sample_text.h"
 #include "text/tokenizers.h"
 #include "text/whitespace.h"
-#include "translate/details.h"
+#include "translate/extra_outputs.h"
 
 namespace sixfold {
 namespace {

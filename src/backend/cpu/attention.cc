@@ -89,7 +89,8 @@ HWY_INLINE void exponentials(const HeadTask& t, float* x, int64_t n, float large
   }
 }
 
-/// Products of the queries [first, first + rows) and keys -> weights, and their log-sum; unseen keys weigh 0.
+/// MatmulPrecision of the queries [first, first + rows) and keys -> weights, and their log-sum; unseen keys
+/// weigh 0.
 HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
@@ -100,7 +101,7 @@ HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, flo
     const float total = n > 0 ? sum_lanes(sum) : 1;
     const auto inverse = hn::Set(d, 1.0f / total);
     for (int64_t j = 0; j < t.stride; j += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + j), inverse), d, x + j);
-    if (t.p.log_sum) t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head] = std::log(total);
+    if (t.p.logsumexp) t.p.logsumexp.row<float>(t.span.query_begin + first + i)[t.head] = std::log(total);
   }
 }
 
@@ -161,7 +162,7 @@ HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row
 /// Whether the task's queries are so few that packing would cost more than it saves. It depends on nothing
 /// beside the sequence, and neither do a row's bits.
 HWY_INLINE bool is_few(const HeadTask& t) {
-  return t.span.query_count <= most_few && !t.p.log_sum && !t.p.weights && !t.p.dropout;
+  return t.span.query_count <= most_few && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
 }
 
 void attend_few(HeadTask& t) {
@@ -230,7 +231,7 @@ HWY_INLINE void recall_weights(const HeadTask& t, int64_t first, int64_t rows, f
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
     const int64_t n = t.seen(first + i);
-    exponentials(t, x, n, largest_of(x, n), t.p.log_sum.row<float>(t.span.query_begin + first + i)[t.head],
+    exponentials(t, x, n, largest_of(x, n), t.p.logsumexp.row<float>(t.span.query_begin + first + i)[t.head],
                  [](Vector) HWY_ATTR {});
   }
 }

@@ -67,7 +67,7 @@ void CpuBackend::round_to_bf16(View x, uint16_t* out) {
 
 size_t Bf16Weight::bytes(View b) { return static_cast<size_t>(b.rows * b.cols) * sizeof(uint16_t); }
 
-std::shared_ptr<PreparedWeight> CpuBackend::prepare_bf16(View b, void* memory) {
+std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, void* memory) {
   auto weight = std::make_shared<Bf16Weight>();
   weight->data = static_cast<uint16_t*>(memory);
   if (!memory) weight->data = reinterpret_cast<uint16_t*>(weight->own.floats((b.rows * b.cols + 1) / 2));
@@ -102,14 +102,14 @@ std::vector<Bf16Block> blocks_of(int64_t rows, int64_t cols) {
 void CpuBackend::matmul_bf16(const Matmul& p) {
   const int64_t m = p.result.rows, n = p.result.cols;
   // Sums over tokens, of any number, get zeros at their end.
-  const bool pads = p.transpose_a && !p.transpose_b && !p.prepared_b;
+  const bool pads = p.transpose_a && !p.transpose_b && !p.packed_b;
   const int64_t depth = p.transpose_a ? p.a.rows : p.a.cols, k = pads ? round_up(depth, 256) : depth;
   uint16_t* a = reinterpret_cast<uint16_t*>(shared_.floats((m * k + k * n + 2) / 2));
   uint16_t* b = a + m * k;
   round_to_bf16(p.a, a);
   if (pads) std::fill_n(a + depth * m, (k - depth) * m, uint16_t{0});
-  if (p.prepared_b) {
-    b = static_cast<const Bf16Weight*>(p.prepared_b)->data;
+  if (p.packed_b) {
+    b = static_cast<const Bf16Weight*>(p.packed_b)->data;
   } else {
     round_to_bf16(p.b, b);
     if (pads) std::fill_n(b + depth * n, (k - depth) * n, uint16_t{0});

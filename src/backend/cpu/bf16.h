@@ -4,8 +4,8 @@
 namespace sixfold {
 
 /// A weight rounded to bf16, row-major and without gaps.
-struct Bf16Weight final : PreparedWeight {
-  Bf16Weight() : PreparedWeight(DType::bf16) {}
+struct Bf16Weight final : PackedWeight {
+  Bf16Weight() : PackedWeight(DType::bf16) {}
   static size_t bytes(View b);
   Scratch own;
   uint16_t* data = nullptr;

@@ -23,14 +23,15 @@ float* Scratch::floats(int64_t count) {
   return static_cast<float*>(data_);
 }
 
-CpuBackend::CpuBackend(int threads, Products products)
+CpuBackend::CpuBackend(int threads, MatmulPrecision products)
     : products_(products),
       pool_(std::max(1, threads)),
       private_(std::max(1, threads)),
       bits_(std::max(1, threads)),
       multipliers_(static_cast<size_t>(std::max(1, threads))) {
-  if (products == Products::bf16 && !has_bf16_products())
-    throw_world_error("this processor has no products in bf16 (oneDNN wants AVX-512 for them); ask for fp32");
+  if (products == MatmulPrecision::bf16 && !has_bf16_products())
+    throw_environment_error(
+        "this processor has no products in bf16 (oneDNN wants AVX-512 for them); ask for fp32");
 }
 
 uint16_t* CpuBackend::bits_of(int thread, int64_t features) {
@@ -51,7 +52,7 @@ void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int
   pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
 }
 
-std::unique_ptr<Backend> make_cpu_backend(int threads, Products products) {
+std::unique_ptr<Backend> make_cpu_backend(int threads, MatmulPrecision products) {
   return std::make_unique<CpuBackend>(threads, products);
 }
 

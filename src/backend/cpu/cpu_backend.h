@@ -37,14 +37,14 @@ struct PanelSizes {
 /// taken at run time.
 class CpuBackend final : public HostBackend {
  public:
-  CpuBackend(int threads, Products products);
+  CpuBackend(int threads, MatmulPrecision products);
   std::string name() const override;
   int threads() const override { return pool_.threads(); }
 
   void fill(View out, double value) override;
 
-  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory) override;
-  size_t prepared_bytes(View b, bool transpose_b) override;
+  std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override;
+  size_t packed_bytes(View b, bool transpose_b) override;
   void matmul(const Matmul&) override;
   void column_sum(View out, View x, bool accumulate) override;
   void add(View out, View a, View b) override;
@@ -70,7 +70,7 @@ class CpuBackend final : public HostBackend {
   /// it pays.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
-  std::shared_ptr<PreparedWeight> prepare_bf16(View b, void* memory);
+  std::shared_ptr<PackedWeight> pack_bf16(View b, void* memory);
   void round_to_bf16(View x, uint16_t* out);
   void matmul_bf16(const Matmul&);
   void matmul_int8(const Matmul&, const Int8Panels& weight);
@@ -79,7 +79,7 @@ class CpuBackend final : public HostBackend {
   uint16_t* bits_of(int thread, int64_t features);
   float* spare_of(int thread, int64_t features);
 
-  Products products_;
+  MatmulPrecision products_;
   ThreadPool pool_;
   Scratch shared_;                ///< panels of a product's right side, or its sides in int8 and bf16
   std::vector<Scratch> private_;  ///< one for each thread

@@ -229,7 +229,7 @@ Int8Kernel best_int8_kernel() {
   return vnni.tile ? vnni : int8_pairs_kernel();
 }
 
-std::shared_ptr<PreparedWeight> prepare_int8(View b, const Int8Kernel& kernel) {
+std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
   auto weight = std::make_shared<Int8Panels>();
   weight->kernel = kernel;
   weight->k = b.cols;

@@ -3,10 +3,10 @@
 
 #include "backend/cpu/cpu_backend.h"
 
-// Products with weights in int8. A weight w [n, k] has a scale for each row (an output channel), an activation
-// x [m, k] is rounded to int8 when it is used, with a scale and a zero for each of its rows (x is about scale *
-// (rounded - zero)); the sums over k are exact in int32, whatever the instruction set, so that they depend on
-// no order.
+// MatmulPrecision with weights in int8. A weight w [n, k] has a scale for each row (an output channel), an
+// activation x [m, k] is rounded to int8 when it is used, with a scale and a zero for each of its rows (x is
+// about scale * (rounded - zero)); the sums over k are exact in int32, whatever the instruction set, so that
+// they depend on no order.
 
 namespace sixfold {
 
@@ -41,8 +41,8 @@ Int8Kernel int8_vnni_kernel();
 Int8Kernel best_int8_kernel();
 
 /// A weight in panels of int8.
-struct Int8Panels final : PreparedWeight {
-  Int8Panels() : PreparedWeight(DType::i8) {}
+struct Int8Panels final : PackedWeight {
+  Int8Panels() : PackedWeight(DType::i8) {}
   Int8Kernel kernel;
   int64_t k = 0, n = 0;
   Scratch memory;
@@ -54,6 +54,6 @@ struct Int8Panels final : PreparedWeight {
 };
 
 /// b [n, k] in int8, each row an output channel with its scale.
-std::shared_ptr<PreparedWeight> prepare_int8(View b, const Int8Kernel& kernel);
+std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel);
 
 }  // namespace sixfold

@@ -46,9 +46,9 @@ HWY_EXPORT(pack_piece);
 HWY_EXPORT(multiply_block);
 
 /// A weight in panels.
-struct Panels final : PreparedWeight {
+struct Panels final : PackedWeight {
   Panels(int64_t size, void* given)
-      : PreparedWeight(DType::f32), data(given ? static_cast<float*>(given) : own.floats(size)) {}
+      : PackedWeight(DType::f32), data(given ? static_cast<float*>(given) : own.floats(size)) {}
   Scratch own;
   float* data;
 };
@@ -58,7 +58,7 @@ struct Panels final : PreparedWeight {
 std::string CpuBackend::name() const {
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
   return fmt::format("cpu, {}{}", hwy::TargetName(usable & -usable),
-                     products_ == Products::bf16 ? ", bf16" : "");
+                     products_ == MatmulPrecision::bf16 ? ", bf16" : "");
 }
 
 std::string describe_processor() {
@@ -69,7 +69,7 @@ std::string describe_processor() {
 }
 
 /// Packs b [k, n] into `panels`, in pieces that threads share.
-static void pack(ThreadPool& pool, View b, bool transpose, float* panels) {
+static void pack_panels(ThreadPool& pool, View b, bool transpose, float* panels) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t size[2] = {transpose ? b.cols : b.rows, transpose ? b.rows : b.cols};
   const int64_t row = transpose ? 1 : b.stride, col = transpose ? b.stride : 1;
@@ -91,35 +91,35 @@ static int64_t panel_floats(View b, bool transpose_b) {
   return round_up(n, HWY_DYNAMIC_DISPATCH(panel_sizes)().tile_cols) * k;
 }
 
-size_t CpuBackend::prepared_bytes(View b, bool transpose_b) {
-  if (products_ == Products::bf16 && b.dtype == DType::f32) return Bf16Weight::bytes(b);
+size_t CpuBackend::packed_bytes(View b, bool transpose_b) {
+  if (products_ == MatmulPrecision::bf16 && b.dtype == DType::f32) return Bf16Weight::bytes(b);
   return b.dtype == DType::i8 ? 0 : static_cast<size_t>(panel_floats(b, transpose_b)) * sizeof(float);
 }
 
-std::shared_ptr<PreparedWeight> CpuBackend::prepare(View b, bool transpose_b, void* memory) {
-  if (b.dtype == DType::i8) return prepare_int8(b, best_int8_kernel());
-  if (products_ == Products::bf16) return prepare_bf16(b, memory);
+std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* memory) {
+  if (b.dtype == DType::i8) return pack_int8(b, best_int8_kernel());
+  if (products_ == MatmulPrecision::bf16) return pack_bf16(b, memory);
   auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);
-  pack(pool_, b, transpose_b, weight->data);
+  pack_panels(pool_, b, transpose_b, weight->data);
   return weight;
 }
 
 void CpuBackend::matmul(const Matmul& p) {
-  if (p.prepared_b && p.prepared_b->dtype == DType::i8)
-    return matmul_int8(p, *static_cast<const Int8Panels*>(p.prepared_b));
+  if (p.packed_b && p.packed_b->dtype == DType::i8)
+    return matmul_int8(p, *static_cast<const Int8Panels*>(p.packed_b));
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
   const bool large = m * n * k > 200'000;  // what it takes for oneDNN's call to be worth while
-  if (p.prepared_b ? p.prepared_b->dtype == DType::bf16 : products_ == Products::bf16 && large)
+  if (p.packed_b ? p.packed_b->dtype == DType::bf16 : products_ == MatmulPrecision::bf16 && large)
     return matmul_bf16(p);
   const SubnormalsAsZero mode;
   const float* panels;
-  if (p.prepared_b) {
-    panels = static_cast<const Panels*>(p.prepared_b)->data;
+  if (p.packed_b) {
+    panels = static_cast<const Panels*>(p.packed_b)->data;
   } else {
     float* packed = shared_.floats(round_up(n, sizes.tile_cols) * std::max<int64_t>(k, 1));
-    pack(pool_, p.b, p.transpose_b, packed);
+    pack_panels(pool_, p.b, p.transpose_b, packed);
     panels = packed;
   }
   // Blocks of C: as wide as k_block rows of B fit in the second cache, as high as gives each thread some to

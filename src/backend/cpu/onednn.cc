@@ -96,8 +96,8 @@ void Bf16Multiplier::run(const Bf16Product& p) {
                           {DNNL_ARG_SCRATCHPAD, memory(product.scratch, engine(), scratch)}});
     compiled_->stream.wait();
   } catch (const dnnl::error& error) {
-    throw_world_error("oneDNN can't multiply in bf16 on this processor ({}); set the precision to fp32",
-                      error.what());
+    throw_environment_error("oneDNN can't multiply in bf16 on this processor ({}); set the precision to fp32",
+                            error.what());
   }
 }
 

@@ -1,5 +1,5 @@
-// Products of small and large matrices from one tile: what linear layers and attention share. Included once for
-// each instruction set.
+// MatmulPrecision of small and large matrices from one tile: what linear layers and attention share. Included
+// once for each instruction set.
 //
 // A tile of C, tile_rows x tile_cols, stays in registers while k runs; B is laid out in panels of tile_cols
 // columns, so that its rows are read in order; a slice of A is copied to where its rows can't evict one

@@ -83,8 +83,8 @@ void top_k_rows(const TopK& p, int64_t begin, int64_t end) {
     // Where k leaves no other, those come that may not be chosen.
     for (int32_t id = 0; ids[p.k - 1] < 0; ++id)
       if (int32_t* free = std::find(ids, ids + p.k, -1); std::find(ids, free, id) == free) *free = id;
-    const float log_sum = sum_row(x, n).log();
-    for (int j = 0; j < p.k; ++j) best[j] -= log_sum;
+    const float logsumexp = sum_row(x, n).log();
+    for (int j = 0; j < p.k; ++j) best[j] -= logsumexp;
   }
 }
 

@@ -79,8 +79,8 @@ std::vector<T> scores(const HeadQuery& q) {
 
 /// Scores to the weights of the softmax.
 template <class T>
-std::vector<T> softmax(std::vector<T> scores, double log_sum) {
-  for (T& score : scores) score = static_cast<T>(std::exp(score - log_sum));
+std::vector<T> softmax(std::vector<T> scores, double logsumexp) {
+  for (T& score : scores) score = static_cast<T>(std::exp(score - logsumexp));
   return scores;
 }
 
@@ -89,15 +89,15 @@ void attend(const HeadQuery& q) {
   const Attention& a = q.attention;
   const int64_t d_v = a.out.cols / a.heads;
   std::vector<T> weights = scores<T>(q);
-  const double log_sum = log_sum_exp(weights.data(), q.visible);
-  weights = softmax(std::move(weights), log_sum);
+  const double logsumexp = log_sum_exp(weights.data(), q.visible);
+  weights = softmax(std::move(weights), logsumexp);
 
   T* out = q.block<T>(a.out, q.row);
   std::fill_n(out, d_v, T{0});
   for (int64_t j = 0; j < q.visible; ++j)
     add_scaled(out, q.dropped(j, weights[j]), q.block<T>(a.value, q.key_row(j)), d_v);
 
-  if (a.log_sum) a.log_sum.row<T>(q.row)[q.head] = static_cast<T>(log_sum);
+  if (a.logsumexp) a.logsumexp.row<T>(q.row)[q.head] = static_cast<T>(logsumexp);
   if (a.weights) {
     T* kept = a.weights.row<T>(q.head * a.query.rows + q.row);
     std::fill(std::copy(weights.begin(), weights.end(), kept), kept + a.weights.cols, T{0});
@@ -110,7 +110,7 @@ template <class T>
 void attend_backwards(const HeadQuery& q, const AttentionGradient& g) {
   const Attention& a = q.attention;
   const int64_t d_k = a.query.cols / a.heads, d_v = a.out.cols / a.heads;
-  const std::vector<T> weights = softmax(scores<T>(q), a.log_sum.row<T>(q.row)[q.head]);
+  const std::vector<T> weights = softmax(scores<T>(q), a.logsumexp.row<T>(q.row)[q.head]);
   const T* grad_out = q.block<T>(g.grad_out, q.row);
 
   std::vector<T> grad_weights(q.visible);

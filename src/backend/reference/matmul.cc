@@ -9,8 +9,8 @@ namespace sixfold {
 namespace {
 
 /// The weight as it was, packed in no way.
-struct ReferenceWeight final : PreparedWeight {
-  explicit ReferenceWeight(DType type) : PreparedWeight(type) {}
+struct ReferenceWeight final : PackedWeight {
+  explicit ReferenceWeight(DType type) : PackedWeight(type) {}
   std::vector<std::byte> bytes;
   std::vector<float> scales;
   View view;
@@ -65,7 +65,7 @@ void multiply_int8(const Matmul& m, const View& b) {
 
 }  // namespace
 
-std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool, void*) {
+std::shared_ptr<PackedWeight> ReferenceBackend::pack(View b, bool, void*) {
   auto weight = std::make_shared<ReferenceWeight>(b.dtype);
   const size_t row_bytes = b.cols * size_of(b.dtype);
   weight->bytes.resize(b.rows * row_bytes);
@@ -80,7 +80,7 @@ std::shared_ptr<PreparedWeight> ReferenceBackend::prepare(View b, bool, void*) {
 }
 
 void ReferenceBackend::matmul(const Matmul& m) {
-  const View b = m.prepared_b ? static_cast<const ReferenceWeight*>(m.prepared_b)->view : m.b;
+  const View b = m.packed_b ? static_cast<const ReferenceWeight*>(m.packed_b)->view : m.b;
   if (b.dtype == DType::i8) return multiply_int8(m, b);
   const int64_t depth = m.transpose_a ? m.a.rows : m.a.cols;
   with_type(m.result.dtype, [&]<class T>(T) {

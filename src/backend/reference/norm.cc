@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 struct Statistics {
-  T mean, inverse_deviation;
+  T mean, rstd;
 };
 
 template <class T>
@@ -21,12 +21,11 @@ Statistics<T> statistics_of(const std::vector<T>& row, double epsilon) {
   return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(variance + epsilon))};
 }
 
-/// With n_c = (sum_c - mean) * inverse_deviation and g_c = grad_out_c * weight_c, the gradient of sum_c is
-/// inverse_deviation * (g_c - mean(g) - n_c * mean(g * n)): a change of the mean and one of the deviation do
+/// With n_c = (sum_c - mean) * rstd and g_c = grad_out_c * weight_c, the gradient of sum_c is
+/// rstd * (g_c - mean(g) - n_c * mean(g * n)): a change of the mean and one of the deviation do
 /// not come through.
 template <class T>
-std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised,
-                               T inverse_deviation) {
+std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised, T rstd) {
   const auto d = static_cast<double>(normalised.size());
   std::vector<T> gradient(normalised.size());
   double mean = 0, slope = 0;
@@ -36,7 +35,7 @@ std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::ve
     slope += static_cast<double>(gradient[c]) * normalised[c] / d;
   }
   for (size_t c = 0; c < gradient.size(); ++c)
-    gradient[c] = static_cast<T>(inverse_deviation * (gradient[c] - mean - normalised[c] * slope));
+    gradient[c] = static_cast<T>(rstd * (gradient[c] - mean - normalised[c] * slope));
   return gradient;
 }
 
@@ -48,14 +47,14 @@ void ReferenceBackend::residual_norm(const ResidualNorm& n) {
     for (int64_t r = 0; r < n.x.rows; ++r) {
       for (int64_t c = 0; c < n.x.cols; ++c)
         sum[c] = n.x.row<T>(r)[c] + (n.y ? apply_dropout(n.dropout, r, c, n.y.row<T>(r)[c]) : T{0});
-      const auto [mean, inverse_deviation] = statistics_of(sum, n.epsilon);
+      const auto [mean, rstd] = statistics_of(sum, n.epsilon);
       if (n.statistics) {
         n.statistics.row<T>(r)[0] = mean;
-        n.statistics.row<T>(r)[1] = inverse_deviation;
+        n.statistics.row<T>(r)[1] = rstd;
       }
       for (int64_t c = 0; c < n.x.cols; ++c) {
         if (n.sum) n.sum.row<T>(r)[c] = sum[c];
-        n.out.row<T>(r)[c] = (sum[c] - mean) * inverse_deviation * n.weight.as<T>()[c] + n.bias.as<T>()[c];
+        n.out.row<T>(r)[c] = (sum[c] - mean) * rstd * n.weight.as<T>()[c] + n.bias.as<T>()[c];
       }
     }
   });
@@ -67,9 +66,9 @@ void ReferenceBackend::residual_norm_gradient(const ResidualNormGradient& n) {
     std::vector<T> normalised(d);
     for (int64_t r = 0; r < n.grad_out.rows; ++r) {
       const T* grad_out = n.grad_out.row<T>(r);
-      const T mean = n.statistics.row<T>(r)[0], inverse_deviation = n.statistics.row<T>(r)[1];
-      for (int64_t c = 0; c < d; ++c) normalised[c] = (n.sum.row<T>(r)[c] - mean) * inverse_deviation;
-      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, inverse_deviation);
+      const T mean = n.statistics.row<T>(r)[0], rstd = n.statistics.row<T>(r)[1];
+      for (int64_t c = 0; c < d; ++c) normalised[c] = (n.sum.row<T>(r)[c] - mean) * rstd;
+      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, rstd);
       for (int64_t c = 0; c < d; ++c) {
         if (n.grad_weight) n.grad_weight.as<T>()[c] += grad_out[c] * normalised[c];
         if (n.grad_bias) n.grad_bias.as<T>()[c] += grad_out[c];

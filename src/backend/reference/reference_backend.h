@@ -7,9 +7,9 @@
 #include "backend/host_memory.h"
 #include "base/error.h"
 
-// The specification of the kernels: each a plain loop over a formula, in fp32 or fp64. Products and sums over
-// tokens are in the type of the data, in the order of the loop; what a row is reduced to (mean, variance, the
-// softmax's denominator) is summed in fp64 for both and then rounded.
+// The specification of the kernels: each a plain loop over a formula, in fp32 or fp64. MatmulPrecision and sums
+// over tokens are in the type of the data, in the order of the loop; what a row is reduced to (mean, variance,
+// the softmax's denominator) is summed in fp64 for both and then rounded.
 
 namespace sixfold {
 
@@ -19,8 +19,8 @@ class ReferenceBackend final : public HostBackend {
   int threads() const override { return 1; }
 
   void fill(View out, double value) override;
-  std::shared_ptr<PreparedWeight> prepare(View b, bool transpose_b, void* memory) override;
-  size_t prepared_bytes(View, bool) override { return 0; }
+  std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override;
+  size_t packed_bytes(View, bool) override { return 0; }
   void matmul(const Matmul&) override;
   void column_sum(View out, View x, bool accumulate) override;
   void add(View out, View a, View b) override;

@@ -13,11 +13,11 @@ void ReferenceBackend::cross_entropy(const CrossEntropy& e) {
   with_type(e.logits.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < e.logits.rows; ++r) {
       T* logits = e.logits.row<T>(r);
-      const double log_sum = log_sum_exp(logits, vocabulary);
+      const double logsumexp = log_sum_exp(logits, vocabulary);
       double loss = 0;
       for (int64_t id = 0; id < vocabulary; ++id) {
         const double wanted = each + (id == e.targets[r] ? 1 - e.smoothing : 0);
-        const double log_probability = logits[id] - log_sum;
+        const double log_probability = logits[id] - logsumexp;
         if (wanted > 0) loss -= wanted * log_probability;  // 0 * infinity would be no number
         if (e.gradient) logits[id] = static_cast<T>((std::exp(log_probability) - wanted) * e.scale);
       }
@@ -42,7 +42,7 @@ void ReferenceBackend::top_k(const TopK& top) {
     std::vector<int32_t> ids(vocabulary);
     for (int64_t r = 0; r < top.logits.rows; ++r) {
       std::copy_n(top.logits.row<T>(r), vocabulary, logits.begin());
-      const double log_sum = log_sum_exp(logits.data(), vocabulary);
+      const double logsumexp = log_sum_exp(logits.data(), vocabulary);
       for (int32_t id : top.banned) logits[id] = -std::numeric_limits<T>::infinity();
 
       std::iota(ids.begin(), ids.end(), 0);
@@ -51,7 +51,7 @@ void ReferenceBackend::top_k(const TopK& top) {
       });
       for (int64_t i = 0; i < top.k; ++i) {
         top.ids[r * top.k + i] = ids[i];
-        top.log_probs[r * top.k + i] = static_cast<float>(logits[ids[i]] - log_sum);
+        top.log_probs[r * top.k + i] = static_cast<float>(logits[ids[i]] - logsumexp);
       }
     }
   });

@@ -51,7 +51,7 @@ void expect_equal(const Batch& a, const Batch& b) {
   EXPECT_EQ(a.source.rows.offsets, b.source.rows.offsets);
   EXPECT_EQ(a.target_input.ids, b.target_input.ids);
   EXPECT_EQ(a.target_input.rows.offsets, b.target_input.rows.offsets);
-  EXPECT_EQ(a.target_output, b.target_output);
+  EXPECT_EQ(a.labels, b.labels);
   EXPECT_EQ(a.sentence_ids, b.sentence_ids);
 }
 
@@ -65,7 +65,7 @@ TEST(Batcher, PacksPairs) {
   EXPECT_EQ(batch.source.ids, (std::vector<int32_t>{5, 6, 2, 8, 2}));
   EXPECT_EQ(batch.source.rows.offsets, (std::vector<int32_t>{0, 3, 5}));
   EXPECT_EQ(batch.target_input.ids, (std::vector<int32_t>{1, 7, 1, 9, 5}));
-  EXPECT_EQ(batch.target_output, (std::vector<int32_t>{7, 2, 9, 5, 2}));
+  EXPECT_EQ(batch.labels, (std::vector<int32_t>{7, 2, 9, 5, 2}));
   EXPECT_EQ(batch.target_input.rows.offsets, (std::vector<int32_t>{0, 2, 5}));
   EXPECT_EQ(batch.sentence_ids, (std::vector<int32_t>{0, 1}));
   EXPECT_EQ(batch.source_tokens(), 5);
@@ -207,7 +207,7 @@ TEST(Split, KeepsPairsInOrderWithinTheLimit) {
       const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
       append(joined.source.ids, part.source.ids);
       append(joined.target_input.ids, part.target_input.ids);
-      append(joined.target_output, part.target_output);
+      append(joined.labels, part.labels);
       append(joined.sentence_ids, part.sentence_ids);
     }
     expect_equal(joined, batch);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "corpus/gzip.h"
+#include "data/gzip.h"
 #include "error_message.h"
 #include "temporary_folder.h"
 

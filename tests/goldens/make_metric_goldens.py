@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes metrics.json: what sacreBLEU makes of sentences of our own. Needs `pip install sacrebleu`.
 
-    python3 tests/data/make_metric_goldens.py > tests/data/metrics.json
+    python3 tests/goldens/make_metric_goldens.py > tests/goldens/metrics.json
 
 tokenized:  [sentence, {tokenizer: tokens joined by spaces}] for random sentences of a soup of awkward characters.
 bleu, chrf: the settings, each with its signature for two references and version V.

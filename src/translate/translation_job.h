@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "translate/open_model.h"
+#include "translate/loaded_model.h"
 #include "translate/translation.h"
 
 namespace sixfold {
 
 /// The translation of a stream of lines: threads take them from one queue as they have room, and what is ready
 /// goes out in order.
-class Job final : public SourceQueue {
+class TranslationJob final : public SourceQueue {
  public:
   /// `lines`: how many there are at most.
-  Job(OpenModel& open, const LineSource& next, size_t lines, const TranslateOptions& options,
-      const TranslatedLineReceiver& emit);
+  TranslationJob(LoadedModel& open, const LineSource& next, size_t lines, const TranslateOptions& options,
+                 const TranslatedLineReceiver& emit);
   void run(int threads);
 
   std::vector<Source> take(int64_t room, bool wait) override;
@@ -33,13 +33,13 @@ class Job final : public SourceQueue {
   void read(bool wait);
   size_t lines_ahead();
   std::vector<Source> take_read(int64_t room, bool wait);
-  void finish(Decoding& decoding, size_t index, const std::vector<Hypothesis>& best_first);
-  std::vector<Translation> translations(Decoding& decoding, const std::vector<int32_t>& source,
+  void finish(DecodeWorkspace& decoding, size_t index, const std::vector<Hypothesis>& best_first);
+  std::vector<Translation> translations(DecodeWorkspace& decoding, const std::vector<int32_t>& source,
                                         const std::vector<Hypothesis>& best_first) const;
   void put_out(size_t index, std::vector<Translation> translations);
   void fail();
 
-  OpenModel& open_;
+  LoadedModel& open_;
   const LineSource& next_line_;
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;

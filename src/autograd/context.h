@@ -25,27 +25,27 @@ struct Dropped {
 };
 
 /// One run of the model over one batch: where it computes, where its buffers live, whether it records the way
-/// back, and the randomness of dropout. A pass that records is a training pass; nothing else differs between
+/// back, and the randomness of dropout. A pass that records is a training context; nothing else differs between
 /// training and decoding.
-class Pass {
+class Context {
  public:
-  /// Identifies the random bits of a training pass.
+  /// Identifies the random bits of a training context.
   struct Seeds {
     uint32_t seed = 0, update = 0;
   };
 
   /// A pass without gradients or dropout.
-  Pass(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena)
+  Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena)
       : backend_(std::move(backend)), arena_(std::move(arena)) {}
   /// A pass that records on `tape`.
-  Pass(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena, Tape& tape, Seeds seeds)
+  Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena, Tape& tape, Seeds seeds)
       : backend_(std::move(backend)), arena_(std::move(arena)), tape_(&tape), seeds_(seeds) {}
 
   Backend& backend() const { return *backend_; }
   bool recording() const { return tape_ != nullptr; }
 
   Tensor tensor(int64_t rows, int64_t cols, DType dtype) const { return {arena_, rows, cols, dtype}; }
-  /// [1, n] i32; lives as long as the pass.
+  /// [1, n] i32; lives as long as the context.
   Tensor indices(std::span<const int32_t> values);
   /// The rows of `ragged`, its sequence i being sentence `sentences[i]`, or i where none are given.
   TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});
@@ -68,15 +68,15 @@ class Pass {
   /// While it lives, ops belong to the module `name` within the current one.
   class Scope {
    public:
-    Scope(Pass& pass, const std::string& name) : pass_(pass), length_(pass.module_.size()) {
-      pass.module_ += (length_ ? "." : "") + name;
+    Scope(Context& context, const std::string& name) : context_(context), length_(context.module_.size()) {
+      context.module_ += (length_ ? "." : "") + name;
     }
-    ~Scope() { pass_.module_.resize(length_); }
+    ~Scope() { context_.module_.resize(length_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Pass& pass_;
+    Context& context_;
     size_t length_;
   };
 

@@ -1,4 +1,4 @@
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-void seal(ModelConfig& config, const Tokenizers& tokenizers) {
+void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
   config.source_vocab = source.vocab_size();
   config.target_vocab = target.vocab_size();
@@ -27,14 +27,14 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
   directory.commit();
 }
 
-Tokenizers load_sealed_tokenizers(const std::string& folder, const ModelConfig& config) {
+Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
   Tokenizers tokenizers = load_tokenizers(folder);
-  const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& sealed, int vocab) {
+  const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(
-        sealed == tokenizer.hash() && vocab == tokenizer.vocab_size(),
+        bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
         "{}: the {} tokenizer is not the one that the model was trained with: its hash is {}, config.json has "
         "{}_tokenizer_hash '{}'; put the model's own tokenizer back",
-        folder, side, tokenizer.hash(), side, sealed);
+        folder, side, tokenizer.hash(), side, bound);
   };
   check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
   check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);

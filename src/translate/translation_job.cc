@@ -1,4 +1,4 @@
-#include "translate/job.h"
+#include "translate/translation_job.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "search/beam.h"
-#include "translate/details.h"
+#include "translate/extra_outputs.h"
 
 namespace sixfold {
 namespace {
 
 constexpr size_t most_ahead = 4096;  // lines taken in but not yet put out
 
-SearchOptions search_options(const OpenModel& open, const TranslateOptions& options, const Shortlist* shortlist,
-                             std::stop_token cancel) {
+SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
+                             const Shortlist* shortlist, std::stop_token cancel) {
   require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
           options.max_source_length);
   SearchOptions how{open.config().search, options.n_best, options.batch_tokens, shortlist, std::move(cancel)};
@@ -26,8 +26,8 @@ SearchOptions search_options(const OpenModel& open, const TranslateOptions& opti
 
 }  // namespace
 
-Job::Job(OpenModel& open, const LineSource& next, size_t lines, const TranslateOptions& options,
-         const TranslatedLineReceiver& emit)
+TranslationJob::TranslationJob(LoadedModel& open, const LineSource& next, size_t lines,
+                               const TranslateOptions& options, const TranslatedLineReceiver& emit)
     : open_(open),
       next_line_(next),
       options_(options),
@@ -40,7 +40,7 @@ Job::Job(OpenModel& open, const LineSource& next, size_t lines, const TranslateO
   if (options.details.layer) open.decoder_layer(*options.details.layer);
 }
 
-void Job::run(int threads) {
+void TranslationJob::run(int threads) {
   const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
   ThreadPool pool(static_cast<int>(std::clamp<size_t>(lines_, 1, static_cast<size_t>(threads))));
   threads_ = pool.threads();
@@ -49,7 +49,7 @@ void Job::run(int threads) {
   if (input_error_) std::rethrow_exception(input_error_);
 }
 
-void Job::work() {
+void TranslationJob::work() {
   try {
     const auto decoding = open_.borrow();
     search(*decoding, *this, how_,
@@ -60,14 +60,14 @@ void Job::work() {
 }
 
 /// Keeps the first error, and makes the others stop.
-void Job::fail() {
+void TranslationJob::fail() {
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::current_exception();
   stop_.request_stop();
 }
 
 /// Reads lines until all threads could take their fill.
-void Job::read(bool wait) {
+void TranslationJob::read(bool wait) {
   const int64_t enough = tokens_taken_ + threads_ * how_.batch_tokens / how_.rules.beam_size;
   try {
     while (!ended_ && tokens_read_ <= enough && lines_ahead() < most_ahead) {
@@ -90,13 +90,13 @@ void Job::read(bool wait) {
   }
 }
 
-size_t Job::lines_ahead() {
+size_t TranslationJob::lines_ahead() {
   const std::lock_guard lock(mutex_);
   return entries_.size();
 }
 
 /// What there is to take. Where lines are few, each thread gets its share of them.
-std::vector<SourceQueue::Source> Job::take_read(int64_t room, bool wait) {
+std::vector<SourceQueue::Source> TranslationJob::take_read(int64_t room, bool wait) {
   const int64_t most = std::min(room, (tokens_read_ + threads_ - 1) / threads_);
   std::vector<Source> taken;
   const std::lock_guard lock(mutex_);
@@ -112,7 +112,7 @@ std::vector<SourceQueue::Source> Job::take_read(int64_t room, bool wait) {
 }
 
 /// A thread that has something to decode does not wait for one that reads.
-std::vector<SourceQueue::Source> Job::take(int64_t room, bool wait) {
+std::vector<SourceQueue::Source> TranslationJob::take(int64_t room, bool wait) {
   while (!stop_.stop_requested()) {
     std::unique_lock input(input_, std::defer_lock);
     if (wait)
@@ -128,7 +128,8 @@ std::vector<SourceQueue::Source> Job::take(int64_t room, bool wait) {
   return {};
 }
 
-void Job::finish(Decoding& decoding, size_t index, const std::vector<Hypothesis>& best_first) {
+void TranslationJob::finish(DecodeWorkspace& decoding, size_t index,
+                            const std::vector<Hypothesis>& best_first) {
   std::vector<int32_t> source;
   if (options_.details.any()) {
     const std::lock_guard lock(mutex_);
@@ -137,8 +138,9 @@ void Job::finish(Decoding& decoding, size_t index, const std::vector<Hypothesis>
   put_out(index, translations(decoding, source, best_first));
 }
 
-std::vector<Translation> Job::translations(Decoding& decoding, const std::vector<int32_t>& source,
-                                           const std::vector<Hypothesis>& best_first) const {
+std::vector<Translation> TranslationJob::translations(DecodeWorkspace& decoding,
+                                                      const std::vector<int32_t>& source,
+                                                      const std::vector<Hypothesis>& best_first) const {
   std::vector<Translation> translations;
   for (const Hypothesis& best : best_first)
     translations.push_back({open_.target().decode(best.ids), best.score, best.log_probability, {}, {}, {}});
@@ -146,11 +148,11 @@ std::vector<Translation> Job::translations(Decoding& decoding, const std::vector
   std::vector<ScoredPair> pairs;
   const auto longest = static_cast<size_t>(longest_output(how_.rules, static_cast<int>(source.size())));
   for (const Hypothesis& best : best_first) pairs.push_back({source, best.ids, best.ids.size() < longest});
-  add_details(open_, decoding, pairs, options_.details, prefix_, translations);
+  add_extra_outputs(open_, decoding, pairs, options_.details, prefix_, translations);
   return translations;
 }
 
-void Job::put_out(size_t index, std::vector<Translation> translations) {
+void TranslationJob::put_out(size_t index, std::vector<Translation> translations) {
   const std::lock_guard lock(mutex_);
   entries_[index - out_].translations = std::move(translations);
   try {

@@ -5,7 +5,7 @@ namespace sixfold {
 
 /// Computes nothing and holds nothing: memory is addresses alone. A model that runs on it tells how much memory
 /// the same run would take elsewhere. What is copied out is zeros.
-class DryBackend final : public Backend {
+class MetaBackend final : public Backend {
  public:
   std::string name() const override { return "dry"; }
   int threads() const override { return 1; }
@@ -16,12 +16,12 @@ class DryBackend final : public Backend {
   int64_t largest_product() const { return largest_product_; }
 
   void* allocate(size_t bytes) override;
-  void release(void* data, size_t bytes) override;
+  void free(void* data, size_t bytes) override;
   void copy_in(void*, const void*, size_t) override {}
   void copy_out(void* to_host, const void*, size_t bytes) override;
   void fill(View, double) override {}
-  std::shared_ptr<PreparedWeight> prepare(View b, bool, void*) override;
-  size_t prepared_bytes(View b, bool) override;
+  std::shared_ptr<PackedWeight> pack(View b, bool, void*) override;
+  size_t packed_bytes(View b, bool) override;
   void matmul(const Matmul& product) override;
   void column_sum(View, View, bool) override {}
   void add(View, View, View) override {}

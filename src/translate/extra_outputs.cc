@@ -1,4 +1,4 @@
-#include "translate/details.h"
+#include "translate/extra_outputs.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ Ids said(const ScoredPair& pair, int32_t eos) {
   return ids;
 }
 
-void add_tokens(const OpenModel& open, const Decoding& decoding, std::span<const ScoredPair> pairs,
+void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                 std::span<Translation> translations) {
   std::vector<Ids> sources, targets;
   for (const ScoredPair& pair : pairs) {
@@ -71,12 +71,12 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   return alignment;
 }
 
-void add_attention(const OpenModel& open, Decoding& decoding, std::span<const ScoredPair> pairs,
-                   const Details& details, int prefix, std::span<Translation> translations) {
+void add_attention(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                   const ExtraOutputs& details, int prefix, std::span<Translation> translations) {
   const int layer = open.decoder_layer(details.layer.value_or(-std::min(2, open.config().decoder_layers)));
   const int32_t eos = open.config().eos;
-  Pass pass(decoding.backend, decoding.arena);
-  auto weights = open.model().attention(batch_of(pairs, open.config()), AttentionKind::cross, layer, pass);
+  Context context(decoding.backend, decoding.arena);
+  auto weights = open.model().attention(batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids& source = pairs[i].source;
     if (details.alignment && !source.empty()) {
@@ -119,8 +119,8 @@ std::vector<int> words_of_pieces(const Tokenizer& tokenizer, std::span<const int
   return words;
 }
 
-void add_details(const OpenModel& open, Decoding& decoding, std::span<const ScoredPair> pairs,
-                 const Details& details, int prefix, std::span<Translation> translations) {
+void add_extra_outputs(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                       const ExtraOutputs& details, int prefix, std::span<Translation> translations) {
   if (details.tokens) add_tokens(open, decoding, pairs, translations);
   if (details.alignment || details.attention)
     add_attention(open, decoding, pairs, details, prefix, translations);

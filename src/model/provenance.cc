@@ -1,4 +1,4 @@
-#include "model/history.h"
+#include "model/provenance.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ std::string in_words(const ordered_json& step) {
 
 }  // namespace
 
-std::vector<std::string> read_history(const std::string& folder) {
+std::vector<std::string> read_provenance(const std::string& folder) {
   const std::string path = folder + "/history.json";
   std::vector<std::string> steps;
   if (!std::filesystem::exists(path)) return steps;
@@ -49,9 +49,9 @@ std::vector<std::string> read_history(const std::string& folder) {
   return steps;
 }
 
-std::vector<std::string> read_history_in_words(const std::string& folder) {
+std::vector<std::string> describe_provenance(const std::string& folder) {
   std::vector<std::string> lines;
-  for (const std::string& step : read_history(folder)) {
+  for (const std::string& step : read_provenance(folder)) {
     try {
       lines.push_back(in_words(ordered_json::parse(step)));
     } catch (const nlohmann::json::exception& error) {
@@ -61,7 +61,8 @@ std::vector<std::string> read_history_in_words(const std::string& folder) {
   return lines;
 }
 
-void write_history(const std::string& folder, const std::vector<std::string>& before, const std::string& step) {
+void write_provenance(const std::string& folder, const std::vector<std::string>& before,
+                      const std::string& step) {
   auto json = ordered_json::array();
   for (const std::string& earlier : before) json.push_back(ordered_json::parse(earlier));
   auto newest = ordered_json::parse(step);

@@ -1,4 +1,4 @@
-#include "autograd/pass.h"
+#include "autograd/context.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 
 namespace sixfold {
 
-Tensor Pass::indices(std::span<const int32_t> values) {
+Tensor Context::indices(std::span<const int32_t> values) {
   Tensor t = tensor(1, static_cast<int64_t>(values.size()), DType::i32);
   backend_->copy_in(t.view().data, values.data(), values.size_bytes());
   indices_.push_back(t);
   return t;
 }
 
-TokenRows Pass::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
+TokenRows Context::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
   require(sentences.empty() || static_cast<int>(sentences.size()) == ragged.sequences(),
           "{} numbers for a batch of {} sentences", sentences.size(), ragged.sequences());
   std::vector<int32_t> sentence, position;
@@ -29,7 +29,7 @@ TokenRows Pass::token_rows(const Ragged& ragged, std::span<const int32_t> senten
   return {ragged, indices(sentence), indices(position), longest};
 }
 
-Dropout Pass::dropout(double probability, const TokenRows& rows) {
+Dropout Context::dropout(double probability, const TokenRows& rows) {
   if (!recording() || probability == 0) return {};
   Dropout dropout;
   dropout.sentence = rows.sentence.ids();
@@ -41,19 +41,19 @@ Dropout Pass::dropout(double probability, const TokenRows& rows) {
   return dropout;
 }
 
-void Pass::record(const char* op, const Tensor& output, std::function<void()> backward) const {
-  if (recording() && output.wants_gradient()) tape_->record({module_, op, output, std::move(backward)});
+void Context::record(const char* op, const Tensor& output, std::function<void()> backward) const {
+  if (recording() && output.requires_grad()) tape_->record({module_, op, output, std::move(backward)});
 }
 
-bool Pass::track(const Tensor& output, std::initializer_list<Tensor> inputs) const {
+bool Context::track(const Tensor& output, std::initializer_list<Tensor> inputs) const {
   const bool wants = recording() && std::any_of(inputs.begin(), inputs.end(),
-                                                [](const Tensor& t) { return t.wants_gradient(); });
-  output.set_wants_gradient(wants);
+                                                [](const Tensor& t) { return t.requires_grad(); });
+  output.set_requires_grad(wants);
   return wants;
 }
 
-Pass::Slot Pass::gradient_of(const Tensor& x) const {
-  if (!x.wants_gradient()) return {{}, false};
+Context::Slot Context::gradient_of(const Tensor& x) const {
+  if (!x.requires_grad()) return {{}, false};
   if (x.gradient()) return {x.gradient().view(), true};
   x.set_gradient(tensor(x.rows(), x.cols(), x.dtype()));
   return {x.gradient().view(), false};

@@ -1,4 +1,4 @@
-#include "model/cache.h"
+#include "model/decoding_state.h"
 
 #include <gtest/gtest.h>
 
@@ -19,19 +19,19 @@ class DecoderCacheTest : public testing::Test {
     PairBatch batch;
     batch.source.add(source);
     batch.target.add(target);
-    Pass pass(backend_, arena_);
-    return model_.states(batch, pass).to_floats(*backend_);
+    Context context(backend_, arena_);
+    return model_.states(batch, context).to_floats(*backend_);
   }
   /// The states of one token for each hypothesis.
-  std::vector<float> step(std::vector<DecoderCache::NextToken> tokens) {
-    Pass pass(backend_, arena_);
-    return cache_.step(tokens, pass).to_floats(*backend_);
+  std::vector<float> step(std::vector<DecodingState::NextToken> tokens) {
+    Context context(backend_, arena_);
+    return cache_.step(tokens, context).to_floats(*backend_);
   }
   std::vector<int> enter(const std::vector<Ids>& sources) {
     IdBatch batch;
     for (const Ids& source : sources) batch.add(source);
-    Pass pass(backend_, arena_);
-    return cache_.enter(batch, pass);
+    Context context(backend_, arena_);
+    return cache_.enter(batch, context);
   }
   void expect_row(const std::vector<float>& states, size_t row, const std::vector<float>& full,
                   size_t position) {
@@ -43,7 +43,7 @@ class DecoderCacheTest : public testing::Test {
   std::shared_ptr<Backend> backend_ = make_cpu_backend(1);
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>(backend_);
   RandomModel model_{30, 3, backend_};
-  DecoderCache cache_{model_, backend_};
+  DecodingState cache_{model_, backend_};
 };
 
 TEST_F(DecoderCacheTest, TokenByTokenEqualsTheFullPass) {
@@ -57,7 +57,7 @@ TEST_F(DecoderCacheTest, TokenByTokenEqualsTheFullPass) {
   for (int time = 0; time < 8; ++time) {
     if (time == 2) numbers[2] = enter({sources[2]})[0];
     if (time == 4) cache_.leave(numbers[1]);
-    std::vector<DecoderCache::NextToken> tokens;
+    std::vector<DecodingState::NextToken> tokens;
     std::vector<size_t> at;
     for (size_t s = 0; s < 3; ++s) {
       const bool there = s == 0 ? time < 6 : s == 1 ? time < 4 : time >= 2;
@@ -112,13 +112,13 @@ TEST_F(DecoderCacheTest, GrowsAndKeepsWhatItHas) {
   expect_row(states, 0, full_pass(source, target), 299);
 }
 
-TEST(KeysValuesPool, RowsAreTakenOnce) {
-  KeysValuesPool pool(small_config(20), make_reference_backend(), DType::f32);
+TEST(KVStore, RowsAreTakenOnce) {
+  KVStore pool(small_config(20), make_reference_backend(), DType::f32);
   std::vector<int32_t> rows;
-  pool.take(3, rows);
-  pool.give_back(std::span(rows).first(1));
+  pool.allocate(3, rows);
+  pool.free(std::span(rows).first(1));
   rows.erase(rows.begin());
-  for (const int count : {200, 1000, 1}) pool.take(count, rows);
+  for (const int count : {200, 1000, 1}) pool.allocate(count, rows);
   EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), rows.size());
   EXPECT_LT(*std::max_element(rows.begin(), rows.end()), pool.rows());
   EXPECT_EQ(pool.free_rows(), pool.rows() - static_cast<int64_t>(rows.size()));

@@ -9,19 +9,19 @@ namespace sixfold {
 
 /// Keys and values of tokens in every layer: each token has one row, the same in all layers. Rows are taken and
 /// given back in any order; where none is free, the memory doubles.
-class KeysValuesPool {
+class KVStore {
  public:
   static constexpr int64_t fewest_rows = 256;
 
-  KeysValuesPool(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype);
+  KVStore(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype);
 
   /// Appends `count` free rows to `rows`.
-  void take(int count, std::vector<int32_t>& rows);
-  void give_back(std::span<const int32_t> rows);
+  void allocate(int count, std::vector<int32_t>& rows);
+  void free(std::span<const int32_t> rows);
   /// Copies the keys and values of tokens into `rows`, one row for each.
-  void put(int layer, const Tensor& rows, const KeysValues& tokens);
+  void put(int layer, const Tensor& rows, const KeyValues& tokens);
   /// A layer's rows as attention sees them; `pattern` names them by `key_rows`.
-  KeysValues at(int layer, std::shared_ptr<const ops::AttentionPattern> pattern) const;
+  KeyValues at(int layer, std::shared_ptr<const ops::AttentionPattern> pattern) const;
 
   int64_t rows() const { return rows_; }
   int64_t free_rows() const { return static_cast<int64_t>(free_.size()); }
@@ -46,14 +46,14 @@ class KeysValuesPool {
 /// hypotheses share the rows of what they have in common, and putting them in another order moves no key or
 /// value. A position belongs to a row and there is no global step: sentences enter, go on and leave each for
 /// itself.
-class DecoderCache {
+class DecodingState {
  public:
   /// Keeps its rows in the memory of `backend`, which the passes compute with too.
-  DecoderCache(const Transformer& model, std::shared_ptr<Backend> backend);
+  DecodingState(const Transformer& model, std::shared_ptr<Backend> backend);
 
   /// Encodes sources (with end symbols), all at once. The result has for each the number that it goes by from
   /// now on.
-  std::vector<int> enter(const IdBatch& sources, Pass& pass);
+  std::vector<int> enter(const IdBatch& sources, Context& context);
   /// Gives back all that was kept for a sentence; its number may be another's next.
   void leave(int sentence);
 
@@ -65,21 +65,22 @@ class DecoderCache {
   };
   /// Reads one token in each hypothesis. The hypotheses of a sentence stand side by side. Returns the decoder's
   /// states, [tokens, d_model].
-  Tensor step(std::span<const NextToken> tokens, Pass& pass);
+  Tensor step(std::span<const NextToken> tokens, Context& context);
 
-  const KeysValuesPool& target() const { return target_; }
-  const KeysValuesPool& source() const { return source_; }
+  const KVStore& target() const { return target_; }
+  const KVStore& source() const { return source_; }
 
  private:
-  std::vector<int32_t> take_rows(std::span<const NextToken> tokens);
-  std::shared_ptr<const ops::AttentionPattern> see_source(std::span<const NextToken> tokens, Pass& pass) const;
+  std::vector<int32_t> allocate_rows(std::span<const NextToken> tokens);
+  std::shared_ptr<const ops::AttentionPattern> see_source(std::span<const NextToken> tokens,
+                                                          Context& context) const;
 
   struct Sentence {
     std::vector<int32_t> source_rows, target_rows;
   };
 
   const Transformer& model_;
-  KeysValuesPool source_, target_;
+  KVStore source_, target_;
   std::vector<Sentence> sentences_;
   std::vector<int> free_sentences_;
 };

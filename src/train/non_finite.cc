@@ -1,4 +1,4 @@
-#include "train/divergence.h"
+#include "train/non_finite.h"
 
 #include <fmt/format.h>
 
@@ -15,34 +15,34 @@ bool finite(const Tensor& tensor, Backend& backend) {
 }
 
 /// One batch, step by step. Leaves gradients in the weights.
-std::optional<Divergence> replay_batch(const Replay& replay, const Batch& batch) {
+std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& batch) {
   const auto& backend = replay.model.backend();
-  Divergence found;
+  NonFiniteReport found;
   const auto arena = std::make_shared<Arena>(backend);
   Tape tape;
-  Pass pass(backend, arena, tape, replay.seeds);
-  const Tensor states = replay.model.states({batch.source, batch.target_input, batch.sentence_ids}, pass);
+  Context context(backend, arena, tape, replay.seeds);
+  const Tensor states = replay.model.states({batch.source, batch.target_input, batch.sentence_ids}, context);
   for (const Tape::Node& node : tape.nodes())
     if (node.output && !finite(node.output, *backend))
-      return Divergence{node.module, node.op, false, {}, {}, {}};
+      return NonFiniteReport{node.module, node.op, false, {}, {}, {}};
   const double loss = ops::cross_entropy(
-      pass, states, replay.model.output(), pass.indices(batch.target_output),
+      context, states, replay.model.output(), context.indices(batch.labels),
       {.label_smoothing = static_cast<float>(replay.label_smoothing), .scale = replay.loss_scale});
-  if (!std::isfinite(loss)) return Divergence{"output", "cross_entropy", false, {}, {}, {}};
+  if (!std::isfinite(loss)) return NonFiniteReport{"output", "cross_entropy", false, {}, {}, {}};
   // Gradients flow from the last op to the first: what an op is given was made by the one that ran before it.
   std::string module = "output", op = "cross_entropy";
-  std::optional<Divergence> diverged;
+  std::optional<NonFiniteReport> diverged;
   tape.backward([&](const Tape::Node& node) {
     if (diverged) return;
     if (node.output && node.output.gradient() && !finite(node.output.gradient(), *backend))
-      diverged = Divergence{module, op, true, {}, {}, {}};
+      diverged = NonFiniteReport{module, op, true, {}, {}, {}};
     module = node.module;
     op = node.op;
   });
   if (diverged) return diverged;
   for (const Parameter& parameter : replay.model.parameters())
     if (parameter.tensor.gradient() && !finite(parameter.tensor.gradient(), *backend))
-      return Divergence{parameter.name, "gradient", true, {}, {}, {}};
+      return NonFiniteReport{parameter.name, "gradient", true, {}, {}, {}};
   return std::nullopt;
 }
 
@@ -52,7 +52,7 @@ void clear_gradients(const Transformer& model) {
 }
 
 /// The sentences that are enough to break it, or all.
-void add_sentences(const Replay& replay, const Batch& batch, Divergence& divergence) {
+void add_sentences(const Replay& replay, const Batch& batch, NonFiniteReport& divergence) {
   std::vector<Batch> culprits;
   for (Batch& one : split(batch, 1)) {
     clear_gradients(replay.model);
@@ -62,13 +62,13 @@ void add_sentences(const Replay& replay, const Batch& batch, Divergence& diverge
   for (const Batch& one : culprits) {
     divergence.sentences.push_back(one.sentence_ids[0]);
     divergence.sources.push_back(replay.tokenizers.source->decode(one.source.ids));
-    divergence.targets.push_back(replay.tokenizers.target->decode(one.target_output));
+    divergence.targets.push_back(replay.tokenizers.target->decode(one.labels));
   }
 }
 
 }  // namespace
 
-std::string Divergence::describe() const {
+std::string NonFiniteReport::describe() const {
   if (module.empty()) return "a replay of the step was finite";
   std::string text =
       fmt::format("it arose in {} ({}), {}", module, op, backward ? "going backward" : "going forward");
@@ -78,7 +78,7 @@ std::string Divergence::describe() const {
   return text + (sentences.size() > 2 ? ", ..." : "");
 }
 
-Divergence find_divergence(const Replay& replay, const std::vector<Batch>& batches) {
+NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches) {
   clear_gradients(replay.model);
   for (const Batch& batch : batches)
     if (auto divergence = replay_batch(replay, batch)) {
@@ -88,7 +88,7 @@ Divergence find_divergence(const Replay& replay, const std::vector<Batch>& batch
   return {};
 }
 
-std::string to_json_text(const Divergence& d, int64_t update) {
+std::string to_json_text(const NonFiniteReport& d, int64_t update) {
   nlohmann::ordered_json json{{"update", update},
                               {"module", d.module},
                               {"op", d.op},

@@ -1,11 +1,11 @@
-#include "train/history_step.h"
+#include "train/provenance_step.h"
 
 #include <nlohmann/json.hpp>
 
 namespace sixfold {
 
-std::string history_step(const TrainOptions& options, const TrainingState& state,
-                         const TokenStoreRecord& text) {
+std::string provenance_step(const TrainOptions& options, const TrainingState& state,
+                            const TokenStoreRecord& text) {
   nlohmann::ordered_json step{
       {"step", "train"}, {"updates", state.update}, {"epoch", state.position.last_epoch()}};
   if (state.best)

@@ -10,7 +10,7 @@
 namespace sixfold {
 
 /// Where numbers stopped being finite in a step of training.
-struct Divergence {
+struct NonFiniteReport {
   std::string module;                         ///< "decoder.layers.2.fc1"; empty: nothing was found
   std::string op;                             ///< "linear"
   bool backward = false;                      ///< in the gradients; else in the values
@@ -25,15 +25,15 @@ struct Divergence {
 struct Replay {
   const Transformer& model;
   const Tokenizers& tokenizers;
-  Pass::Seeds seeds;
+  Context::Seeds seeds;
   double label_smoothing, loss_scale;
 };
 
 /// Takes the step of these batches again, op by op, and names the first whose result, or whose gradient, is not
 /// finite.
-Divergence find_divergence(const Replay& replay, const std::vector<Batch>& batches);
+NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches);
 
 /// The same as JSON, for a file.
-std::string to_json_text(const Divergence& divergence, int64_t update);
+std::string to_json_text(const NonFiniteReport& divergence, int64_t update);
 
 }  // namespace sixfold

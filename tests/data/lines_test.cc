@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
-#include "corpus/gzip.h"
+#include "data/gzip.h"
 #include "error_message.h"
 #include "temporary_folder.h"
 

@@ -8,7 +8,7 @@
 namespace sixfold {
 
 /// Puts what the config must know of the tokenizers into it: sizes, special symbols, hashes.
-void seal(ModelConfig& config, const Tokenizers& tokenizers);
+void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 
 /// Writes a whole model folder, or nothing: config, weights, tokenizers, and what `add` puts beside them. Where
 /// it is there, a model's files are replaced and others kept (`require_new_or_model` refuses them beforehand).
@@ -17,6 +17,6 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
 
 /// The tokenizers of a model folder. Throws an input error when they are not those that the config is sealed
 /// to.
-Tokenizers load_sealed_tokenizers(const std::string& folder, const ModelConfig& config);
+Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 
 }  // namespace sixfold

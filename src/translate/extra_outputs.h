@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "translate/open_model.h"
+#include "translate/loaded_model.h"
 #include "translate/translation.h"
 
 namespace sixfold {
@@ -17,8 +17,8 @@ struct ScoredPair {
 
 /// Adds to `translations[i]` what the details ask for of `pairs[i]`: the model runs over the finished targets,
 /// all at once. `prefix`: the pieces at the start of each source that are no words of it (a language symbol's).
-void add_details(const OpenModel& open, Decoding& decoding, std::span<const ScoredPair> pairs,
-                 const Details& details, int prefix, std::span<Translation> translations);
+void add_extra_outputs(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                       const ExtraOutputs& details, int prefix, std::span<Translation> translations);
 
 /// For each of the pieces the word that it is part of, from 0: words are what white space parts in the text
 /// that the pieces make. -1 for what comes before any.

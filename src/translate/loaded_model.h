@@ -14,9 +14,9 @@
 namespace sixfold {
 
 /// A model folder in memory, shared by all who translate with it.
-class OpenModel {
+class LoadedModel {
  public:
-  OpenModel(const std::string& folder, WeightType type);
+  LoadedModel(const std::string& folder, WeightType type);
 
   const Transformer& model() const { return *model_; }
   const ModelConfig& config() const { return model_->config(); }
@@ -41,13 +41,13 @@ class OpenModel {
   std::shared_ptr<const Shortlist> shortlist(const std::string& path);
 
   /// What a thread decodes with. Once let go, it is the next one's: its buffers are warm.
-  std::shared_ptr<Decoding> borrow();
+  std::shared_ptr<DecodeWorkspace> borrow();
 
  private:
   std::unique_ptr<Transformer> model_;
   Tokenizers tokenizers_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Decoding>> idle_;
+  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;
   std::map<std::string, std::shared_ptr<const Shortlist>> shortlists_;
 };
 

@@ -1,4 +1,4 @@
-#include "translate/open_model.h"
+#include "translate/loaded_model.h"
 
 #include <algorithm>
 
@@ -7,17 +7,17 @@
 #include "base/log.h"
 #include "model/model_dir.h"
 #include "text/utf8.h"
-#include "translate/sealed.h"
+#include "translate/binding.h"
 
 namespace sixfold {
 
-OpenModel::OpenModel(const std::string& folder, WeightType type)
+LoadedModel::LoadedModel(const std::string& folder, WeightType type)
     : model_(load_model(folder, make_cpu_backend(1), DType::f32, type)),
-      tokenizers_(load_sealed_tokenizers(folder, model_->config())) {
-  model_->prepare();
+      tokenizers_(load_bound_tokenizers(folder, model_->config())) {
+  model_->pack();
 }
 
-std::shared_ptr<const Shortlist> OpenModel::shortlist(const std::string& path) {
+std::shared_ptr<const Shortlist> LoadedModel::shortlist(const std::string& path) {
   if (path.empty()) return nullptr;
   const std::lock_guard lock(mutex_);
   auto& open = shortlists_[path];
@@ -25,7 +25,7 @@ std::shared_ptr<const Shortlist> OpenModel::shortlist(const std::string& path) {
   return open;
 }
 
-std::string OpenModel::language_symbol(const std::string& language) const {
+std::string LoadedModel::language_symbol(const std::string& language) const {
   if (language.empty()) return {};
   const std::string symbol = fmt::format(">>{}<<", language);
   const auto known = source().language_symbols();
@@ -36,8 +36,8 @@ std::string OpenModel::language_symbol(const std::string& language) const {
   return symbol;
 }
 
-std::vector<int32_t> OpenModel::encode(const std::string& language_symbol, const std::string& line, int longest,
-                                       const std::function<std::string()>& place) const {
+std::vector<int32_t> LoadedModel::encode(const std::string& language_symbol, const std::string& line,
+                                         int longest, const std::function<std::string()>& place) const {
   if (!has_visible_character(replace_invalid_utf8(line))) return {};
   std::vector<int32_t> ids = source().encode(language_symbol + line);
   if (ids.empty()) return {};
@@ -49,28 +49,28 @@ std::vector<int32_t> OpenModel::encode(const std::string& language_symbol, const
   return ids;
 }
 
-int64_t OpenModel::batch_tokens() const {
+int64_t LoadedModel::batch_tokens() const {
   int64_t bytes = 0;
   for (const Parameter& parameter : model_->parameters())
     bytes += static_cast<int64_t>(parameter.tensor.bytes());
   return std::clamp<int64_t>(bytes / 16384, 512, 2048);
 }
 
-int OpenModel::decoder_layer(int layer) const {
+int LoadedModel::decoder_layer(int layer) const {
   const int layers = config().decoder_layers, chosen = layer < 0 ? layer + layers : layer;
   require(chosen >= 0 && chosen < layers, "layer {}: the model's decoder has layers 0 to {}", layer,
           layers - 1);
   return chosen;
 }
 
-std::shared_ptr<Decoding> OpenModel::borrow() {
-  const auto give_back = [this](Decoding* decoding) {
+std::shared_ptr<DecodeWorkspace> LoadedModel::borrow() {
+  const auto give_back = [this](DecodeWorkspace* decoding) {
     const std::lock_guard lock(mutex_);
     idle_.emplace_back(decoding);
   };
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return {new Decoding(model(), make_cpu_backend(1)), give_back};
-  std::shared_ptr<Decoding> decoding(idle_.back().release(), give_back);
+  if (idle_.empty()) return {new DecodeWorkspace(model(), make_cpu_backend(1)), give_back};
+  std::shared_ptr<DecodeWorkspace> decoding(idle_.back().release(), give_back);
   idle_.pop_back();
   return decoding;
 }

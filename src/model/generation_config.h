@@ -12,11 +12,11 @@ namespace sixfold {
 enum class ScoreNormalization {
   none,    ///< 1
   length,  ///< n^alpha
-  google,  ///< ((5 + n) / 6)^alpha, of Wu et al. 2016, equation 14; section 6.1 of the paper
+  gnmt,  ///< ((5 + n) / 6)^alpha, of Wu et al. 2016, equation 14; section 6.1 of the paper
 };
 
 /// What ends the search for a sentence, when it has not reached its longest length.
-enum class SearchEnd {
+enum class StoppingCriterion {
   best_cannot_improve,  ///< no unfinished hypothesis can still score better than the best finished one
   beam_finished,        ///< as many hypotheses have finished as the beam is wide
   /// The same, and the best unfinished one, scored as if it ended now, is no better than the worst of them.
@@ -35,15 +35,15 @@ struct EnumNames<ScoreNormalization> {
   static constexpr std::pair<ScoreNormalization, std::string_view> names[] = {
       {ScoreNormalization::none, "none"},
       {ScoreNormalization::length, "length"},
-      {ScoreNormalization::google, "google"}};
+      {ScoreNormalization::gnmt, "google"}};
 };
 
 template <>
-struct EnumNames<SearchEnd> {
-  static constexpr std::pair<SearchEnd, std::string_view> names[] = {
-      {SearchEnd::best_cannot_improve, "best_cannot_improve"},
-      {SearchEnd::beam_finished, "beam_finished"},
-      {SearchEnd::best_is_no_better_now, "best_is_no_better_now"}};
+struct EnumNames<StoppingCriterion> {
+  static constexpr std::pair<StoppingCriterion, std::string_view> names[] = {
+      {StoppingCriterion::best_cannot_improve, "best_cannot_improve"},
+      {StoppingCriterion::beam_finished, "beam_finished"},
+      {StoppingCriterion::best_is_no_better_now, "best_is_no_better_now"}};
 };
 
 template <>
@@ -54,11 +54,11 @@ struct EnumNames<AtLongest> {
 
 /// The rules of search that a model is made for; stored with it. The defaults are those of section 6.1 of the
 /// paper.
-struct SearchRules {
+struct GenerationConfig {
   int beam_size = 4;
-  ScoreNormalization normalization = ScoreNormalization::google;
+  ScoreNormalization normalization = ScoreNormalization::gnmt;
   float alpha = 0.6f;
-  SearchEnd end = SearchEnd::best_cannot_improve;
+  StoppingCriterion end = StoppingCriterion::best_cannot_improve;
   bool finished_keeps_slot = false;
   float length_factor = 1;
   int length_offset = 50;
@@ -73,7 +73,7 @@ struct SearchRules {
 };
 
 template <class Visitor>
-void visit(Visitor& v, SearchRules& o) {
+void visit(Visitor& v, GenerationConfig& o) {
   v.field("beam_size", o.beam_size, "hypotheses kept for each sentence", between(1, 1000));
   v.field("normalization", o.normalization, "scores divide by: none, length: n^alpha, google: ((5+n)/6)^alpha");
   v.field("alpha", o.alpha, "the exponent of the normalization; more favours longer output", at_least(0));

@@ -1,0 +1,57 @@
+#include "backend/meta_backend.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+size_t pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+void* MetaBackend::allocate(size_t bytes) {
+  void* data = ::mmap(nullptr, pages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) throw_environment_error("no addresses left for {} more bytes", bytes);
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  return data;
+}
+
+void MetaBackend::free(void* data, size_t bytes) {
+  ::munmap(data, pages(bytes));
+  in_use_ -= bytes;
+}
+
+void MetaBackend::copy_out(void* to_host, const void*, size_t bytes) { std::memset(to_host, 0, bytes); }
+
+/// Memory of its own, where the caller gives none.
+struct MetaBackend::Prepared final : PackedWeight {
+  Prepared(DType type, MetaBackend& owner, size_t size)
+      : PackedWeight(type), backend(owner), bytes(size), data(bytes > 0 ? owner.allocate(bytes) : nullptr) {}
+  ~Prepared() override {
+    if (bytes > 0) backend.free(data, bytes);
+  }
+  MetaBackend& backend;
+  size_t bytes;
+  void* data;
+};
+
+std::shared_ptr<PackedWeight> MetaBackend::pack(View b, bool transpose_b, void* memory) {
+  return std::make_shared<Prepared>(b.dtype, *this, memory ? 0 : packed_bytes(b, transpose_b));
+}
+
+size_t MetaBackend::packed_bytes(View b, bool) {
+  return static_cast<size_t>(b.rows * b.cols) * sizeof(float) * 9 / 8;  // whole tiles
+}
+
+void MetaBackend::matmul(const Matmul& product) {
+  largest_product_ =
+      std::max(largest_product_, product.a.rows * product.a.cols + product.b.rows * product.b.cols);
+}
+
+}  // namespace sixfold
