@@ -26,28 +26,17 @@ namespace {
 constexpr int32_t bos = 1, eos = 2;
 constexpr int warm_up = 3;
 
-struct TrainBatch {
-  PairBatch pairs;
-  std::vector<int32_t> output;
-  int64_t tokens() const { return pairs.source.rows.tokens() + pairs.target.rows.tokens(); }
-};
-
-std::vector<TrainBatch> read_batches(const std::string& path) {
+std::vector<Batch> read_batches(const std::string& path) {
   std::ifstream file(path);
   require(file.good(), "{}: can't be read; bench/peers/make_batches.py makes it", path);
-  std::vector<TrainBatch> batches;
+  std::vector<Batch> batches;
   for (std::string line; std::getline(file, line);) {
     const auto json = nlohmann::json::parse(line);
-    TrainBatch batch;
-    for (const auto& source : json.at("source")) batch.pairs.source.add(source.get<std::vector<int32_t>>());
-    for (const auto& sequence : json.at("target")) {
-      auto target = sequence.get<std::vector<int32_t>>();
-      batch.output.insert(batch.output.end(), target.begin(), target.end());
-      batch.output.push_back(eos);
-      target.insert(target.begin(), bos);
-      batch.pairs.target.add(target);
-    }
-    batches.push_back(std::move(batch));
+    BatchBuilder batch;
+    for (const auto& source : json.at("source")) batch.source(source.get<std::vector<int32_t>>());
+    for (const auto& target : json.at("target"))
+      batch.teacher_forced(target.get<std::vector<int32_t>>(), {.start = bos, .eos = eos});
+    batches.push_back(batch.take());
   }
   return batches;
 }
@@ -58,41 +47,21 @@ double peak_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// The batch in parts of whole sentences, at most `most` tokens each, as `data.micro_batch_tokens` has the
-/// trainer do.
-std::vector<TrainBatch> split(const TrainBatch& batch, int64_t most) {
-  std::vector<TrainBatch> parts(1);
-  const Ragged &source = batch.pairs.source.rows, &target = batch.pairs.target.rows;
-  for (int i = 0; i < source.sequences(); ++i) {
-    if (parts.back().tokens() > 0 && parts.back().tokens() + source.length(i) + target.length(i) > most)
-      parts.emplace_back();
-    TrainBatch& part = parts.back();
-    part.pairs.source.add(std::span(batch.pairs.source.ids).subspan(source.begin(i), source.length(i)));
-    part.pairs.target.add(std::span(batch.pairs.target.ids).subspan(target.begin(i), target.length(i)));
-    part.pairs.sentences.push_back(i);
-    part.output.insert(part.output.end(), batch.output.begin() + target.begin(i),
-                       batch.output.begin() + target.begin(i + 1));
-  }
-  return parts;
-}
-
-int64_t train_on(const std::vector<TrainBatch>& parts, const Transformer& model, const Optimizer& optimizer,
+/// A step over a batch in parts, as `data.micro_batch_tokens` has the trainer take it.
+int64_t train_on(const std::vector<Batch>& parts, const Transformer& model, Optimizer& optimizer,
                  const std::shared_ptr<Arena>& arena, uint32_t update, double& loss) {
   optimizer.clear_gradients();
-  double targets = 0;
+  double loss_weight = 0;
   int64_t tokens = 0;
-  for (const auto& part : parts) {
-    targets += static_cast<double>(part.output.size());
+  for (const Batch& part : parts) {
+    loss_weight += part.loss_weight();
     tokens += part.tokens();
   }
   loss = 0;
-  for (const auto& part : parts) {
+  for (const Batch& part : parts) {
     Tape tape;
     Context context(model.backend(), arena, tape, {1, update});
-    const Tensor states = model.states(part.pairs, context);
-    loss += ops::cross_entropy(context, states, model.output(), context.indices(part.output),
-                               {.label_smoothing = 0.1, .scale = 1 / targets}) /
-            targets;
+    loss += model.loss(part, {.label_smoothing = 0.1, .scale = 1 / loss_weight}, context) / loss_weight;
     tape.backward();
   }
   optimizer.update(update + 1, 1e-4, 1);
@@ -100,11 +69,11 @@ int64_t train_on(const std::vector<TrainBatch>& parts, const Transformer& model,
 }
 
 /// Operations of a batch's products, forward and back: 6 for each weight and token that meets it.
-double operations(const std::vector<TrainBatch>& parts, const ModelConfig& config) {
+double operations(const std::vector<Batch>& parts, const ModelConfig& config) {
   double source = 0, target = 0;
   for (const auto& part : parts) {
-    source += part.pairs.source.rows.tokens();
-    target += part.pairs.target.rows.tokens();
+    source += part.source.rows.tokens();
+    target += part.target.rows.tokens();
   }
   const double d = config.d_model, ff = config.d_ff;
   const double encoder = config.encoder_layers * (4 * d * d + 2 * d * ff),
@@ -129,7 +98,7 @@ int main(int argc, char** argv) {
   app.add_option("--micro-batch-tokens", micro);
   CLI11_PARSE(app, argc, argv);
 
-  std::vector<std::vector<TrainBatch>> batches;
+  std::vector<std::vector<Batch>> batches;
   for (const auto& batch : read_batches(path)) batches.push_back(split(batch, micro));
   const double baseline = peak_mb();
   ModelConfig config;
@@ -139,7 +108,7 @@ int main(int argc, char** argv) {
   const std::shared_ptr<Backend> backend =
       make_cpu_backend(threads, precision == "bf16" ? MatmulPrecision::bf16 : MatmulPrecision::fp32);
   const Transformer model(config, backend, DType::f32, 1);
-  const Optimizer optimizer(backend, model.parameters(), {}, 0);
+  Optimizer optimizer(backend, {model.parameters().begin(), model.parameters().end()}, {}, 0);
   const auto arena = std::make_shared<Arena>(backend);
   std::vector<double> rates, operation_rates;
   double loss = 0;

@@ -290,7 +290,7 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
                    .operands = operands(RowsOf::keys),
                    .run =
                        [=](Context& context, const auto& a) {
-                         for (const auto& [name, tensor] : a.operands) tensor.set_requires_grad(false);
+                         for (const auto& [name, tensor] : a.operands) Tensor(tensor).set_requires_grad(false);
                          return ops::attention(context, inputs(a), cached_pattern(context, a));
                        },
                    .gradients = Gradients::none});

@@ -45,7 +45,7 @@ void Context::record(const char* op, const Tensor& output, std::function<void()>
   if (recording() && output.requires_grad()) tape_->record({module_, op, output, std::move(backward)});
 }
 
-bool Context::track(const Tensor& output, std::initializer_list<Tensor> inputs) const {
+bool Context::track(Tensor output, std::initializer_list<Tensor> inputs) const {
   const bool wants = recording() && std::any_of(inputs.begin(), inputs.end(),
                                                 [](const Tensor& t) { return t.requires_grad(); });
   output.set_requires_grad(wants);
@@ -57,6 +57,18 @@ Context::Slot Context::gradient_of(const Tensor& x) const {
   if (x.gradient()) return {x.gradient().view(), true};
   x.set_gradient(tensor(x.rows(), x.cols(), x.dtype()));
   return {x.gradient().view(), false};
+}
+
+WrittenGradient::WrittenGradient(const Context& context, const Tensor& x) : context_(context), x_(x) {
+  const Context::Slot slot = context.gradient_of(x);
+  if (!slot.view || slot.accumulate) own_ = context.tensor(x.rows(), x.cols(), x.dtype());
+  view_ = own_ ? own_.view() : slot.view;
+}
+
+void WrittenGradient::add() const {
+  if (!own_ || !x_.requires_grad()) return;
+  const View sum = x_.gradient().view();
+  context_.backend().add(sum, sum, view_);
 }
 
 }  // namespace sixfold

@@ -24,9 +24,9 @@ struct Dropped {
   Dropout dropout;
 };
 
-/// One run of the model over one batch: where it computes, where its buffers live, whether it records the way
-/// back, and the randomness of dropout. A pass that records is a training context; nothing else differs between
-/// training and decoding.
+/// One run of a model over one batch: where it computes, where its buffers live, whether it records backward,
+/// and the randomness of dropout. A context that records trains; nothing else differs between training and
+/// decoding. For one thread at a time. Backward refers to it: it outlives `Tape::backward`.
 class Context {
  public:
   /// Identifies the random bits of a training context.
@@ -34,10 +34,10 @@ class Context {
     uint32_t seed = 0, update = 0;
   };
 
-  /// A pass without gradients or dropout.
+  /// Without gradients or dropout.
   Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena)
       : backend_(std::move(backend)), arena_(std::move(arena)) {}
-  /// A pass that records on `tape`.
+  /// One that records on `tape`.
   Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena, Tape& tape, Seeds seeds)
       : backend_(std::move(backend)), arena_(std::move(arena)), tape_(&tape), seeds_(seeds) {}
 
@@ -54,10 +54,10 @@ class Context {
   /// its own.
   Dropout dropout(double probability, const TokenRows& rows);
 
-  /// Records the way back of an op, unless the pass doesn't record or `output` needs no gradient.
+  /// Records an op's backward, unless the context doesn't record or `output` needs no gradient.
   void record(const char* op, const Tensor& output, std::function<void()> backward) const;
   /// Marks `output` as one that gradients flow to where they flow to any of `inputs`. Returns whether they do.
-  bool track(const Tensor& output, std::initializer_list<Tensor> inputs) const;
+  bool track(Tensor output, std::initializer_list<Tensor> inputs) const;
   /// Where an op puts its share of x's gradient: fresh memory, or what is there already, to be added to.
   struct Slot {
     View view;
@@ -88,6 +88,22 @@ class Context {
   uint32_t dropouts_ = 0;
   std::vector<Tensor> indices_;
   std::string module_;
+};
+
+/// Where a kernel that writes gradients, and can't add to them, puts x's share: x's gradient itself where
+/// nothing has reached it yet, else memory of its own. So x may have several readers, or need no gradient while
+/// its neighbours do.
+class WrittenGradient {
+ public:
+  WrittenGradient(const Context& context, const Tensor& x);
+  View view() const { return view_; }
+  /// After the kernel: adds what lies in memory of its own.
+  void add() const;
+
+ private:
+  const Context& context_;
+  View view_;
+  Tensor x_, own_;
 };
 
 }  // namespace sixfold

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// What a training pass remembers: for each op the way back, newest last, and the module that made it.
+/// What a context that trains records: for each op its backward, newest last, and the module that made it.
 class Tape {
  public:
   struct Node {

@@ -5,7 +5,7 @@
 
 #include "data/epoch_order.h"
 #include "data/token_corpus.h"
-#include "tensor/ragged.h"
+#include "tensor/batch.h"
 
 namespace sixfold {
 
@@ -14,19 +14,7 @@ struct BatcherOptions {
   int max_sentences = 0;        ///< most pairs of a batch; 0 for no limit
   bool shuffle = true;          ///< each epoch in an order of its own
   uint64_t seed = 1;
-};
-
-/// Some pairs, packed.
-struct Batch {
-  IdBatch source;                     ///< pieces, end symbol
-  IdBatch target_input;               ///< start symbol, pieces: what the decoder sees
-  std::vector<int32_t> labels;        ///< pieces, end symbol: what it should say, in the rows of target_input
-  std::vector<int32_t> sentence_ids;  ///< which pairs of the corpus they are
-
-  int sentences() const { return static_cast<int>(sentence_ids.size()); }
-  int64_t source_tokens() const { return source.rows.tokens(); }
-  int64_t target_tokens() const { return target_input.rows.tokens(); }
-  int64_t tokens() const { return source_tokens() + target_tokens(); }
+  int32_t decoder_start = -1;  ///< what the decoder reads first; -1: an embedding of zeros
 };
 
 /// Cuts a corpus into batches, epoch after epoch, in the order of `EpochOrder`: a function of seed and epoch
@@ -63,8 +51,5 @@ class Batcher {
   Position position_;
   mutable std::optional<int64_t> batches_;
 };
-
-/// The pairs of `batch`, in order, in batches of at most `max_tokens` tokens each, or of one pair.
-std::vector<Batch> split(const Batch& batch, int64_t max_tokens);
 
 }  // namespace sixfold

@@ -45,9 +45,8 @@ class IdSequences {
 
 /// A corpus as ids.
 struct TokenCorpus {
-  IdSequences source;         ///< pieces and end symbol
-  IdSequences target;         ///< pieces alone; the batcher adds start and end symbol
-  int32_t target_start = -1;  ///< what the decoder begins with; -1: an embedding of zeros
+  IdSequences source;  ///< pieces and end symbol
+  IdSequences target;  ///< pieces alone; the batcher adds start and end symbol
   int32_t target_eos = 0;
   std::vector<EpochOrder::Part> mixture =
       {};  ///< the corpora that it is made of, one after the other; none: one

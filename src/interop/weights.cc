@@ -49,7 +49,7 @@ void WeightReader::require_all_taken() const {
 
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights) {
   auto model = std::make_unique<Transformer>(config, make_reference_backend(), DType::f32, std::nullopt);
-  for (const Parameter& parameter : model->parameters()) {
+  for (Parameter& parameter : model->parameters()) {
     const auto found = weights.find(parameter.name);
     require(found != weights.end(), "no weights were given for {}", parameter.name);
     const Matrix& matrix = found->second;

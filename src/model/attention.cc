@@ -2,32 +2,29 @@
 
 namespace sixfold {
 
-MultiHeadAttention::MultiHeadAttention(ParameterBuilder& make, const std::string& name, const Architecture& a)
+MultiHeadAttention::MultiHeadAttention(ParameterBuilder make, const std::string& name, const Architecture& a)
     : name_(name),
-      query_(make, name + ".q_proj", a.d_model, a.heads * a.key_width(), Initial::projection),
-      key_(make, name + ".k_proj", a.d_model, a.heads * a.key_width(), Initial::projection),
-      value_(make, name + ".v_proj", a.d_model, a.heads * a.value_width(), Initial::projection),
-      out_(make, name + ".out_proj", a.heads * a.value_width(), a.d_model),
+      query_(make.in(name).in("q_proj"), a.d_model, a.heads * a.key_width(), Initial::projection),
+      key_(make.in(name).in("k_proj"), a.d_model, a.heads * a.key_width(), Initial::projection),
+      value_(make.in(name).in("v_proj"), a.d_model, a.heads * a.value_width(), Initial::projection),
+      out_(make.in(name).in("out_proj"), a.heads * a.value_width(), a.d_model),
       heads_(a.heads),
       dropout_(a.attention_dropout) {}
 
-KeyValues MultiHeadAttention::keys_values(const Tensor& x, std::shared_ptr<const ops::AttentionPattern> pattern,
-                                          Context& context) const {
+KeyValues MultiHeadAttention::project(const Tensor& x, Context& context) const {
   Context::Scope scope(context, name_);
-  return {key_(x, context), value_(x, context), std::move(pattern)};
+  return {key_(x, context), value_(x, context), nullptr};
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& memory, const TokenRows& rows,
-                                      Context& context) const {
-  Context::Scope scope(context, name_);
-  const Tensor heads = ops::attention(context, {query_(x, context), memory.keys, memory.values, heads_},
-                                      memory.pattern, context.dropout(dropout_, rows));  // [q, heads * d_v]
-  return out_(heads, context);
-}
-
-Tensor MultiHeadAttention::weights(const Tensor& x, const KeyValues& memory, Context& context) const {
-  return ops::attention_weights(context, {query_(x, context), memory.keys, memory.values, heads_},
-                                *memory.pattern);
+Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind,
+                                      LayerContext& c) const {
+  Context::Scope scope(c.context, name_);
+  const ops::AttentionInputs inputs{query_(x, c.context), seen.keys, seen.values, heads_};
+  if (c.observer && c.observer->wants(kind, c.layer))
+    c.observer->see(kind, c.layer, ops::attention_weights(c.context, inputs, *seen.pattern));
+  const Tensor heads =
+      ops::attention(c.context, inputs, seen.pattern, c.context.dropout(dropout_, c.rows));  // [q, heads * d_v]
+  return out_(heads, c.context);
 }
 
 }  // namespace sixfold

@@ -3,32 +3,53 @@
 
 namespace sixfold {
 
-/// What attention looks at: keys and values, and which of them each query sees.
-struct KeyValues {
-  Tensor keys;    ///< [k, heads * d_k]
-  Tensor values;  ///< [k, heads * d_v]
-  std::shared_ptr<const ops::AttentionPattern> pattern;
-};
-
 /// Section 3.2.2: MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K
 /// W_i^K, V W_i^V). The heads' projections lie side by side in one matrix each; d_k and d_v are free.
 class MultiHeadAttention {
  public:
-  MultiHeadAttention(ParameterBuilder& make, const std::string& name, const Architecture& a);
+  /// Weights are named `name` within `make`'s place.
+  MultiHeadAttention(ParameterBuilder make, const std::string& name, const Architecture& a);
 
-  /// x: [k, d_model].
-  KeyValues keys_values(const Tensor& x, std::shared_ptr<const ops::AttentionPattern> pattern,
-                        Context& context) const;
-  /// x: [q, d_model] -> [q, d_model].
-  Tensor operator()(const Tensor& x, const KeyValues& memory, const TokenRows& rows, Context& context) const;
-  /// The attention weights that x would get: [heads * q, most keys], row head * q + query.
-  Tensor weights(const Tensor& x, const KeyValues& memory, Context& context) const;
+  /// x: [k, d_model] -> its keys and values, without a pattern.
+  KeyValues project(const Tensor& x, Context& context) const;
+  /// x: [q, d_model] -> [q, d_model]. `kind` is what an observer is told.
+  Tensor operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind, LayerContext& c) const;
 
  private:
   std::string name_;
   Linear query_, key_, value_, out_;
   int heads_;
   double dropout_;
+};
+
+/// Section 3.2.3: the tokens of a sequence attend to those of their own that they may see.
+class SelfAttention {
+ public:
+  SelfAttention(ParameterBuilder make, const Architecture& a) : attention_(make, "self_attn", a) {}
+  /// x: [tokens, d_model] -> [tokens, d_model].
+  Tensor operator()(const Tensor& x, LayerContext& c) const {
+    return attention_(x, c.tokens.extend(c.layer, attention_.project(x, c.context)), c.kind, c);
+  }
+
+ private:
+  MultiHeadAttention attention_;
+};
+
+/// Section 3.2.3: the tokens of the target attend to the encoder's output.
+class CrossAttention {
+ public:
+  CrossAttention(ParameterBuilder make, const Architecture& a) : attention_(make, "encoder_attn", a) {}
+  /// The encoder's output [source tokens, d_model] as keys and values, without a pattern.
+  KeyValues project_memory(const Tensor& encoder_output, Context& context) const {
+    return attention_.project(encoder_output, context);
+  }
+  /// x: [target tokens, d_model] -> [target tokens, d_model].
+  Tensor operator()(const Tensor& x, LayerContext& c) const {
+    return attention_(x, c.memory[static_cast<size_t>(c.layer)], AttentionKind::cross, c);
+  }
+
+ private:
+  MultiHeadAttention attention_;
 };
 
 }  // namespace sixfold

@@ -38,21 +38,27 @@ int64_t parameter_count(const ModelConfig& c) {
     return has_step(steps, ProcessStep::norm) ? 2 * d_model : 0;
   };
   const int64_t around = norms(c.preprocess) + norms(c.postprocess);  // of each sub-layer
+  const bool encoder = c.encoder_layers > 0, decoder = c.decoder_layers > 0;
   const int64_t encoder_layer = attention + feed_forward + 2 * around;
-  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * around;
-  const int64_t ends = 2 * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
+  const int64_t decoder_layer = encoder ? 2 * attention + feed_forward + 3 * around
+                                        : encoder_layer;  // without an encoder, no cross-attention
+  const int64_t ends = (encoder + decoder) * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
   const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model : 0;
 
-  int64_t symbols = c.target_vocab;  // rows of all embeddings and output projections
   const TiedEmbeddings tied = c.tied_embeddings;
-  if (tied == TiedEmbeddings::decoder || tied == TiedEmbeddings::none) symbols += c.source_vocab;
-  if (tied == TiedEmbeddings::source || tied == TiedEmbeddings::none) symbols += c.target_vocab;
-  return symbols * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
+  const bool one_embedding = tied == TiedEmbeddings::all || tied == TiedEmbeddings::source;
+  const bool own_output = !(tied == TiedEmbeddings::all || (decoder && tied == TiedEmbeddings::decoder));
+  int64_t tokens = own_output ? c.target_vocab : 0;  // rows of all embeddings and output projections
+  if (encoder) tokens += c.source_vocab;
+  if (decoder && !(encoder && one_embedding)) tokens += c.target_vocab;
+  return tokens * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
          c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + ends;
 }
 
 void validate(const Architecture& a) {
   check_ranges(a);
+  require(a.encoder_layers + a.decoder_layers > 0,
+          "encoder_layers and decoder_layers are both 0; a model has layers");
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose other heads, or set d_k and d_v", a.d_model,
           a.heads);
@@ -75,7 +81,9 @@ void validate(const ModelConfig& c) {
           ModelConfig::current_format_version, c.format_version);
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
-  const bool joint = c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::source;
+  const bool all = c.tied_embeddings == TiedEmbeddings::all,
+             both = c.encoder_layers > 0 && c.decoder_layers > 0;
+  const bool joint = both ? all || c.tied_embeddings == TiedEmbeddings::source : all && c.decoder_layers == 0;
   require(!joint || c.source_vocab == c.target_vocab,
           "tied_embeddings: '{}' needs one joint vocabulary, but the source has {} symbols and the target {}; "
           "choose 'decoder' or 'none'",
@@ -95,7 +103,7 @@ ModelConfig load_config(const std::string& path) {
   ModelConfig config;
   // What decides the weights' shapes has no default in a file: a missing key is out of its range.
   config.format_version = config.d_model = config.heads = config.d_ff = 0;
-  config.encoder_layers = config.decoder_layers = 0;
+  config.encoder_layers = config.decoder_layers = -1;
   read_options(parse_json_options(read_file(path), path), config);
   try {
     validate(config);

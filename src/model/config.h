@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "base/options.h"
 #include "model/generation_config.h"
+#include "tensor/batch.h"
 
 namespace sixfold {
 
@@ -117,8 +118,8 @@ void visit(Visitor& v, Architecture& o) {
           between(0, 1 << 16));
   v.field("d_v", o.d_v, "width of a head's values; 0 stands for d_model / heads", between(0, 1 << 16));
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
-  v.field("encoder_layers", o.encoder_layers, "depth of the encoder", between(1, 1000));
-  v.field("decoder_layers", o.decoder_layers, "depth of the decoder", between(1, 1000));
+  v.field("encoder_layers", o.encoder_layers, "layers of the encoder; 0: the model has none", between(0, 1000));
+  v.field("decoder_layers", o.decoder_layers, "layers of the decoder; 0: the model has none", between(0, 1000));
   v.field(
       "tied_embeddings", o.tied_embeddings,
       "all: source, target and output are one matrix; decoder: the latter two; source: the first two; none");
@@ -155,6 +156,8 @@ struct ModelConfig : Architecture {
   int eos = 2;
   std::string source_tokenizer_hash;  ///< as `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
+
+  TargetEnds target_ends() const { return {search.decoder_start, eos}; }
 };
 
 template <class Visitor>

@@ -106,8 +106,7 @@ DecodingState::DecodingState(const Transformer& model, std::shared_ptr<Backend> 
 
 std::vector<int> DecodingState::enter(const IdBatch& sources, Context& context) {
   const TokenRows tokens = context.token_rows(sources.rows);
-  const auto memory =
-      model_.decoder().project_memory(model_.encode(sources, tokens, context), nullptr, context);
+  const auto memory = model_.project_memory(model_.encode(sources, tokens, context), nullptr, context);
   std::vector<int32_t> rows;
   source_.allocate(sources.rows.tokens(), rows);
   const Tensor places = context.indices(rows);
@@ -142,7 +141,8 @@ Tensor DecodingState::step(std::span<const NextToken> tokens, Context& context) 
   const TokenRows rows = batch_rows(tokens, context);
   const auto sources = see_source(tokens, context);
   std::vector<KeyValues> memory;
-  for (int layer = 0; layer < model_.decoder().layers(); ++layer) memory.push_back(source_.at(layer, sources));
+  for (int layer = 0; layer < model_.config().decoder_layers; ++layer)
+    memory.push_back(source_.at(layer, sources));
   std::vector<int32_t> ids;
   for (const NextToken& token : tokens) ids.push_back(token.id);
   return model_.decode(ids, {rows, history, memory}, context);

@@ -39,12 +39,12 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-void average_weights(const std::vector<std::string>& folders, const Transformer& model) {
+void average_weights(const std::vector<std::string>& folders, Transformer& model) {
   std::vector<std::unique_ptr<Transformer>> models;
   for (const std::string& folder : folders)
     models.push_back(load_model(folder, make_reference_backend(), DType::f32, WeightType::fp32));
   for (size_t p = 0; p < model.parameters().size(); ++p) {
-    const Parameter& parameter = model.parameters()[p];
+    Parameter& parameter = model.parameters()[p];
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
     for (const auto& one : models) {
       const std::vector<float> values = one->parameters()[p].tensor.to_floats(*one->backend());
@@ -61,7 +61,7 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   const ModelConfig config = load_model_config(folders.front());
   for (const std::string& folder : folders)
     require_alike(config, load_model_config(folder), folders.front(), folder);
-  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
   average_weights(folders, model);
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());

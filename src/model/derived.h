@@ -10,7 +10,7 @@
 namespace sixfold {
 
 /// Puts the mean of the weights of several models into one like them.
-void average_weights(const std::vector<std::string>& folders, const Transformer& model);
+void average_weights(const std::vector<std::string>& folders, Transformer& model);
 
 /// The mean of the weights of several models of one architecture and vocabulary, with the config and tokenizers
 /// of the first (section 6.1; also `sixfold average`). Throws an input error for models that are not alike.

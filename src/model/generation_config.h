@@ -12,7 +12,7 @@ namespace sixfold {
 enum class ScoreNormalization {
   none,    ///< 1
   length,  ///< n^alpha
-  gnmt,  ///< ((5 + n) / 6)^alpha, of Wu et al. 2016, equation 14; section 6.1 of the paper
+  gnmt,    ///< ((5 + n) / 6)^alpha, of Wu et al. 2016, equation 14; section 6.1 of the paper
 };
 
 /// What ends the search for a sentence, when it has not reached its longest length.

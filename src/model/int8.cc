@@ -33,8 +33,4 @@ Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
 std::string scales_of(const std::string& parameter) { return parameter + scales_suffix; }
 bool is_scales(const std::string& name) { return name.ends_with(scales_suffix); }
 
-bool is_matrix(const Parameter& parameter) {
-  return parameter.shape.size() == 2 && parameter.name != "embed_positions.weight";
-}
-
 }  // namespace sixfold

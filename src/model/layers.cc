@@ -2,9 +2,8 @@
 
 namespace sixfold {
 
-Linear::Linear(ParameterBuilder& make, const std::string& name, int64_t in, int64_t out, Initial initial)
-    : weight_(make.make(name + ".weight", out, in, initial)),
-      bias_(make.make(name + ".bias", 1, out, Initial::zeros)) {}
+Linear::Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial)
+    : weight_(make.matrix("weight", out, in, initial)), bias_(make.vector("bias", out, Initial::zeros)) {}
 
 std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
   std::vector<ProcessStep> steps = a.postprocess_embedding;
@@ -12,22 +11,21 @@ std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
   return steps;
 }
 
-ProcessSequence::ProcessSequence(ParameterBuilder& make, const std::string& norm,
-                                 std::vector<ProcessStep> steps, const Architecture& a)
+ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep> steps, const Architecture& a)
     : steps_(std::move(steps)), dropout_(a.dropout) {
   if (has_step(steps_, ProcessStep::norm))
-    norm_ = {.weight = make.make(norm + ".weight", 1, a.d_model, Initial::ones),
-             .bias = make.make(norm + ".bias", 1, a.d_model, Initial::zeros),
+    norm_ = {.weight = make.vector("weight", a.d_model, Initial::ones),
+             .bias = make.vector("bias", a.d_model, Initial::zeros),
              .epsilon = a.norm_epsilon};
 }
 
 /// Dropout waits for the step after it, and `add` for a norm that follows: one op does them together.
-Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, const TokenRows& rows,
-                                   Context& context) const {
+Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContext& c) const {
+  Context& context = c.context;
   Dropped now{std::move(y), {}};
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i] == ProcessStep::dropout) {
-      now.dropout = context.dropout(dropout_, rows);
+      now.dropout = context.dropout(dropout_, c.rows);
       continue;
     }
     if (steps_[i] == ProcessStep::norm)
@@ -41,11 +39,11 @@ Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, const Token
   return ops::dropout(context, now);
 }
 
-FeedForward::FeedForward(ParameterBuilder& make, const Architecture& a)
-    : weights_{.weight1 = make.make("fc1.weight", a.d_ff, a.d_model, Initial::xavier),
-               .bias1 = make.make("fc1.bias", 1, a.d_ff, Initial::zeros),
-               .weight2 = make.make("fc2.weight", a.d_model, a.d_ff, Initial::xavier),
-               .bias2 = make.make("fc2.bias", 1, a.d_model, Initial::zeros),
+FeedForward::FeedForward(ParameterBuilder make, const Architecture& a)
+    : weights_{.weight1 = make.matrix("fc1.weight", a.d_ff, a.d_model),
+               .bias1 = make.vector("fc1.bias", a.d_ff, Initial::zeros),
+               .weight2 = make.matrix("fc2.weight", a.d_model, a.d_ff),
+               .bias2 = make.vector("fc2.bias", a.d_model, Initial::zeros),
                .activation = a.activation},
       dropout_(a.activation_dropout) {}
 

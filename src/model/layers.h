@@ -2,31 +2,30 @@
 #include <string>
 
 #include "model/config.h"
+#include "model/layer_context.h"
 #include "model/parameters.h"
-#include "ops/ops.h"
 
 namespace sixfold {
 
 /// y = x W^T + b. x: [n, in], y: [n, out].
 class Linear {
  public:
-  Linear(ParameterBuilder& make, const std::string& name, int64_t in, int64_t out,
-         Initial initial = Initial::xavier);
+  /// Named by `make`'s place.
+  Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial = Initial::xavier);
   Tensor operator()(const Tensor& x, Context& context) const { return ops::linear(context, x, weight_, bias_); }
 
  private:
   Tensor weight_, bias_;
 };
 
-/// Dropout, residual connection and norm, in the order that the architecture asks for.
+/// Dropout, residual connection and layer norm, in the order of the config's process sequence.
 class ProcessSequence {
  public:
-  /// The norm, if the steps have one, is named `norm`.
-  ProcessSequence(ParameterBuilder& make, const std::string& norm, std::vector<ProcessStep> steps,
-                  const Architecture& a);
+  /// The norm, if the sequence has one, is named by `make`'s place.
+  ProcessSequence(ParameterBuilder make, std::vector<ProcessStep> steps, const Architecture& a);
   /// y, residual (what `add` adds): [n, d_model]. Takes y's memory: y has no other reader where there is an
   /// `add`.
-  Tensor operator()(Tensor y, const Tensor& residual, const TokenRows& rows, Context& context) const;
+  Tensor operator()(Tensor y, const Tensor& residual, LayerContext& c) const;
 
  private:
   std::vector<ProcessStep> steps_;
@@ -39,21 +38,17 @@ std::vector<ProcessStep> process_after_embedding(const Architecture& a);
 
 /// Section 3.1: what stands around each sub-layer. The paper's is "Add & Norm" of figure 1, LayerNorm(x +
 /// dropout(sublayer(x))); in a pre-norm model x + dropout(sublayer(LayerNorm(x))).
-class SublayerConnection {
+class Residual {
  public:
-  SublayerConnection(ParameterBuilder& make, const std::string& norm, const Architecture& a)
-      : before_(make, has_step(a.postprocess, ProcessStep::norm) ? norm + "_before" : norm, a.preprocess, a),
-        after_(make, norm, a.postprocess, a) {}
+  /// Norms are named `norm` within `make`'s place.
+  Residual(ParameterBuilder make, const std::string& norm, const Architecture& a)
+      : before_(make.in(has_step(a.postprocess, ProcessStep::norm) ? norm + "_before" : norm), a.preprocess, a),
+        after_(make.in(norm), a.postprocess, a) {}
 
-  /// x: [n, d_model]; `sublayer` makes such a tensor of such a one.
-  template <class Sublayer>
-  Tensor operator()(const Tensor& x, const TokenRows& rows, Context& context, const Sublayer& sublayer) const {
-    return after_(sublayer(input(x, rows, context)), x, rows, context);
-  }
-  /// What the sub-layer is given.
-  Tensor input(const Tensor& x, const TokenRows& rows, Context& context) const {
-    return before_(x, x, rows, context);
-  }
+  /// What the sub-layer is given. x: [n, d_model].
+  Tensor input(const Tensor& x, LayerContext& c) const { return before_(x, x, c); }
+  /// x and what the sub-layer made of its input, both [n, d_model]. Takes y's memory.
+  Tensor add(const Tensor& x, Tensor y, LayerContext& c) const { return after_(std::move(y), x, c); }
 
  private:
   ProcessSequence before_, after_;
@@ -63,9 +58,9 @@ class SublayerConnection {
 /// stand for max(0, .). x: [n, d_model].
 class FeedForward {
  public:
-  FeedForward(ParameterBuilder& make, const Architecture& a);
-  Tensor operator()(const Tensor& x, const TokenRows& rows, Context& context) const {
-    return ops::feed_forward(context, x, weights_, context.dropout(dropout_, rows));
+  FeedForward(ParameterBuilder make, const Architecture& a);
+  Tensor operator()(const Tensor& x, LayerContext& c) const {
+    return ops::feed_forward(c.context, x, weights_, c.context.dropout(dropout_, c.rows));
   }
 
  private:

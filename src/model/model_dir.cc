@@ -23,7 +23,7 @@ std::string weights_path(const std::string& folder) { return fs::path(folder) / 
 
 /// Opens a file of tensors and checks that they are those wanted, by name; int8 comes with its scales.
 std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
-                                                       const std::vector<Parameter>& parameters) {
+                                                       std::span<const Parameter> parameters) {
   auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
   file->verify();
   std::set<std::string> wanted;
@@ -79,17 +79,17 @@ struct BorrowedInt8 {
   std::vector<float> scales;
 };
 
-void borrow_int8(const Parameter& parameter, std::shared_ptr<BorrowedInt8> owner, const int8_t* data,
+void borrow_int8(Parameter& parameter, std::shared_ptr<BorrowedInt8> owner, const int8_t* data,
                  const float* scales) {
   const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
   parameter.tensor.borrow({const_cast<int8_t*>(data), DType::i8, rows, cols, cols, scales}, std::move(owner));
 }
 
 /// A matrix that the file has in int8.
-void map_int8(const std::shared_ptr<const SafetensorsFile>& file, const Parameter& parameter) {
+void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter) {
   const std::string name = scales_of(parameter.name);
   auto owner = std::make_shared<BorrowedInt8>(BorrowedInt8{file, {}, values_of(*file, name)});
-  require(is_matrix(parameter), "{}: tensor '{}' is in int8; only matrices can be", file->path(),
+  require(parameter.can_be_int8(), "{}: tensor '{}' is in int8; only matrices can be", file->path(),
           parameter.name);
   require(std::ssize(owner->scales) == parameter.tensor.rows() &&
               std::all_of(owner->scales.begin(), owner->scales.end(), [](float scale) { return scale >= 0; }),
@@ -100,11 +100,11 @@ void map_int8(const std::shared_ptr<const SafetensorsFile>& file, const Paramete
               scales);
 }
 
-void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, const Parameter& parameter,
-                   Backend& backend, WeightType type) {
+void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter, Backend& backend,
+                   WeightType type) {
   const TensorInfo& tensor = file->at(parameter.name);
   if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter);
-  if (type == WeightType::int8 && is_matrix(parameter)) {
+  if (type == WeightType::int8 && parameter.can_be_int8()) {
     auto owner = std::make_shared<BorrowedInt8>();
     owner->rounded = round_to_int8(values_of(*file, parameter.name), parameter.tensor.cols());
     const Int8Matrix& rounded = owner->rounded;
@@ -135,8 +135,7 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
   const auto file = open_parameters(weights_path(folder), model->parameters());
-  for (const Parameter& parameter : model->parameters())
-    map_parameter(file, parameter, *model->backend(), type);
+  for (Parameter& parameter : model->parameters()) map_parameter(file, parameter, *model->backend(), type);
   if (type == WeightType::int8) file->let_go_pages();  // fp32 that was rounded
   return model;
 }
@@ -149,11 +148,11 @@ bool holds_int8(const std::string& folder) {
 
 void verify_parameters(const std::string& path) { SafetensorsFile::open(path).verify(); }
 
-void load_weights(const std::string& path, const Transformer& model) {
+void load_weights(const std::string& path, Transformer& model) {
   read_parameters(path, model.parameters(), *model.backend());
 }
 
-void write_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
+void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend) {
   std::vector<TensorEntry> entries;
   for (const Parameter& parameter : parameters) {
     const View view = parameter.tensor.view();
@@ -173,10 +172,9 @@ void write_parameters(const std::string& path, const std::vector<Parameter>& par
   file.commit();
 }
 
-void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend) {
+void read_parameters(const std::string& path, std::span<Parameter> parameters, Backend& backend) {
   const auto file = open_parameters(path, parameters);
-  for (const Parameter& parameter : parameters)
-    parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
+  for (Parameter& parameter : parameters) parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
 }
 
 }  // namespace sixfold

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,11 @@ void verify_parameters(const std::string& path);
 
 /// Copies the tensors of a safetensors file into the model's weights: each must be there, of the right shape,
 /// finite, and none besides.
-void load_weights(const std::string& path, const Transformer& model);
+void load_weights(const std::string& path, Transformer& model);
 
 /// The same for any named tensors, such as an optimizer's: to a safetensors file in fp32 (int8 as it is, with
 /// its scales in `NAME.scales`) and, but for int8, back.
-void write_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend);
-void read_parameters(const std::string& path, const std::vector<Parameter>& parameters, Backend& backend);
+void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend);
+void read_parameters(const std::string& path, std::span<Parameter> parameters, Backend& backend);
 
 }  // namespace sixfold

@@ -22,18 +22,54 @@ std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, 
 
 }  // namespace
 
-ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
-    : backend_(backend), memory_(lasting_memory(std::move(backend))), dtype_(dtype), seed_(seed) {}
+struct ParameterBuilder::Made {
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Memory> memory;
+  DType dtype;
+  std::optional<uint64_t> seed;
+  std::vector<Parameter> parameters;
+};
 
-Tensor ParameterBuilder::make(const std::string& name, int64_t rows, int64_t cols, Initial initial) {
-  Tensor tensor(memory_, rows, cols, dtype_);
-  if (seed_)
-    tensor.copy_from(*backend_, initial_values(rows, cols, initial, RandomStream(*seed_, parameters_.size())));
+ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
+    : made_(new Made{backend, lasting_memory(backend), dtype, seed, {}}) {}
+
+ParameterBuilder ParameterBuilder::in(const std::string& name) const {
+  ParameterBuilder place = *this;
+  place.prefix_ += name + ".";
+  return place;
+}
+
+ParameterBuilder ParameterBuilder::of(ModelPart part) const {
+  ParameterBuilder place = *this;
+  place.part_ = part;
+  return place;
+}
+
+Tensor ParameterBuilder::matrix(const std::string& name, int64_t out, int64_t in, Initial initial) {
+  return make(name, {out, in}, initial, ParameterUse::product);
+}
+
+Tensor ParameterBuilder::table(const std::string& name, int64_t rows, int64_t d_model, ParameterUse use) {
+  return make(name, {rows, d_model}, Initial::embedding, use);
+}
+
+Tensor ParameterBuilder::vector(const std::string& name, int64_t n, Initial initial) {
+  return make(name, {n}, initial, ParameterUse::elementwise);
+}
+
+Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shape, Initial initial,
+                              ParameterUse use) {
+  const int64_t rows = shape.size() == 1 ? 1 : shape[0], cols = shape.back();
+  Tensor tensor(made_->memory, rows, cols, made_->dtype);
+  if (made_->seed) {
+    const RandomStream random(*made_->seed, made_->parameters.size());
+    tensor.copy_from(*made_->backend, initial_values(rows, cols, initial, random));
+  }
   tensor.set_requires_grad(true);
-  const bool vector = initial == Initial::ones || initial == Initial::zeros;
-  parameters_.push_back(
-      {prefix_ + name, tensor, vector ? std::vector<int64_t>{cols} : std::vector<int64_t>{rows, cols}});
+  made_->parameters.push_back({prefix_ + name, tensor, std::move(shape), use, part_});
   return tensor;
 }
+
+std::vector<Parameter> ParameterBuilder::take_parameters() { return std::move(made_->parameters); }
 
 }  // namespace sixfold

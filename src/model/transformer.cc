@@ -1,6 +1,5 @@
 #include "model/transformer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -8,27 +7,63 @@
 namespace sixfold {
 namespace {
 
-Tensor embedding_table(ParameterBuilder& make, const char* name, int vocab, int d_model) {
-  return make.make(name, vocab, d_model, Initial::embedding);
-}
-
 void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int lowest = 0) {
   for (const int32_t id : ids)
     require(id >= lowest && id < vocab, "a {} id is {}, the model's vocabulary has {} symbols", side, id,
             vocab);
 }
 
-void check_target(const std::vector<int32_t>& ids, int vocab) {
-  check_ids(ids, vocab, "target", GenerationConfig::zero_start);
-}
+bool has_encoder(const ModelConfig& c) { return c.encoder_layers > 0; }
+bool has_decoder(const ModelConfig& c) { return c.decoder_layers > 0; }
 
 /// Whether source and target are embedded by one matrix.
-bool share_embedding(TiedEmbeddings tied) {
-  return tied == TiedEmbeddings::all || tied == TiedEmbeddings::source;
+bool share_embedding(const ModelConfig& c) {
+  return c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::source;
 }
-/// Whether the output is projected by the target's embedding.
-bool share_output(TiedEmbeddings tied) {
-  return tied == TiedEmbeddings::all || tied == TiedEmbeddings::decoder;
+/// Whether the output is projected by an embedding, the target's where there is a decoder.
+bool share_output(const ModelConfig& c) {
+  return c.tied_embeddings == TiedEmbeddings::all ||
+         (has_decoder(c) && c.tied_embeddings == TiedEmbeddings::decoder);
+}
+
+Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const char* own_name, int vocab,
+                      bool projects_output) {
+  return builder.table(share_embedding(c) ? "shared.weight" : own_name, vocab, c.d_model,
+                       projects_output ? ParameterUse::lookup_and_product : ParameterUse::lookup);
+}
+
+Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
+  if (!has_encoder(c)) return {};
+  const bool projects_output = share_output(c) && (share_embedding(c) || !has_decoder(c));
+  return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
+}
+
+Tensor make_target_embedding(ParameterBuilder& builder, const ModelConfig& c, const Tensor& source_embedding) {
+  if (!has_decoder(c)) return {};
+  if (has_encoder(c) && share_embedding(c)) return source_embedding;
+  return make_embedding(builder, c, "decoder.embed_tokens.weight", c.target_vocab, share_output(c));
+}
+
+std::optional<Stack> make_encoder(const ParameterBuilder& builder, const ModelConfig& c) {
+  if (!has_encoder(c)) return std::nullopt;
+  return Stack(builder.of(ModelPart::encoder), "encoder", c, c.encoder_layers, /*cross_attention=*/false);
+}
+
+std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelConfig& c) {
+  if (!has_decoder(c)) return std::nullopt;
+  return Stack(builder.of(ModelPart::decoder), "decoder", c, c.decoder_layers, has_encoder(c));
+}
+
+ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, const Tensor& embedding) {
+  ParameterBuilder place = builder.in("output_projection");
+  const Tensor weight =
+      share_output(c) ? embedding : place.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
+  return {weight, c.output_bias ? place.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
+}
+
+Tensor make_learned_positions(ParameterBuilder& builder, const ModelConfig& c) {
+  if (c.positions != Positions::learned) return {};
+  return builder.table("embed_positions.weight", c.max_positions, c.d_model, ParameterUse::elementwise);
 }
 
 }  // namespace
@@ -38,28 +73,15 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
     : config_((validate(config), config)),
       backend_(std::move(backend)),
       dtype_(dtype),
-      maker_(backend_, dtype, seed),
-      source_embedding_(
-          share_embedding(config.tied_embeddings)
-              ? embedding_table(maker_, "shared.weight", config.source_vocab, config.d_model)
-              : embedding_table(maker_, "encoder.embed_tokens.weight", config.source_vocab, config.d_model)),
-      target_embedding_(
-          share_embedding(config.tied_embeddings)
-              ? source_embedding_
-              : embedding_table(maker_, "decoder.embed_tokens.weight", config.target_vocab, config.d_model)),
-      encoder_(maker_, config),
-      decoder_(maker_, config),
-      output_{share_output(config.tied_embeddings)
-                  ? target_embedding_
-                  : embedding_table(maker_, "output_projection.weight", config.target_vocab, config.d_model),
-              config.output_bias ? maker_.make("output_projection.bias", 1, config.target_vocab, Initial::zeros)
-                                 : Tensor()},
+      builder_(backend_, dtype, seed),
+      source_embedding_(make_source_embedding(builder_, config)),
+      target_embedding_(make_target_embedding(builder_, config, source_embedding_)),
+      encoder_(make_encoder(builder_, config)),
+      decoder_(make_decoder(builder_, config)),
+      output_(make_output(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
       positions_(backend_, dtype, config.d_model, config.positions),
-      learned_positions_(
-          config.positions == Positions::learned
-              ? embedding_table(maker_, "embed_positions.weight", config.max_positions, config.d_model)
-              : Tensor()),
-      parameters_(maker_.take_parameters()) {}
+      learned_positions_(make_learned_positions(builder_, config)),
+      parameters_(builder_.take_parameters()) {}
 
 Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
                           Context& context) const {
@@ -76,74 +98,63 @@ Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, con
       context, {ops::add(context, ops::embed(context, {table, {}, scale}, tokens, rows), places), dropout});
 }
 
-Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context) const {
+Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
+                           AttentionObserver* observer) const {
   check_ids(source.ids, config_.source_vocab, "source");
-  return encoder_(embed(source_embedding_, source.ids, rows, context), rows, context);
+  WholeSequences sequences(rows.ragged, /*causal=*/false);
+  LayerContext c{.context = context, .rows = rows, .tokens = sequences, .observer = observer};
+  return (*encoder_)(embed(source_embedding_, source.ids, rows, context), c);
 }
 
-Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context) const {
-  return decoder_(embed(target_embedding_, ids, input.rows, context), input, context);
+std::vector<KeyValues> Transformer::project_memory(const Tensor& encoder_output,
+                                                   const std::shared_ptr<const ops::AttentionPattern>& pattern,
+                                                   Context& context) const {
+  return decoder_->project_memory(encoder_output, pattern, context);
 }
 
-Tensor Transformer::states(const PairBatch& batch, Context& context) const {
-  check_target(batch.target.ids, config_.target_vocab);
-  const TokenRows source = context.token_rows(batch.source.rows, batch.sentences);
-  const TokenRows target = context.token_rows(batch.target.rows, batch.sentences);
-  const auto pattern = std::make_shared<ops::AttentionPattern>(
-      ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
-  const auto memory = decoder_.project_memory(encode(batch.source, source, context), pattern, context);
-  TeacherForcing history(batch.target.rows);
-  return decode(batch.target.ids, {target, history, memory}, context);
+Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context,
+                           AttentionObserver* observer) const {
+  LayerContext c{.context = context,
+                 .rows = input.rows,
+                 .tokens = input.tokens,
+                 .memory = input.memory,
+                 .kind = AttentionKind::decoder,
+                 .observer = observer};
+  return (*decoder_)(embed(target_embedding_, ids, input.rows, context), c);
 }
 
-std::vector<std::vector<float>> Transformer::attention(const PairBatch& batch, AttentionKind kind, int layer,
-                                                       Context& context) const {
-  const int layers = kind == AttentionKind::encoder ? config_.encoder_layers : config_.decoder_layers;
-  require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
-          layers - 1);
-  check_target(batch.target.ids, config_.target_vocab);
-  const TokenRows source = context.token_rows(batch.source.rows),
-                  target = context.token_rows(batch.target.rows);
-  Tensor weights;  // [heads * queries, most keys]
-  if (kind == AttentionKind::encoder) {
-    check_ids(batch.source.ids, config_.source_vocab, "source");
-    weights = encoder_.attention_weights(embed(source_embedding_, batch.source.ids, source, context), source,
-                                         layer, context);
-  } else {
-    const auto pattern = std::make_shared<ops::AttentionPattern>(
-        ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
-    const auto memory = decoder_.project_memory(encode(batch.source, source, context), pattern, context);
-    TeacherForcing history(batch.target.rows);
-    const DecoderInput input{target, history, memory};
-    const Tensor embedded = embed(target_embedding_, batch.target.ids, target, context);
-    weights = kind == AttentionKind::decoder
-                  ? decoder_.self_attention_weights(embedded, input, layer, context)
-                  : decoder_.cross_attention_weights(embedded, input, layer, context);
+Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserver* observer) const {
+  std::vector<KeyValues> memory;
+  if (decoder_) check_ids(batch.target.ids, config_.target_vocab, "target", GenerationConfig::zero_start);
+  const TokenRows source = encoder_ ? context.token_rows(batch.source.rows, batch.samples) : TokenRows();
+  const TokenRows target = decoder_ ? context.token_rows(batch.target.rows, batch.samples) : TokenRows();
+  if (encoder_) {
+    std::shared_ptr<const ops::AttentionPattern> pattern;
+    if (decoder_)
+      pattern = std::make_shared<ops::AttentionPattern>(
+          ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
+    const Tensor encoded = encode(batch.source, source, context, observer);
+    if (!decoder_ || (observer && observer->done())) return encoded;
+    memory = project_memory(encoded, pattern, context);
   }
-  const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
-  const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
-  const auto all = weights.to_floats(context.backend());
-  std::vector<std::vector<float>> result;
-  for (int i = 0; i < queries.sequences(); ++i) {
-    auto& sentence = result.emplace_back();
-    for (int head = 0; head < config_.heads; ++head)
-      for (int q = queries.begin(i); q < queries.begin(i + 1); ++q) {
-        const auto row = all.begin() + (int64_t{head} * queries.tokens() + q) * weights.cols();
-        sentence.insert(sentence.end(), row, row + keys.length(i));
-      }
-  }
-  return result;
+  require(decoder_.has_value(), "a model without layers");
+  WholeSequences sequences(batch.target.rows, /*causal=*/true);
+  return decode(batch.target.ids, {target, sequences, memory}, context, observer);
 }
 
-void Transformer::pack() const {
-  for (const auto& parameter : parameters_)
-    if (parameter.name.ends_with("proj.weight") || parameter.name.ends_with("fc1.weight") ||
-        parameter.name.ends_with("fc2.weight") || parameter.tensor.same_as(output_.weight))
+double Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
+  const Tensor labelled = states(batch, context);
+  return ops::cross_entropy(context, labelled, output_, context.indices(batch.labels), options);
+}
+
+void Transformer::pack() {
+  for (Parameter& parameter : parameters_)
+    if (parameter.in_products())
       parameter.tensor.set_packed(backend_->pack(parameter.tensor.view(), /*transpose_b=*/true));
 }
 
-void Transformer::discard_packed() const {
-  for (const auto& parameter : parameters_) parameter.tensor.set_packed(nullptr);
+void Transformer::discard_packed() {
+  for (Parameter& parameter : parameters_) parameter.tensor.set_packed(nullptr);
 }
 
 }  // namespace sixfold

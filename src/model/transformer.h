@@ -1,24 +1,26 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "model/attention_kind.h"
 #include "model/config.h"
-#include "model/decoder.h"
-#include "model/encoder.h"
+#include "model/layer.h"
 #include "model/positions.h"
+#include "tensor/batch.h"
 
 namespace sixfold {
 
-/// Pairs of sequences for the model: the target is given (training, scoring).
-struct PairBatch {
-  IdBatch source;                       ///< with end symbols
-  IdBatch target;                       ///< the decoder's input: begins with the start symbol, -1 for zeros
-  std::vector<int32_t> sentences = {};  ///< numbers that key dropout; none: 0, 1, 2, ...
+/// What the decoder decodes from, besides the tokens themselves.
+struct DecoderInput {
+  const TokenRows& rows;  ///< of the target tokens
+  KVSource& tokens;       ///< what they see of their own sequences
+  std::span<const KeyValues>
+      memory;  ///< the encoder's output, projected for each layer; none without an encoder
 };
 
-/// The model of the paper, figure 1. Training, scoring and decoding run this code; a pass that records trains.
+/// The model of the paper, figure 1: an encoder, a decoder, or both. Training, scoring and decoding run this
+/// code; a context that records trains. Const members may be called from several threads.
 class Transformer {
  public:
   /// With fresh weights; all follow from `seed`. Without one they are not initialised, for the caller to fill.
@@ -26,29 +28,39 @@ class Transformer {
               std::optional<uint64_t> seed);
 
   const ModelConfig& config() const { return config_; }
-  const std::vector<Parameter>& parameters() const { return parameters_; }
+  std::span<const Parameter> parameters() const { return parameters_; }
+  std::span<Parameter> parameters() { return parameters_; }
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   /// What is computed in, which the type of weights may differ from.
   DType dtype() const { return dtype_; }
-  const Decoder& decoder() const { return decoder_; }
+  bool has_encoder() const { return encoder_.has_value(); }
+  bool has_decoder() const { return decoder_.has_value(); }
+
+  /// The states that the output is taken from: the decoder's [target tokens, d_model] given the whole target,
+  /// or where there is no decoder the encoder's [source tokens, d_model].
+  Tensor states(const Batch& batch, Context& context, AttentionObserver* observer = nullptr) const;
+  /// Section 5.4: the label-smoothed cross entropy, summed over the batch's labels. A context that records has
+  /// the gradients with respect to the states afterwards; `Tape::backward` does the rest.
+  double loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
   /// source ids -> encoder output [source tokens, d_model].
-  Tensor encode(const IdBatch& source, const TokenRows& rows, Context& context) const;
+  Tensor encode(const IdBatch& source, const TokenRows& rows, Context& context,
+                AttentionObserver* observer = nullptr) const;
+  /// The encoder's output as keys and values of each decoder layer; `pattern` says what target tokens see of
+  /// it.
+  std::vector<KeyValues> project_memory(const Tensor& encoder_output,
+                                        const std::shared_ptr<const ops::AttentionPattern>& pattern,
+                                        Context& context) const;
   /// ids of target tokens -> decoder states [target tokens, d_model].
-  Tensor decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context) const;
-  /// Both: the states of given targets [target tokens, d_model].
-  Tensor states(const PairBatch& batch, Context& context) const;
-  /// The projection that the loss, the log-probabilities and the top k are taken with (section 3.4).
+  Tensor decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context,
+                AttentionObserver* observer = nullptr) const;
+  /// The projection of states to logits (section 3.4).
   const ops::OutputWeights& output() const { return output_; }
 
-  /// The attention weights of one layer: for each sentence [heads, target, source] (of self-attention the two
-  /// are one).
-  std::vector<std::vector<float>> attention(const PairBatch& batch, AttentionKind kind, int layer,
-                                            Context& context) const;
-
-  /// Lays the weights out for products without gradients. To be called again when they have changed.
-  void pack() const;
-  void discard_packed() const;
+  /// Lays the weights of products out for contexts that do not record. To be called again when they have
+  /// changed.
+  void pack();
+  void discard_packed();
 
  private:
   Tensor embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
@@ -57,10 +69,9 @@ class Transformer {
   ModelConfig config_;
   std::shared_ptr<Backend> backend_;
   DType dtype_;
-  ParameterBuilder maker_;
+  ParameterBuilder builder_;
   Tensor source_embedding_, target_embedding_;
-  Encoder encoder_;
-  Decoder decoder_;
+  std::optional<Stack> encoder_, decoder_;
   ops::OutputWeights output_;
   PositionTable positions_;
   Tensor learned_positions_;  // [max_positions, d_model] or none

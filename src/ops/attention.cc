@@ -52,16 +52,13 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
   context.backend().attention(call);
   if (wants)
     context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
-      const auto grad_query = context.gradient_of(in.query), grad_key = context.gradient_of(in.key),
-                 grad_value = context.gradient_of(in.value);
-      require(grad_query.view && grad_key.view && grad_value.view && !grad_query.accumulate &&
-                  !grad_key.accumulate && !grad_value.accumulate,
-              "attention: queries, keys and values must be projections of their own");
+      const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
       context.backend().attention_gradient({.forward = call,
                                             .grad_out = out.gradient().view(),
-                                            .grad_query = grad_query.view,
-                                            .grad_key = grad_key.view,
-                                            .grad_value = grad_value.view});
+                                            .grad_query = query.view(),
+                                            .grad_key = key.view(),
+                                            .grad_value = value.view()});
+      for (const WrittenGradient* written : {&query, &key, &value}) written->add();
     });
   return out;
 }

@@ -5,7 +5,7 @@
 namespace sixfold::ops {
 namespace {
 
-/// What the way back needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). Of ReLU `hidden`
+/// What backward needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). Of ReLU `hidden`
 /// tells all: what it zeroed and what dropout zeroed is zero there, one condition serves both. There `inner` is
 /// none.
 struct Kept {

@@ -1,10 +1,12 @@
+#include <optional>
+
 #include "ops/check.h"
 #include "ops/ops.h"
 
 namespace sixfold::ops {
 namespace {
 
-/// LayerNorm(x + dropout(y)), y possibly none. `sum` is where x + dropout(y) is kept for the way back.
+/// LayerNorm(x + dropout(y)), y possibly none. `sum` is where x + dropout(y) is kept for backward.
 Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Tensor& sum,
                    const NormWeights& norm) {
   check_shape("norm", "weight", norm.weight, 1, x.cols());
@@ -23,9 +25,10 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
                                    .dropout = y.dropout});
   if (wants)
     context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
-      const auto grad_x = context.gradient_of(x), grad_y = y.x ? context.gradient_of(y.x) : Context::Slot{};
+      const auto grad_x = context.gradient_of(x);
+      std::optional<WrittenGradient> grad_y;
+      if (y.x && y.x.requires_grad()) grad_y.emplace(context, y.x);
       const auto grad_weight = context.gradient_of(norm.weight), grad_bias = context.gradient_of(norm.bias);
-      require(!grad_y.accumulate, "norm: the branch of a residual has another reader");
       for (const auto& slot : {grad_weight, grad_bias})
         if (slot.view && !slot.accumulate) context.backend().fill(slot.view, 0);
       context.backend().residual_norm_gradient({.grad_out = out.gradient().view(),
@@ -33,11 +36,12 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
                                                 .statistics = statistics.view(),
                                                 .weight = norm.weight.view(),
                                                 .grad_x = grad_x.view,
-                                                .grad_y = grad_y.view,
+                                                .grad_y = grad_y ? grad_y->view() : View{},
                                                 .grad_weight = grad_weight.view,
                                                 .grad_bias = grad_bias.view,
                                                 .accumulate_x = grad_x.accumulate,
                                                 .dropout = y.dropout});
+      if (grad_y) grad_y->add();
     });
   return out;
 }
@@ -51,6 +55,12 @@ Tensor norm(Context& context, const Tensor& x, const NormWeights& weights) {
 Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& weights) {
   check_shape("residual_norm", "y", y.x, x.rows(), x.cols());
   return norm_of_sum(context, x, y, y.x, weights);
+}
+
+Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& weights) {
+  check_shape("residual_norm", "y", y.x, x.rows(), x.cols());
+  const Tensor sum = context.recording() ? context.tensor(x.rows(), x.cols(), x.dtype()) : Tensor();
+  return norm_of_sum(context, x, y, sum, weights);
 }
 
 }  // namespace sixfold::ops

@@ -5,8 +5,9 @@
 
 #include "autograd/context.h"
 
-/// The ops: each checks shapes, computes, and records its way back. One .cc file for each. Rows are tokens
-/// throughout; tensors are [rows, features] of one dtype. A bias that is an empty tensor is none.
+/// The ops: each checks shapes, computes, and records its backward. One .cc file for each. A tensor may have
+/// several readers, whose gradients are added, and any operand may need none. Rows are tokens throughout;
+/// tensors are [rows, features] of one dtype. A bias that is an empty tensor is none.
 namespace sixfold::ops {
 
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
@@ -46,7 +47,9 @@ struct NormWeights {
   double epsilon = 1e-5;
 };
 
-/// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model]. Takes y's memory for the sum: y has no other reader.
+/// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model].
+Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
+/// The same in less memory: the sum takes y's elements. y has no other reader.
 Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& norm);
 /// LayerNorm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
@@ -83,8 +86,9 @@ struct LossOptions {
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
-/// ids of `Context::indices`), in chunks of rows, so that the logits never exist whole. Where the pass records,
-/// gradients are computed at once, chunk by chunk, while the logits are there: this op ends the tape.
+/// ids of `Context::indices`), in chunks of rows, so that the logits never exist whole. Where the context
+/// records, gradients are computed at once, chunk by chunk, while the logits are there, and added to those of
+/// the states.
 double cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
 /// log p(target) of each row, [n, 1], in chunks likewise.

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t chunk_elements = int64_t{1} << 21;  // of logits at a time: 8 MB, some hundred rows
 
-/// The output's weight laid out for a pass that records: its chunks all multiply with it, to and fro.
+/// The output's weight laid out for a context that records: its chunks all multiply with it, forward and
+/// backward.
 class RecordedWeight {
  public:
   RecordedWeight(Context& context, const Tensor& weight, bool transposed) {
@@ -62,10 +63,9 @@ double cross_entropy(Context& context, const Tensor& states, const OutputWeights
   const bool wants = context.track(losses, {states, output.weight, output.bias});
   const auto grad_weight = wants ? context.gradient_of(output.weight) : Context::Slot{};
   const auto grad_bias = wants && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
-  Tensor grad_states =
-      wants && states.requires_grad() ? context.tensor(states.rows(), states.cols(), states.dtype()) : Tensor();
+  const auto grad_states = wants ? context.gradient_of(states) : Context::Slot{};
   std::optional<RecordedWeight> backward;
-  if (grad_states) backward.emplace(context, output.weight, /*transposed=*/false);
+  if (grad_states.view) backward.emplace(context, output.weight, /*transposed=*/false);
   for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
     View chunk_losses = losses.view();
     chunk_losses.data =
@@ -86,16 +86,13 @@ double cross_entropy(Context& context, const Tensor& states, const OutputWeights
                       .transpose_a = true,
                       .accumulate = grad_weight.accumulate || begin > 0});
     if (grad_bias.view) backend.column_sum(grad_bias.view, logits, grad_bias.accumulate || begin > 0);
-    if (grad_states)
-      backend.matmul({.result = grad_states.view().slice_rows(begin, count),
+    if (grad_states.view)
+      backend.matmul({.result = grad_states.view.slice_rows(begin, count),
                       .a = logits,
                       .b = output.weight.view(),
+                      .accumulate = grad_states.accumulate,
                       .packed_b = backward->get()});
   });
-  if (grad_states) {
-    require(!states.gradient(), "cross_entropy: the states have another reader");
-    states.set_gradient(grad_states);
-  }
   double sum = 0;
   for (const double loss : losses.to_doubles(backend)) sum += loss;
   return sum;

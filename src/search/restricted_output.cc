@@ -24,7 +24,7 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
   if (output.bias) values = output.bias.to_floats(*backend);
   for (const int32_t row : rows) values[static_cast<size_t>(row)] = -std::numeric_limits<float>::infinity();
   const DType dtype = output.weight.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const Tensor bias(lasting_memory(backend), 1, std::ssize(values), dtype);
+  Tensor bias(lasting_memory(backend), 1, std::ssize(values), dtype);
   bias.copy_from(*backend, values);
   return bias;
 }

@@ -175,12 +175,12 @@ void BatchSearch::leave() {
   std::erase_if(sentences_, [](Sentence& sentence) { return sentence.beam.done(); });
 }
 
-void score_batch(const DecodeWorkspace& decoding, const PairBatch& batch, const std::vector<int32_t>& wanted,
+void score_batch(const DecodeWorkspace& decoding, const Batch& batch,
                  std::vector<std::vector<double>>& scores) {
   Context context(decoding.backend, decoding.arena);
   const Tensor states = decoding.model.states(batch, context);
   const std::vector<double> all =
-      ops::log_probability(context, states, decoding.model.output(), context.indices(wanted))
+      ops::log_probability(context, states, decoding.model.output(), context.indices(batch.labels))
           .to_doubles(context.backend());
   for (int i = 0; i < batch.target.rows.sequences(); ++i)
     scores.emplace_back(all.begin() + batch.target.rows.begin(i), all.begin() + batch.target.rows.begin(i + 1));
@@ -220,23 +220,15 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
           targets.size());
   const ModelConfig& config = decoding.model.config();
   std::vector<std::vector<double>> scores;
-  PairBatch batch;
-  std::vector<int32_t> wanted;
+  BatchBuilder builder;
   const auto flush = [&] {
-    if (!wanted.empty()) score_batch(decoding, batch, wanted, scores);
-    batch = {};
-    wanted.clear();
+    if (builder.batch().size() > 0) score_batch(decoding, builder.take(), scores);
   };
   for (size_t i = 0; i < sources.size(); ++i) {
     require(!sources[i].empty(), "source {} to score is empty; it must have its end symbol at least", i);
     const int64_t tokens = static_cast<int64_t>(sources[i].size() + targets[i].size()) + 1;
-    if (batch.source.rows.tokens() + batch.target.rows.tokens() + tokens > batch_tokens) flush();
-    batch.source.add(sources[i]);
-    std::vector<int32_t> input{config.search.decoder_start};
-    input.insert(input.end(), targets[i].begin(), targets[i].end());
-    batch.target.add(input);
-    wanted.insert(wanted.end(), targets[i].begin(), targets[i].end());
-    wanted.push_back(config.eos);
+    if (builder.batch().tokens() + tokens > batch_tokens) flush();
+    builder.source(sources[i]).teacher_forced(targets[i], config.target_ends());
   }
   flush();
   return scores;

@@ -37,8 +37,8 @@ void Arena::add_chunk(size_t bytes) {
   reserved_ += bytes;
 }
 
-// A pass that outgrew its chunk leaves several; the next one starts on a single chunk that holds what was in
-// use, and some for the gaps between: more each time that it was not enough.
+// A computation that outgrew its chunk leaves several; the next one starts on a single chunk that holds what
+// was in use, and some for the gaps between: more each time that it was not enough.
 void Arena::merge_chunks() {
   const size_t total = padded(peak_ + peak_ / 8 * ++merges_);
   for (auto& [data, bytes] : chunks_) backend_->free(data, bytes);

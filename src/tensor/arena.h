@@ -18,8 +18,8 @@ class Memory {
 /// Memory for what lasts, such as weights: each piece straight from the backend.
 std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend);
 
-/// The buffers of a context. A piece given back is taken again, the best fit first; the same pass gets the same
-/// places each time. Once warm it asks the backend for nothing. For one thread at a time.
+/// The buffers of a context. A piece that was freed is used again, the best fit first; the same computation
+/// gets the same places each time. Once warm it asks the backend for nothing. For one thread at a time.
 class Arena final : public Memory {
  public:
   explicit Arena(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}

@@ -49,7 +49,7 @@ Tensor Tensor::slice_rows(int64_t begin, int64_t count) const {
   return of(view().slice_rows(begin, count), state_);
 }
 
-void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
+void Tensor::borrow(View elements, std::shared_ptr<const void> owner) {
   if (state_->memory) state_->memory->free(state_->view.data, state_->bytes);
   state_->memory = nullptr;
   state_->view = elements;
@@ -57,7 +57,7 @@ void Tensor::borrow(View elements, std::shared_ptr<const void> owner) const {
   state_->owner = std::move(owner);
 }
 
-void Tensor::copy_from(Backend& backend, const std::vector<double>& values) const {
+void Tensor::copy_from(Backend& backend, const std::vector<double>& values) {
   require_copyable(*this);
   require(static_cast<int64_t>(values.size()) == size(), "{} values for a tensor of {} x {}", values.size(),
           rows(), cols());
@@ -67,7 +67,7 @@ void Tensor::copy_from(Backend& backend, const std::vector<double>& values) cons
     copy_from(backend, convert<float>(values));
 }
 
-void Tensor::copy_from(Backend& backend, const std::vector<float>& values) const {
+void Tensor::copy_from(Backend& backend, const std::vector<float>& values) {
   require_copyable(*this);
   require(static_cast<int64_t>(values.size()) == size(), "{} values for a tensor of {} x {}", values.size(),
           rows(), cols());

@@ -29,7 +29,7 @@ class Tensor {
 
   /// Whether gradients flow here: to weights, and to all that is computed from them.
   bool requires_grad() const;
-  void set_requires_grad(bool wants) const;
+  void set_requires_grad(bool wants);
   /// The gradient; none where nothing has reached it yet.
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
@@ -41,16 +41,16 @@ class Tensor {
 
   /// From now on the elements are those of `elements`, in host memory that `owner` keeps. All copies of the
   /// tensor see them; none may write them.
-  void borrow(View elements, std::shared_ptr<const void> owner) const;
+  void borrow(View elements, std::shared_ptr<const void> owner);
 
   /// The layout for products with this weight, where it was packed (`Backend::pack`, as the right side,
   /// transposed).
   const PackedWeight* packed() const;
-  void set_packed(std::shared_ptr<PackedWeight> packed) const;
+  void set_packed(std::shared_ptr<PackedWeight> packed);
 
   /// Copies from and to the host, between fp32 and fp64, and from int8. Tensors of other types throw.
-  void copy_from(Backend& backend, const std::vector<double>& values) const;
-  void copy_from(Backend& backend, const std::vector<float>& values) const;
+  void copy_from(Backend& backend, const std::vector<double>& values);
+  void copy_from(Backend& backend, const std::vector<float>& values);
   std::vector<double> to_doubles(Backend& backend) const;
   std::vector<float> to_floats(Backend& backend) const;
 
@@ -81,12 +81,10 @@ inline DType Tensor::dtype() const { return state_->view.dtype; }
 inline View Tensor::view() const { return state_ ? state_->view : View{}; }
 inline const int32_t* Tensor::ids() const { return state_->view.as<int32_t>(); }
 inline bool Tensor::requires_grad() const { return state_ && state_->requires_grad; }
-inline void Tensor::set_requires_grad(bool wants) const { state_->requires_grad = wants; }
+inline void Tensor::set_requires_grad(bool wants) { state_->requires_grad = wants; }
 inline const Tensor& Tensor::gradient() const { return state_->gradient; }
 inline void Tensor::set_gradient(Tensor gradient) const { state_->gradient = std::move(gradient); }
 inline const PackedWeight* Tensor::packed() const { return state_->packed.get(); }
-inline void Tensor::set_packed(std::shared_ptr<PackedWeight> packed) const {
-  state_->packed = std::move(packed);
-}
+inline void Tensor::set_packed(std::shared_ptr<PackedWeight> packed) { state_->packed = std::move(packed); }
 
 }  // namespace sixfold

@@ -42,9 +42,10 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
   }
 }
 
-void Checkpoints::load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer) {
+void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
   load_weights(checkpoint + "/model.safetensors", model);
-  read_parameters(checkpoint + "/optimizer.safetensors", optimizer.state(), *model.backend());
+  std::vector<Parameter> state = optimizer.state();
+  read_parameters(checkpoint + "/optimizer.safetensors", state, *model.backend());
 }
 
 TrainingState Checkpoints::read_state(const std::string& checkpoint) {

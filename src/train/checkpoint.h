@@ -20,7 +20,7 @@ class Checkpoints {
   void save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
             const TrainingState& state, const std::function<void(const std::string& folder)>& add) const;
   /// Puts weights and optimizer back as they were saved.
-  static void load(const std::string& checkpoint, const Transformer& model, const Optimizer& optimizer);
+  static void load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer);
   static TrainingState read_state(const std::string& checkpoint);
   /// Throws an input error where a file of weights or of the optimizer's state is missing or damaged.
   static void verify(const std::string& checkpoint);

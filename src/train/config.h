@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "data/data_options.h"
 #include "model/config.h"
+#include "model/parameters.h"
 #include "text/tokenizer_options.h"
 
 namespace sixfold {
@@ -30,9 +31,6 @@ enum class ScheduleKind {
 
 /// What is done when the loss of a batch leaps up.
 enum class OnSpike { go_on, stop, rollback };
-
-/// A part of the model that stays as it is.
-enum class Frozen { embeddings, encoder, decoder };
 
 /// What validation measures.
 enum class Metric { loss, perplexity, bleu, chrf };
@@ -60,12 +58,6 @@ struct EnumNames<OnSpike> {
 };
 
 template <>
-struct EnumNames<Frozen> {
-  static constexpr std::pair<Frozen, std::string_view> names[] = {
-      {Frozen::embeddings, "embeddings"}, {Frozen::encoder, "encoder"}, {Frozen::decoder, "decoder"}};
-};
-
-template <>
 struct EnumNames<Metric> {
   static constexpr std::pair<Metric, std::string_view> names[] = {{Metric::loss, "loss"},
                                                                   {Metric::perplexity, "perplexity"},
@@ -89,7 +81,7 @@ void visit(Visitor& v, ModelOptions& o) {
 /// What a run begins with instead of random weights.
 struct StartOptions {
   std::string model;
-  std::vector<Frozen> freeze;
+  std::vector<ModelPart> freeze;
 };
 
 template <class Visitor>

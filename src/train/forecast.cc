@@ -9,7 +9,6 @@
 #include "data/batcher.h"
 #include "model/decoding_state.h"
 #include "search/beam.h"
-#include "train/batch_loss.h"
 #include "train/optimizer.h"
 #include "train/validate.h"
 
@@ -32,8 +31,12 @@ int64_t longest_pair(const TokenCorpus& corpus) {
 }
 
 /// Batches like those to come, and one of the longest pair, which no budget makes smaller.
-std::vector<Batch> sample_batches(const TrainOptions& options, const TokenCorpus& corpus, int64_t most) {
-  Batcher batcher(corpus, {options.data.batch_tokens, 0, options.data.shuffle, options.train.seed});
+std::vector<Batch> sample_batches(const ModelConfig& config, const TrainOptions& options,
+                                  const TokenCorpus& corpus, int64_t most) {
+  Batcher batcher(corpus, {.batch_tokens = options.data.batch_tokens,
+                           .shuffle = options.data.shuffle,
+                           .seed = options.train.seed,
+                           .decoder_start = config.search.decoder_start});
   std::vector<Batch> batches;
   for (int i = 0; i < sampled_batches; ++i) {
     const Batch batch = batcher.next();
@@ -43,14 +46,9 @@ std::vector<Batch> sample_batches(const TrainOptions& options, const TokenCorpus
       for (Batch& part : split(batch, most)) batches.push_back(std::move(part));
   }
   const int64_t pair = longest_pair(corpus);
-  Batch longest;
-  longest.source.add(corpus.source[pair]);
-  std::vector<int32_t> target{corpus.target_start};
-  target.insert(target.end(), corpus.target[pair].begin(), corpus.target[pair].end());
-  longest.target_input.add(target);
-  longest.labels.assign(target.size(), corpus.target_eos);
-  longest.sentence_ids = {0};
-  batches.push_back(std::move(longest));
+  BatchBuilder longest;
+  longest.sample(0).source(corpus.source[pair]).teacher_forced(corpus.target[pair], config.target_ends());
+  batches.push_back(longest.take());
   return batches;
 }
 
@@ -84,16 +82,17 @@ int64_t translation_bytes(const ModelConfig& config, const TrainOptions& options
 }
 
 /// What validation takes besides the activations, whose memory it uses.
-int64_t validation_bytes(const Transformer& model, const TrainOptions& options, const TokenCorpus& valid,
+int64_t validation_bytes(Transformer& model, const TrainOptions& options, const TokenCorpus& valid,
                          int64_t part_tokens, MetaBackend& dry, const std::shared_ptr<Arena>& arena) {
   const auto before = static_cast<int64_t>(dry.in_use());
   model.pack();
   const int64_t packed = static_cast<int64_t>(dry.in_use()) - before;
   Batcher batcher(valid, {.batch_tokens = validation_batch_tokens(options.data.batch_tokens, part_tokens),
-                          .shuffle = false});
+                          .shuffle = false,
+                          .decoder_start = model.config().search.decoder_start});
   for (int i = 0; i < sampled_batches && batcher.position().epoch == 0; ++i) {
     Context context(model.backend(), arena);
-    batch_loss(model, batcher.next(), {}, context);
+    model.loss(batcher.next(), {}, context);
   }
   model.discard_packed();
   return packed +
@@ -116,9 +115,10 @@ MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& op
   MemoryForecast forecast;
   forecast.now = resident_memory();
   const auto dry = std::make_shared<MetaBackend>();
-  const Transformer model(config, dry, DType::f32, std::nullopt);
+  Transformer model(config, dry, DType::f32, std::nullopt);
   const auto weights = static_cast<int64_t>(dry->in_use());
-  const Optimizer optimizer(dry, model.parameters(), options.optimizer, options.train.ema_decay);
+  const Optimizer optimizer(dry, {model.parameters().begin(), model.parameters().end()}, options.optimizer,
+                            options.train.ema_decay);
   int64_t gradients = 0;
   for (const Parameter& parameter : model.parameters()) {
     const auto bytes = static_cast<int64_t>(parameter.tensor.bytes());
@@ -128,10 +128,10 @@ MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& op
   forecast.weights = weights + gradients;
   forecast.optimizer = static_cast<int64_t>(dry->in_use()) - forecast.weights;
   const auto arena = std::make_shared<Arena>(dry);
-  for (const Batch& batch : sample_batches(options, text.train, part_tokens)) {
+  for (const Batch& batch : sample_batches(config, options, text.train, part_tokens)) {
     Tape tape;
     Context context(dry, arena, tape, {});
-    batch_loss(model, batch, {}, context);
+    model.loss(batch, {}, context);
     tape.backward();
   }
   if (text.valid && text.valid->size() > 0)

@@ -21,7 +21,7 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
   const auto arena = std::make_shared<Arena>(backend);
   Tape tape;
   Context context(backend, arena, tape, replay.seeds);
-  const Tensor states = replay.model.states({batch.source, batch.target_input, batch.sentence_ids}, context);
+  const Tensor states = replay.model.states(batch, context);
   for (const Tape::Node& node : tape.nodes())
     if (node.output && !finite(node.output, *backend))
       return NonFiniteReport{node.module, node.op, false, {}, {}, {}};
@@ -60,7 +60,7 @@ void add_sentences(const Replay& replay, const Batch& batch, NonFiniteReport& di
   }
   if (culprits.empty()) culprits = split(batch, 1);
   for (const Batch& one : culprits) {
-    divergence.sentences.push_back(one.sentence_ids[0]);
+    divergence.sentences.push_back(one.samples[0]);
     divergence.sources.push_back(replay.tokenizers.source->decode(one.source.ids));
     divergence.targets.push_back(replay.tokenizers.target->decode(one.labels));
   }

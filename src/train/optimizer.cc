@@ -23,7 +23,7 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
   }
 }
 
-void Optimizer::restart_average() const {
+void Optimizer::restart_average() {
   for (const auto& slot : slots_)
     if (slot.average) backend_->scale(slot.average.view(), slot.weight.tensor.view(), 1);
 }
@@ -34,7 +34,7 @@ int64_t Optimizer::trained_weights() const {
   return count;
 }
 
-void Optimizer::clear_gradients() const {
+void Optimizer::clear_gradients() {
   for (const auto& slot : slots_) backend_->fill(slot.gradient.view(), 0);
 }
 
@@ -44,7 +44,7 @@ double Optimizer::gradient_norm() const {
   return std::sqrt(sum);
 }
 
-void Optimizer::update(int64_t step, double learning_rate, double gradient_scale) const {
+void Optimizer::update(int64_t step, double learning_rate, double gradient_scale) {
   // Early on the average follows the weights closely, or it would long remember how they began.
   const double decay =
       std::min(ema_decay_, (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step)));
@@ -64,9 +64,9 @@ void Optimizer::update(int64_t step, double learning_rate, double gradient_scale
                     .step = step});
 }
 
-void Optimizer::swap_average() const {
+void Optimizer::swap_average() {
   if (!has_average()) return;
-  for (const auto& slot : slots_) {
+  for (auto& slot : slots_) {
     const auto weight = slot.weight.tensor.to_doubles(*backend_), average = slot.average.to_doubles(*backend_);
     slot.weight.tensor.copy_from(*backend_, average);
     slot.average.copy_from(*backend_, weight);

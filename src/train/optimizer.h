@@ -14,15 +14,15 @@ class Optimizer {
             const OptimizerOptions& options, double ema_decay);
 
   /// Gradients back to zero.
-  void clear_gradients() const;
+  void clear_gradients();
   /// Length of the whole gradient.
   double gradient_norm() const;
   /// One update, the `step`-th from 1, with gradients times `gradient_scale`.
-  void update(int64_t step, double learning_rate, double gradient_scale) const;
+  void update(int64_t step, double learning_rate, double gradient_scale);
   /// Trades the weights for their moving average, and back when called again. Nothing where there is none.
-  void swap_average() const;
+  void swap_average();
   /// The moving average becomes what the weights are now.
-  void restart_average() const;
+  void restart_average();
   int64_t trained_weights() const;
   bool has_average() const { return ema_decay_ > 0; }
 

@@ -7,27 +7,6 @@
 #include "translate/binding.h"
 
 namespace sixfold {
-namespace {
-
-/// Whether a weight of that name stays as it is.
-bool is_frozen(const std::string& name, const std::vector<Frozen>& parts) {
-  const bool embedding =
-      name.starts_with("shared.") || name.find("embed_") != name.npos || name.starts_with("output_projection.");
-  return std::any_of(parts.begin(), parts.end(), [&](Frozen part) {
-    switch (part) {
-      case Frozen::embeddings:
-        return embedding;
-      case Frozen::encoder:
-        return !embedding && name.starts_with("encoder.");
-      case Frozen::decoder:
-        return !embedding && name.starts_with("decoder.");
-    }
-    return false;
-  });
-}
-
-}  // namespace
-
 ModelConfig model_config(const TrainOptions& options, const std::string& from, const Tokenizers& tokenizers) {
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
@@ -45,10 +24,10 @@ ModelConfig model_config(const TrainOptions& options, const std::string& from, c
   return config;
 }
 
-std::vector<Parameter> trained_parameters(const Transformer& model, const std::vector<Frozen>& frozen) {
+std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<ModelPart>& frozen) {
   std::vector<Parameter> trained;
-  for (const Parameter& parameter : model.parameters()) {
-    const bool fixed = is_frozen(parameter.name, frozen);
+  for (Parameter& parameter : model.parameters()) {
+    const bool fixed = std::find(frozen.begin(), frozen.end(), parameter.part) != frozen.end();
     parameter.tensor.set_requires_grad(!fixed);
     if (!fixed) trained.push_back(parameter);
   }

@@ -10,6 +10,6 @@ namespace sixfold {
 ModelConfig model_config(const TrainOptions& options, const std::string& from, const Tokenizers& tokenizers);
 
 /// The weights that are trained. To the others, which are frozen, no gradients flow from now on.
-std::vector<Parameter> trained_parameters(const Transformer& model, const std::vector<Frozen>& frozen);
+std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<ModelPart>& frozen);
 
 }  // namespace sixfold

@@ -10,11 +10,33 @@ namespace sixfold {
 
 namespace {
 
-void require_finite(const TrainingState& s) {
-  for (const double figure :
-       {s.seconds, s.sums.loss, s.sums.gradient_norm, s.sums.waited, s.loss_ema, s.best.value_or(0)})
-    if (!std::isfinite(figure))
-      throw_environment_error("the state of the run holds {}, which can't be stored", figure);
+/// The fields of a run's state, by the names that they are stored under.
+template <class Visitor, class State>
+void visit_fields(Visitor& v, State& s) {
+  v.field("update", s.update);
+  v.field("epoch", s.position.epoch);
+  v.field("place", s.position.place);
+  v.field("last_update", s.last_update);
+  v.field("seconds", s.seconds);
+  v.field("loss_sum", s.sums.loss);
+  v.field("target_tokens", s.sums.target_tokens);
+  v.field("tokens", s.sums.tokens);
+  v.field("gradient_norm", s.sums.gradient_norm);
+  v.field("waited", s.sums.waited);
+  v.field("corpus", s.corpus);
+  v.field("usual_loss", s.loss_ema);
+  v.field("rollbacks", s.rollbacks);
+  v.field("best", s.best);
+  v.field("best_update", s.best_update);
+  v.field("without_better", s.without_better);
+  v.field("log_bytes", s.log_bytes);
+  v.field("instruction_set", s.instruction_set);
+  v.field("precision", s.precision);
+  v.field("part_tokens", s.part_tokens);
+  v.field("rate_measured", s.rate_measured);
+  v.field("validation_text", s.validation_text);
+  v.field("options", s.options);
+  v.field("changes", s.changes);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -30,77 +52,75 @@ nlohmann::json json_of(TrainOptions options) {
   return nlohmann::json::parse(to_json(write_options(options)));
 }
 
+struct Writer {
+  nlohmann::json json;
+
+  template <class T>
+  void field(const char* name, const T& value) {
+    json[name] = value;
+  }
+  void field(const char* name, double value) {
+    if (!std::isfinite(value))
+      throw_environment_error("the state of the run holds {} as its {}, which can't be stored", value, name);
+    json[name] = value;
+  }
+  void field(const char* name, const std::optional<double>& value) {
+    if (value) field(name, *value);
+  }
+  void field(const char* name, Precision value) { json[name] = value == Precision::bf16 ? "bf16" : "fp32"; }
+  void field(const char* name, const TrainOptions& value) { json[name] = json_of(value); }
+  void field(const char* name, const std::vector<TrainingChange>& value) { json[name] = json_of(value); }
+};
+
+struct Reader {
+  const JsonObject& object;
+  const std::string& where;
+  const std::string& place;  ///< in messages
+
+  template <class T>
+  void field(const char* name, T& value) {
+    object.read(name, value);
+  }
+  void field(const char* name, std::optional<double>& value) {
+    if (object.has(name)) object.read(name, value.emplace());
+  }
+  void field(const char* name, Precision& value) {
+    std::string precision = "fp32";
+    if (object.has(name)) object.read(name, precision);
+    value = precision == "bf16" ? Precision::bf16 : Precision::fp32;
+  }
+  void field(const char* name, TrainOptions& value) {
+    read_options(parse_json_options(object.at(name).dump(), where), value);
+  }
+  void field(const char* name, std::vector<TrainingChange>& value) {
+    require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
+    for (const auto& entry : object.at(name)) {
+      const JsonObject change(entry, place);
+      TrainingChange& read = value.emplace_back();
+      change.read("update", read.update);
+      change.read("what", read.what);
+      change.read("from", read.from);
+      change.read("to", read.to);
+    }
+  }
+};
+
 }  // namespace
 
-std::string to_json_text(const TrainingState& s) {
-  require_finite(s);
-  nlohmann::json json = {{"update", s.update},
-                         {"epoch", s.position.epoch},
-                         {"place", s.position.place},
-                         {"last_update", s.last_update},
-                         {"seconds", s.seconds},
-                         {"loss_sum", s.sums.loss},
-                         {"target_tokens", s.sums.target_tokens},
-                         {"tokens", s.sums.tokens},
-                         {"gradient_norm", s.sums.gradient_norm},
-                         {"waited", s.sums.waited},
-                         {"corpus", s.corpus},
-                         {"loss_ema", s.loss_ema},
-                         {"rollbacks", s.rollbacks},
-                         {"best_update", s.best_update},
-                         {"without_better", s.without_better},
-                         {"log_bytes", s.log_bytes},
-                         {"instruction_set", s.instruction_set},
-                         {"precision", s.precision == Precision::bf16 ? "bf16" : "fp32"},
-                         {"part_tokens", s.part_tokens},
-                         {"rate_measured", s.rate_measured},
-                         {"validation_text", s.validation_text},
-                         {"options", json_of(s.options)},
-                         {"changes", json_of(s.changes)}};
-  if (s.best) json["best"] = *s.best;
-  return json.dump(2) + "\n";
+std::string to_json_text(const TrainingState& state) {
+  Writer writer;
+  visit_fields(writer, state);
+  return writer.json.dump(2) + "\n";
 }
 
 TrainingState parse_training_state(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
   const std::string place = where + ": not the state of a training run";
   const JsonObject object(json, place);
-  TrainingState s;
-  object.read("update", s.update);
-  object.read("epoch", s.position.epoch);
-  object.read("place", s.position.place);
-  object.read("last_update", s.last_update);
-  object.read("seconds", s.seconds);
-  object.read("loss_sum", s.sums.loss);
-  object.read("target_tokens", s.sums.target_tokens);
-  object.read("tokens", s.sums.tokens);
-  object.read("gradient_norm", s.sums.gradient_norm);
-  object.read("waited", s.sums.waited);
-  object.read("corpus", s.corpus);
-  object.read("loss_ema", s.loss_ema);
-  object.read("rollbacks", s.rollbacks);
-  object.read("best_update", s.best_update);
-  object.read("without_better", s.without_better);
-  object.read("log_bytes", s.log_bytes);
-  object.read("instruction_set", s.instruction_set);
-  std::string precision = "fp32";
-  if (object.has("precision")) object.read("precision", precision);
-  if (precision == "bf16") s.precision = Precision::bf16;
-  object.read("part_tokens", s.part_tokens);
-  object.read("rate_measured", s.rate_measured);
-  object.read("validation_text", s.validation_text);
-  read_options(parse_json_options(object.at("options").dump(), where), s.options);
-  require(object.at("changes").is_array(), "{}: 'changes' is not a list", place);
-  for (const auto& entry : object.at("changes")) {
-    const JsonObject change(entry, place);
-    TrainingChange& read = s.changes.emplace_back();
-    change.read("update", read.update);
-    change.read("what", read.what);
-    change.read("from", read.from);
-    change.read("to", read.to);
-  }
-  if (object.has("best")) object.read("best", s.best.emplace());
-  return s;
+  TrainingState state;
+  Reader reader{object, where, place};
+  visit_fields(reader, state);
+  return state;
 }
 
 }  // namespace sixfold

@@ -15,13 +15,14 @@
 #include "model/derived.h"
 #include "model/model_dir.h"
 #include "model/provenance.h"
-#include "train/batch_loss.h"
 #include "train/checkpoint.h"
 #include "train/forecast.h"
+#include "train/loss_guard.h"
 #include "train/non_finite.h"
 #include "train/precision.h"
 #include "train/progress.h"
 #include "train/provenance_step.h"
+#include "train/replica.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
 #include "train/run_length.h"
@@ -39,41 +40,38 @@ double now() {
 }
 
 /// One run of training, from its folder's state to its end.
-class Run {
+class Trainer {
  public:
-  Run(const TrainOptions& options, const TrainRequest& request);
-  TrainOutcome finish();
+  Trainer(const TrainOptions& options, const TrainRequest& request);
+  TrainOutcome run();
 
  private:
-  struct Step {
-    std::vector<Batch> batches;
-    int64_t target_tokens = 0;
-    double loss = 0, gradient_norm = 0;
-  };
-
   TrainingState first_state();
   std::shared_ptr<Backend> make_backend() const;
   TextOrigin text_origin() const;
-  const ModelConfig& choose_parts(const ModelConfig& config);
-  void store_best() const;
+  ModelConfig choose_parts(const ModelConfig& config);
   void begin();
   void resume();
-  bool update();
+
+  UpdateBatch next_update();
   Context::Seeds seeds() const;
-  Step take_batches();
-  void compute(Step& step);
-  bool is_spike(const Step& step) const;
+  double learning_rate() const;
+  void account(const StepResult& step, const UpdateBatch& batch);
+  bool rolled_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch);
   void roll_back(const std::string& why);
-  [[noreturn]] void stop_diverged(const Step& step);
-  std::string diverged(const Step& step);
-  double train_on(const Batch& batch, double loss_scale);
+  std::string report_non_finite(const StepResult& step, const UpdateBatch& batch);
   void measure_rate();
+
+  bool stop_requested() const { return request_.stop && request_.stop->load() != 0; }
+  bool finished() const;
+  bool due(int64_t every_updates) const { return every_updates > 0 && state_.update % every_updates == 0; }
+  bool validation_due() const;
+  bool save_due() const;
+
   void validate();
   void save();
-  void write_provenance_to(const std::string& folder) const;
-  bool due(int64_t every_updates) const { return every_updates > 0 && state_.update % every_updates == 0; }
-  bool stopped() const { return request_.stop && request_.stop->load() != 0; }
-  bool finished() const;
+  void store_best();
+  void write_model(const std::string& folder) const;
   std::string build_model();
 
   TrainOptions options_;
@@ -86,23 +84,42 @@ class Run {
   RunStart start_;
   TrainingState& state_ = start_.state;
   std::shared_ptr<Backend> backend_;
-  std::shared_ptr<Arena> arena_;
   TrainingData data_;
-  ModelConfig config_;
-  Transformer model_;
-  Optimizer optimizer_;
+  Replica replica_;
   Batcher batcher_;
   RunLength length_;
-  Batcher::Position before_;  ///< the update at hand
+  Batcher::Position before_;  ///< where the update at hand began
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Progress> progress_;
-  std::vector<std::string> earlier_steps_;  ///< of the model's history, before this run
-  double learning_rate_ = 0, resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
+  std::vector<std::string> earlier_steps_;  ///< of the model's provenance, before this run
+  double resumed_seconds_ = 0, began_ = 0, saved_at_ = 0;
   int64_t saved_update_ = -1;
-  bool early_stopped_ = false;  ///< validation has not become better for too long
 };
 
-Run::Run(const TrainOptions& options, const TrainRequest& request)
+/// The loop of training.
+TrainOutcome Trainer::run() {
+  while (!finished() && !stop_requested()) {
+    const UpdateBatch batch = next_update();
+    const StepResult step = replica_.gradients(batch, seeds());
+    const Verdict verdict = judge(step, options_, state_);
+    if (verdict != Verdict::sound && rolled_back(verdict, step, batch)) continue;  // what is due there was done
+    const double rate = learning_rate();
+    replica_.update(state_.update + 1, rate, step.gradient_norm);
+    account(step, batch);
+    measure_rate();
+    progress_->update(state_, rate);
+    if (due(options_.log.every_updates) || finished()) {
+      progress_->line(state_, rate);
+      state_.sums = {};
+    }
+    if (validation_due()) validate();
+    if (save_due()) save();
+  }
+  if (state_.update > 0) save();
+  return {.model = finished() ? build_model() : "", .checkpoint = newest_, .updates = state_.update};
+}
+
+Trainer::Trainer(const TrainOptions& options, const TrainRequest& request)
     : options_(options),
       request_(request),
       folder_(request.run),
@@ -111,17 +128,16 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
       newest_(checkpoint_to_resume(folder_, checkpoints_, request.resume)),
       start_(resumed_ ? resume_from(newest_, folder_, options_, request_) : RunStart{first_state()}),
       backend_(make_backend()),
-      arena_(std::make_shared<Arena>(backend_)),
       data_(read_training_data(options_, text_origin(), threads_)),
-      model_(choose_parts(model_config(options_, resumed_ ? newest_ : options_.start.model, data_.tokenizers)),
-             backend_, DType::f32, options.train.seed),
-      optimizer_(backend_, trained_parameters(model_, options_.start.freeze), options_.optimizer,
-                 options_.train.ema_decay),
+      replica_(
+          backend_,
+          choose_parts(model_config(options_, resumed_ ? newest_ : options_.start.model, data_.tokenizers)),
+          options_),
       batcher_(data_.train, {.batch_tokens = options_.data.batch_tokens,
                              .shuffle = options_.data.shuffle,
-                             .seed = options_.train.seed}),
+                             .seed = options_.train.seed,
+                             .decoder_start = replica_.model().config().search.decoder_start}),
       length_(options_, data_.train, batcher_) {
-  data_.train.target_start = data_.valid.tokens.target_start = model_.config().search.decoder_start;
   resumed_ ? resume() : begin();
   if (start_.stops_changed) {
     state_.last_update = length_.planned(state_);
@@ -132,14 +148,14 @@ Run::Run(const TrainOptions& options, const TrainRequest& request)
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   stream_ = std::make_unique<BatchStream>(batcher_, state_.part_tokens);
   progress_ = std::make_unique<Progress>(folder_.log(), state_);
-  log_info("model: {} parameters; {}, {}", parameter_count(model_.config()), backend_->name(),
+  log_info("model: {} parameters; {}, {}", parameter_count(replica_.model().config()), backend_->name(),
            counted(threads_, "thread"));
   began_ = now();
   resumed_seconds_ = state_.seconds;
   saved_at_ = state_.seconds;
 }
 
-TrainingState Run::first_state() {
+TrainingState Trainer::first_state() {
   save_run_options(folder_.config(), options_);  // so that a run that is stopped early can be begun again by it
   TrainingState state;
   state.instruction_set = make_cpu_backend(1)->name();
@@ -148,12 +164,12 @@ TrainingState Run::first_state() {
   return state;
 }
 
-std::shared_ptr<Backend> Run::make_backend() const {
+std::shared_ptr<Backend> Trainer::make_backend() const {
   return make_cpu_backend(threads_,
                           state_.precision == Precision::bf16 ? MatmulPrecision::bf16 : MatmulPrecision::fp32);
 }
 
-TextOrigin Run::text_origin() const {
+TextOrigin Trainer::text_origin() const {
   return {.store = folder_.text(),
           .validation = folder_.validation_text(),
           .tokenizers = resumed_ ? newest_ : options_.start.model,
@@ -162,34 +178,33 @@ TextOrigin Run::text_origin() const {
 }
 
 /// A run keeps the parts of batches that it began with: others would give other bits.
-const ModelConfig& Run::choose_parts(const ModelConfig& config) {
-  config_ = config;
+ModelConfig Trainer::choose_parts(const ModelConfig& config) {
   const int64_t asked =
       resumed_ && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
-  const int64_t parts = fitting_parts(config_, options_, {data_.train, &data_.valid.tokens}, asked,
+  const int64_t parts = fitting_parts(config, options_, {data_.train, &data_.valid.tokens}, asked,
                                       available_memory(), request_.fit);
   if (resumed_ && parts != asked)
     state_.changes.push_back(
         {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});
   state_.part_tokens = parts;
-  return config_;
+  return config;
 }
 
-void Run::begin() {
+void Trainer::begin() {
   state_.corpus = data_.record.hash;
   state_.validation_text = data_.valid_hash;
   if (options_.start.model.empty()) return;
   earlier_steps_ = read_provenance(options_.start.model);
-  load_weights(options_.start.model + "/model.safetensors", model_);
-  optimizer_.restart_average();
-  log_info("starting from {}: {} of {} weights are trained", options_.start.model, optimizer_.trained_weights(),
-           parameter_count(model_.config()));
+  load_weights(options_.start.model + "/model.safetensors", replica_.model());
+  replica_.optimizer().restart_average();
+  log_info("starting from {}: {} of {} weights are trained", options_.start.model,
+           replica_.optimizer().trained_weights(), parameter_count(replica_.model().config()));
 }
 
-void Run::resume() {
+void Trainer::resume() {
   earlier_steps_ = read_provenance(newest_);
   if (!earlier_steps_.empty()) earlier_steps_.pop_back();  // this run's
-  Checkpoints::load(newest_, model_, optimizer_);
+  Checkpoints::load(newest_, replica_.model(), replica_.optimizer());
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", newest_, state_.update);
   // Killed between a checkpoint and its best model.
@@ -198,83 +213,66 @@ void Run::resume() {
     store_best();
 }
 
-Context::Seeds Run::seeds() const {
+Context::Seeds Trainer::seeds() const {
   return {static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update)};
 }
 
-double Run::train_on(const Batch& batch, double loss_scale) {
-  Tape tape;
-  Context context(backend_, arena_, tape, seeds());
-  const double loss = batch_loss(
-      model_, batch, {.label_smoothing = options_.train.label_smoothing, .scale = loss_scale}, context);
-  tape.backward();
-  return loss;
+/// Of the update to come.
+double Trainer::learning_rate() const {
+  return Schedule(options_.schedule, replica_.model().config().d_model, state_.last_update)
+      .rate(state_.update + 1);
 }
 
-Run::Step Run::take_batches() {
-  Step step;
+UpdateBatch Trainer::next_update() {
+  const double waited = stream_->seconds_waited();
+  before_ = state_.position;
+  UpdateBatch batch;
   for (int i = 0; i < options_.train.accumulate; ++i) {
     BatchStream::Next next = stream_->next();
     state_.position = next.after;
-    for (Batch& part : next.parts) step.batches.push_back(std::move(part));
+    for (Batch& part : next.parts) batch.add(std::move(part));
   }
-  for (const Batch& batch : step.batches) step.target_tokens += batch.target_tokens();
-  return step;
-}
-
-void Run::compute(Step& step) {
-  optimizer_.clear_gradients();
-  for (const Batch& batch : step.batches)
-    step.loss += train_on(batch, 1.0 / static_cast<double>(step.target_tokens));
-  step.gradient_norm = optimizer_.gradient_norm();
-}
-
-/// Returns whether the weights were updated, and not rolled back.
-bool Run::update() {
-  const double waited = stream_->seconds_waited();
-  before_ = state_.position;
-  Step step = take_batches();
   state_.sums.waited += stream_->seconds_waited() - waited;
-  compute(step);
-  const bool rolls_back = options_.train.on_spike == OnSpike::rollback && !newest_.empty();
-  if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
-    if (!rolls_back) stop_diverged(step);
-    roll_back(diverged(step));
-    return false;
-  }
-  const double loss = step.loss / static_cast<double>(step.target_tokens);
-  if (is_spike(step)) {
-    const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.loss_ema, loss);
-    require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
-            state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
-    if (rolls_back) {
-      roll_back(leap);
-      return false;
-    }
-  }
-  constexpr double memory = 0.9;  // of the mean: some ten updates
-  state_.loss_ema = state_.loss_ema > 0 ? memory * state_.loss_ema + (1 - memory) * loss : loss;
-  state_.sums.loss += step.loss;
-  state_.sums.target_tokens += step.target_tokens;
-  for (const Batch& batch : step.batches) state_.sums.tokens += batch.tokens();
+  return batch;
+}
+
+/// After an update.
+void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
+  track_loss(step, state_);
+  state_.sums.loss += step.loss_sum;
+  state_.sums.target_tokens += static_cast<int64_t>(batch.loss_weight);
+  state_.sums.tokens += batch.tokens;
   state_.sums.gradient_norm = step.gradient_norm;
-  learning_rate_ =
-      Schedule(options_.schedule, model_.config().d_model, state_.last_update).rate(state_.update + 1);
-  const double clip = options_.train.clip_norm;
-  optimizer_.update(state_.update + 1, learning_rate_,
-                    clip > 0 && step.gradient_norm > clip ? clip / step.gradient_norm : 1.0);
   ++state_.update;
   state_.seconds = resumed_seconds_ + now() - began_;
-  return true;
 }
 
-bool Run::is_spike(const Step& step) const {
-  return options_.train.on_spike != OnSpike::go_on && state_.loss_ema > 0 &&
-         step.loss / static_cast<double>(step.target_tokens) > options_.train.spike_factor * state_.loss_ema;
+/// Goes back to the last checkpoint where the options ask for it, or throws; false where the update is to be
+/// made all the same, since there is nothing yet to go back to.
+bool Trainer::rolled_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch) {
+  const bool rolls_back = options_.train.on_spike == OnSpike::rollback && !newest_.empty();
+  if (verdict == Verdict::not_finite) {
+    const std::string report = report_non_finite(step, batch);
+    if (!rolls_back)
+      throw_input_error(
+          "update {}: {}. {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
+          "usually "
+          "mends "
+          "this; --on-spike rollback goes back to the last checkpoint and past the batch",
+          state_.update + 1, report,
+          newest_.empty() ? "There is no checkpoint yet" : "The last checkpoint is whole (" + newest_ + ")");
+    roll_back(report);
+    return true;
+  }
+  const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.loss_ema, step.loss);
+  require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
+          state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
+  if (rolls_back) roll_back(leap);
+  return rolls_back;
 }
 
 /// Weights and counts become those of the last checkpoint; the text goes on behind the batch at hand.
-void Run::roll_back(const std::string& why) {
+void Trainer::roll_back(const std::string& why) {
   constexpr int64_t most = 20;
   const int64_t rollbacks = state_.rollbacks + 1;
   require(rollbacks <= most,
@@ -282,7 +280,7 @@ void Run::roll_back(const std::string& why) {
           state_.update + 1, why, most);
   const TrainingState before = Checkpoints::read_state(newest_);
   progress_->rollback(state_.update + 1, before.update, why);
-  Checkpoints::load(newest_, model_, optimizer_);
+  Checkpoints::load(newest_, replica_.model(), replica_.optimizer());
   state_.update = before.update;
   state_.sums = before.sums;
   state_.loss_ema = before.loss_ema;
@@ -291,27 +289,17 @@ void Run::roll_back(const std::string& why) {
 }
 
 /// Finds out where it arose, and keeps that in the run's folder.
-std::string Run::diverged(const Step& step) {
-  const NonFiniteReport divergence =
-      find_non_finite({model_, data_.tokenizers, seeds(), options_.train.label_smoothing,
-                       1.0 / static_cast<double>(step.target_tokens)},
-                      step.batches);
+std::string Trainer::report_non_finite(const StepResult& step, const UpdateBatch& batch) {
+  const NonFiniteReport report = find_non_finite(
+      {replica_.model(), data_.tokenizers, seeds(), options_.train.label_smoothing, 1 / batch.loss_weight},
+      batch.parts);
   const std::string path = folder_.diverged();
-  write_file_atomically(path, to_json_text(divergence, state_.update + 1));
+  write_file_atomically(path, to_json_text(report, state_.update + 1));
   return fmt::format("the {} is not finite; {}; all of it is in {}",
-                     std::isfinite(step.loss) ? "gradient" : "loss", divergence.describe(), path);
+                     std::isfinite(step.loss_sum) ? "gradient" : "loss", report.describe(), path);
 }
 
-void Run::stop_diverged(const Step& step) {
-  throw_input_error(
-      "update {}: {}. {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm usually "
-      "mends "
-      "this; --on-spike rollback goes back to the last checkpoint and past the batch",
-      state_.update + 1, diverged(step),
-      newest_.empty() ? "There is no checkpoint yet" : "The last checkpoint is whole (" + newest_ + ")");
-}
-
-void Run::measure_rate() {
+void Trainer::measure_rate() {
   const auto last = length_.measured(state_);
   if (!last) return;
   state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, *last) : *last;
@@ -321,11 +309,28 @@ void Run::measure_rate() {
                              counted(*last, "update")));
 }
 
-void Run::validate() {
+bool Trainer::finished() const {
+  const bool out_of_patience =
+      options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
+  return out_of_patience || (state_.last_update > 0 && state_.update >= state_.last_update);
+}
+
+bool Trainer::validation_due() const {
+  return due(options_.validation.every_updates) ||
+         length_.passes(options_.validation.every_epochs, before_, state_.position) || finished();
+}
+
+bool Trainer::save_due() const {
+  const double minutes = options_.checkpoint.every_minutes;
+  return due(options_.checkpoint.every_updates) || (minutes > 0 && state_.seconds - saved_at_ >= 60 * minutes);
+}
+
+void Trainer::validate() {
   if (data_.valid.text.source.empty()) return;
-  optimizer_.swap_average();
-  const Scores scores = validate_model(model_, data_.tokenizers, data_.valid, options_.validation,
-                                       options_.data.batch_tokens, state_.part_tokens, arena_);
+  replica_.optimizer().swap_average();
+  const Scores scores = validate_model(replica_.model(), data_.tokenizers, data_.valid, options_.validation,
+                                       options_.data.batch_tokens, state_.part_tokens, replica_.arena());
+  replica_.optimizer().swap_average();
   const double value = scores.at(std::string(name_of_enum(options_.validation.best_by)));
   const bool better =
       state_.best ? is_better(options_.validation.best_by, value, *state_.best) : std::isfinite(value);
@@ -336,92 +341,59 @@ void Run::validate() {
   } else {
     ++state_.without_better;
   }
-  optimizer_.swap_average();
   progress_->validation(state_, scores, better);
   if (better && options_.checkpoint.keep_best) {
     // A best model that no checkpoint goes with would be all that is left of the run if it were killed now.
     if (newest_.empty()) save();
     store_best();
   }
-  early_stopped_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
   state_.seconds = resumed_seconds_ + now() - began_;
 }
 
-void Run::store_best() const {
-  optimizer_.swap_average();
-  write_model_folder(folder_.best(), model_, data_.tokenizers,
-                     [this](const std::string& folder) { write_provenance_to(folder); });
-  optimizer_.swap_average();
+void Trainer::write_model(const std::string& folder) const {
+  write_model_folder(folder, replica_.model(), data_.tokenizers, [this](const std::string& path) {
+    write_provenance(path, earlier_steps_, provenance_step(options_, state_, data_.record));
+  });
 }
 
-void Run::save() {
-  if (saved_update_ == state_.update) return;
+void Trainer::store_best() {
+  replica_.optimizer().swap_average();
+  write_model(folder_.best());
+  replica_.optimizer().swap_average();
+}
 
+void Trainer::save() {
+  if (saved_update_ == state_.update) return;
   progress_->flush_log();  // a checkpoint says how long the log is
   state_.log_bytes = progress_->log_bytes();
-  checkpoints_.save(model_, data_.tokenizers, optimizer_, state_,
-                    [this](const std::string& folder) { write_provenance_to(folder); });
+  checkpoints_.save(replica_.model(), data_.tokenizers, replica_.optimizer(), state_,
+                    [this](const std::string& path) {
+                      write_provenance(path, earlier_steps_, provenance_step(options_, state_, data_.record));
+                    });
   newest_ = checkpoints_.list().back();
   folder_.note_checkpoint();
   saved_at_ = state_.seconds;
   saved_update_ = state_.update;
 }
 
-void Run::write_provenance_to(const std::string& folder) const {
-  write_provenance(folder, earlier_steps_, provenance_step(options_, state_, data_.record));
-}
-
-bool Run::finished() const {
-  return early_stopped_ || (state_.last_update > 0 && state_.update >= state_.last_update);
-}
-
-TrainOutcome Run::finish() {
-  early_stopped_ = options_.validation.patience > 0 && state_.without_better >= options_.validation.patience;
-  while (!finished() && !stopped()) {
-    if (!update()) continue;  // what is due at the checkpoint's update was done when it was reached
-    measure_rate();
-    progress_->update(state_, learning_rate_);
-    if (due(options_.log.every_updates) || finished()) {
-      progress_->line(state_, learning_rate_);
-      state_.sums = {};
-    }
-    if (due(options_.validation.every_updates) ||
-        length_.passes(options_.validation.every_epochs, before_, state_.position) || finished())
-      validate();
-    const double minutes = options_.checkpoint.every_minutes;
-    if (due(options_.checkpoint.every_updates) || (minutes > 0 && state_.seconds - saved_at_ >= 60 * minutes))
-      save();
-  }
-  if (state_.update > 0) save();
-  TrainOutcome outcome{.model = {}, .checkpoint = newest_, .updates = state_.update};
-  if (finished()) outcome.model = build_model();
-  return outcome;
-}
-
-std::string Run::build_model() {
-  const std::string folder = folder_.model();
+/// The run's result: the mean of the last checkpoints, the best at validation, or what the weights are now.
+std::string Trainer::build_model() {
   const auto all = checkpoints_.list();
   const size_t wanted = static_cast<size_t>(options_.train.average_last);
-  const auto write = [&] {
-    write_model_folder(folder, model_, data_.tokenizers,
-                       [this](const std::string& path) { write_provenance_to(path); });
-  };
   if (wanted > 1) {
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
                                         all.end());
-    average_weights(last, model_);
-    write();
+    average_weights(last, replica_.model());
     progress_->say(fmt::format("model: the mean of the last {}", counted(last.size(), "checkpoint")));
   } else if (state_.best && options_.checkpoint.keep_best &&
              stored_best_update(folder_.best()) == state_.best_update) {
-    load_weights(folder_.best() + "/model.safetensors", model_);
-    write();
+    load_weights(folder_.best() + "/model.safetensors", replica_.model());
     progress_->say(fmt::format("model: the best at validation, of update {}", state_.best_update));
   } else {
-    optimizer_.swap_average();
-    write();
+    replica_.optimizer().swap_average();
   }
-  return folder;
+  write_model(folder_.model());
+  return folder_.model();
 }
 
 }  // namespace
@@ -429,7 +401,7 @@ std::string Run::build_model() {
 TrainOutcome train(const TrainOptions& options, const TrainRequest& request) {
   validate(options);
   try {
-    return Run(options, request).finish();
+    return Trainer(options, request).run();
   } catch (const Cancelled&) {  // before its first update
     return {};
   }

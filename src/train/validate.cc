@@ -7,19 +7,20 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "search/search.h"
-#include "train/batch_loss.h"
 
 namespace sixfold {
 namespace {
 
 double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t batch_tokens,
                  const std::shared_ptr<Arena>& arena) {
-  Batcher batcher(corpus, {.batch_tokens = batch_tokens, .shuffle = false});
+  Batcher batcher(
+      corpus,
+      {.batch_tokens = batch_tokens, .shuffle = false, .decoder_start = model.config().search.decoder_start});
   double loss = 0;
   while (batcher.position().epoch == 0) {
     const Batch batch = batcher.next();
     Context context(model.backend(), arena);
-    loss += batch_loss(model, batch, {}, context);
+    loss += model.loss(batch, {}, context);
   }
   return loss / static_cast<double>(corpus.target_tokens());
 }
@@ -49,7 +50,7 @@ bool wants(const ValidationOptions& options, Metric metric) {
 
 }  // namespace
 
-Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
+Scores validate_model(Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
                       const ValidationOptions& options, int64_t batch_tokens, int64_t part_tokens,
                       const std::shared_ptr<Arena>& arena) {
   Scores scores;

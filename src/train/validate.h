@@ -23,7 +23,7 @@ using Scores = std::map<std::string, double>;
 
 /// Measures the model: loss over given targets, BLEU and chrF over translations by real decoding. It works in
 /// parts of `part_tokens` (0: in batches of `batch_tokens`), in the memory of `arena`.
-Scores validate_model(const Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
+Scores validate_model(Transformer& model, const Tokenizers& tokenizers, const ValidationText& valid,
                       const ValidationOptions& options, int64_t batch_tokens, int64_t part_tokens,
                       const std::shared_ptr<Arena>& arena);
 

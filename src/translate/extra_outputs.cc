@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/attention_weights.h"
+
 namespace sixfold {
 namespace {
 
@@ -33,16 +35,16 @@ void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::s
   }
 }
 
-PairBatch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
-  PairBatch batch;
+Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
+  BatchBuilder builder;
   for (const ScoredPair& pair : pairs) {
-    batch.source.add(source_of(pair, config.eos));
-    Ids input = said(pair, config.eos);
-    input.insert(input.begin(), config.search.decoder_start);
-    input.pop_back();
-    batch.target.add(input);
+    builder.source(source_of(pair, config.eos));
+    if (pair.ends)
+      builder.teacher_forced(pair.target, config.target_ends());
+    else
+      builder.teacher_forced_prefix(pair.target, config.search.decoder_start);
   }
-  return batch;
+  return builder.take();
 }
 
 /// Adds up the heads' weights, [target pieces, source pieces], by words, and takes each target word's best.
@@ -76,7 +78,8 @@ void add_attention(const LoadedModel& open, DecodeWorkspace& decoding, std::span
   const int layer = open.decoder_layer(details.layer.value_or(-std::min(2, open.config().decoder_layers)));
   const int32_t eos = open.config().eos;
   Context context(decoding.backend, decoding.arena);
-  auto weights = open.model().attention(batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
+  auto weights =
+      attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids& source = pairs[i].source;
     if (details.alignment && !source.empty()) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "model/attention_weights.h"
 #include "search/beam.h"
 #include "translate/extra_outputs.h"
 #include "translate/loaded_model.h"
@@ -44,17 +45,16 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
   const Ids source_ids =
       open.encode({}, source, TranslateOptions().max_source_length, [] { return "the source"; });
-  PairBatch batch;
-  batch.source.add(source_ids.empty() ? Ids{config.eos} : source_ids);
-  Ids input{config.search.decoder_start};
-  for (const int32_t id : open.target().encode(target)) input.push_back(id);
-  batch.target.add(input);
+  const Batch batch = BatchBuilder()
+                          .source(source_ids.empty() ? Ids{config.eos} : source_ids)
+                          .teacher_forced(open.target().encode(target), config.target_ends())
+                          .take();
   const auto decoding = open.borrow();
   Context context(decoding->backend, decoding->arena);
   SentenceAttention result;
   result.layer = layer < 0 ? layer + layers : layer;
   result.heads = config.heads;
-  result.weights = open.model().attention(batch, kind, result.layer, context)[0];
+  result.weights = attention_weights(open.model(), batch, kind, result.layer, context)[0];
   const auto& ids = encoder ? batch.source.ids : batch.target.ids;
   for (const int32_t id : ids)
     result.source.push_back(id == GenerationConfig::zero_start ? "(start)"

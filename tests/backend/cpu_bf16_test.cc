@@ -61,7 +61,7 @@ TEST_F(CpuBf16, AreTheProductsOfRoundedNumbers) {
         }
 }
 
-TEST_F(CpuBf16, PreparedWeightsGiveTheSameBits) {
+TEST_F(CpuBf16, PackedWeightsGiveTheSameBits) {
   Floats a = Floats::normal(50, 128, 1), b = Floats::normal(96, 128, 2), plain(50, 96), packed(50, 96);
   Matmul product{.result = plain.view(), .a = a.view(), .b = b.view(), .transpose_b = true};
   bf16_->matmul(product);

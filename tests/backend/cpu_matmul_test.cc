@@ -139,7 +139,7 @@ TEST(CpuMatmul, ARowsBitsDependOnNoOtherRow) {
   });
 }
 
-TEST(CpuMatmul, PreparedWeightsGiveTheSameBits) {
+TEST(CpuMatmul, PackedWeightsGiveTheSameBits) {
   const auto one = make_cpu_backend(1), two = make_cpu_backend(2);
   for_products(1'200'000, [&](Product& product) {
     const Floats expected = product.result_of(*one);

@@ -56,11 +56,11 @@ TYPED_TEST(Reference, MatmulMultipliesInAllFourOrientations) {
       expect_close(result, expected, 0);
 
       const auto packed = this->backend->pack(right, transpose_b);
-      M from_prepared(2, 2);
+      M from_packed(2, 2);
       product.result = from_packed.view();
       product.packed_b = packed.get();
       this->backend->matmul(product);
-      expect_close(from_prepared, expected, 0);
+      expect_close(from_packed, expected, 0);
     }
 }
 

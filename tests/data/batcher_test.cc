@@ -13,7 +13,7 @@ namespace {
 
 // Pair i has `source[i]` source tokens with the end symbol and `target[i]` with it; its ids tell the pair.
 TokenCorpus corpus_of(const std::vector<int>& source, const std::vector<int>& target) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_start = 1, .target_eos = 2};
+  TokenCorpus corpus{.source = {}, .target = {}, .target_eos = 2};
   for (size_t i = 0; i < source.size(); ++i) {
     std::vector<int32_t> ids(source[i], static_cast<int32_t>(10 + i));
     ids.back() = 2;
@@ -41,36 +41,36 @@ std::vector<Batch> epoch_of(Batcher& batcher) {
 
 std::vector<int32_t> sentence_order(const std::vector<Batch>& batches) {
   std::vector<int32_t> order;
-  for (const Batch& batch : batches)
-    order.insert(order.end(), batch.sentence_ids.begin(), batch.sentence_ids.end());
+  for (const Batch& batch : batches) order.insert(order.end(), batch.samples.begin(), batch.samples.end());
   return order;
 }
 
 void expect_equal(const Batch& a, const Batch& b) {
   EXPECT_EQ(a.source.ids, b.source.ids);
   EXPECT_EQ(a.source.rows.offsets, b.source.rows.offsets);
-  EXPECT_EQ(a.target_input.ids, b.target_input.ids);
-  EXPECT_EQ(a.target_input.rows.offsets, b.target_input.rows.offsets);
+  EXPECT_EQ(a.target.ids, b.target.ids);
+  EXPECT_EQ(a.target.rows.offsets, b.target.rows.offsets);
   EXPECT_EQ(a.labels, b.labels);
-  EXPECT_EQ(a.sentence_ids, b.sentence_ids);
+  EXPECT_EQ(a.samples, b.samples);
 }
 
 TEST(Batcher, PacksPairs) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_start = 1, .target_eos = 2};
+  TokenCorpus corpus{.source = {}, .target = {}, .target_eos = 2};
   corpus.source.add(std::vector<int32_t>{5, 6, 2});
   corpus.target.add(std::vector<int32_t>{7});
   corpus.source.add(std::vector<int32_t>{8, 2});
   corpus.target.add(std::vector<int32_t>{9, 5});
-  const Batch batch = Batcher(corpus, {.batch_tokens = 100, .shuffle = false}).next();
+  const Batch batch = Batcher(corpus, {.batch_tokens = 100, .shuffle = false, .decoder_start = 1}).next();
   EXPECT_EQ(batch.source.ids, (std::vector<int32_t>{5, 6, 2, 8, 2}));
   EXPECT_EQ(batch.source.rows.offsets, (std::vector<int32_t>{0, 3, 5}));
-  EXPECT_EQ(batch.target_input.ids, (std::vector<int32_t>{1, 7, 1, 9, 5}));
+  EXPECT_EQ(batch.target.ids, (std::vector<int32_t>{1, 7, 1, 9, 5}));
   EXPECT_EQ(batch.labels, (std::vector<int32_t>{7, 2, 9, 5, 2}));
-  EXPECT_EQ(batch.target_input.rows.offsets, (std::vector<int32_t>{0, 2, 5}));
-  EXPECT_EQ(batch.sentence_ids, (std::vector<int32_t>{0, 1}));
-  EXPECT_EQ(batch.source_tokens(), 5);
-  EXPECT_EQ(batch.target_tokens(), 5);
+  EXPECT_EQ(batch.target.rows.offsets, (std::vector<int32_t>{0, 2, 5}));
+  EXPECT_EQ(batch.samples, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(batch.source.rows.tokens(), 5);
+  EXPECT_EQ(batch.target.rows.tokens(), 5);
   EXPECT_EQ(batch.tokens(), 10);
+  EXPECT_EQ(batch.loss_weight(), 5);
 }
 
 TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
@@ -78,7 +78,7 @@ TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
   Batcher batcher(corpus, {.batch_tokens = 11, .shuffle = false});
   EXPECT_EQ(batcher.batches_in_epoch(), 4);
   std::vector<std::vector<int32_t>> sentences;
-  for (const Batch& batch : epoch_of(batcher)) sentences.push_back(batch.sentence_ids);
+  for (const Batch& batch : epoch_of(batcher)) sentences.push_back(batch.samples);
   EXPECT_EQ(sentences, (std::vector<std::vector<int32_t>>{{0, 1}, {2}, {3}, {4, 5}}));
 }
 
@@ -95,7 +95,7 @@ TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
         for (const Batch& batch : batches) {
           EXPECT_LE(batch.tokens(), 300);
           if (max_sentences > 0) {
-            EXPECT_LE(batch.sentences(), max_sentences);
+            EXPECT_LE(batch.size(), max_sentences);
           }
         }
         auto order = sentence_order(batches);
@@ -181,7 +181,7 @@ TEST(Batcher, PlacesThatAreNotThereAreErrors) {
       }),
       "the checkpoint is at pair 11 of epoch 2, but an epoch of this text has only 10 pairs; it is not the "
       "text that the run began with: put that back, or begin a new run");
-  EXPECT_GT(batcher.next().sentences(), 0);
+  EXPECT_GT(batcher.next().size(), 0);
 }
 
 TEST(Batcher, OptionsOutOfRangeAreErrors) {
@@ -190,30 +190,6 @@ TEST(Batcher, OptionsOutOfRangeAreErrors) {
   EXPECT_THROW(Batcher(corpus, {.batch_tokens = 0}), Error);
   EXPECT_THROW(Batcher(corpus, {.batch_tokens = int64_t{1} << 31}), Error);
   EXPECT_THROW(Batcher(corpus, {.max_sentences = -1}), Error);
-}
-
-TEST(Split, KeepsPairsInOrderWithinTheLimit) {
-  const TokenCorpus corpus = many_pairs(60);
-  const Batch batch = Batcher(corpus, {.batch_tokens = 2000}).next();
-  for (const int64_t limit : {1, 60, 200, 5000}) {
-    const auto parts = split(batch, limit);
-    Batch joined;
-    for (const Batch& part : parts) {
-      EXPECT_TRUE(part.tokens() <= limit || part.sentences() == 1);
-      for (int i = 0; i < part.sentences(); ++i) {
-        joined.source.rows.add(part.source.rows.length(i));
-        joined.target_input.rows.add(part.target_input.rows.length(i));
-      }
-      const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-      append(joined.source.ids, part.source.ids);
-      append(joined.target_input.ids, part.target_input.ids);
-      append(joined.labels, part.labels);
-      append(joined.sentence_ids, part.sentence_ids);
-    }
-    expect_equal(joined, batch);
-    EXPECT_EQ(parts.size() == 1, limit == 5000);
-  }
-  EXPECT_TRUE(split(Batch{}, 10).empty());
 }
 
 }  // namespace

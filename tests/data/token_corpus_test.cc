@@ -24,7 +24,6 @@ TEST_F(TokenCorpusTest, SourcesEndTargetsDoNot) {
   EXPECT_EQ(list(corpus.source[0]), (std::vector<int32_t>{3, 4, 2}));
   EXPECT_EQ(list(corpus.target[0]), (std::vector<int32_t>{4}));
   EXPECT_EQ(list(corpus.target[1]), (std::vector<int32_t>{3, 3, 4}));
-  EXPECT_EQ(corpus.target_start, -1);
   EXPECT_EQ(corpus.target_eos, 1);
   EXPECT_EQ(corpus.tokens(0), 5);
   EXPECT_EQ(corpus.source_tokens(), 5);

@@ -67,7 +67,7 @@ TEST_P(HuggingFaceGolden, TextBecomesTheSameIds) {
 
 TEST_P(HuggingFaceGolden, LogitsAreTheSame) {
   for (const json& golden : cases_) {
-    PairBatch batch;
+    Batch batch;
     batch.source.add(golden["source"].get<Ids>());
     batch.target.add(golden["target"].get<Ids>());
     Context context(model_->backend(), std::make_shared<Arena>(model_->backend()));
@@ -291,8 +291,8 @@ void write_own_model(const std::string& folder, const std::function<void(ModelCo
   const Tokenizers tokenizers = load_bound_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;
   change(config);
-  const Transformer model(config, make_reference_backend(), DType::f32, 5);
-  for (const Parameter& parameter : model.parameters()) {
+  Transformer model(config, make_reference_backend(), DType::f32, 5);
+  for (Parameter& parameter : model.parameters()) {
     auto values = parameter.tensor.to_floats(*model.backend());
     RandomStream random(17, values.size());
     for (float& value : values) value += static_cast<float>(0.1 * random.normal());
@@ -303,7 +303,7 @@ void write_own_model(const std::string& folder, const std::function<void(ModelCo
 
 std::vector<float> logits_of(const std::string& folder) {
   const auto model = load_model(folder, make_cpu_backend(1));
-  PairBatch batch;
+  Batch batch;
   batch.source.add(Ids{5, 7, 9, 6, 8, 0});
   batch.target.add(Ids{54, 11, 3, 12, 15});
   Context context(model->backend(), std::make_shared<Arena>(model->backend()));

@@ -11,6 +11,7 @@
 #include "data/lines.h"
 #include "error_message.h"
 #include "interop/hugging_face.h"
+#include "model/attention_weights.h"
 #include "model/model_dir.h"
 #include "search/search.h"
 #include "shared.h"
@@ -152,7 +153,7 @@ TEST_F(MarianFixture, AlignmentsAreTheSame) {
   const auto sources = read_ids("src100.ids"), targets = read_ids("beam4.ids");
   const auto soft = read_lines(fixture("align5.soft.txt")), hard = read_lines(fixture("align5.hard.txt"));
   for (size_t i = 0; i < soft.size(); ++i) {
-    PairBatch batch;
+    Batch batch;
     Ids source = sources[i], target{GenerationConfig::zero_start};
     source.push_back(model->config().eos);
     target.insert(target.end(), targets[i].begin(), targets[i].end());
@@ -160,7 +161,7 @@ TEST_F(MarianFixture, AlignmentsAreTheSame) {
     batch.target.add(target);
     Context context(model->backend(), std::make_shared<Arena>(model->backend()));
     const auto weights =
-        model->attention(batch, AttentionKind::cross, model->config().decoder_layers - 1, context)[0];
+        attention_weights(*model, batch, AttentionKind::cross, model->config().decoder_layers - 1, context)[0];
     std::istringstream groups(fields_of(soft[i])[1]);
     std::vector<std::pair<size_t, size_t>> pairs;
     size_t place = 0, row = 0;

@@ -5,6 +5,7 @@
 
 #include "close.h"
 #include "error_message.h"
+#include "model/attention_weights.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -12,14 +13,14 @@ namespace {
 
 using Weights = std::vector<std::vector<float>>;
 
-Weights weights_of(const Transformer& model, const PairBatch& batch, AttentionKind kind, int layer) {
+Weights weights_of(const Transformer& model, const Batch& batch, AttentionKind kind, int layer) {
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
-  return model.attention(batch, kind, layer, context);
+  return attention_weights(model, batch, kind, layer, context);
 }
 
 TEST(ModelAttention, IsADistributionOverTheKeysForEachHeadAndQuery) {
   const Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
-  const PairBatch batch = random_pairs(uneven_pairs(), model.config(), 1);
+  const Batch batch = random_pairs(uneven_pairs(), model.config(), 1);
   const int heads = model.config().heads;
   for (const auto kind : {AttentionKind::encoder, AttentionKind::decoder, AttentionKind::cross})
     for (int layer = 0; layer < 2; ++layer) {
@@ -93,7 +94,7 @@ std::vector<double> first_layer_by_hand(const Transformer& model, const std::vec
 
 TEST(ModelAttention, OfTheFirstLayerIsTheFormulaOfThePaper) {
   const Transformer model(small_config(), make_reference_backend(), DType::f64, 1);
-  const PairBatch batch = random_pairs({{4, 3}, {2, 6}}, model.config(), 2);
+  const Batch batch = random_pairs({{4, 3}, {2, 6}}, model.config(), 2);
   const Weights encoder = weights_of(model, batch, AttentionKind::encoder, 0),
                 decoder = weights_of(model, batch, AttentionKind::decoder, 0);
   for (int i = 0; i < 2; ++i) {
@@ -114,7 +115,7 @@ TEST(ModelAttention, AcrossIsEvenWhereQueriesAreZero) {
   for (const char* part : {"weight", "bias"})
     model.backend()->fill(
         parameter_named(model, std::string("decoder.layers.1.encoder_attn.q_proj.") + part).view(), 0);
-  const PairBatch batch = random_pairs({{4, 3}, {7, 2}}, model.config(), 3);
+  const Batch batch = random_pairs({{4, 3}, {7, 2}}, model.config(), 3);
   const Weights even = weights_of(model, batch, AttentionKind::cross, 1),
                 other = weights_of(model, batch, AttentionKind::cross, 0);
   for (const size_t i : {0, 1})
@@ -137,7 +138,7 @@ TEST(ModelAttention, AgreesBetweenBackends) {
 
 TEST(ModelAttention, RefusesALayerThatIsNotThere) {
   const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
-  const PairBatch batch = random_pairs({{4, 3}}, model.config(), 5);
+  const Batch batch = random_pairs({{4, 3}}, model.config(), 5);
   for (const int layer : {-1, 2}) {
     const auto message = error_message([&] { weights_of(model, batch, AttentionKind::cross, layer); });
     EXPECT_NE(message.find("layers 0 to 1"), std::string::npos) << message;

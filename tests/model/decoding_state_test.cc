@@ -12,11 +12,11 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-class DecoderCacheTest : public testing::Test {
+class DecodingStateTest : public testing::Test {
  protected:
   /// The states of a whole target, [tokens * d_model].
   std::vector<float> full_pass(const Ids& source, const Ids& target) const {
-    PairBatch batch;
+    Batch batch;
     batch.source.add(source);
     batch.target.add(target);
     Context context(backend_, arena_);
@@ -46,7 +46,7 @@ class DecoderCacheTest : public testing::Test {
   DecodingState cache_{model_, backend_};
 };
 
-TEST_F(DecoderCacheTest, TokenByTokenEqualsTheFullPass) {
+TEST_F(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
   const std::vector<Ids> sources{{4, 5, 6, 2}, {7, 2}, {8, 9, 10, 11, 12, 2}};
   const std::vector<Ids> targets{{1, 4, 5, 6, 7, 8}, {1, 9, 9, 9, 9, 9}, {1, 10, 11, 12, 13, 14}};
   // The third sentence enters when the others are at their third token, the second leaves after its fourth.
@@ -73,7 +73,7 @@ TEST_F(DecoderCacheTest, TokenByTokenEqualsTheFullPass) {
   }
 }
 
-TEST_F(DecoderCacheTest, HypothesesShareRowsAndChangePlaces) {
+TEST_F(DecodingStateTest, HypothesesShareRowsAndChangePlaces) {
   const Ids source{4, 5, 6, 2};
   const int number = enter({source})[0];
   std::vector<int32_t> a, b, c;
@@ -88,7 +88,7 @@ TEST_F(DecoderCacheTest, HypothesesShareRowsAndChangePlaces) {
   EXPECT_EQ(b[1], c[1]);
 }
 
-TEST_F(DecoderCacheTest, GivesBackItsRows) {
+TEST_F(DecodingStateTest, GivesBackItsRows) {
   const auto sentences = enter({{4, 5, 2}, {4, 2}});
   std::vector<int32_t> a, b;
   for (int i = 0; i < 3; ++i) step({{sentences[0], 4, &a}, {sentences[1], 4, &b}});
@@ -100,7 +100,7 @@ TEST_F(DecoderCacheTest, GivesBackItsRows) {
   EXPECT_EQ(enter({{6, 2}})[0], sentences[0]);
 }
 
-TEST_F(DecoderCacheTest, GrowsAndKeepsWhatItHas) {
+TEST_F(DecodingStateTest, GrowsAndKeepsWhatItHas) {
   const Ids source{4, 5, 6, 2};
   Ids target{1};
   while (target.size() < 300) target.push_back(3 + static_cast<int32_t>(target.size() % 20));

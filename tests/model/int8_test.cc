@@ -48,9 +48,9 @@ class Int8Model : public testing::Test {
   std::unique_ptr<Transformer> load(WeightType type = WeightType::stored) {
     return load_model(path_, backend_, DType::f32, type);
   }
-  std::vector<float> logits(const Transformer& model) {
+  std::vector<float> logits(Transformer& model) {
     model.pack();
-    PairBatch batch;
+    Batch batch;
     batch.source.add(std::vector<int32_t>{5, 6, 7, 2});
     batch.target.add(std::vector<int32_t>{1, 9, 30});
     Context context(backend_, std::make_shared<Arena>(backend_));

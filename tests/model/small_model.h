@@ -28,7 +28,7 @@ using PairLengths = std::vector<std::pair<int, int>>;
 inline PairLengths uneven_pairs() { return {{4, 5}, {1, 1}, {60, 49}, {17, 3}, {2, 51}, {49, 60}}; }
 
 /// Random ids.
-inline PairBatch random_pairs(const PairLengths& lengths, const ModelConfig& config, uint64_t seed) {
+inline Batch random_pairs(const PairLengths& lengths, const ModelConfig& config, uint64_t seed) {
   RandomStream random(seed, 0);
   const auto ids = [&](int length, int vocab) {
     std::vector<int32_t> result;
@@ -36,11 +36,11 @@ inline PairBatch random_pairs(const PairLengths& lengths, const ModelConfig& con
       result.push_back(static_cast<int32_t>(random.below(static_cast<uint32_t>(vocab))));
     return result;
   };
-  PairBatch batch;
+  Batch batch;
   for (const auto& [source, target] : lengths) {
     batch.source.add(ids(source, config.source_vocab));
     batch.target.add(ids(target, config.target_vocab));
-    batch.sentences.push_back(100 + 7 * static_cast<int>(batch.sentences.size()));
+    batch.samples.push_back(100 + 7 * static_cast<int>(batch.samples.size()));
   }
   return batch;
 }
@@ -50,16 +50,16 @@ inline std::vector<int32_t> ids_of(const IdBatch& batch, int sequence) {
 }
 
 /// One pair of a batch.
-inline PairBatch pair_of(const PairBatch& batch, int sequence) {
-  PairBatch one;
+inline Batch pair_of(const Batch& batch, int sequence) {
+  Batch one;
   one.source.add(ids_of(batch.source, sequence));
   one.target.add(ids_of(batch.target, sequence));
-  if (!batch.sentences.empty()) one.sentences = {batch.sentences[static_cast<size_t>(sequence)]};
+  if (!batch.samples.empty()) one.samples = {batch.samples[static_cast<size_t>(sequence)]};
   return one;
 }
 
 /// The decoder's states in a pass without gradients.
-inline HostMatrix states_of(const Transformer& model, const PairBatch& batch) {
+inline HostMatrix states_of(const Transformer& model, const Batch& batch) {
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
   return host_copy(model.states(batch, context), *model.backend());
 }

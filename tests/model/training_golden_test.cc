@@ -18,7 +18,7 @@ struct GoldenRun {
   GoldenFile file;
   nlohmann::json facts;
   ModelConfig config;
-  PairBatch batch;
+  Batch batch;
   std::vector<int32_t> targets;
 
   explicit GoldenRun(const std::string& name)
@@ -59,8 +59,9 @@ class Rerun {
         model_(golden.config, machine.backend, machine.dtype, 1),
         arena_(std::make_shared<Arena>(machine.backend)) {
     const auto memory = lasting_memory(machine.backend);
-    for (const auto& [name, tensor, shape] : model_.parameters()) {
-      tensor.copy_from(backend_, golden.file.matrix(name).values);
+    for (Parameter& parameter : model_.parameters()) {
+      Tensor& tensor = parameter.tensor;
+      tensor.copy_from(backend_, golden.file.matrix(parameter.name).values);
       for (auto* moments : {&moments1_, &moments2_}) {
         moments->emplace_back(memory, tensor.rows(), tensor.cols(), tensor.dtype());
         backend_.fill(moments->back().view(), 0);

@@ -24,10 +24,10 @@ TEST(Transformer, HasAsManyWeightsAsTheFormulaSays) {
       const Transformer model(config, make_reference_backend(), DType::f32, 1);
       int64_t count = 0;
       std::set<std::string> names;
-      for (const auto& [name, tensor, shape] : model.parameters()) {
-        count += tensor.size();
-        EXPECT_TRUE(names.insert(name).second) << name;
-        EXPECT_TRUE(tensor.requires_grad()) << name;
+      for (const Parameter& parameter : model.parameters()) {
+        count += parameter.tensor.size();
+        EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;
+        EXPECT_TRUE(parameter.tensor.requires_grad()) << parameter.name;
       }
       EXPECT_EQ(count, parameter_count(config));
     }
@@ -72,10 +72,10 @@ TEST(Transformer, CpuAgreesWithTheReference) {
 TEST(Transformer, ALaterTargetTokenChangesNoEarlierOutput) {
   for (const Machine& machine : machines()) {
     const Transformer model(small_config(), machine.backend, machine.dtype, 1);
-    const PairBatch batch = random_pairs({{5, 7}, {6, 9}, {3, 4}}, model.config(), 2);
+    const Batch batch = random_pairs({{5, 7}, {6, 9}, {3, 4}}, model.config(), 2);
     const HostMatrix before = states_of(model, batch);
     for (int place = 0; place < 9; ++place) {
-      PairBatch changed = batch;
+      Batch changed = batch;
       const int row = batch.target.rows.begin(1) + place;
       auto& id = changed.target.ids[static_cast<size_t>(row)];
       id = (id + 1) % model.config().target_vocab;
@@ -92,10 +92,10 @@ TEST(Transformer, ALaterTargetTokenChangesNoEarlierOutput) {
 TEST(Transformer, EverySourceTokenReachesEveryOutputOfItsSentence) {
   const Machine machine = cpu(2);
   const Transformer model(small_config(), machine.backend, machine.dtype, 1);
-  const PairBatch batch = random_pairs({{5, 7}, {6, 9}, {3, 4}}, model.config(), 3);
+  const Batch batch = random_pairs({{5, 7}, {6, 9}, {3, 4}}, model.config(), 3);
   const HostMatrix before = states_of(model, batch);
   for (int row = batch.source.rows.begin(1); row < batch.source.rows.begin(2); ++row) {
-    PairBatch changed = batch;
+    Batch changed = batch;
     auto& id = changed.source.ids[static_cast<size_t>(row)];
     id = (id + 1) % model.config().source_vocab;
     const HostMatrix after = states_of(model, changed);
@@ -121,11 +121,11 @@ ModelConfig dropping_config() {
 }
 
 /// Trains on the batches one after the other, without an update between them.
-Trained train(const Machine& machine, const std::vector<PairBatch>& batches) {
+Trained train(const Machine& machine, const std::vector<Batch>& batches) {
   const Transformer model(dropping_config(), machine.backend, machine.dtype, 1);
   const auto arena = std::make_shared<Arena>(machine.backend);
   Trained trained;
-  for (const PairBatch& batch : batches) {
+  for (const Batch& batch : batches) {
     Tape tape;
     Context context(machine.backend, arena, tape, {.seed = 3, .update = 4});
     const Tensor states = model.states(batch, context);
@@ -145,8 +145,8 @@ Trained train(const Machine& machine, const std::vector<PairBatch>& batches) {
 
 TEST(Transformer, APackedBatchEqualsItsSentencesOneByOne) {
   for (const Machine& machine : machines()) {
-    const PairBatch batch = random_pairs(uneven_pairs(), dropping_config(), 5);
-    std::vector<PairBatch> sentences;
+    const Batch batch = random_pairs(uneven_pairs(), dropping_config(), 5);
+    std::vector<Batch> sentences;
     for (int i = 0; i < batch.target.rows.sequences(); ++i) sentences.push_back(pair_of(batch, i));
     const Trained packed = train(machine, {batch}), one_by_one = train(machine, sentences);
     EXPECT_TRUE(packed.states == one_by_one.states) << machine.name;
@@ -164,15 +164,15 @@ TEST(Transformer, APackedBatchEqualsItsSentencesOneByOne) {
 }
 
 TEST(Transformer, TrainsAlikeWithAnyThreads) {
-  const PairBatch batch = random_pairs(uneven_pairs(), dropping_config(), 6);
+  const Batch batch = random_pairs(uneven_pairs(), dropping_config(), 6);
   const Trained one = train(cpu(1), {batch}), two = train(cpu(2), {batch});
   EXPECT_TRUE(one.states == two.states);
   for (size_t i = 0; i < one.gradients.size(); ++i) EXPECT_TRUE(one.gradients[i] == two.gradients[i]) << i;
 }
 
-TEST(Transformer, PreparedWeightsGiveTheSameBits) {
-  const Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
-  const PairBatch batch = random_pairs(uneven_pairs(), model.config(), 7);
+TEST(Transformer, PackedWeightsGiveTheSameBits) {
+  Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
+  const Batch batch = random_pairs(uneven_pairs(), model.config(), 7);
   const HostMatrix before = states_of(model, batch);
   model.pack();
   EXPECT_TRUE(states_of(model, batch) == before);
@@ -184,7 +184,7 @@ TEST(Transformer, ATrainingPassLeavesNothingBehind) {
   size_t gradients = 0;
   {
     const Transformer model(dropping_config(), machine.backend, machine.dtype, 1);
-    const PairBatch batch = random_pairs(uneven_pairs(), model.config(), 8);
+    const Batch batch = random_pairs(uneven_pairs(), model.config(), 8);
     for (int update = 0; update < 2; ++update) {
       Tape tape;
       Context context(machine.backend, arena, tape, {});
@@ -200,20 +200,20 @@ TEST(Transformer, ATrainingPassLeavesNothingBehind) {
 
 TEST(Transformer, RefusesWhatIsNoBatchOfItsOwn) {
   const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
-  const PairBatch batch = random_pairs({{2, 3}, {4, 5}}, model.config(), 9);
+  const Batch batch = random_pairs({{2, 3}, {4, 5}}, model.config(), 9);
   const auto message = [&](auto spoil) {
-    PairBatch bad = batch;
+    Batch bad = batch;
     spoil(bad);
     return error_message([&] { states_of(model, bad); });
   };
   const auto contains = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.source.ids[3] = 43; }), "source id is 43"));
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.target.ids[3] = -2; }), "target id is -2"));
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.target.ids.pop_back(); }), "ids"));
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.sentences.pop_back(); }), "1 numbers"));
-  EXPECT_TRUE(contains(message([](PairBatch& b) { b.source.add(std::vector<int32_t>{1}); }), "sentences"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.source.ids[3] = 43; }), "source id is 43"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.target.ids[3] = -2; }), "target id is -2"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.target.ids.pop_back(); }), "ids"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.samples.pop_back(); }), "1 numbers"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.source.add(std::vector<int32_t>{1}); }), "sentences"));
 }
 
 }  // namespace

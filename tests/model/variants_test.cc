@@ -64,18 +64,18 @@ class Variants : public testing::TestWithParam<Variant> {
     return config;
   }
   /// Targets begin with an embedding of zeros.
-  PairBatch batch(const PairLengths& lengths) const {
-    PairBatch batch = random_pairs(lengths, config(), 5);
+  Batch batch(const PairLengths& lengths) const {
+    Batch batch = random_pairs(lengths, config(), 5);
     for (int i = 0; i < batch.target.rows.sequences(); ++i)
       batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = GenerationConfig::zero_start;
     return batch;
   }
-  double loss(const Transformer& model, const PairBatch& pairs) const {
+  double loss(const Transformer& model, const Batch& pairs) const {
     Context context(model.backend(), std::make_shared<Arena>(model.backend()));
     return ops::cross_entropy(context, model.states(pairs, context), model.output(),
                               context.indices(wanted(pairs)), {});
   }
-  std::vector<int32_t> wanted(const PairBatch& pairs) const {
+  std::vector<int32_t> wanted(const Batch& pairs) const {
     std::vector<int32_t> ids;
     for (size_t i = 0; i < pairs.target.ids.size(); ++i) ids.push_back(static_cast<int32_t>(7 * i % 43));
     return ids;
@@ -99,7 +99,7 @@ TEST_P(Variants, CpuAgreesWithTheReferenceWithAnyThreads) {
 }
 
 TEST_P(Variants, APackedBatchEqualsItsSentencesOneByOne) {
-  const PairBatch all = batch(uneven_pairs());
+  const Batch all = batch(uneven_pairs());
   for (const Machine& machine : {reference_f32(), cpu(2)}) {
     const Transformer model(config(), machine.backend, machine.dtype, 1);
     const HostMatrix states = states_of(model, all);
@@ -113,7 +113,7 @@ TEST_P(Variants, APackedBatchEqualsItsSentencesOneByOne) {
 TEST_P(Variants, TokenByTokenEqualsTheFullPass) {
   const Machine machine = cpu(1);
   const Transformer model(config(), machine.backend, machine.dtype, 1);
-  const PairBatch pair = batch({{5, 6}});
+  const Batch pair = batch({{5, 6}});
   const HostMatrix full = states_of(model, pair);
   DecodingState cache(model, machine.backend);
   const auto arena = std::make_shared<Arena>(machine.backend);
@@ -136,7 +136,7 @@ TEST_P(Variants, TokenByTokenEqualsTheFullPass) {
 TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
   const Machine machine = reference_f64();
   const Transformer model(config(), machine.backend, machine.dtype, 1);
-  const PairBatch pairs = batch({{3, 4}, {2, 3}});
+  const Batch pairs = batch({{3, 4}, {2, 3}});
   const auto arena = std::make_shared<Arena>(machine.backend);
   Tape tape;
   Context context(machine.backend, arena, tape, {.seed = 1, .update = 1});
@@ -145,7 +145,7 @@ TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
   constexpr double step = 1e-5;
   for (const Parameter& parameter : model.parameters()) {
     const std::string& name = parameter.name;
-    const Tensor& tensor = parameter.tensor;
+    Tensor tensor = parameter.tensor;
     ASSERT_TRUE(tensor.gradient()) << name;
     const auto gradient = tensor.gradient().to_doubles(*machine.backend);
     const auto values = tensor.to_doubles(*machine.backend);

@@ -1,4 +1,4 @@
-// Every op's way back against finite differences, in fp64.
+// Every op's backward against finite differences, in fp64.
 #include <gtest/gtest.h>
 
 #include "close.h"
@@ -104,13 +104,77 @@ TEST(GradientOfChains, AttentionOverItsOwnProjections) {
   }));
 }
 
+TEST(GradientOfChains, AttentionOfATensorOverItself) {
+  check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
+    const auto pattern = std::make_shared<ops::AttentionPattern>(
+        ops::attention_pattern(a.rows.ragged, a.rows.ragged, /*causal=*/false));
+    const Tensor y = ops::linear(context, a["x"], a["weight"], a["bias"]);
+    return ops::attention(context, {y, y, a["x"], 2}, pattern);
+  }));
+}
+
+TEST(GradientOfChains, TheBranchOfAResidualMayHaveAnotherReader) {
+  check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
+    const ops::NormWeights norm{a["bias"], a["bias"]};
+    const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
+    return ops::add(context, ops::residual_norm(context, a["x"], y, norm),
+                    ops::linear(context, y.x, a["weight"], a["bias"]));
+  }));
+}
+
+/// An operand that needs no gradient gets none, and changes none of the others'.
+TEST_P(Gradient, OfAnOperandIsTheSameWhereOthersAreFrozen) {
+  const OpCase& op = GetParam();
+  const OpValues values = draw_values(op, small_sizes(), 4);
+  for (const Machine& machine : {reference_f64(), cpu(2)}) {
+    const OpResult all = run_op(machine, op, values);
+    for (const auto& [frozen, unused] : all.gradients) {
+      const auto arena = std::make_shared<Arena>(machine.backend);
+      Tape tape;
+      Context context(machine.backend, arena, tape, {.seed = 7, .update = 3});
+      OpArguments arguments = upload(values, context, arena, machine.dtype);
+      arguments.operands.at(frozen).set_requires_grad(false);
+      const Tensor output = op.run(context, arguments);
+      if (op.gradients == Gradients::by_tape && output.requires_grad()) {
+        output.set_gradient(tensor_of(all.grad_output, *machine.backend, arena, machine.dtype));
+        tape.backward();
+      }
+      EXPECT_FALSE(arguments.operands.at(frozen).gradient()) << frozen;
+      for (const auto& [name, tensor] : arguments.operands)
+        if (name != frozen && output.requires_grad()) {
+          ASSERT_TRUE(tensor.gradient()) << name << " without " << frozen;
+          EXPECT_TRUE(host_copy(tensor.gradient(), *machine.backend) == all.gradients.at(name))
+              << name << " without " << frozen;
+        }
+    }
+  }
+}
+
+TEST(GradientOfLoss, AddsToThatOfAnotherReaderOfTheStates) {
+  const Machine machine = reference_f64();
+  const auto gradient_of = [&](int losses) {
+    const auto arena = std::make_shared<Arena>(machine.backend);
+    Tape tape;
+    Context context(machine.backend, arena, tape, {});
+    Tensor states = tensor_of(HostMatrix::normal(3, 4, 1), *machine.backend, arena, machine.dtype);
+    const Tensor weight = tensor_of(HostMatrix::normal(7, 4, 2), *machine.backend, arena, machine.dtype);
+    states.set_requires_grad(true);
+    for (int i = 0; i < losses; ++i)
+      ops::cross_entropy(context, states, {weight, {}}, context.indices(std::vector<int32_t>{1, 6, 0}), {});
+    return host_copy(states.gradient(), *machine.backend);
+  };
+  auto expected = gradient_of(1);
+  for (double& value : expected.values) value *= 3;
+  expect_close(gradient_of(3), expected, 1e-14, "states");
+}
+
 TEST(GradientOfLoss, IsScaled) {
   const Machine machine = reference_f64();
   const auto gradient_at = [&](double scale) {
     const auto arena = std::make_shared<Arena>(machine.backend);
     Tape tape;
     Context context(machine.backend, arena, tape, {});
-    const Tensor states = tensor_of(HostMatrix::normal(3, 4, 1), *machine.backend, arena, machine.dtype);
+    Tensor states = tensor_of(HostMatrix::normal(3, 4, 1), *machine.backend, arena, machine.dtype);
     const Tensor weight = tensor_of(HostMatrix::normal(7, 4, 2), *machine.backend, arena, machine.dtype);
     states.set_requires_grad(true);
     ops::cross_entropy(context, states, {weight, {}}, context.indices(std::vector<int32_t>{1, 6, 0}),

@@ -96,15 +96,5 @@ TEST_F(Shapes, OfOutput) {
   expect_error("banned id -1", [&] { top(1, {-1}); });
 }
 
-// What an op writes its gradient to for itself can't have another reader.
-TEST_F(Shapes, OfGraphsThatAnOpDoesNotSupport) {
-  const Tensor x = make(3, 4);
-  const Tensor out = ops::attention(
-      context, {x, x, x, 2},
-      std::make_shared<ops::AttentionPattern>(ops::attention_pattern(ragged_of({3}), ragged_of({3}), false)));
-  out.set_gradient(make(3, 4));
-  expect_error("projections of their own", [&] { tape.backward(); });
-}
-
 }  // namespace
 }  // namespace sixfold

@@ -16,7 +16,7 @@ inline constexpr int eos = 2;
 /// log p of every next symbol after `ids`, by a pass over the whole of them.
 inline std::vector<double> next_symbols(const Transformer& model, const Ids& source, const Ids& ids,
                                         int start) {
-  PairBatch batch;
+  Batch batch;
   batch.source.add(source);
   Ids input{start};
   input.insert(input.end(), ids.begin(), ids.end());

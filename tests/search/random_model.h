@@ -27,13 +27,13 @@ inline ModelConfig small_config(int vocab) {
 struct RandomModel : Transformer {
   RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_cpu_backend(1))
       : Transformer(small_config(vocab), std::move(shared), DType::f32, seed) {
-    const Tensor& weight = output().weight;
+    Tensor weight = output().weight;
     auto weights = weight.to_floats(*backend());
     for (float& w : weights) w *= 2;
     weight.copy_from(*backend(), weights);
     std::vector<float> bias(static_cast<size_t>(vocab));
     bias[2] = 1;
-    output().bias.copy_from(*backend(), bias);
+    Tensor(output().bias).copy_from(*backend(), bias);
     pack();
   }
 };

@@ -361,8 +361,8 @@ TEST(Search, RefusesWhatItCannotDo) {
 }
 
 TEST(Search, BrokenWeightsAreSaid) {
-  const RandomModel model(20, 14);
-  const Tensor& weight = model.parameters().back().tensor;
+  RandomModel model(20, 14);
+  Tensor& weight = model.parameters().back().tensor;
   weight.copy_from(*model.backend(), std::vector<float>(static_cast<size_t>(weight.size()), std::nanf("")));
   model.pack();
   SearchOptions options;

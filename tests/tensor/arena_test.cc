@@ -135,7 +135,7 @@ TEST(Tensor, ConvertsBetweenTypes) {
   const std::shared_ptr<Backend> backend = make_reference_backend();
   const auto memory = lasting_memory(backend);
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const Tensor tensor(memory, 2, 2, dtype);
+    Tensor tensor(memory, 2, 2, dtype);
     tensor.copy_from(*backend, std::vector<double>{1, 2.5, -3, 0});
     EXPECT_EQ(tensor.to_floats(*backend), (std::vector<float>{1, 2.5, -3, 0}));
     tensor.copy_from(*backend, std::vector<float>{4, 5, 6, 7});

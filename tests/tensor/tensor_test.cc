@@ -19,7 +19,7 @@ TEST_F(TensorCopies, GoBetweenSingleAndDoublePrecision) {
   const std::vector<float> floats{1, -2.5f, 0.1f};
   const std::vector<double> doubles(floats.begin(), floats.end());
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const Tensor from_floats = tensor(dtype), from_doubles = tensor(dtype);
+    Tensor from_floats = tensor(dtype), from_doubles = tensor(dtype);
     from_floats.copy_from(*backend_, floats);
     from_doubles.copy_from(*backend_, doubles);
     for (const Tensor& copy : {from_floats, from_doubles}) {
@@ -31,7 +31,7 @@ TEST_F(TensorCopies, GoBetweenSingleAndDoublePrecision) {
 
 TEST_F(TensorCopies, AreRefusedForOtherTypes) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8}) {
-    const Tensor other = tensor(dtype);
+    Tensor other = tensor(dtype);
     const std::string expected = "the elements of a tensor of type " + std::string(name_of(dtype)) +
                                  " can't be copied as numbers; only F32 and F64 can";
     EXPECT_EQ(error_message([&] { other.copy_from(*backend_, std::vector<float>{1, 2, 3}); }), expected);

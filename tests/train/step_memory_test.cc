@@ -31,8 +31,8 @@ size_t allocated() {
   return info.uordblks + info.hblkhd;
 }
 
-PairBatch batch_of(int sentences, int length, int vocab, std::vector<int32_t>& wanted) {
-  PairBatch batch;
+Batch batch_of(int sentences, int length, int vocab, std::vector<int32_t>& wanted) {
+  Batch batch;
   for (int i = 0; i < sentences; ++i) {
     std::vector<int32_t> ids;
     for (int j = 0; j < length + i % 7; ++j) ids.push_back(3 + (i * 31 + j * 7) % (vocab - 3));
@@ -51,10 +51,10 @@ TEST(TrainingStep, TakesNoNewMemoryOnceWarm) {
   config.source_vocab = config.target_vocab = 4000;  // several chunks of the output's rows
   const std::shared_ptr<Backend> backend = make_cpu_backend(1);
   const Transformer model(config, backend, DType::f32, 1);
-  const Optimizer optimizer(backend, model.parameters(), {}, 0.99);
+  Optimizer optimizer(backend, {model.parameters().begin(), model.parameters().end()}, {}, 0.99);
   const auto arena = std::make_shared<Arena>(backend);
   std::vector<int32_t> wanted;
-  const PairBatch batch = batch_of(60, 20, config.target_vocab, wanted);
+  const Batch batch = batch_of(60, 20, config.target_vocab, wanted);
   uint32_t update = 0;
   const auto step = [&] {
     optimizer.clear_gradients();

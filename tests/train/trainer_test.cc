@@ -202,9 +202,9 @@ TEST_F(TrainerTest, DivergenceIsTracedToItsOp) {
   train(options_, {.run = run("a")});
   const std::string weights = run("a") + "/checkpoints/update-000000007/model.safetensors";
   const auto config = load_model_config(run("a") + "/model");
-  const Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
   load_weights(weights, model);
-  for (const Parameter& parameter : model.parameters())
+  for (Parameter& parameter : model.parameters())
     if (parameter.name == "decoder.layers.0.fc1.weight")
       parameter.tensor.copy_from(*model.backend(),
                                  std::vector<float>(static_cast<size_t>(parameter.tensor.size()), 3e38f));
@@ -258,7 +258,7 @@ TEST_F(TrainerTest, ASpikeRollsBack) {
 TEST_F(TrainerTest, StartsFromAModel) {
   train(options_, {.run = run("a")});
   options_.start.model = run("a") + "/model";
-  options_.start.freeze = {Frozen::embeddings, Frozen::encoder};
+  options_.start.freeze = {ModelPart::embeddings, ModelPart::encoder};
   options_.model.d_model = 64;  // the model's own sizes count
   options_.data.train = {folder_ / "train.a", folder_ / "train.b", folder_ / "valid.a", folder_ / "valid.b"};
   options_.data.weights = {0.5, 3};

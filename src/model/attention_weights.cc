@@ -1,0 +1,48 @@
+#include "model/attention_weights.h"
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+/// Keeps the weights of one layer.
+class OneLayer final : public AttentionObserver {
+ public:
+  OneLayer(AttentionKind kind, int layer) : kind_(kind), layer_(layer) {}
+  bool wants(AttentionKind kind, int layer) const override { return kind == kind_ && layer == layer_; }
+  void see(AttentionKind, int, const Tensor& weights) override { weights_ = weights; }
+  bool done() const override { return static_cast<bool>(weights_); }
+  const Tensor& weights() const { return weights_; }
+
+ private:
+  AttentionKind kind_;
+  int layer_;
+  Tensor weights_;
+};
+
+}  // namespace
+
+std::vector<std::vector<float>> attention_weights(const Transformer& model, const Batch& batch,
+                                                  AttentionKind kind, int layer, Context& context) {
+  const ModelConfig& config = model.config();
+  const int layers = kind == AttentionKind::encoder ? config.encoder_layers : config.decoder_layers;
+  require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
+          layers - 1);
+  OneLayer observer(kind, layer);
+  model.states(batch, context, &observer);
+  const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
+  const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
+  const auto all = observer.weights().to_floats(context.backend());
+  std::vector<std::vector<float>> result;
+  for (int i = 0; i < queries.sequences(); ++i) {
+    auto& sample = result.emplace_back();
+    for (int head = 0; head < config.heads; ++head)
+      for (int q = queries.begin(i); q < queries.begin(i + 1); ++q) {
+        const auto row = all.begin() + (int64_t{head} * queries.tokens() + q) * observer.weights().cols();
+        sample.insert(sample.end(), row, row + keys.length(i));
+      }
+  }
+  return result;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,193 @@
+// Models of one stack: an encoder alone, a decoder alone; and models of which parts are frozen.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "close.h"
+#include "error_message.h"
+#include "model/attention_weights.h"
+#include "model/small_model.h"
+
+namespace sixfold {
+namespace {
+
+/// One stack and what its output is tied to.
+struct Shape {
+  std::string name;
+  int encoder_layers, decoder_layers;
+  TiedEmbeddings tied;
+};
+
+class OneStack : public testing::TestWithParam<Shape> {
+ protected:
+  ModelConfig config() const {
+    ModelConfig config = small_config();
+    config.encoder_layers = GetParam().encoder_layers;
+    config.decoder_layers = GetParam().decoder_layers;
+    config.tied_embeddings = GetParam().tied;
+    config.output_bias = true;
+    if (config.encoder_layers > 0 && config.tied_embeddings != TiedEmbeddings::all) config.target_vocab = 11;
+    return config;
+  }
+  /// Random ids, a label for each row.
+  Batch batch() const {
+    const Batch pairs = random_pairs({{5, 5}, {1, 1}, {9, 9}}, config(), 3);
+    Batch batch{.source = {}, .target = {}, .labels = {}, .samples = pairs.samples};
+    (config().encoder_layers > 0 ? batch.source : batch.target) =
+        config().encoder_layers > 0 ? pairs.source : pairs.target;
+    for (int i = 0; i < 15; ++i) batch.labels.push_back(7 * i % 11);
+    return batch;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, OneStack,
+                         testing::Values(Shape{"encoder_tied", 2, 0, TiedEmbeddings::all},
+                                         Shape{"encoder_untied", 2, 0, TiedEmbeddings::none},
+                                         Shape{"decoder_tied", 0, 2, TiedEmbeddings::all},
+                                         Shape{"decoder_tied_to_output", 0, 2, TiedEmbeddings::decoder},
+                                         Shape{"decoder_untied", 0, 2, TiedEmbeddings::none}),
+                         [](const auto& shape) { return shape.param.name; });
+
+TEST_P(OneStack, HasTheWeightsOfTheFormulaAndNoneOfTheOther) {
+  const Transformer model(config(), make_reference_backend(), DType::f32, 1);
+  int64_t count = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    count += parameter.tensor.size();
+    EXPECT_FALSE(parameter.name.starts_with(GetParam().encoder_layers > 0 ? "decoder." : "encoder."))
+        << parameter.name;
+    EXPECT_EQ(parameter.name.find("encoder_attn"), std::string::npos) << parameter.name;
+  }
+  EXPECT_EQ(count, parameter_count(config()));
+}
+
+TEST_P(OneStack, GradientsAreThoseOfFiniteDifferences) {
+  const Machine machine = reference_f64();
+  Transformer model(config(), machine.backend, machine.dtype, 2);
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  const Batch samples = batch();
+  const auto loss = [&] {
+    Context context(machine.backend, arena);
+    return model.loss(samples, {.label_smoothing = 0.1}, context);
+  };
+  {
+    Tape tape;
+    Context context(machine.backend, arena, tape, {});
+    model.loss(samples, {.label_smoothing = 0.1}, context);
+    tape.backward();
+  }
+  constexpr double step = 1e-5;
+  for (Parameter& parameter : model.parameters()) {
+    ASSERT_TRUE(parameter.tensor.gradient()) << parameter.name;
+    const auto gradient = parameter.tensor.gradient().to_doubles(*machine.backend);
+    auto values = parameter.tensor.to_doubles(*machine.backend);
+    for (const size_t place : {size_t{0}, values.size() / 2, values.size() - 1}) {
+      const double kept = values[place];
+      const auto at = [&](double value) {
+        values[place] = value;
+        parameter.tensor.copy_from(*machine.backend, values);
+        return loss();
+      };
+      const double difference = (at(kept + step) - at(kept - step)) / (2 * step);
+      at(kept);
+      EXPECT_NEAR(gradient[place], difference, 1e-6 * (1 + std::abs(difference)))
+          << parameter.name << " " << place;
+    }
+  }
+}
+
+/// An encoder's token sees all of its sequence, a decoder's those up to itself.
+TEST_P(OneStack, SeesWhatItsColumnOfTheFigureSees) {
+  const Transformer model(config(), cpu(2).backend, DType::f32, 3);
+  const Batch samples = batch();
+  Batch changed = samples;
+  const bool encoder = GetParam().encoder_layers > 0;
+  auto& ids = encoder ? changed.source.ids : changed.target.ids;
+  ids[4] = (ids[4] + 1) % 11;  // the last of the first sequence
+  const HostMatrix before = states_of(model, samples), after = states_of(model, changed);
+  ASSERT_EQ(before.rows, 15);
+  for (int row = 0; row < 15; ++row)
+    EXPECT_EQ(before.slice_rows(row, 1) == after.slice_rows(row, 1), row > 4 || (!encoder && row < 4)) << row;
+}
+
+TEST_P(OneStack, IsTheSameOnTheCpuPackedOrNot) {
+  const Batch samples = batch();
+  Transformer model(config(), cpu(2).backend, DType::f32, 3);
+  const HostMatrix plain = states_of(model, samples);
+  expect_close(plain, states_of(Transformer(config(), make_reference_backend(), DType::f64, 3), samples), 1e-5,
+               "states");
+  model.pack();
+  EXPECT_TRUE(states_of(model, samples) == plain);
+}
+
+TEST_P(OneStack, ShowsItsAttentionAndHasNoOther) {
+  const Transformer model(config(), cpu(1).backend, DType::f32, 3);
+  const bool encoder = GetParam().encoder_layers > 0;
+  const AttentionKind own = encoder ? AttentionKind::encoder : AttentionKind::decoder;
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const auto weights = attention_weights(model, batch(), own, 1, context);
+  ASSERT_EQ(weights.size(), 3u);
+  EXPECT_EQ(weights[2].size(), static_cast<size_t>(3 * 9 * 9));
+  const AttentionKind other = encoder ? AttentionKind::cross : AttentionKind::encoder;
+  EXPECT_NE(error_message([&] { attention_weights(model, batch(), other, 0, context); }).find("layer 0"),
+            std::string::npos);
+}
+
+TEST(Stacks, AModelHasOneAtLeast) {
+  ModelConfig config = small_config();
+  config.encoder_layers = config.decoder_layers = 0;
+  EXPECT_NE(error_message([&] { Transformer(config, make_reference_backend(), DType::f32, 1); }).find("layers"),
+            std::string::npos);
+}
+
+/// Watched or not, the model computes the same bits.
+TEST(Observer, ChangesNothing) {
+  struct Watcher final : AttentionObserver {
+    int seen = 0;
+    bool wants(AttentionKind, int) const override { return true; }
+    void see(AttentionKind, int, const Tensor&) override { ++seen; }
+  };
+  const Transformer model(small_config(), cpu(2).backend, DType::f32, 1);
+  const Batch batch = random_pairs(uneven_pairs(), model.config(), 2);
+  Watcher watcher;
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const HostMatrix watched = host_copy(model.states(batch, context, &watcher), *model.backend());
+  EXPECT_EQ(watcher.seen, 2 + 2 + 2);
+  EXPECT_TRUE(watched == states_of(model, batch));
+}
+
+/// Whatever is frozen, what is trained has the gradient that it has when nothing is.
+TEST(Freezing, ChangesNoGradientOfWhatIsTrained) {
+  const std::vector<ModelPart> all{ModelPart::embeddings, ModelPart::encoder, ModelPart::decoder};
+  const auto gradients = [&](unsigned frozen) {
+    Transformer model(small_config(), cpu(2).backend, DType::f32, 1);
+    for (Parameter& parameter : model.parameters())
+      for (unsigned part = 0; part < 3; ++part)
+        if (parameter.part == all[part] && (frozen >> part & 1)) parameter.tensor.set_requires_grad(false);
+    Batch batch = random_pairs(uneven_pairs(), model.config(), 2);
+    batch.labels.assign(batch.target.ids.begin(), batch.target.ids.end());
+    Tape tape;
+    Context context(model.backend(), std::make_shared<Arena>(model.backend()), tape, {.seed = 1, .update = 1});
+    model.loss(batch, {}, context);
+    tape.backward();
+    std::vector<std::optional<HostMatrix>> found;
+    for (const Parameter& parameter : model.parameters()) {
+      EXPECT_EQ(static_cast<bool>(parameter.tensor.gradient()), parameter.tensor.requires_grad())
+          << parameter.name << ", frozen " << frozen;
+      found.push_back(parameter.tensor.gradient()
+                          ? std::optional(host_copy(parameter.tensor.gradient(), *model.backend()))
+                          : std::nullopt);
+    }
+    return found;
+  };
+  const auto whole = gradients(0);
+  for (unsigned frozen = 1; frozen < 7; ++frozen) {
+    const auto partly = gradients(frozen);
+    for (size_t i = 0; i < whole.size(); ++i)
+      if (partly[i]) {
+        EXPECT_TRUE(*partly[i] == *whole[i]) << i << ", frozen " << frozen;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,104 @@
+#include "tensor/batch.h"
+
+#include <gtest/gtest.h>
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+TEST(BatchBuilder, LaysOutTeacherForcing) {
+  const Batch batch = BatchBuilder()
+                          .sample(7)
+                          .source(Ids{5, 6, 2})
+                          .teacher_forced(Ids{8, 9}, {.start = 1, .eos = 2})
+                          .sample(3)
+                          .source(Ids{2})
+                          .teacher_forced(Ids{}, {.start = -1, .eos = 0})
+                          .take();
+  EXPECT_EQ(batch.source.ids, (Ids{5, 6, 2, 2}));
+  EXPECT_EQ(batch.source.rows.offsets, (Ids{0, 3, 4}));
+  EXPECT_EQ(batch.target.ids, (Ids{1, 8, 9, -1}));
+  EXPECT_EQ(batch.target.rows.offsets, (Ids{0, 3, 4}));
+  EXPECT_EQ(batch.labels, (Ids{8, 9, 2, 0}));
+  EXPECT_EQ(batch.samples, (Ids{7, 3}));
+  EXPECT_EQ(batch.size(), 2);
+  EXPECT_EQ(batch.tokens(), 8);
+  EXPECT_EQ(batch.loss_weight(), 4);
+}
+
+TEST(BatchBuilder, ATargetThatIsCutOffHasNoEnd) {
+  const Batch batch = BatchBuilder().source(Ids{2}).teacher_forced_prefix(Ids{8, 9, 4}, 1).take();
+  EXPECT_EQ(batch.target.ids, (Ids{1, 8, 9}));
+  EXPECT_EQ(batch.labels, (Ids{8, 9, 4}));
+}
+
+TEST(BatchBuilder, LabelsASourceAlone) {
+  const Batch batch =
+      BatchBuilder().source(Ids{5, 6}).label_source(Ids{1, 0}).source(Ids{7}).label_source(Ids{1}).take();
+  EXPECT_EQ(batch.labels, (Ids{1, 0, 1}));
+  EXPECT_EQ(batch.target.rows.sequences(), 0);
+  EXPECT_EQ(batch.size(), 2);
+  EXPECT_EQ(batch.tokens(), 3);
+}
+
+TEST(BatchBuilder, IsEmptyAfterTake) {
+  BatchBuilder builder;
+  builder.source(Ids{5});
+  EXPECT_EQ(builder.take().size(), 1);
+  EXPECT_EQ(builder.take().size(), 0);
+}
+
+Batch many_samples(bool source, bool target) {
+  BatchBuilder builder;
+  for (int i = 0; i < 60; ++i) {
+    builder.sample(100 + i);
+    const Ids ids(static_cast<size_t>(2 + i * 37 % 41), 10 + i);
+    if (source) builder.source(ids);
+    if (target) builder.teacher_forced(Ids(static_cast<size_t>(i * 53 % 29), 10 + i), {.start = 1, .eos = 2});
+    if (!target) builder.label_source(ids);
+  }
+  return builder.take();
+}
+
+TEST(Split, KeepsSamplesInOrderWithinTheLimit) {
+  for (const auto& [source, target] : {std::pair(true, true), {true, false}, {false, true}}) {
+    const Batch batch = many_samples(source, target);
+    for (const int64_t limit : {1, 60, 200, 5000}) {
+      const auto parts = split(batch, limit);
+      Batch joined;
+      for (const Batch& part : parts) {
+        EXPECT_TRUE(part.tokens() <= limit || part.size() == 1);
+        for (int i = 0; i < part.source.rows.sequences(); ++i)
+          joined.source.rows.add(part.source.rows.length(i));
+        for (int i = 0; i < part.target.rows.sequences(); ++i)
+          joined.target.rows.add(part.target.rows.length(i));
+        const auto append = [](Ids& to, const Ids& from) { to.insert(to.end(), from.begin(), from.end()); };
+        append(joined.source.ids, part.source.ids);
+        append(joined.target.ids, part.target.ids);
+        append(joined.labels, part.labels);
+        append(joined.samples, part.samples);
+      }
+      EXPECT_EQ(joined.source.ids, batch.source.ids);
+      EXPECT_EQ(joined.source.rows.offsets, batch.source.rows.offsets);
+      EXPECT_EQ(joined.target.ids, batch.target.ids);
+      EXPECT_EQ(joined.target.rows.offsets, batch.target.rows.offsets);
+      EXPECT_EQ(joined.labels, batch.labels);
+      EXPECT_EQ(joined.samples, batch.samples);
+      EXPECT_EQ(parts.size() == 1, limit == 5000);
+    }
+  }
+  EXPECT_TRUE(split(Batch{}, 10).empty());
+}
+
+/// Samples without numbers go by their places, which a part must keep: dropout is keyed by them.
+TEST(Split, NumbersSamplesByTheirPlaceInTheWhole) {
+  const Batch batch = BatchBuilder().source(Ids{5}).source(Ids{6}).source(Ids{7}).take();
+  const auto parts = split(batch, 2);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].samples, (Ids{0, 1}));
+  EXPECT_EQ(parts[1].samples, (Ids{2}));
+}
+
+}  // namespace
+}  // namespace sixfold
