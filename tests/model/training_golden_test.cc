@@ -24,7 +24,7 @@ struct GoldenRun {
   explicit GoldenRun(const std::string& name)
       : file(name),
         facts(nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_GOLDENS "/" + name + ".json"))),
-        targets(file.ids("labels")) {
+        targets(file.ids("target_output")) {
     for (const auto& [key, value] : {std::pair("d_model", &config.d_model),
                                      {"heads", &config.heads},
                                      {"d_k", &config.d_k},

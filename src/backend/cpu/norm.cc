@@ -95,7 +95,8 @@ void norm_gradient_rows(const ResidualNormGradient& p, int64_t begin, int64_t en
 /// Columns [begin, end) of the gradients of weight and bias, rows in order.
 void norm_gradient_columns(const ResidualNormGradient& p, int64_t begin, int64_t end) {
   const Floats d;
-  float *grad_weight = p.grad_weight.as<float>(), *grad_bias = p.grad_bias.as<float>();
+  float *grad_weight = p.grad_weight ? p.grad_weight.as<float>() : nullptr,
+        *grad_bias = p.grad_bias ? p.grad_bias.as<float>() : nullptr;
   for (int64_t r = 0; r < p.grad_out.rows; ++r) {
     const float *grad_out = p.grad_out.row<float>(r), *sum = p.sum.row<float>(r);
     const auto middle = hn::Set(d, p.statistics.row<float>(r)[0]),
@@ -104,8 +105,8 @@ void norm_gradient_columns(const ResidualNormGradient& p, int64_t begin, int64_t
       const int64_t i = begin + j;
       const auto g = load(grad_out + i);
       const auto h = hn::Mul(hn::Sub(load(sum + i), middle), inverse);
-      store(hn::MulAdd(g, h, load(grad_weight + i)), grad_weight + i);
-      store(hn::Add(g, load(grad_bias + i)), grad_bias + i);
+      if (grad_weight) store(hn::MulAdd(g, h, load(grad_weight + i)), grad_weight + i);
+      if (grad_bias) store(hn::Add(g, load(grad_bias + i)), grad_bias + i);
     });
   }
 }
@@ -134,7 +135,7 @@ void CpuBackend::residual_norm_gradient(const ResidualNormGradient& p) {
   split(p.grad_out.rows, p.grad_out.cols * 4, [&](int64_t begin, int64_t end, int thread) {
     HWY_DYNAMIC_DISPATCH(norm_gradient_rows)(p, begin, end, bits_of(thread, p.grad_out.cols));
   });
-  if (!p.grad_weight) return;
+  if (!p.grad_weight && !p.grad_bias) return;
   constexpr int64_t piece = 64;
   const int64_t cols = p.grad_out.cols;
   split((cols + piece - 1) / piece, p.grad_out.rows * piece, [&](int64_t begin, int64_t end, int) {
