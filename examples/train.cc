@@ -9,8 +9,7 @@ int main(int argc, char** argv) try {
   options.data.train = {argv[1], argv[2]};
   options.tokenizer.vocab_size = 4000;
 
-  options.model.preset = sixfold::Preset::tiny;
-  static_cast<sixfold::Architecture&>(options.model) = sixfold::preset(options.model.preset);
+  options.model = sixfold::ModelOptions(sixfold::Preset::tiny);
   options.model.dropout = 0.2f;
 
   options.train.minutes = 5;

@@ -92,11 +92,12 @@ std::string tokenizer_text(const Tokenizer& tokenizer) {
 
 std::string search_text(const GenerationConfig& rules) {
   std::string score = "not divided by length";
-  if (rules.normalization == ScoreNormalization::length) score = fmt::format("divided by n^{}", rules.alpha);
+  if (rules.normalization == ScoreNormalization::length)
+    score = fmt::format("divided by n^{}", rules.length_penalty);
   if (rules.normalization == ScoreNormalization::gnmt)
-    score = fmt::format("divided by ((5 + n) / 6)^{}", rules.alpha);
+    score = fmt::format("divided by ((5 + n) / 6)^{}", rules.length_penalty);
   return fmt::format("beam size {}, scores {}, at most {} * source + {} tokens, until {}", rules.beam_size,
-                     score, rules.length_factor, rules.length_offset, name_of_enum(rules.end));
+                     score, rules.length_factor, rules.length_offset, name_of_enum(rules.stopping_criterion));
 }
 
 std::string as_text(const Description& d) {
@@ -119,7 +120,7 @@ std::string as_text(const Description& d) {
   }
   if (const auto languages = tokenizers.source->language_symbols(); !languages.empty())
     line("languages", join(languages, " "));
-  line("search", search_text(config.search));
+  line("search", search_text(config.generation));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";

@@ -190,7 +190,7 @@ int longest(const Settings& settings) {
       std::min(default_new_tokens, settings.config().count("max_position_embeddings", 1024) - 1);
   log_info(
       "{}: neither max_length nor max_new_tokens is set, so translations have at most {} tokens, as in "
-      "transformers; set search.length_offset in the new model's config.json to have longer ones",
+      "transformers; set generation.length_offset in the new model's config.json to have longer ones",
       keys.path(), longest);
   return longest;
 }
@@ -209,11 +209,11 @@ StoppingCriterion search_end(const JsonKeys& keys) {
   return early == true ? StoppingCriterion::beam_finished : StoppingCriterion::best_is_no_better_now;
 }
 
-int decoder_start(const Settings& settings) {
+int decoder_start_token(const Settings& settings) {
   for (const char* key : {"decoder_start_token_id", "pad_token_id"})
     for (const JsonKeys* keys : {&settings.keys(), &settings.config()})
       if (keys->has(key)) return keys->count(key, 0);
-  return GenerationConfig::zero_start;
+  return -1;
 }
 
 /// One end token is known here, the vocabulary's.
@@ -226,7 +226,7 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 
 }  // namespace
 
-GenerationConfig read_generation_config(const fs::path& folder, const GenerationModel& model) {
+ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
   if (const auto names = names_of_unknown(settings, model); !names.empty())
@@ -237,18 +237,18 @@ GenerationConfig read_generation_config(const fs::path& folder, const Generation
   GenerationConfig rules;
   rules.beam_size = keys.count("num_beams", 1);
   rules.normalization = ScoreNormalization::length;
-  rules.alpha = static_cast<float>(keys.get("length_penalty", 1.0));
-  require(rules.alpha >= 0, "{}: length_penalty is {}; only those that are not negative are known here",
-          keys.path(), rules.alpha);
-  rules.end = search_end(keys);
+  rules.length_penalty = static_cast<float>(keys.get("length_penalty", 1.0));
+  require(rules.length_penalty >= 0,
+          "{}: length_penalty is {}; only those that are not negative are known here", keys.path(),
+          rules.length_penalty);
+  rules.stopping_criterion = search_end(keys);
   rules.length_factor = 0;
   rules.length_offset = longest(settings);
   rules.min_new_tokens = min_new_tokens(keys);
   rules.at_longest = keys.has("forced_eos_token_id") ? AtLongest::certain_end : AtLongest::cut;
-  rules.banned_symbols = suppressed_tokens(keys, model);
+  rules.suppress_tokens = suppressed_tokens(keys, model);
   rules.renormalize_logits = keys.get("renormalize_logits", false);
-  rules.decoder_start = decoder_start(settings);
-  return rules;
+  return {rules, decoder_start_token(settings)};
 }
 
 }  // namespace sixfold

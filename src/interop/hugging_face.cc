@@ -178,7 +178,10 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
       read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, Spaces::keep));
   bind_tokenizers(config, tokenizers);
   config.bos = -1;  // nothing begins a target but the start symbol, and only bad_words_ids are banned
-  config.search = read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});
+  const ImportedGeneration imported =
+      read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});
+  config.generation = imported.generation;
+  config.decoder_start_token = imported.decoder_start_token;
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& path) {
     write_provenance(path, {}, R"({"step": "import", "from": "hugging_face"})");
   });

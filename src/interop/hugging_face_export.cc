@@ -61,10 +61,10 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
        "its heads have widths of their own; there they are d_model / heads");
   need(c.source_vocab == c.target_vocab,
        "its vocabularies differ in size; there one padding symbol has one id in both");
-  need(c.search.decoder_start == GenerationConfig::zero_start ||
-           (has_pad(c, tokenizers) && c.search.decoder_start == c.target_vocab - 1),
+  need(c.decoder_start_token == ModelConfig::zero_start ||
+           (has_pad(c, tokenizers) && c.decoder_start_token == c.target_vocab - 1),
        fmt::format("its decoder begins with symbol {}; there it begins with an embedding of zeros",
-                   c.search.decoder_start));
+                   c.decoder_start_token));
   need(tokenizers.source->kind() == TokenizerKind::sentencepiece &&
            tokenizers.target->kind() == TokenizerKind::sentencepiece,
        "its tokenizer is not SentencePiece");
@@ -214,26 +214,27 @@ ordered_json early_stopping(StoppingCriterion end) {
 
 /// The token that is put where an output is longest; null where it is cut.
 ordered_json forced_end(const ModelConfig& c) {
-  return c.search.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
+  return c.generation.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
 }
 
 ordered_json generation_json(const ModelConfig& c, const Exported& e) {
-  const GenerationConfig& rules = c.search;
+  const GenerationConfig& rules = c.generation;
   ordered_json json{{"decoder_start_token_id", e.pad_id},
                     {"eos_token_id", c.eos},
                     {"forced_eos_token_id", forced_end(c)},
                     {"pad_token_id", e.pad_id},
                     {"num_beams", rules.beam_size},
-                    {"early_stopping", early_stopping(rules.end)},
+                    {"early_stopping", early_stopping(rules.stopping_criterion)},
                     {"max_length", e.max_length}};
   std::vector<std::vector<int>> banned{{e.pad_id}};
   if (c.bos >= 0 && c.bos != c.eos) banned.push_back({c.bos});
-  for (const int id : rules.banned_symbols)
+  for (const int id : rules.suppress_tokens)
     if (id != e.pad_id) banned.push_back({id});
   json["bad_words_ids"] = banned;
   if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
   if (rules.renormalize_logits) json["renormalize_logits"] = true;
-  json["length_penalty"] = rules.normalization == ScoreNormalization::none ? 0.0 : as_written(rules.alpha);
+  json["length_penalty"] =
+      rules.normalization == ScoreNormalization::none ? 0.0 : as_written(rules.length_penalty);
   return json;
 }
 
@@ -309,7 +310,7 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);
   const bool add_pad = !has_pad(config, tokenizers);
-  const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.search);
+  const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.generation);
   const Exported exported{tokens, tokens - 1, longest, std::max(longest, usual_positions)};
   const bool joint =
       config.tied_embeddings == TiedEmbeddings::all || config.tied_embeddings == TiedEmbeddings::source;

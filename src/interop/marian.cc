@@ -256,18 +256,17 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const 
   return load_whitespace(lines, vocab);
 }
 
-GenerationConfig search_rules(const MarianFiles& files, int unk) {
+GenerationConfig generation_config(const MarianFiles& files, int unk) {
   GenerationConfig rules;
   rules.beam_size = files.beam_size;
   rules.normalization = files.normalize == 0 ? ScoreNormalization::none : ScoreNormalization::length;
-  rules.alpha = static_cast<float>(files.normalize);
-  rules.end = StoppingCriterion::beam_finished;
+  rules.length_penalty = static_cast<float>(files.normalize);
+  rules.stopping_criterion = StoppingCriterion::beam_finished;
   rules.finished_keeps_slot = true;
   rules.length_factor = static_cast<float>(files.max_length_factor);
   rules.length_offset = 0;
   rules.at_longest = AtLongest::cut;
-  rules.decoder_start = GenerationConfig::zero_start;
-  if (!files.allow_unk) rules.banned_symbols = {unk};
+  if (!files.allow_unk) rules.suppress_tokens = {unk};
   return rules;
 }
 
@@ -317,7 +316,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
                           read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, Spaces::keep));
   bind_tokenizers(config, tokenizers);
   config.bos = -1;  // nothing begins a target, and nothing is banned but what the rules say
-  config.search = search_rules(files, config.unk);
+  config.generation = generation_config(files, config.unk);
   require(
       config.source_vocab == source_rows && config.target_vocab == target_rows,
       "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",

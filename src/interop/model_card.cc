@@ -113,7 +113,7 @@ std::string search_text(const GenerationConfig& rules) {
         " The model was made for scores divided by ((5 + n) / 6)^{0}; `generate` divides by n^{0}, so beam "
         "search may "
         "choose otherwise than Sixfold does. Greedy search does not.",
-        rules.alpha);
+        rules.length_penalty);
   if (rules.finished_keeps_slot)
     text +=
         " The model was made for a beam that shrinks as hypotheses finish; that of `generate` keeps its width.";
@@ -126,7 +126,7 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
                        const std::string& model_folder) {
   const std::vector<std::string> languages = languages_of_text(model_folder),
                                  targets = tokenizers.source->language_symbols();
-  const std::vector<int>& banned = config.search.banned_symbols;
+  const std::vector<int>& banned = config.generation.suppress_tokens;
   const bool bans_unknown = std::count(banned.begin(), banned.end(), config.unk) > 0;
   std::string text = front_matter(languages);
   text += languages.empty()
@@ -140,7 +140,7 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
   text += "\n## Sizes\n\n" + sizes(config, tokenizers);
   text += "\n## How it was made\n\n" + history(model_folder);
   text += "\n## Use\n\n" + usage(targets.empty() ? "" : targets.front() + " ", bans_unknown);
-  return text + "\n## Search\n\n" + search_text(config.search);
+  return text + "\n## Search\n\n" + search_text(config.generation);
 }
 
 }  // namespace sixfold

@@ -1,10 +1,34 @@
 #include "model/config.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/file.h"
 
 namespace sixfold {
+namespace {
+
+using Children = std::vector<std::pair<std::string, OptionNode>>;
+
+Children::iterator find_child(OptionNode& node, std::string_view key) {
+  return std::find_if(node.children.begin(), node.children.end(),
+                      [&](const auto& child) { return child.first == key; });
+}
+
+void rename_child(OptionNode& node, std::string_view from, std::string_view to) {
+  if (const auto found = find_child(node, from); found != node.children.end()) found->first = to;
+}
+
+/// Takes a child out of `node`; none where it is not there.
+std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
+  const auto found = find_child(node, key);
+  if (found == node.children.end()) return std::nullopt;
+  OptionNode child = std::move(found->second);
+  node.children.erase(found);
+  return child;
+}
+
+}  // namespace
 
 Architecture preset(Preset name) {
   Architecture a;
@@ -69,15 +93,15 @@ void validate(const Architecture& a) {
     require(may_add || !has_step(steps, ProcessStep::add), "{}: there is nothing to add here; leave 'add' out",
             key);
   };
-  check("embedding_steps", a.postprocess_embedding, false);
+  check("postprocess_embedding", a.postprocess_embedding, false);
   check("preprocess", a.preprocess, false);
   check("postprocess", a.postprocess, true);
-  check("top_steps", a.postprocess_top, true);
+  check("postprocess_top", a.postprocess_top, true);
 }
 
 void validate(const ModelConfig& c) {
   require(c.format_version == ModelConfig::current_format_version,
-          "format_version: this program reads {}, found {}; the model was written by another version",
+          "format_version: this program reads formats up to {}, found {}; a later version wrote the model",
           ModelConfig::current_format_version, c.format_version);
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
@@ -95,8 +119,22 @@ void validate(const ModelConfig& c) {
   require_symbol("unk", c.unk);
   require_symbol("bos", c.bos);
   require_symbol("eos", c.eos);
-  require_symbol("search.decoder_start", c.search.decoder_start);
-  for (const int id : c.search.banned_symbols) require_symbol("search.banned_symbols", id);
+  require_symbol("decoder_start_token", c.decoder_start_token);
+  for (const int id : c.generation.suppress_tokens) require_symbol("generation.suppress_tokens", id);
+}
+
+void upgrade_architecture(OptionNode& architecture, OptionNode& root) {
+  rename_child(architecture, "embedding_steps", "postprocess_embedding");
+  rename_child(architecture, "top_steps", "postprocess_top");
+  std::optional<OptionNode> generation = take_child(architecture, "search");
+  if (!generation) return;
+  rename_child(*generation, "alpha", "length_penalty");
+  rename_child(*generation, "end", "stopping_criterion");
+  rename_child(*generation, "banned_symbols", "suppress_tokens");
+  if (OptionNode* kind = generation->find("normalization"); kind && kind->text == "google") kind->text = "gnmt";
+  if (auto start = take_child(*generation, "decoder_start"))
+    architecture.children.emplace_back("decoder_start_token", std::move(*start));
+  root.children.emplace_back("generation", std::move(*generation));
 }
 
 ModelConfig load_config(const std::string& path) {
@@ -104,7 +142,12 @@ ModelConfig load_config(const std::string& path) {
   // What decides the weights' shapes has no default in a file: a missing key is out of its range.
   config.format_version = config.d_model = config.heads = config.d_ff = 0;
   config.encoder_layers = config.decoder_layers = -1;
-  read_options(parse_json_options(read_file(path), path), config);
+  OptionNode root = parse_json_options(read_file(path), path);
+  if (OptionNode* version = root.find("format_version"); version && version->text == "1") {
+    upgrade_architecture(root, root);
+    root.find("format_version")->text = std::to_string(ModelConfig::current_format_version);
+  }
+  read_options(root, config);
   try {
     validate(config);
   } catch (const Error& error) {

@@ -103,7 +103,10 @@ struct Architecture {
   float dropout = 0.1f;  ///< on sub-layer outputs and on the sums of embedding and position, section 5.4
   float attention_dropout = 0;
   float activation_dropout = 0;
-  GenerationConfig search;
+  int decoder_start_token = zero_start;  ///< what the decoder reads first, an id of the target
+
+  /// Stands for no token: the decoder begins with an embedding of zeros, as the paper's own program does.
+  static constexpr int zero_start = -1;
 
   int key_width() const { return d_k ? d_k : d_model / heads; }
   int value_width() const { return d_v ? d_v : d_model / heads; }
@@ -128,26 +131,28 @@ void visit(Visitor& v, Architecture& o) {
           "sinusoidal, sinusoidal_halves, sinusoidal_marian, learned (a vector for each) or none");
   v.field("max_positions", o.max_positions, "of learned positions; those beyond share the last one's vector",
           between(1, 1 << 20));
-  v.field("embedding_steps", o.postprocess_embedding,
+  v.field("postprocess_embedding", o.postprocess_embedding,
           "after embedding and position are added: of dropout and norm");
   v.field("preprocess", o.preprocess,
           "before each sub-layer: of dropout and norm; [norm] makes a pre-norm model");
   v.field("postprocess", o.postprocess,
           "after each sub-layer: of dropout, add and norm; [dropout, add] in a pre-norm model");
-  v.field("top_steps", o.postprocess_top, "at the top of encoder and decoder; [norm] in a pre-norm model");
+  v.field("postprocess_top", o.postprocess_top,
+          "at the top of encoder and decoder; [norm] in a pre-norm model");
   v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer norms", between(1e-12, 1));
   v.field("embedding_scale", o.embedding_scale, "embeddings times sqrt(d_model)");
   v.field("output_bias", o.output_bias, "a bias for each symbol of the output");
   v.field("dropout", o.dropout, "on outputs of sub-layers and on embeddings", share);
   v.field("attention_dropout", o.attention_dropout, "on attention weights", share);
   v.field("activation_dropout", o.activation_dropout, "inside the feed-forward layers", share);
-  v.group("search", o.search, "the rules of search, stored with the model");
+  v.field("decoder_start_token", o.decoder_start_token,
+          "the id that the decoder begins with; -1: an embedding of zeros", at_least(-1));
 }
 
 /// A model as config.json describes it: the architecture, the vocabularies it speaks and the tokenizers it is
 /// bound to.
 struct ModelConfig : Architecture {
-  static constexpr int current_format_version = 1;
+  static constexpr int current_format_version = 2;
   int format_version = current_format_version;
   int source_vocab = 0;
   int target_vocab = 0;
@@ -157,7 +162,9 @@ struct ModelConfig : Architecture {
   std::string source_tokenizer_hash;  ///< as `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
 
-  TargetEnds target_ends() const { return {search.decoder_start, eos}; }
+  GenerationConfig generation;  ///< how translations are searched for, unless a caller asks otherwise
+
+  TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
 
 template <class Visitor>
@@ -171,6 +178,7 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("source_tokenizer_hash", o.source_tokenizer_hash, "hash of the source tokenizer's file");
   v.field("target_tokenizer_hash", o.target_tokenizer_hash, "hash of the target tokenizer's file");
   visit(v, static_cast<Architecture&>(o));
+  v.group("generation", o.generation, "how translations are searched for");
 }
 
 /// The architecture of that name.
@@ -189,7 +197,12 @@ void validate(const Architecture& architecture);
 /// The same, and: vocabularies that differ though tied, a special id beyond its vocabulary.
 void validate(const ModelConfig& config);
 
-/// Reads a config.json and validates it. Unknown keys are errors; the sizes must all be there.
+/// Gives the keys of an architecture of version 0.1.0 their names of today. Its group "search" becomes the
+/// group "generation" of `root`. What has today's names is left as it is.
+void upgrade_architecture(OptionNode& architecture, OptionNode& root);
+
+/// Reads a config.json, of an earlier format too, and validates it. Unknown keys are errors; the sizes must all
+/// be there.
 ModelConfig load_config(const std::string& path);
 
 /// Writes a config.json, atomically.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
-    config->search = {};
+    config->generation = {};
   }
   const OptionNode left = write_options(a), right = write_options(b);
   for (size_t i = 0; i < left.children.size(); ++i) {

@@ -35,7 +35,7 @@ struct EnumNames<ScoreNormalization> {
   static constexpr std::pair<ScoreNormalization, std::string_view> names[] = {
       {ScoreNormalization::none, "none"},
       {ScoreNormalization::length, "length"},
-      {ScoreNormalization::gnmt, "google"}};
+      {ScoreNormalization::gnmt, "gnmt"}};
 };
 
 template <>
@@ -57,40 +57,37 @@ struct EnumNames<AtLongest> {
 struct GenerationConfig {
   int beam_size = 4;
   ScoreNormalization normalization = ScoreNormalization::gnmt;
-  float alpha = 0.6f;
-  StoppingCriterion end = StoppingCriterion::best_cannot_improve;
+  float length_penalty = 0.6f;
+  StoppingCriterion stopping_criterion = StoppingCriterion::best_cannot_improve;
   bool finished_keeps_slot = false;
   float length_factor = 1;
   int length_offset = 50;
   AtLongest at_longest = AtLongest::end_symbol;
-  std::vector<int> banned_symbols;
+  std::vector<int> suppress_tokens;
   int min_new_tokens = 0;
   bool renormalize_logits = false;
-  int decoder_start = zero_start;
-
-  /// Stands for no symbol: the decoder begins with an embedding of zeros, as the paper's own program does.
-  static constexpr int zero_start = -1;
 };
 
 template <class Visitor>
 void visit(Visitor& v, GenerationConfig& o) {
   v.field("beam_size", o.beam_size, "hypotheses kept for each sentence", between(1, 1000));
-  v.field("normalization", o.normalization, "scores divide by: none, length: n^alpha, google: ((5+n)/6)^alpha");
-  v.field("alpha", o.alpha, "the exponent of the normalization; more favours longer output", at_least(0));
-  v.field("end", o.end, "of a search: best_cannot_improve, beam_finished or best_is_no_better_now");
+  v.field("normalization", o.normalization,
+          "what scores are divided by, n being the length: none, length: n^penalty, gnmt: ((5+n)/6)^penalty");
+  v.field("length_penalty", o.length_penalty,
+          "the exponent of the normalization; a larger one favours longer output", at_least(0));
+  v.field("stopping_criterion", o.stopping_criterion,
+          "when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now");
   v.field("finished_keeps_slot", o.finished_keeps_slot,
           "a finished hypothesis leaves its slot of the beam empty");
-  v.field("length_factor", o.length_factor, "output ends after factor * source symbols + offset symbols",
+  v.field("length_factor", o.length_factor, "an output has at most factor * source tokens + offset tokens",
           at_least(0));
   v.field("length_offset", o.length_offset, "both lengths counted with their end symbols", at_least(0));
   v.field("at_longest", o.at_longest,
           "a hypothesis gets its end_symbol, certain_end (as if of probability 1), or is cut");
-  v.field("banned_symbols", o.banned_symbols, "ids that are never put out", at_least(0));
+  v.field("suppress_tokens", o.suppress_tokens, "ids that are never generated", at_least(0));
   v.field("min_new_tokens", o.min_new_tokens, "tokens that an output must have before it may end", at_least(0));
   v.field("renormalize_logits", o.renormalize_logits,
           "tokens that may not come leave their probability to those that may");
-  v.field("decoder_start", o.decoder_start, "the id that the decoder begins with; -1: an embedding of zeros",
-          at_least(-1));
 }
 
 }  // namespace sixfold

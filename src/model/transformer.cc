@@ -125,7 +125,7 @@ Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& inp
 
 Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserver* observer) const {
   std::vector<KeyValues> memory;
-  if (decoder_) check_ids(batch.target.ids, config_.target_vocab, "target", GenerationConfig::zero_start);
+  if (decoder_) check_ids(batch.target.ids, config_.target_vocab, "target", ModelConfig::zero_start);
   const TokenRows source = encoder_ ? context.token_rows(batch.source.rows, batch.samples) : TokenRows();
   const TokenRows target = decoder_ ? context.token_rows(batch.target.rows, batch.samples) : TokenRows();
   if (encoder_) {

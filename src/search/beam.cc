@@ -18,9 +18,9 @@ double normalizer(const GenerationConfig& rules, int length) {
     case ScoreNormalization::none:
       return 1;
     case ScoreNormalization::length:
-      return std::pow(length, rules.alpha);
+      return std::pow(length, rules.length_penalty);
     case ScoreNormalization::gnmt:
-      return std::pow((5.0 + length) / 6.0, rules.alpha);
+      return std::pow((5.0 + length) / 6.0, rules.length_penalty);
   }
   return 1;
 }
@@ -112,10 +112,10 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability) {
 /// Log-probabilities are at most 0, so the best that one can come to is what it has now, divided by the most.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
-  if (rules_->end != StoppingCriterion::best_cannot_improve) {
+  if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {
     const size_t wanted = static_cast<size_t>(rules_->beam_size);
     if (finished_.size() < wanted) return true;
-    return rules_->end == StoppingCriterion::best_is_no_better_now &&
+    return rules_->stopping_criterion == StoppingCriterion::best_is_no_better_now &&
            live_.front().log_probability / normalizer(*rules_, length_) > finished_[wanted - 1].score;
   }
   const size_t n_best = static_cast<size_t>(limits_.n_best);

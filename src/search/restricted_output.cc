@@ -7,7 +7,7 @@ namespace sixfold {
 namespace {
 
 std::vector<int32_t> suppressed_tokens(const ModelConfig& config, const GenerationConfig& rules) {
-  std::vector<int32_t> tokens(rules.banned_symbols.begin(), rules.banned_symbols.end());
+  std::vector<int32_t> tokens(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
   if (config.bos >= 0 && config.bos != config.eos) tokens.push_back(config.bos);
   return tokens;
 }

@@ -18,10 +18,9 @@ void check_options(const ModelConfig& config, const SearchOptions& options) {
           rules.beam_size);
   require(options.batch_tokens >= 1, "batch_tokens is {}; it must be at least 1", options.batch_tokens);
   const auto is_symbol = [&](int id) { return id >= 0 && id < config.target_vocab; };
-  require(rules.decoder_start == GenerationConfig::zero_start || is_symbol(rules.decoder_start),
-          "decoder_start is {}, but the vocabulary has {} symbols", rules.decoder_start, config.target_vocab);
-  for (const int id : rules.banned_symbols)
-    require(is_symbol(id), "banned_symbols has {}, but the vocabulary has {} symbols", id, config.target_vocab);
+  for (const int id : rules.suppress_tokens)
+    require(is_symbol(id), "suppress_tokens has {}, but the vocabulary has {} symbols", id,
+            config.target_vocab);
 }
 
 /// The sources that one thread decodes at a time, each with its own beam and at its own position.
@@ -110,8 +109,9 @@ void BatchSearch::step() {
   next_tokens_.clear();
   for (Sentence& sentence : sentences_)
     for (LiveHypothesis& live : sentence.beam.live())
-      next_tokens_.push_back(
-          {sentence.number, live.ids.empty() ? options_.rules.decoder_start : live.ids.back(), &live.rows});
+      next_tokens_.push_back({sentence.number,
+                              live.ids.empty() ? decoding_.model.config().decoder_start_token : live.ids.back(),
+                              &live.rows});
   Context context(decoding_.backend, decoding_.arena);
   const Tensor states = cache_.step(next_tokens_, context);  // [live hypotheses, d_model]
   extend(context, states);

@@ -10,13 +10,6 @@ namespace sixfold {
 
 namespace {
 
-ModelOptions preset_options(Preset name) {
-  ModelOptions options;
-  options.preset = name;
-  static_cast<Architecture&>(options) = preset(name);
-  return options;
-}
-
 /// The keys of sizes in which two architectures differ.
 std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptions& b) {
   std::vector<std::string> keys;
@@ -48,7 +41,17 @@ TrainOptions read_train_options(const std::string& yaml_path, const std::vector<
 }
 
 TrainOptions load_train_options(const std::string& json_path, const std::vector<std::string>& assignments) {
-  return read_tree(parse_json_options(read_file(json_path), json_path), json_path, assignments);
+  OptionNode root = parse_json_options(read_file(json_path), json_path);
+  upgrade_train_options(root);
+  return read_tree(std::move(root), json_path, assignments);
+}
+
+void upgrade_train_options(OptionNode& root) {
+  OptionNode* model = root.find("model");
+  if (!model || !model->find("search")) return;
+  OptionNode upgraded = std::move(*model);  // what is added to the root may move its children
+  upgrade_architecture(upgraded, root);
+  *root.find("model") = std::move(upgraded);
 }
 
 void validate(const TrainOptions& o) {
@@ -97,11 +100,11 @@ std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) 
     for (const std::string& key : differing_sizes(o.model, ModelOptions{}))
       advice.push_back(fmt::format("model.{} has no effect beside start.model, whose sizes are taken", key));
   else
-    for (const std::string& key : differing_sizes(o.model, preset_options(o.model.preset)))
-      if (o.model.preset != ModelOptions{}.preset)
+    for (const std::string& key : differing_sizes(o.model, ModelOptions(o.model.preset())))
+      if (o.model.preset() != ModelOptions().preset())
         advice.push_back(
             fmt::format("model.{} stands beside model.preset {} and counts instead of the preset's own value",
-                        key, name_of_enum(o.model.preset)));
+                        key, name_of_enum(o.model.preset())));
   return advice;
 }
 

@@ -65,16 +65,24 @@ struct EnumNames<Metric> {
                                                                   {Metric::chrf, "chrf"}};
 };
 
-/// A preset, whose sizes single keys may change.
+/// An architecture that begins with the sizes of a preset, which single fields may change.
 struct ModelOptions : Architecture {
-  Preset preset = Preset::base;
+  ModelOptions() : ModelOptions(Preset::base) {}
+  explicit ModelOptions(Preset name) : Architecture(sixfold::preset(name)), preset_(name) {}
+  /// What it began with.
+  Preset preset() const { return preset_; }
+
+ private:
+  template <class Visitor>
+  friend void visit(Visitor& v, ModelOptions& o);
+  Preset preset_;
 };
 
 template <class Visitor>
 void visit(Visitor& v, ModelOptions& o) {
   // What a file says of single sizes is read after the preset and so holds against it.
-  if (v.field("preset", o.preset, "sizes to begin with: tiny, small, base or big"))
-    static_cast<Architecture&>(o) = preset(o.preset);
+  if (v.field("preset", o.preset_, "sizes to begin with: tiny, small, base or big"))
+    o = ModelOptions(o.preset_);
   visit(v, static_cast<Architecture&>(o));
 }
 
@@ -113,10 +121,10 @@ void visit(Visitor& v, TrainingOptions& o) {
   v.field("updates", o.updates, "stop after so many updates; 0: no such stop", at_least(0));
   v.field("epochs", o.epochs, "stop after so many passes over the text; 0: no such stop", at_least(0));
   v.field("minutes", o.minutes, "stop after so many minutes; 0: no such stop", at_least(0));
-  v.field("seed", o.seed, "all chance follows from it");
+  v.field("seed", o.seed, "random seed");
   v.field("label_smoothing", o.label_smoothing, "share of the probability given to all symbols alike",
           from_to_below(0, 1));
-  v.field("clip_norm", o.clip_norm, "clip the norm of the whole gradient to this; 0: off", at_least(0));
+  v.field("clip_norm", o.clip_norm, "clip the global gradient norm to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "batches of one update", at_least(1));
   v.field("ema_decay", o.ema_decay, "moving average of the weights, used for validation and kept; 0: none",
           from_to_below(0, 1));
@@ -125,7 +133,8 @@ void visit(Visitor& v, TrainingOptions& o) {
           "when a batch's loss leaps up: go_on, stop, or rollback to the last checkpoint and past the batch "
           "(as then "
           "for losses that are not finite)");
-  v.field("spike_factor", o.spike_factor, "a leap: so many times the mean loss of late", at_least(1));
+  v.field("spike_factor", o.spike_factor, "a spike is a loss above this multiple of its running mean",
+          at_least(1));
   v.field("precision", o.precision,
           "of matrix products: fp32, bf16, or auto, bf16 where the processor is faster in it");
   v.field("threads", o.threads, "0: one for each core", between(0, 4096));
@@ -217,6 +226,7 @@ void visit(Visitor& v, LogOptions& o) {
 /// All that `sixfold train` can be told: CONFIG.yaml.
 struct TrainOptions {
   ModelOptions model;
+  GenerationConfig generation;  ///< stored with the model
   StartOptions start;
   TokenizerOptions tokenizer;
   DataOptions data;
@@ -231,6 +241,7 @@ struct TrainOptions {
 template <class Visitor>
 void visit(Visitor& v, TrainOptions& o) {
   v.group("model", o.model, "the architecture");
+  v.group("generation", o.generation, "how translations are searched for; stored with the model");
   v.group("start", o.start, "fine-tuning");
   v.group("tokenizer", o.tokenizer, "text to ids");
   v.group("data", o.data, "what to train on, and its batches");
@@ -258,6 +269,9 @@ std::vector<std::string> advice_for(const TrainOptions& options, int64_t last_up
 /// and reads that again, with assignments over it.
 void save_run_options(const std::string& path, TrainOptions options);
 TrainOptions load_train_options(const std::string& json_path, const std::vector<std::string>& assignments = {});
+
+/// Gives options that version 0.1.0 stored their names of today.
+void upgrade_train_options(OptionNode& root);
 
 /// Every key with its default and what it means, as YAML that can be read.
 std::string documented_train_options();

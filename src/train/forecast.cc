@@ -36,7 +36,7 @@ std::vector<Batch> sample_batches(const ModelConfig& config, const TrainOptions&
   Batcher batcher(corpus, {.batch_tokens = options.data.batch_tokens,
                            .shuffle = options.data.shuffle,
                            .seed = options.train.seed,
-                           .decoder_start = config.search.decoder_start});
+                           .decoder_start = config.decoder_start_token});
   std::vector<Batch> batches;
   for (int i = 0; i < sampled_batches; ++i) {
     const Batch batch = batcher.next();
@@ -74,7 +74,7 @@ int64_t translation_bytes(const ModelConfig& config, const TrainOptions& options
     const auto tokens = std::ssize(valid.source[i]);
     if (source + tokens > budget) source = target = 0;
     source += tokens;
-    target += beam * longest_output(config.search, static_cast<int>(tokens));
+    target += beam * longest_output(config.generation, static_cast<int>(tokens));
     most_source = std::max(most_source, source);
     most_target = std::max(most_target, target);
   }
@@ -89,7 +89,7 @@ int64_t validation_bytes(Transformer& model, const TrainOptions& options, const 
   const int64_t packed = static_cast<int64_t>(dry.in_use()) - before;
   Batcher batcher(valid, {.batch_tokens = validation_batch_tokens(options.data.batch_tokens, part_tokens),
                           .shuffle = false,
-                          .decoder_start = model.config().search.decoder_start});
+                          .decoder_start = model.config().decoder_start_token});
   for (int i = 0; i < sampled_batches && batcher.position().epoch == 0; ++i) {
     Context context(model.backend(), arena);
     model.loss(batcher.next(), {}, context);

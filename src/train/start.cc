@@ -7,9 +7,11 @@
 #include "translate/binding.h"
 
 namespace sixfold {
+
 ModelConfig model_config(const TrainOptions& options, const std::string& from, const Tokenizers& tokenizers) {
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
+  config.generation = options.generation;
   if (!from.empty()) {
     config = load_model_config(from);
     config.dropout = options.model.dropout;

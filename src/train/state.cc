@@ -90,7 +90,9 @@ struct Reader {
     value = precision == "bf16" ? Precision::bf16 : Precision::fp32;
   }
   void field(const char* name, TrainOptions& value) {
-    read_options(parse_json_options(object.at(name).dump(), where), value);
+    OptionNode root = parse_json_options(object.at(name).dump(), where);
+    upgrade_train_options(root);
+    read_options(root, value);
   }
   void field(const char* name, std::vector<TrainingChange>& value) {
     require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);

@@ -136,7 +136,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainRequest& request)
       batcher_(data_.train, {.batch_tokens = options_.data.batch_tokens,
                              .shuffle = options_.data.shuffle,
                              .seed = options_.train.seed,
-                             .decoder_start = replica_.model().config().search.decoder_start}),
+                             .decoder_start = replica_.model().config().decoder_start_token}),
       length_(options_, data_.train, batcher_) {
   resumed_ ? resume() : begin();
   if (start_.stops_changed) {

@@ -15,7 +15,7 @@ double mean_loss(const Transformer& model, const TokenCorpus& corpus, int64_t ba
                  const std::shared_ptr<Arena>& arena) {
   Batcher batcher(
       corpus,
-      {.batch_tokens = batch_tokens, .shuffle = false, .decoder_start = model.config().search.decoder_start});
+      {.batch_tokens = batch_tokens, .shuffle = false, .decoder_start = model.config().decoder_start_token});
   double loss = 0;
   while (batcher.position().epoch == 0) {
     const Batch batch = batcher.next();
@@ -34,7 +34,7 @@ std::vector<std::string> translate(const Transformer& model, const Tokenizers& t
     sources.push_back(tokenizers.source->encode(valid.text.source[i]));
     sources.back().push_back(tokenizers.source->eos());
   }
-  SearchOptions how{.rules = model.config().search, .batch_tokens = search_tokens};
+  SearchOptions how{.rules = model.config().generation, .batch_tokens = search_tokens};
   how.rules.beam_size = options.beam_size;
   std::vector<std::string> lines(count);
   DecodeWorkspace decoding(model);

@@ -42,7 +42,7 @@ Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
     if (pair.ends)
       builder.teacher_forced(pair.target, config.target_ends());
     else
-      builder.teacher_forced_prefix(pair.target, config.search.decoder_start);
+      builder.teacher_forced_prefix(pair.target, config.decoder_start_token);
   }
   return builder.take();
 }

@@ -18,7 +18,8 @@ SearchOptions search_options(const LoadedModel& open, const TranslateOptions& op
                              const Shortlist* shortlist, std::stop_token cancel) {
   require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
           options.max_source_length);
-  SearchOptions how{open.config().search, options.n_best, options.batch_tokens, shortlist, std::move(cancel)};
+  SearchOptions how{open.config().generation, options.n_best, options.batch_tokens, shortlist,
+                    std::move(cancel)};
   if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
   if (options.beam_size) how.rules.beam_size = *options.beam_size;
   return how;

@@ -57,9 +57,9 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
   result.weights = attention_weights(open.model(), batch, kind, result.layer, context)[0];
   const auto& ids = encoder ? batch.source.ids : batch.target.ids;
   for (const int32_t id : ids)
-    result.source.push_back(id == GenerationConfig::zero_start ? "(start)"
-                            : encoder                          ? open.source().piece(id)
-                                                               : open.target().piece(id));
+    result.source.push_back(id == ModelConfig::zero_start ? "(start)"
+                            : encoder                     ? open.source().piece(id)
+                                                          : open.target().piece(id));
   result.target = result.source;
   return result;
 }
@@ -150,8 +150,8 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
     scored[i].log_probability = log_probability(scored[i]);
-    scored[i].score =
-        scored[i].log_probability / normalizer(open.config().search, static_cast<int>(scored[i].tokens.size()));
+    scored[i].score = scored[i].log_probability /
+                      normalizer(open.config().generation, static_cast<int>(scored[i].tokens.size()));
   }
   return scored;
 }

@@ -41,7 +41,7 @@ TEST_F(Info, TellsItAsJson) {
   const auto info = nlohmann::json::parse(sixfold("info " + model_ + " --json").text);
   EXPECT_EQ(info["parameters"], parameter_count(load_model_config(model_)));
   EXPECT_EQ(info["config"]["d_ff"], 16);
-  EXPECT_EQ(info["config"]["search"]["beam_size"], 4);
+  EXPECT_EQ(info["config"]["generation"]["beam_size"], 4);
   EXPECT_EQ(info["tokenizers"]["joint"], true);
   EXPECT_EQ(info["tokenizers"]["target"]["kind"], "whitespace");
   EXPECT_EQ(info["files"]["tokenizer.vocab"], 31);

@@ -10,7 +10,7 @@ namespace sixfold {
 
 /// Writes a model folder of small layers, fresh from `seed`, that never puts out the banned symbols.
 inline void write_small_model(const std::string& folder, uint64_t seed, const Tokenizers& tokenizers,
-                              const std::vector<int>& banned_symbols = {}) {
+                              const std::vector<int>& suppress_tokens = {}) {
   const bool joint = tokenizers.joint;
   ModelConfig config;
   config.d_model = 8, config.d_ff = 16, config.heads = 2;
@@ -21,9 +21,9 @@ inline void write_small_model(const std::string& folder, uint64_t seed, const To
   config.target_tokenizer_hash = tokenizers.target->hash();
   config.unk = tokenizers.target->unk(), config.bos = tokenizers.target->bos();
   config.eos = tokenizers.target->eos();
-  config.search.decoder_start = tokenizers.target->bos();
-  config.search.length_offset = 5;
-  config.search.banned_symbols = banned_symbols;
+  config.decoder_start_token = tokenizers.target->bos();
+  config.generation.length_offset = 5;
+  config.generation.suppress_tokens = suppress_tokens;
   std::filesystem::create_directories(folder);
   save_model(Transformer(config, make_reference_backend(), DType::f32, seed), folder);
   save_tokenizers(tokenizers, folder);

@@ -34,14 +34,14 @@ class HuggingFaceGolden : public testing::TestWithParam<const char*> {
     Ids ids;
     for (size_t i = 1; i < row.size(); ++i) {
       const int id = row[i].get<int>();
-      if (id == model_->config().eos || id == model_->config().search.decoder_start) break;
+      if (id == model_->config().eos || id == model_->config().decoder_start_token) break;
       ids.push_back(id);
     }
     return ids;
   }
 
   std::vector<Hypothesis> search_for(const Ids& source, int beam_size, int n_best) const {
-    SearchOptions options{.rules = model_->config().search, .n_best = n_best};
+    SearchOptions options{.rules = model_->config().generation, .n_best = n_best};
     options.rules.beam_size = beam_size;
     std::vector<Hypothesis> result;
     search(DecodeWorkspace(*model_), {source}, options, [&](size_t, auto best) { result = std::move(best); });
@@ -87,7 +87,7 @@ TEST_P(HuggingFaceGolden, GreedySearchPutsOutTheSame) {
 }
 
 TEST_P(HuggingFaceGolden, BeamSearchPutsOutTheSameAndScoresIt) {
-  EXPECT_EQ(model_->config().search.beam_size, 4);
+  EXPECT_EQ(model_->config().generation.beam_size, 4);
   for (const json& golden : cases_) {
     const auto best = search_for(golden["source"].get<Ids>(), 4, 4);
     ASSERT_EQ(best.size(), golden["beam"].size());
@@ -132,7 +132,7 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
     fs::remove(copy / "config.json");
     std::ofstream(copy / "config.json") << config;
     import_hugging_face(copy, folder / "model");
-    return load_model_config(folder / "model").search;
+    return load_model_config(folder / "model").generation;
   };
   config["num_beams"] = 6;
   config["max_length"] = 100;
@@ -140,8 +140,9 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
   config.erase("forced_eos_token_id");
   EXPECT_EQ(rules().beam_size, 6);
   EXPECT_EQ(rules().length_offset, 99);
-  EXPECT_EQ(rules().banned_symbols, std::vector<int>{54});
-  EXPECT_EQ(rules().decoder_start, 54);
+  EXPECT_EQ(rules().suppress_tokens, std::vector<int>{54});
+  EXPECT_EQ(rules().beam_size, 6);
+  EXPECT_EQ(load_model_config(folder / "model").decoder_start_token, 54);
   EXPECT_EQ(rules().at_longest, AtLongest::cut);  // transformers 5 takes no defaults of MarianConfig here
   config["forced_eos_token_id"] = nullptr;
   EXPECT_EQ(rules().at_longest, AtLongest::cut);
@@ -153,6 +154,7 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
 /// meanwhile.
 struct Imported {
   GenerationConfig rules;
+  int decoder_start_token;
   std::string said;
 };
 Imported import_with(const json& settings) {
@@ -167,7 +169,8 @@ Imported import_with(const json& settings) {
         std::shared_ptr<void>(nullptr, [&](void*) { said = testing::internal::GetCapturedStderr(); });
     import_hugging_face(folder / "copy", folder / "model");
   }
-  return {load_model_config(folder / "model").search, said};
+  const ModelConfig config = load_model_config(folder / "model");
+  return {config.generation, config.decoder_start_token, said};
 }
 
 TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
@@ -185,14 +188,14 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
   EXPECT_EQ(all.said, "");
   EXPECT_EQ(all.rules.length_offset, 9);
   EXPECT_EQ(all.rules.min_new_tokens, 3);
-  EXPECT_EQ(all.rules.banned_symbols, (std::vector<int>{54, 7}));
+  EXPECT_EQ(all.rules.suppress_tokens, (std::vector<int>{54, 7}));
   EXPECT_TRUE(all.rules.renormalize_logits);
-  EXPECT_EQ(all.rules.end, StoppingCriterion::best_cannot_improve);
+  EXPECT_EQ(all.rules.stopping_criterion, StoppingCriterion::best_cannot_improve);
   EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
   const Imported none = import_with(json::object());
   EXPECT_EQ(none.rules.length_offset, 20);
   EXPECT_EQ(none.rules.beam_size, 1);
-  EXPECT_EQ(none.rules.decoder_start, 54);
+  EXPECT_EQ(none.decoder_start_token, 54);
   EXPECT_NE(none.said.find("at most 20 tokens"), std::string::npos) << none.said;
 }
 
@@ -358,33 +361,37 @@ TEST(HuggingFace, TheRulesOfSearchAreExported) {
   const auto expect_kept = [](const std::function<void(GenerationConfig&)>& change) {
     GenerationConfig rules{.beam_size = 3,
                            .normalization = ScoreNormalization::length,
-                           .alpha = 0.5f,
-                           .end = StoppingCriterion::beam_finished,
+                           .length_penalty = 0.5f,
+                           .stopping_criterion = StoppingCriterion::beam_finished,
                            .length_factor = 0,
                            .length_offset = 77,
                            .at_longest = AtLongest::cut,
-                           .banned_symbols = {54, 7},
+                           .suppress_tokens = {54, 7},
                            .min_new_tokens = 2,
-                           .renormalize_logits = true,
-                           .decoder_start = 54};
+                           .renormalize_logits = true};
     change(rules);
-    const GenerationConfig back = there_and_back([&](ModelConfig& config) { config.search = rules; }).search;
+    const ModelConfig config = there_and_back([&](ModelConfig& own) {
+      own.generation = rules;
+      own.decoder_start_token = 54;
+    });
+    const GenerationConfig& back = config.generation;
     EXPECT_EQ(back.beam_size, rules.beam_size);
     EXPECT_EQ(back.normalization, rules.normalization);
-    EXPECT_EQ(back.alpha, rules.alpha);
-    EXPECT_EQ(back.end, rules.end);
+    EXPECT_EQ(back.length_penalty, rules.length_penalty);
+    EXPECT_EQ(back.stopping_criterion, rules.stopping_criterion);
     EXPECT_EQ(back.length_factor, rules.length_factor);
     EXPECT_EQ(back.length_offset, rules.length_offset);
     EXPECT_EQ(back.at_longest, rules.at_longest);
-    EXPECT_EQ(back.banned_symbols, rules.banned_symbols);
+    EXPECT_EQ(back.suppress_tokens, rules.suppress_tokens);
     EXPECT_EQ(back.min_new_tokens, rules.min_new_tokens);
     EXPECT_EQ(back.renormalize_logits, rules.renormalize_logits);
-    EXPECT_EQ(back.decoder_start, rules.decoder_start);
+    EXPECT_EQ(config.decoder_start_token, 54);
   };
   expect_kept([](GenerationConfig&) {});
-  expect_kept([](GenerationConfig& rules) { rules.end = StoppingCriterion::best_cannot_improve; });
+  expect_kept(
+      [](GenerationConfig& rules) { rules.stopping_criterion = StoppingCriterion::best_cannot_improve; });
   expect_kept([](GenerationConfig& rules) {
-    rules.end = StoppingCriterion::best_is_no_better_now;
+    rules.stopping_criterion = StoppingCriterion::best_is_no_better_now;
     rules.at_longest = AtLongest::certain_end;
     rules.length_offset = 2000;
     rules.min_new_tokens = 0;
@@ -392,13 +399,13 @@ TEST(HuggingFace, TheRulesOfSearchAreExported) {
   });
   // Where the length follows the source's, that of the longest source is the limit.
   const GenerationConfig paper =
-      there_and_back([](ModelConfig& config) { config.search = GenerationConfig(); }).search;
+      there_and_back([](ModelConfig& config) { config.generation = GenerationConfig(); }).generation;
   EXPECT_EQ(paper.length_offset, 512 + 50);
 }
 
 TEST(HuggingFace, AModelCardIsExported) {
   const TemporaryFolder folder;
-  write_own_model(folder / "own", [](ModelConfig& config) { config.search.alpha = 0.6f; });
+  write_own_model(folder / "own", [](ModelConfig& config) { config.generation.length_penalty = 0.6f; });
   std::ofstream(folder / "own" + "/history.json")
       << R"([{"step": "train", "updates": 9800, "pairs": 29000, "version": "0.1.0",
               "best": {"metric": "bleu", "value": 39.514, "update": 9500},
@@ -422,7 +429,7 @@ TEST(HuggingFace, AModelCardIsExported) {
 
 TEST(HuggingFace, ExportNamesTheDifference) {
   const TemporaryFolder folder;
-  write_own_model(folder / "own", [](ModelConfig& config) { config.search.decoder_start = 3; });
+  write_own_model(folder / "own", [](ModelConfig& config) { config.decoder_start_token = 3; });
   EXPECT_NE(error_message([&] {
               export_hugging_face(folder / "own", folder / "exported");
             }).find("its decoder begins with symbol 3"),

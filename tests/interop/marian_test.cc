@@ -154,7 +154,7 @@ TEST_F(MarianFixture, AlignmentsAreTheSame) {
   const auto soft = read_lines(fixture("align5.soft.txt")), hard = read_lines(fixture("align5.hard.txt"));
   for (size_t i = 0; i < soft.size(); ++i) {
     Batch batch;
-    Ids source = sources[i], target{GenerationConfig::zero_start};
+    Ids source = sources[i], target{ModelConfig::zero_start};
     source.push_back(model->config().eos);
     target.insert(target.end(), targets[i].begin(), targets[i].end());
     batch.source.add(source);
@@ -217,8 +217,9 @@ TEST_F(MarianFixture, IsExportedToHuggingFace) {
   auto sources = read_lines(fixture("src100.en")), wanted = read_lines(fixture("beam1.txt"));
   sources.resize(20), wanted.resize(20);
   EXPECT_EQ(Translator(folder_ / "back", 2).translate(sources, {.beam_size = 1}), wanted);
-  EXPECT_EQ(load_model_config(folder_ / "back").search.end, StoppingCriterion::beam_finished);
-  EXPECT_EQ(load_model_config(folder_ / "back").search.at_longest, AtLongest::cut);
+  EXPECT_EQ(load_model_config(folder_ / "back").generation.stopping_criterion,
+            StoppingCriterion::beam_finished);
+  EXPECT_EQ(load_model_config(folder_ / "back").generation.at_longest, AtLongest::cut);
 }
 
 TEST_F(MarianFixture, RefusesWhatHasNoCounterpart) {
@@ -254,7 +255,7 @@ TEST_P(MarianGolden, NBestListsAreMarians) {
   const TemporaryFolder folder;
   import_marian(read_marian_decoder_config(golden + "/decoder.yml"), folder / "model");
   const Translator translator(folder / "model", 1);
-  const int beam_size = load_model_config(folder / "model").search.beam_size;
+  const int beam_size = load_model_config(folder / "model").generation.beam_size;
   std::vector<std::string> found;
   translator.translate(read_lines(golden + "/source.txt"), {.n_best = beam_size},
                        [&](const TranslatedLine& line) {

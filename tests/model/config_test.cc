@@ -68,13 +68,13 @@ TEST(ModelConfig, ValidationNamesTheKey) {
   EXPECT_EQ(message([](auto& c) { c.eos = 1000; }),
             "eos: the id 1000 lies beyond the vocabulary of 1000 symbols");
   EXPECT_EQ(message([](auto& c) {
-              c.search.banned_symbols = {5, 1000};
+              c.generation.suppress_tokens = {5, 1000};
             }),
-            "search.banned_symbols: the id 1000 lies beyond the vocabulary of 1000 symbols");
-  EXPECT_EQ(message([](auto& c) { c.search.beam_size = 0; }),
-            "search.beam_size: expected a whole number from 1 to 1000, found '0'");
-  EXPECT_EQ(message([](auto& c) { c.format_version = 2; }),
-            "format_version: this program reads 1, found 2; the model was written by another version");
+            "generation.suppress_tokens: the id 1000 lies beyond the vocabulary of 1000 symbols");
+  EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),
+            "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
+  EXPECT_EQ(message([](auto& c) { c.format_version = 3; }),
+            "format_version: this program reads formats up to 2, found 3; a later version wrote the model");
   ModelConfig odd = config_of(Preset::tiny, 1000);
   odd.heads = 3;
   odd.d_k = 10;
@@ -88,13 +88,13 @@ TEST(ModelConfig, IsSavedAndLoaded) {
   const TemporaryFolder folder;
   ModelConfig config = config_of(Preset::big, 37'000);
   config.source_tokenizer_hash = "0123";
-  config.search.normalization = ScoreNormalization::length;
-  config.search.banned_symbols = {3, 4};
+  config.generation.normalization = ScoreNormalization::length;
+  config.generation.suppress_tokens = {3, 4};
   config.tied_embeddings = TiedEmbeddings::decoder;
   save_config(folder / "config.json", config);
   const ModelConfig loaded = load_config(folder / "config.json");
   EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(config)));
-  EXPECT_EQ(loaded.search.banned_symbols, config.search.banned_symbols);
+  EXPECT_EQ(loaded.generation.suppress_tokens, config.generation.suppress_tokens);
   EXPECT_EQ(loaded.dropout, 0.3f);
 }
 
@@ -112,8 +112,9 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
   EXPECT_EQ(message("\"heads\"", "\"haeds\""), path + ": unknown key 'haeds' (did you mean 'heads'?)");
   EXPECT_EQ(message("  \"heads\": 4,\n", ""),
             path + ": heads: expected a whole number from 1 to 1024, found '0'");
-  EXPECT_EQ(message("\"format_version\": 1", "\"format_version\": 7"),
-            path + ": format_version: this program reads 1, found 7; the model was written by another version");
+  EXPECT_EQ(
+      message("\"format_version\": 2", "\"format_version\": 7"),
+      path + ": format_version: this program reads formats up to 2, found 7; a later version wrote the model");
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),
       path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu (perhaps relu), found 'rleu'");

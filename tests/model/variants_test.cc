@@ -67,7 +67,7 @@ class Variants : public testing::TestWithParam<Variant> {
   Batch batch(const PairLengths& lengths) const {
     Batch batch = random_pairs(lengths, config(), 5);
     for (int i = 0; i < batch.target.rows.sequences(); ++i)
-      batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = GenerationConfig::zero_start;
+      batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = ModelConfig::zero_start;
     return batch;
   }
   double loss(const Transformer& model, const Batch& pairs) const {

@@ -14,13 +14,13 @@ GenerationConfig rules_of(int beam_size) {
   GenerationConfig rules;
   rules.beam_size = beam_size;
   rules.normalization = ScoreNormalization::none;
-  rules.end = StoppingCriterion::beam_finished;
+  rules.stopping_criterion = StoppingCriterion::beam_finished;
   return rules;
 }
 
 TEST(Beam, Normalizers) {
   GenerationConfig rules;
-  rules.alpha = 0.6f;
+  rules.length_penalty = 0.6f;
   EXPECT_NEAR(normalizer(rules, 1), 1, 1e-9);
   EXPECT_NEAR(normalizer(rules, 7), std::pow(2.0, 0.6), 1e-6);
   rules.normalization = ScoreNormalization::length;
@@ -94,9 +94,9 @@ TEST(Beam, EqualsAreRankedByParentThenId) {
 
 TEST(Beam, EndsWhenTheBestCannotBeReached) {
   GenerationConfig rules = rules_of(2);
-  rules.end = StoppingCriterion::best_cannot_improve;
+  rules.stopping_criterion = StoppingCriterion::best_cannot_improve;
   rules.normalization = ScoreNormalization::length;
-  rules.alpha = 1;
+  rules.length_penalty = 1;
   const std::vector ids{eos, a, b};
   // The end at -1; what goes on has -1.5 and could come to -1.5 / longest.
   const auto done_with = [&](int longest, int n_best) {
@@ -153,9 +153,9 @@ TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
 
 TEST(Beam, MayEndOnceTheBestIsNoBetterNow) {
   GenerationConfig rules = rules_of(2);
-  rules.end = StoppingCriterion::best_is_no_better_now;
+  rules.stopping_criterion = StoppingCriterion::best_is_no_better_now;
   rules.normalization = ScoreNormalization::length;
-  rules.alpha = 1;
+  rules.length_penalty = 1;
   Beam beam(rules, {.eos = eos, .longest = 50, .n_best = 1});
   beam.extend(std::vector{a, eos, b}, std::vector{-0.5f, -0.6f, -0.7f});  // one has finished, with -0.6
   EXPECT_FALSE(beam.done());

@@ -14,11 +14,10 @@ using Ids = std::vector<int32_t>;
 inline constexpr int eos = 2;
 
 /// log p of every next symbol after `ids`, by a pass over the whole of them.
-inline std::vector<double> next_symbols(const Transformer& model, const Ids& source, const Ids& ids,
-                                        int start) {
+inline std::vector<double> next_symbols(const Transformer& model, const Ids& source, const Ids& ids) {
   Batch batch;
   batch.source.add(source);
-  Ids input{start};
+  Ids input{model.config().decoder_start_token};
   input.insert(input.end(), ids.begin(), ids.end());
   batch.target.add(input);
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
@@ -33,8 +32,8 @@ inline std::vector<double> next_symbols(const Transformer& model, const Ids& sou
 
 inline double divided(const GenerationConfig& rules, double sum, size_t length) {
   const double n = static_cast<double>(length);
-  if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.alpha);
-  if (rules.normalization == ScoreNormalization::gnmt) return sum / std::pow((5 + n) / 6, rules.alpha);
+  if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.length_penalty);
+  if (rules.normalization == ScoreNormalization::gnmt) return sum / std::pow((5 + n) / 6, rules.length_penalty);
   return sum;
 }
 
@@ -53,7 +52,7 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
   const size_t beam = static_cast<size_t>(rules.beam_size), wanted = static_cast<size_t>(options.n_best);
   const size_t longest = static_cast<size_t>(std::max(
       1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
-  std::set<int32_t> suppressed(rules.banned_symbols.begin(), rules.banned_symbols.end());
+  std::set<int32_t> suppressed(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
   suppressed.insert(model.config().bos);
   std::vector<Hypothesis> live(1), finished;
   size_t slots = beam;
@@ -62,7 +61,7 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
     std::set<int32_t> banned = suppressed;
     if (length <= static_cast<size_t>(rules.min_new_tokens)) banned.insert(eos);
     for (const Hypothesis& hypothesis : live) {
-      auto next = next_symbols(model, source, hypothesis.ids, rules.decoder_start);
+      auto next = next_symbols(model, source, hypothesis.ids);
       if (rules.renormalize_logits && length < longest) renormalize(next, banned);
       for (int32_t id = 0; id < model.config().target_vocab; ++id) {
         if (length == longest ? id != eos : banned.contains(id)) continue;
@@ -87,8 +86,8 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
     std::stable_sort(finished.begin(), finished.end(),
                      [](const Hypothesis& x, const Hypothesis& y) { return x.score > y.score; });
     if (live.empty()) break;
-    if (rules.end == StoppingCriterion::beam_finished && finished.size() >= beam) break;
-    if (rules.end == StoppingCriterion::best_cannot_improve && finished.size() >= wanted &&
+    if (rules.stopping_criterion == StoppingCriterion::beam_finished && finished.size() >= beam) break;
+    if (rules.stopping_criterion == StoppingCriterion::best_cannot_improve && finished.size() >= wanted &&
         finished[wanted - 1].score >= divided(rules, live[0].log_probability, longest))
       break;
   }

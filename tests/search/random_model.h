@@ -8,8 +8,9 @@
 namespace sixfold {
 
 /// Symbols: 0 unknown, 1 start, 2 end.
-inline ModelConfig small_config(int vocab) {
+inline ModelConfig small_config(int vocab, int decoder_start_token = ModelConfig::zero_start) {
   ModelConfig config;
+  config.decoder_start_token = decoder_start_token;
   config.d_model = 16;
   config.heads = 2;
   config.d_ff = 32;
@@ -25,8 +26,9 @@ inline ModelConfig small_config(int vocab) {
 /// A model that has learnt nothing but to be sure of itself: some next symbols are far likelier than others,
 /// the end symbol often among them, so that outputs are of many lengths.
 struct RandomModel : Transformer {
-  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_cpu_backend(1))
-      : Transformer(small_config(vocab), std::move(shared), DType::f32, seed) {
+  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_cpu_backend(1),
+              int decoder_start_token = ModelConfig::zero_start)
+      : Transformer(small_config(vocab, decoder_start_token), std::move(shared), DType::f32, seed) {
     Tensor weight = output().weight;
     auto weights = weight.to_floats(*backend());
     for (float& w : weights) w *= 2;

@@ -45,9 +45,9 @@ std::vector<SearchOptions> all_rules() {
           SearchOptions options;
           options.rules.beam_size = beam;
           options.rules.normalization = normalization;
-          options.rules.end = end;
+          options.rules.stopping_criterion = end;
           options.rules.finished_keeps_slot = keeps;
-          options.rules.alpha = 1;
+          options.rules.length_penalty = 1;
           options.rules.length_offset = 4;
           options.n_best = (beam + 1) / 2;
           all.push_back(options);
@@ -68,11 +68,10 @@ TEST(Search, EqualsThePlainBeamSearchUnderAllRules) {
 }
 
 TEST(Search, BannedSymbolsAndAnotherStart) {
-  const RandomModel model(9, 6);
+  const RandomModel model(9, 6, make_cpu_backend(1), eos);
   const auto sources = random_sources(8, 6, 9, 2);
   SearchOptions options;
-  options.rules.decoder_start = eos;
-  options.rules.banned_symbols = {0, 5};
+  options.rules.suppress_tokens = {0, 5};
   options.rules.length_offset = 4;
   const auto results = search_all(model, sources, options);
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -90,7 +89,7 @@ TEST(Search, MinNewTokensAndRenormalizedProbabilities) {
       for (const int beam : {1, 4}) {
         SearchOptions options;
         options.rules.beam_size = beam;
-        options.rules.banned_symbols = {0, 5, 7};
+        options.rules.suppress_tokens = {0, 5, 7};
         options.rules.min_new_tokens = min_new_tokens;
         options.rules.renormalize_logits = renormalize;
         options.rules.length_offset = 4;
@@ -106,7 +105,7 @@ TEST(Search, MinNewTokensAndRenormalizedProbabilities) {
 TEST(Search, TheOnlyTokenThatMayComeIsCertain) {
   const RandomModel model(9, 6);
   SearchOptions options;
-  options.rules.banned_symbols = {0, 3, 4, 5, 6, 7};
+  options.rules.suppress_tokens = {0, 3, 4, 5, 6, 7};
   options.rules.min_new_tokens = 5;
   options.rules.renormalize_logits = true;
   options.rules.length_factor = 0;
@@ -127,7 +126,7 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
   for (size_t i = 0; i < sources.size(); ++i) {
     Ids ids;
     while (ids.size() + 1 < sources[i].size() + 10) {
-      auto next = next_symbols(model, sources[i], ids, GenerationConfig::zero_start);
+      auto next = next_symbols(model, sources[i], ids);
       next[1] = -INFINITY;
       const auto best = std::max_element(next.begin(), next.end()) - next.begin();
       if (best == eos) break;
@@ -140,7 +139,7 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
 /// The best of all outputs of at most `left` symbols more.
 void try_all(const Transformer& model, const Ids& source, const GenerationConfig& rules,
              const Hypothesis& so_far, size_t left, Hypothesis& best) {
-  const auto next = next_symbols(model, source, so_far.ids, rules.decoder_start);
+  const auto next = next_symbols(model, source, so_far.ids);
   for (int32_t id = 0; id < model.config().target_vocab; ++id) {
     Hypothesis longer = so_far;
     longer.log_probability += next[static_cast<size_t>(id)];
@@ -233,7 +232,7 @@ TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
     SearchOptions options;
     options.rules.beam_size = beam;
     options.rules.length_offset = 6;
-    options.rules.banned_symbols = {7};
+    options.rules.suppress_tokens = {7};
     for (const bool renormalize : {false, true}) {
       options.rules.renormalize_logits = renormalize;
       options.rules.min_new_tokens = renormalize ? 3 : 0;
@@ -283,7 +282,7 @@ TEST(Search, AShortlistBindsEachSourceByItself) {
 TEST(Search, TheLongestOutputEndsWithTheEndSymbol) {
   const RandomModel model(30, 11);
   SearchOptions options;
-  options.rules.banned_symbols = {eos};  // so that nothing ends before
+  options.rules.suppress_tokens = {eos};  // so that nothing ends before
   options.rules.length_offset = 3;
   const auto sources = random_sources(6, 8, 30, 7);
   const auto results = search_all(model, sources, options);
@@ -349,9 +348,7 @@ TEST(Search, RefusesWhatItCannotDo) {
   };
   EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size is 0"), std::string::npos);
-  EXPECT_NE(message([](auto& o) { o.rules.banned_symbols = {20}; }).find("20 symbols"), std::string::npos);
-  EXPECT_NE(message([](auto& o) { o.rules.decoder_start = -2; }).find("decoder_start is -2"),
-            std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rules.suppress_tokens = {20}; }).find("20 symbols"), std::string::npos);
   EXPECT_NE(error_message([&] {
               search_all(model, {{99, eos}}, {});
             }).find("source id is 99"),

@@ -16,7 +16,7 @@ model:
   preset: small
   dropout: 0.2
   tied_embeddings: decoder
-  search: {beam_size: 6, alpha: 1.0}
+generation: {beam_size: 6, length_penalty: 1.0}
 tokenizer:
   joint: false
   vocab_size: 6000
@@ -57,12 +57,12 @@ class TrainConfig : public testing::Test {
 
 TEST_F(TrainConfig, ReadsTheExample) {
   const TrainOptions o = read(example);
-  EXPECT_EQ(o.model.preset, Preset::small);
+  EXPECT_EQ(o.model.preset(), Preset::small);
   EXPECT_EQ(o.model.d_model, 256);  // of the preset
   EXPECT_EQ(o.model.dropout, 0.2f);
   EXPECT_EQ(o.model.tied_embeddings, TiedEmbeddings::decoder);
-  EXPECT_EQ(o.model.search.beam_size, 6);
-  EXPECT_EQ(o.model.search.length_offset, 50);
+  EXPECT_EQ(o.generation.beam_size, 6);
+  EXPECT_EQ(o.generation.length_offset, 50);
   EXPECT_EQ(o.tokenizer.vocab_size, 6000);
   EXPECT_EQ(o.data.train, (std::vector<std::string>{"train.en", "train.de", "more.tsv.gz"}));
   EXPECT_EQ(o.data.invalid_utf8, InvalidUtf8::skip);
@@ -75,14 +75,39 @@ TEST_F(TrainConfig, ReadsTheExample) {
   EXPECT_EQ(o.validation.metrics, (std::vector<Metric>{Metric::loss, Metric::bleu}));
 }
 
+TEST_F(TrainConfig, AModelOfAPresetHasItsSizes) {
+  TrainOptions options;
+  options.model = ModelOptions(Preset::tiny);
+  EXPECT_EQ(options.model.preset(), Preset::tiny);
+  EXPECT_EQ(options.model.d_model, 128);
+  EXPECT_EQ(options.model.encoder_layers, 4);
+}
+
+/// What version 0.1.0 stored of a run.
+TEST_F(TrainConfig, OptionsOfVersion010AreRead) {
+  std::ofstream(path_) << R"({"model": {"preset": "tiny", "top_steps": ["norm"], "embedding_steps": ["norm"],
+    "search": {"alpha": 0.5, "normalization": "google", "end": "beam_finished", "banned_symbols": [3],
+               "decoder_start": 4}},
+    "data": {"train": ["a", "b"]}, "train": {"updates": 1}})";
+  const TrainOptions o = load_train_options(path_);
+  EXPECT_EQ(o.model.postprocess_top, std::vector{ProcessStep::norm});
+  EXPECT_EQ(o.model.postprocess_embedding, std::vector{ProcessStep::norm});
+  EXPECT_EQ(o.model.decoder_start_token, 4);
+  EXPECT_EQ(o.generation.length_penalty, 0.5f);
+  EXPECT_EQ(o.generation.normalization, ScoreNormalization::gnmt);
+  EXPECT_EQ(o.generation.stopping_criterion, StoppingCriterion::beam_finished);
+  EXPECT_EQ(o.generation.suppress_tokens, std::vector{3});
+}
+
 TEST_F(TrainConfig, AnyKeyCanBeSet) {
-  const TrainOptions o = read(example, {"train.minutes=5", "data.train=a.en,a.de", "model.preset=tiny",
-                                        "model.search.alpha=0.5", "validation.metrics=bleu,chrf,perplexity"});
+  const TrainOptions o =
+      read(example, {"train.minutes=5", "data.train=a.en,a.de", "model.preset=tiny",
+                     "generation.length_penalty=0.5", "validation.metrics=bleu,chrf,perplexity"});
   EXPECT_EQ(o.train.minutes, 5);
   EXPECT_EQ(o.data.train, (std::vector<std::string>{"a.en", "a.de"}));
   EXPECT_EQ(o.model.d_model, 128);
   EXPECT_EQ(o.model.dropout, 0.2f);  // what the file says of single keys holds against the preset
-  EXPECT_EQ(o.model.search.alpha, 0.5f);
+  EXPECT_EQ(o.generation.length_penalty, 0.5f);
   EXPECT_EQ(o.validation.metrics.size(), 3u);
 }
 

@@ -23,28 +23,28 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"model.activation", "gelu"},
           {"model.positions", "learned"},
           {"model.max_positions", "99"},
-          {"model.embedding_steps", "norm"},
+          {"model.postprocess_embedding", "norm"},
           {"model.preprocess", "norm"},
           {"model.postprocess", "dropout,add"},
-          {"model.top_steps", "norm"},
+          {"model.postprocess_top", "norm"},
           {"model.norm_epsilon", "1e-6"},
           {"model.embedding_scale", "false"},
           {"model.output_bias", "true"},
           {"model.dropout", "0.3"},
           {"model.attention_dropout", "0.3"},
           {"model.activation_dropout", "0.3"},
-          {"model.search.beam_size", "9"},
-          {"model.search.normalization", "none"},
-          {"model.search.alpha", "1"},
-          {"model.search.end", "beam_finished"},
-          {"model.search.finished_keeps_slot", "true"},
-          {"model.search.length_factor", "3"},
-          {"model.search.length_offset", "3"},
-          {"model.search.at_longest", "cut"},
-          {"model.search.banned_symbols", "7"},
-          {"model.search.min_new_tokens", "3"},
-          {"model.search.renormalize_logits", "true"},
-          {"model.search.decoder_start", "1"},
+          {"generation.beam_size", "9"},
+          {"generation.normalization", "none"},
+          {"generation.length_penalty", "1"},
+          {"generation.stopping_criterion", "beam_finished"},
+          {"generation.finished_keeps_slot", "true"},
+          {"generation.length_factor", "3"},
+          {"generation.length_offset", "3"},
+          {"generation.at_longest", "cut"},
+          {"generation.suppress_tokens", "7"},
+          {"generation.min_new_tokens", "3"},
+          {"generation.renormalize_logits", "true"},
+          {"model.decoder_start_token", "1"},
           {"start.model", "a/model"},
           {"start.freeze", "encoder"},
           {"tokenizer.kind", "whitespace"},
@@ -133,7 +133,11 @@ TEST(Resume, EveryKeyIsDecided) {
     tried.insert(key);
     const TrainOptions began;
     TrainOptions now = with(key, value);
-    if (key == "model.preset") now = began, now.model.preset = Preset::tiny;  // the name alone
+    if (key == "model.preset") {
+      now = began;
+      now.model = ModelOptions(Preset::tiny);
+      static_cast<Architecture&>(now.model) = began.model;  // the name alone differs
+    }
     if (on_resume(key) == OnResume::takes_effect) {
       const auto changes = changed_options(began, now, 12);
       ASSERT_EQ(changes.size(), 1u);

@@ -31,7 +31,7 @@ class TrainerTest : public testing::Test {
     options_.model.d_ff = 32;
     options_.model.heads = 2;
     options_.model.encoder_layers = options_.model.decoder_layers = 1;
-    options_.model.search.length_offset = 4;
+    options_.generation.length_offset = 4;
     options_.tokenizer.kind = TokenizerKind::whitespace;
     options_.tokenizer.vocab_size = 0;
     options_.data.train = {folder_ / "train.a", folder_ / "train.b"};

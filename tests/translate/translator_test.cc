@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
 #include "error_message.h"
 #include "model/model_dir.h"
+#include "model/provenance.h"
 #include "temporary_folder.h"
 #include "text/sample_text.h"
 #include "text/tokenizers.h"
@@ -38,7 +40,7 @@ class TranslatorTest : public testing::Test {
     config.target_vocab = tokenizers.target->vocab_size();
     config.source_tokenizer_hash = tokenizers.source->hash();
     config.target_tokenizer_hash = tokenizers.target->hash();
-    config.search.length_offset = 5;
+    config.generation.length_offset = 5;
     save_model(Transformer(config, make_cpu_backend(1), DType::f32, 7), folder_->path());
   }
   static void TearDownTestSuite() {
@@ -365,6 +367,31 @@ TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
   EXPECT_NE(message({.max_source_length = 0}).find("max_source_length is 0"), std::string::npos);
   EXPECT_NE(error_message([&] { Translator none(path() + "/none", 1); }), "");
   EXPECT_NE(error_message([&] { Translator none(path(), -1); }).find("threads is -1"), std::string::npos);
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+/// A folder that version 0.1.0 wrote, and what it translated (tests/goldens/model_0_1_0).
+TEST(ModelOfVersion010, OpensAndTranslatesAsItDid) {
+  const std::string folder = SIXFOLD_TEST_GOLDENS "/model_0_1_0";
+  const ModelConfig config = load_model_config(folder);
+  EXPECT_EQ(config.format_version, ModelConfig::current_format_version);
+  EXPECT_EQ(config.decoder_start_token, 1);
+  EXPECT_EQ(config.postprocess_top, std::vector{ProcessStep::norm});
+  EXPECT_EQ(config.postprocess_embedding, (std::vector{ProcessStep::norm, ProcessStep::dropout}));
+  EXPECT_EQ(config.generation.beam_size, 3);
+  EXPECT_EQ(config.generation.length_penalty, 0.8f);
+  EXPECT_EQ(config.generation.stopping_criterion, StoppingCriterion::beam_finished);
+  EXPECT_EQ(config.generation.suppress_tokens, std::vector{0});
+  EXPECT_EQ(config.generation.at_longest, AtLongest::cut);
+  EXPECT_EQ(Translator(folder, 1).translate(lines_of(folder + ".source.txt")),
+            lines_of(folder + ".target.txt"));
+  EXPECT_FALSE(describe_provenance(folder).empty());
 }
 
 }  // namespace
