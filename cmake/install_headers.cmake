@@ -1,5 +1,5 @@
 # Run by cmake --install: writes the headers as users get them into COPIES, from those of SOURCE (HEADERS, by their
-# paths there). In the source they include each other as "room/name.h". Users get <sixfold/room/name.h>, so that no name
+# paths there). In the source they include each other as "folder/name.h". Users get <sixfold/folder/name.h>, so that no name
 # such as base/error.h is taken in their include path; and <sixfold/name.h> for each of ENTRIES.
 file(REMOVE_RECURSE "${COPIES}")
 foreach(header IN LISTS HEADERS)

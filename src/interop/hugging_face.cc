@@ -164,6 +164,7 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   const JsonKeys keys(folder / "config.json");
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(keys);
+  require_encoder_and_decoder(config, keys.path());
   const TensorMap tensors = read_tensors(folder);
   const NamedMatrices weights = read_weights(tensors, config);
 

@@ -306,6 +306,7 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
   require_new(output, {model_folder});
   const auto model = load_model(model_folder, make_reference_backend(), DType::f32, WeightType::fp32);
+  require_encoder_and_decoder(model->config(), model_folder);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);

@@ -145,6 +145,7 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   a.d_ff = options.get("transformer-dim-ffn", 2048);
   a.encoder_layers = options.get("enc-depth", 6);
   a.decoder_layers = options.get("dec-depth", 6);
+  require_encoder_and_decoder(a, "enc-depth, dec-depth");
   a.tied_embeddings = tied_of(options);
   a.activation = activation_of(options);
   a.positions = positions_of(options, tensors);

@@ -11,7 +11,7 @@
 namespace sixfold {
 namespace {
 
-/// exp(logsumexp / orders) is 0 as soon as one precision is; the number is sacreBLEU's.
+/// exp(log_sum / orders) is 0 as soon as one precision is; the number is sacreBLEU's.
 double floored_log(double x) { return x == 0 ? -9999999999.0 : std::log(x); }
 
 /// True if a reference of `length` words suits the hypothesis better than one of `best` words: nearer, or as
@@ -107,9 +107,9 @@ BleuScore Bleu::score(const BleuStatistics& statistics) const {
     else if (smoothing == BleuSmoothing::floor)
       result.precisions[n] = 100 * smooth_value() / total;
   }
-  double logsumexp = 0;
-  for (size_t n = 0; n < orders; ++n) logsumexp += floored_log(result.precisions[n]);
-  result.score = result.brevity_penalty * std::exp(logsumexp / static_cast<double>(orders));
+  double log_sum = 0;
+  for (size_t n = 0; n < orders; ++n) log_sum += floored_log(result.precisions[n]);
+  result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(orders));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "model/config.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "base/file.h"
@@ -15,7 +16,17 @@ Children::iterator find_child(OptionNode& node, std::string_view key) {
                       [&](const auto& child) { return child.first == key; });
 }
 
+/// Throws an input error where the new name, which an old file can't have, is there.
+void refuse_child(OptionNode& node, std::string_view name) {
+  if (const auto found = find_child(node, name); found != node.children.end())
+    throw_input_error(
+        "{}: '{}' stands beside names of version 0.1.0; use today's names alone (`sixfold train --options` "
+        "lists them)",
+        found->second.where, name);
+}
+
 void rename_child(OptionNode& node, std::string_view from, std::string_view to) {
+  refuse_child(node, to);
   if (const auto found = find_child(node, from); found != node.children.end()) found->first = to;
 }
 
@@ -100,9 +111,6 @@ void validate(const Architecture& a) {
 }
 
 void validate(const ModelConfig& c) {
-  require(c.format_version == ModelConfig::current_format_version,
-          "format_version: this program reads formats up to {}, found {}; a later version wrote the model",
-          ModelConfig::current_format_version, c.format_version);
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
   const bool all = c.tied_embeddings == TiedEmbeddings::all,
@@ -123,9 +131,23 @@ void validate(const ModelConfig& c) {
   for (const int id : c.generation.suppress_tokens) require_symbol("generation.suppress_tokens", id);
 }
 
+[[noreturn]] static void throw_newer_format(const std::string& path, const std::string& found) {
+  throw_input_error(
+      "{}: format_version: this program reads formats up to {}, found {}; a later version wrote the model",
+      path, ModelConfig::current_format_version, found);
+}
+
+void require_encoder_and_decoder(const Architecture& a, const std::string& where) {
+  require(a.encoder_layers > 0 && a.decoder_layers > 0,
+          "{}: a model that translates has an encoder and a decoder, but {}_layers is 0", where,
+          a.encoder_layers > 0 ? "decoder" : "encoder");
+}
+
 void upgrade_architecture(OptionNode& architecture, OptionNode& root) {
   rename_child(architecture, "embedding_steps", "postprocess_embedding");
   rename_child(architecture, "top_steps", "postprocess_top");
+  refuse_child(root, "generation");
+  refuse_child(architecture, "decoder_start_token");
   std::optional<OptionNode> generation = take_child(architecture, "search");
   if (!generation) return;
   rename_child(*generation, "alpha", "length_penalty");
@@ -143,9 +165,14 @@ ModelConfig load_config(const std::string& path) {
   config.format_version = config.d_model = config.heads = config.d_ff = 0;
   config.encoder_layers = config.decoder_layers = -1;
   OptionNode root = parse_json_options(read_file(path), path);
-  if (OptionNode* version = root.find("format_version"); version && version->text == "1") {
-    upgrade_architecture(root, root);
-    root.find("format_version")->text = std::to_string(ModelConfig::current_format_version);
+  if (const OptionNode* version = root.find("format_version");
+      version && version->kind == OptionNode::Kind::plain) {
+    if (version->text == "1") {
+      upgrade_architecture(root, root);
+      root.find("format_version")->text = std::to_string(ModelConfig::current_format_version);
+    } else if (std::atoll(version->text.c_str()) > ModelConfig::current_format_version) {
+      throw_newer_format(path, version->text);
+    }
   }
   read_options(root, config);
   try {

@@ -121,8 +121,10 @@ void visit(Visitor& v, Architecture& o) {
           between(0, 1 << 16));
   v.field("d_v", o.d_v, "width of a head's values; 0 stands for d_model / heads", between(0, 1 << 16));
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
-  v.field("encoder_layers", o.encoder_layers, "layers of the encoder; 0: the model has none", between(0, 1000));
-  v.field("decoder_layers", o.decoder_layers, "layers of the decoder; 0: the model has none", between(0, 1000));
+  v.field("encoder_layers", o.encoder_layers, "layers of the encoder; a model that translates has at least 1",
+          between(0, 1000));
+  v.field("decoder_layers", o.decoder_layers, "layers of the decoder; a model that translates has at least 1",
+          between(0, 1000));
   v.field(
       "tied_embeddings", o.tied_embeddings,
       "all: source, target and output are one matrix; decoder: the latter two; source: the first two; none");
@@ -169,7 +171,7 @@ struct ModelConfig : Architecture {
 
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& o) {
-  v.field("format_version", o.format_version, "of this file");
+  v.field("format_version", o.format_version, "of this file", between(1, ModelConfig::current_format_version));
   v.field("source_vocab", o.source_vocab, "symbols of the source", at_least(1));
   v.field("target_vocab", o.target_vocab, "symbols of the target", at_least(1));
   v.field("unk", o.unk, "id of the unknown symbol", at_least(0));
@@ -196,6 +198,9 @@ int64_t parameter_count(const ModelConfig& config);
 void validate(const Architecture& architecture);
 /// The same, and: vocabularies that differ though tied, a special id beyond its vocabulary.
 void validate(const ModelConfig& config);
+
+/// Throws an input error, which begins with `where`, for a model that lacks the encoder or the decoder.
+void require_encoder_and_decoder(const Architecture& architecture, const std::string& where);
 
 /// Gives the keys of an architecture of version 0.1.0 their names of today. Its group "search" becomes the
 /// group "generation" of `root`. What has today's names is left as it is.

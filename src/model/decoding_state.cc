@@ -102,7 +102,9 @@ Tensor KVStore::grown(const Tensor& old, int64_t rows, int64_t cols, const Tenso
 DecodingState::DecodingState(const Transformer& model, std::shared_ptr<Backend> backend)
     : model_(model),
       source_(model.config(), backend, model.dtype()),
-      target_(model.config(), backend, model.dtype()) {}
+      target_(model.config(), backend, model.dtype()) {
+  require_encoder_and_decoder(model.config(), "decoding");
+}
 
 std::vector<int> DecodingState::enter(const IdBatch& sources, Context& context) {
   const TokenRows tokens = context.token_rows(sources.rows);

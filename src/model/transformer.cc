@@ -1,6 +1,7 @@
 #include "model/transformer.h"
 
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -13,8 +14,8 @@ void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int
             vocab);
 }
 
-bool has_encoder(const ModelConfig& c) { return c.encoder_layers > 0; }
-bool has_decoder(const ModelConfig& c) { return c.decoder_layers > 0; }
+bool wants_encoder(const ModelConfig& c) { return c.encoder_layers > 0; }
+bool wants_decoder(const ModelConfig& c) { return c.decoder_layers > 0; }
 
 /// Whether source and target are embedded by one matrix.
 bool share_embedding(const ModelConfig& c) {
@@ -23,7 +24,7 @@ bool share_embedding(const ModelConfig& c) {
 /// Whether the output is projected by an embedding, the target's where there is a decoder.
 bool share_output(const ModelConfig& c) {
   return c.tied_embeddings == TiedEmbeddings::all ||
-         (has_decoder(c) && c.tied_embeddings == TiedEmbeddings::decoder);
+         (wants_decoder(c) && c.tied_embeddings == TiedEmbeddings::decoder);
 }
 
 Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const char* own_name, int vocab,
@@ -33,25 +34,25 @@ Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const cha
 }
 
 Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
-  if (!has_encoder(c)) return {};
-  const bool projects_output = share_output(c) && (share_embedding(c) || !has_decoder(c));
+  if (!wants_encoder(c)) return {};
+  const bool projects_output = share_output(c) && (share_embedding(c) || !wants_decoder(c));
   return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
 }
 
 Tensor make_target_embedding(ParameterBuilder& builder, const ModelConfig& c, const Tensor& source_embedding) {
-  if (!has_decoder(c)) return {};
-  if (has_encoder(c) && share_embedding(c)) return source_embedding;
+  if (!wants_decoder(c)) return {};
+  if (wants_encoder(c) && share_embedding(c)) return source_embedding;
   return make_embedding(builder, c, "decoder.embed_tokens.weight", c.target_vocab, share_output(c));
 }
 
 std::optional<Stack> make_encoder(const ParameterBuilder& builder, const ModelConfig& c) {
-  if (!has_encoder(c)) return std::nullopt;
+  if (!wants_encoder(c)) return std::nullopt;
   return Stack(builder.of(ModelPart::encoder), "encoder", c, c.encoder_layers, /*cross_attention=*/false);
 }
 
 std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelConfig& c) {
-  if (!has_decoder(c)) return std::nullopt;
-  return Stack(builder.of(ModelPart::decoder), "decoder", c, c.decoder_layers, has_encoder(c));
+  if (!wants_decoder(c)) return std::nullopt;
+  return Stack(builder.of(ModelPart::decoder), "decoder", c, c.decoder_layers, wants_encoder(c));
 }
 
 ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, const Tensor& embedding) {
@@ -100,6 +101,7 @@ Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, con
 
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
                            AttentionObserver* observer) const {
+  require(has_encoder(), "encode: the model has no encoder");
   check_ids(source.ids, config_.source_vocab, "source");
   WholeSequences sequences(rows.ragged, /*causal=*/false);
   LayerContext c{.context = context, .rows = rows, .tokens = sequences, .observer = observer};
@@ -109,11 +111,17 @@ Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context
 std::vector<KeyValues> Transformer::project_memory(const Tensor& encoder_output,
                                                    const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                                    Context& context) const {
+  require(has_encoder() && has_decoder(), "project_memory: the model has no {}",
+          has_encoder() ? "decoder" : "encoder");
   return decoder_->project_memory(encoder_output, pattern, context);
 }
 
 Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context,
                            AttentionObserver* observer) const {
+  require(has_decoder(), "decode: the model has no decoder");
+  const int memories = has_encoder() ? config_.decoder_layers : 0;
+  require(std::ssize(input.memory) == memories, "decode: the encoder's output for {} layers, expected {}",
+          input.memory.size(), memories);
   LayerContext c{.context = context,
                  .rows = input.rows,
                  .tokens = input.tokens,
@@ -137,12 +145,12 @@ Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserv
     if (!decoder_ || (observer && observer->done())) return encoded;
     memory = project_memory(encoded, pattern, context);
   }
-  require(decoder_.has_value(), "a model without layers");
   WholeSequences sequences(batch.target.rows, /*causal=*/true);
   return decode(batch.target.ids, {target, sequences, memory}, context, observer);
 }
 
 double Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
+  check_ids(batch.labels, config_.target_vocab, "label");
   const Tensor labelled = states(batch, context);
   return ops::cross_entropy(context, labelled, output_, context.indices(batch.labels), options);
 }

@@ -27,7 +27,11 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
     context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
       const auto grad_x = context.gradient_of(x);
       std::optional<WrittenGradient> grad_y;
-      if (y.x && y.x.requires_grad()) grad_y.emplace(context, y.x);
+      if (y.x && y.x.requires_grad()) {
+        require(!y.x.gradient() || !sum.same_as(y.x),
+                "residual_norm_in_place: y, which it overwrote, has another reader");
+        grad_y.emplace(context, y.x);
+      }
       const auto grad_weight = context.gradient_of(norm.weight), grad_bias = context.gradient_of(norm.bias);
       for (const auto& slot : {grad_weight, grad_bias})
         if (slot.view && !slot.accumulate) context.backend().fill(slot.view, 0);
@@ -52,7 +56,7 @@ Tensor norm(Context& context, const Tensor& x, const NormWeights& weights) {
   return norm_of_sum(context, x, {}, x, weights);
 }
 
-Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& weights) {
+Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& y, const NormWeights& weights) {
   check_shape("residual_norm", "y", y.x, x.rows(), x.cols());
   return norm_of_sum(context, x, y, y.x, weights);
 }

@@ -49,8 +49,9 @@ struct NormWeights {
 
 /// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model].
 Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
-/// The same in less memory: the sum takes y's elements. y has no other reader.
-Tensor residual_norm(Context& context, const Tensor& x, Dropped&& y, const NormWeights& norm);
+/// The same in less memory: the sum is written over y's elements, so y must have no other reader. One whose
+/// gradient comes back before this op's is an error.
+Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
 /// LayerNorm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 

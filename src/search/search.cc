@@ -219,6 +219,7 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   const ModelConfig& config = decoding.model.config();
+  require_encoder_and_decoder(config, "scoring");
   std::vector<std::vector<double>> scores;
   BatchBuilder builder;
   const auto flush = [&] {

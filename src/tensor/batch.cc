@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
@@ -31,6 +33,17 @@ void add_sample(Batch& to, const Batch& from, int i) {
 
 }  // namespace
 
+void Batch::check() const {
+  const int sources = source.rows.sequences(), targets = target.rows.sequences();
+  require(sources == 0 || targets == 0 || sources == targets, "a batch of {} sources and {} targets", sources,
+          targets);
+  require(samples.empty() || std::ssize(samples) == size(), "{} numbers for a batch of {} samples",
+          samples.size(), size());
+  const int rows = targets > 0 ? target.rows.tokens() : source.rows.tokens();
+  require(labels.empty() || std::ssize(labels) == rows, "{} labels for {} rows of a batch", labels.size(),
+          rows);
+}
+
 BatchBuilder& BatchBuilder::sample(int32_t number) {
   batch_.samples.push_back(number);
   return *this;
@@ -49,6 +62,7 @@ BatchBuilder& BatchBuilder::teacher_forced(std::span<const int32_t> target, Targ
 }
 
 BatchBuilder& BatchBuilder::teacher_forced_prefix(std::span<const int32_t> target, int32_t start) {
+  require(!target.empty(), "a target that is cut off has no token");
   add_after(batch_.target, start, target.first(target.size() - 1));
   append(batch_.labels, target);
   return *this;
@@ -59,9 +73,13 @@ BatchBuilder& BatchBuilder::label_source(std::span<const int32_t> labels) {
   return *this;
 }
 
-Batch BatchBuilder::take() { return std::exchange(batch_, {}); }
+Batch BatchBuilder::take() {
+  batch_.check();
+  return std::exchange(batch_, {});
+}
 
 std::vector<Batch> split(const Batch& batch, int64_t max_tokens) {
+  batch.check();
   std::vector<Batch> parts;
   for (int i = 0; i < batch.size(); ++i) {
     const Ragged &sources = batch.source.rows, &targets = batch.target.rows;

@@ -17,6 +17,9 @@ struct Batch {
       labels;  ///< the right next token of each row of `target`; of `source` where there is no target
   std::vector<int32_t> samples;  ///< numbers of the samples, which key dropout; none: 0, 1, 2, ...
 
+  /// Throws an input error for a part that only some samples have, and for labels that are not one for each
+  /// row.
+  void check() const;
   int size() const { return std::max(source.rows.sequences(), target.rows.sequences()); }
   int64_t tokens() const { return source.rows.tokens() + target.rows.tokens(); }
   /// What the loss of the batch is divided by, together with that of the other batches of an update.
@@ -39,13 +42,13 @@ class BatchBuilder {
   /// Its target: the decoder reads start, target and is to say target, end.
   BatchBuilder& teacher_forced(std::span<const int32_t> target, TargetEnds ends);
   /// A target that is cut off: the decoder reads start, target but for its last token, and is to say target.
-  /// `target` has a token at least.
+  /// `target` has a token at least, else it is an input error.
   BatchBuilder& teacher_forced_prefix(std::span<const int32_t> target, int32_t start);
   /// The labels of its source, one for each token: for models without a decoder.
   BatchBuilder& label_source(std::span<const int32_t> labels);
 
   const Batch& batch() const { return batch_; }
-  /// The batch; the builder is empty again.
+  /// The batch; the builder is empty again. Throws as `Batch::check`.
   Batch take();
 
  private:

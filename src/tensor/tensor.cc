@@ -12,7 +12,7 @@ std::vector<To> convert(const std::vector<From>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Half precision is a matter of files (`to_floats` of formats/tensor_map.h) and of weights prepared for
+/// Half precision is a matter of files (`to_floats` of formats/tensor_map.h) and of weights packed for
 /// products.
 void require_copyable(const Tensor& tensor) {
   require(tensor.dtype() == DType::f32 || tensor.dtype() == DType::f64,

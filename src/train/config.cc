@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "train/schedule.h"
 
 namespace sixfold {
@@ -24,6 +25,10 @@ std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptio
 
 TrainOptions read_tree(OptionNode root, const std::string& path, const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) set_option(root, assignment);
+  if (upgrade_train_options(root))
+    log_warning(
+        "{}: has names of version 0.1.0, which are still understood; `sixfold train --options` lists today's",
+        path);
   TrainOptions options;
   read_options(root, options);
   try {
@@ -41,22 +46,23 @@ TrainOptions read_train_options(const std::string& yaml_path, const std::vector<
 }
 
 TrainOptions load_train_options(const std::string& json_path, const std::vector<std::string>& assignments) {
-  OptionNode root = parse_json_options(read_file(json_path), json_path);
-  upgrade_train_options(root);
-  return read_tree(std::move(root), json_path, assignments);
+  return read_tree(parse_json_options(read_file(json_path), json_path), json_path, assignments);
 }
 
-void upgrade_train_options(OptionNode& root) {
+bool upgrade_train_options(OptionNode& root) {
   OptionNode* model = root.find("model");
-  if (!model || !model->find("search")) return;
+  if (!model || !(model->find("search") || model->find("top_steps") || model->find("embedding_steps")))
+    return false;
   OptionNode upgraded = std::move(*model);  // what is added to the root may move its children
   upgrade_architecture(upgraded, root);
   *root.find("model") = std::move(upgraded);
+  return true;
 }
 
 void validate(const TrainOptions& o) {
   check_ranges(o);
   validate(static_cast<const Architecture&>(o.model));
+  require_encoder_and_decoder(o.model, "model");
   require(!o.start.model.empty() || o.start.freeze.empty(),
           "start.freeze: only what start.model gives can be frozen; a random part would stay random");
   require(o.start.freeze.size() < 3, "start.freeze: nothing is left to train");
@@ -96,6 +102,9 @@ std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) 
     advice.push_back(fmt::format(
         "schedule.factor has no effect with schedule.kind {}; schedule.learning_rate is its highest rate",
         name_of_enum(o.schedule.kind)));
+  const std::string search = to_json(write_options(o.generation));
+  if (!o.start.model.empty() && search != to_json(write_options(GenerationConfig())))
+    advice.emplace_back("generation has no effect beside start.model, whose settings are taken");
   if (!o.start.model.empty())
     for (const std::string& key : differing_sizes(o.model, ModelOptions{}))
       advice.push_back(fmt::format("model.{} has no effect beside start.model, whose sizes are taken", key));

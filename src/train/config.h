@@ -241,7 +241,8 @@ struct TrainOptions {
 template <class Visitor>
 void visit(Visitor& v, TrainOptions& o) {
   v.group("model", o.model, "the architecture");
-  v.group("generation", o.generation, "how translations are searched for; stored with the model");
+  v.group("generation", o.generation,
+          "how translations are searched for, stored with the model; of no effect beside start.model");
   v.group("start", o.start, "fine-tuning");
   v.group("tokenizer", o.tokenizer, "text to ids");
   v.group("data", o.data, "what to train on, and its batches");
@@ -270,8 +271,8 @@ std::vector<std::string> advice_for(const TrainOptions& options, int64_t last_up
 void save_run_options(const std::string& path, TrainOptions options);
 TrainOptions load_train_options(const std::string& json_path, const std::vector<std::string>& assignments = {});
 
-/// Gives options that version 0.1.0 stored their names of today.
-void upgrade_train_options(OptionNode& root);
+/// Gives options that have names of version 0.1.0 their names of today. Returns whether there were any.
+bool upgrade_train_options(OptionNode& root);
 
 /// Every key with its default and what it means, as YAML that can be read.
 std::string documented_train_options();

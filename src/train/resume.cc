@@ -116,8 +116,8 @@ void accept_processor(TrainingState& state, const std::string& checkpoint, bool 
 }
 
 /// What is not there, or was not kept, can't become the model: the next validation is then the best so far.
-/// That of the checkpoint's own update is stored again (`Run::resume`). A later one is what the run comes to
-/// once more.
+/// That of the checkpoint's own update is stored again (`Trainer::resume`). A later one is what the run comes
+/// to once more.
 void forget_missing_best(TrainingState& state, const std::string& best, bool keep_best) {
   if (!state.best || !keep_best || state.best_update == state.update) return;
   if (stored_best_update(best) >= state.best_update) return;

@@ -14,6 +14,7 @@ ModelConfig model_config(const TrainOptions& options, const std::string& from, c
   config.generation = options.generation;
   if (!from.empty()) {
     config = load_model_config(from);
+    require_encoder_and_decoder(config, from);
     config.dropout = options.model.dropout;
     config.attention_dropout = options.model.attention_dropout;
     config.activation_dropout = options.model.activation_dropout;

@@ -250,25 +250,24 @@ void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
 /// Goes back to the last checkpoint where the options ask for it, or throws; false where the update is to be
 /// made all the same, since there is nothing yet to go back to.
 bool Trainer::rolled_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch) {
-  const bool rolls_back = options_.train.on_spike == OnSpike::rollback && !newest_.empty();
+  const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest_.empty();
+  const std::string last = newest_.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + newest_;
   if (verdict == Verdict::not_finite) {
     const std::string report = report_non_finite(step, batch);
-    if (!rolls_back)
+    if (!possible)
       throw_input_error(
-          "update {}: {}. {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
+          "update {}: {}; {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
           "usually "
-          "mends "
-          "this; --on-spike rollback goes back to the last checkpoint and past the batch",
-          state_.update + 1, report,
-          newest_.empty() ? "There is no checkpoint yet" : "The last checkpoint is whole (" + newest_ + ")");
+          "mends this{}",
+          state_.update + 1, report, last,
+          wanted ? "" : "; --on-spike rollback goes back to the last checkpoint and past the batch");
     roll_back(report);
     return true;
   }
   const std::string leap = fmt::format("the loss leapt from {:.3f} to {:.3f}", state_.loss_ema, step.loss);
-  require(options_.train.on_spike == OnSpike::rollback, "update {}: {}; the last checkpoint is {}",
-          state_.update + 1, leap, newest_.empty() ? "none yet" : newest_);
-  if (rolls_back) roll_back(leap);
-  return rolls_back;
+  require(wanted, "update {}: {}; {}", state_.update + 1, leap, last);
+  if (possible) roll_back(leap);
+  return possible;
 }
 
 /// Weights and counts become those of the last checkpoint; the text goes on behind the batch at hand.
@@ -380,19 +379,21 @@ void Trainer::save() {
 std::string Trainer::build_model() {
   const auto all = checkpoints_.list();
   const size_t wanted = static_cast<size_t>(options_.train.average_last);
+  std::string which;
   if (wanted > 1) {
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
                                         all.end());
     average_weights(last, replica_.model());
-    progress_->say(fmt::format("model: the mean of the last {}", counted(last.size(), "checkpoint")));
+    which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
   } else if (state_.best && options_.checkpoint.keep_best &&
              stored_best_update(folder_.best()) == state_.best_update) {
     load_weights(folder_.best() + "/model.safetensors", replica_.model());
-    progress_->say(fmt::format("model: the best at validation, of update {}", state_.best_update));
+    which = fmt::format("the best at validation, of update {}", state_.best_update);
   } else {
     replica_.optimizer().swap_average();
   }
   write_model(folder_.model());
+  if (!which.empty()) progress_->say("model: " + which);
   return folder_.model();
 }
 

@@ -15,7 +15,7 @@ void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string& folder)>& add = {});
 
-/// The tokenizers of a model folder. Throws an input error when they are not those that the config is sealed
+/// The tokenizers of a model folder. Throws an input error when they are not those that the config is bound
 /// to.
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 

@@ -14,6 +14,7 @@ namespace sixfold {
 LoadedModel::LoadedModel(const std::string& folder, WeightType type)
     : model_(load_model(folder, make_cpu_backend(1), DType::f32, type)),
       tokenizers_(load_bound_tokenizers(folder, model_->config())) {
+  require_encoder_and_decoder(config(), folder);
   model_->pack();
 }
 

@@ -217,7 +217,7 @@ TEST_F(Replacing, ATextOfTheCorpusNamesIsNotReplaced) {
   EXPECT_EQ(read_file(folder_ / "own/thesis.tex"), "years of work");
 }
 
-/// The two lists of a tokenizer's file names, in rooms that can't see each other, say the same.
+/// The two lists of a tokenizer's file names, in folders of the source that can't see each other, say the same.
 TEST(Ownership, KnowsTheFilesOfAModel) {
   const TemporaryFolder folder;
   for (const bool joint : {true, false}) {

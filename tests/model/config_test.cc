@@ -74,7 +74,7 @@ TEST(ModelConfig, ValidationNamesTheKey) {
   EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),
             "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
   EXPECT_EQ(message([](auto& c) { c.format_version = 3; }),
-            "format_version: this program reads formats up to 2, found 3; a later version wrote the model");
+            "format_version: expected a whole number from 1 to 2, found '3'");
   ModelConfig odd = config_of(Preset::tiny, 1000);
   odd.heads = 3;
   odd.d_k = 10;
@@ -115,6 +115,16 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
   EXPECT_EQ(
       message("\"format_version\": 2", "\"format_version\": 7"),
       path + ": format_version: this program reads formats up to 2, found 7; a later version wrote the model");
+  // A later format is told by its number, whatever other keys it has.
+  EXPECT_EQ(
+      message("\"format_version\": 2,", "\"format_version\": 3, \"shiny\": 1,"),
+      path + ": format_version: this program reads formats up to 2, found 3; a later version wrote the model");
+  EXPECT_NE(message("\"format_version\": 2", "\"format_version\": \"1\"").find("without quotes, found '1'"),
+            std::string::npos);
+  // A file of format 1 has no names of today.
+  EXPECT_NE(
+      message("\"format_version\": 2", "\"format_version\": 1").find("stands beside names of version 0.1.0"),
+      std::string::npos);
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),
       path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu (perhaps relu), found 'rleu'");

@@ -1,12 +1,14 @@
 // Models of one stack: an encoder alone, a decoder alone; and models of which parts are frozen.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <set>
 
 #include "close.h"
 #include "error_message.h"
 #include "model/attention_weights.h"
+#include "model/decoding_state.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -129,7 +131,51 @@ TEST_P(OneStack, ShowsItsAttentionAndHasNoOther) {
   ASSERT_EQ(weights.size(), 3u);
   EXPECT_EQ(weights[2].size(), static_cast<size_t>(3 * 9 * 9));
   const AttentionKind other = encoder ? AttentionKind::cross : AttentionKind::encoder;
-  EXPECT_NE(error_message([&] { attention_weights(model, batch(), other, 0, context); }).find("layer 0"),
+  EXPECT_NE(error_message([&] { attention_weights(model, batch(), other, 0, context); }).find("attention"),
+            std::string::npos);
+}
+
+/// What translates needs both.
+TEST_P(OneStack, IsRefusedWhereItWouldTranslate) {
+  const Transformer model(config(), cpu(1).backend, DType::f32, 3);
+  EXPECT_EQ(error_message([&] { DecodingState(model, model.backend()); }),
+            std::string("decoding: a model that translates has an encoder and a decoder, but ") +
+                (GetParam().encoder_layers > 0 ? "decoder" : "encoder") + "_layers is 0");
+}
+
+TEST_P(OneStack, RefusesWhatItHasNot) {
+  const Transformer model(config(), cpu(1).backend, DType::f32, 3);
+  const bool encoder = GetParam().encoder_layers > 0;
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const Batch samples = batch();
+  const TokenRows rows = context.token_rows(encoder ? samples.source.rows : samples.target.rows);
+  WholeSequences sequences(rows.ragged, true);
+  const auto says = [](const std::string& part, const std::function<void()>& call) {
+    EXPECT_NE(error_message(call).find(part), std::string::npos) << error_message(call);
+  };
+  if (encoder)
+    says("no decoder", [&] { model.decode(samples.source.ids, {rows, sequences, {}}, context); });
+  else
+    says("no encoder", [&] { model.encode(samples.target, rows, context); });
+  says(encoder ? "no decoder" : "no encoder",
+       [&] { model.project_memory(model.states(samples, context), nullptr, context); });
+  says("no cross attention", [&] { attention_weights(model, samples, AttentionKind::cross, 0, context); });
+  Batch bad = samples;
+  bad.labels[3] = config().target_vocab;
+  says("label id", [&] { model.loss(bad, {}, context); });
+  bad.labels.pop_back();
+  says("targets", [&] { bad.labels[3] = 0, model.loss(bad, {}, context); });
+}
+
+TEST(Stacks, ADecoderNeedsTheEncodersOutputForEachLayer) {
+  const Transformer model(small_config(), cpu(1).backend, DType::f32, 3);
+  const Batch samples = random_pairs({{5, 5}}, model.config(), 3);
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const TokenRows rows = context.token_rows(samples.target.rows);
+  WholeSequences sequences(rows.ragged, true);
+  EXPECT_NE(error_message([&] {
+              model.decode(samples.target.ids, {rows, sequences, {}}, context);
+            }).find("0 layers, expected 2"),
             std::string::npos);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "close.h"
+#include "error_message.h"
 #include "ops/run_op.h"
 
 namespace sixfold {
@@ -120,6 +121,16 @@ TEST(GradientOfChains, TheBranchOfAResidualMayHaveAnotherReader) {
     return ops::add(context, ops::residual_norm(context, a["x"], y, norm),
                     ops::linear(context, y.x, a["weight"], a["bias"]));
   }));
+}
+
+/// What was written over can't be read by another op.
+TEST(GradientOfChains, TheBranchOfAResidualInPlaceHasNoOtherReader) {
+  const OpCase op = chain_of_ops([](Context& context, const OpArguments& a) {
+    const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
+    const Tensor z = ops::residual_norm_in_place(context, a["x"], y, {a["bias"], a["bias"]});
+    return ops::add(context, z, ops::linear(context, y.x, a["weight"], a["bias"]));
+  });
+  EXPECT_NE(error_message([&] { check_chain(op); }).find("another reader"), std::string::npos);
 }
 
 /// An operand that needs no gradient gets none, and changes none of the others'.

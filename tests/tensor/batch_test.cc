@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "error_message.h"
+
 namespace sixfold {
 namespace {
 
@@ -89,6 +93,21 @@ TEST(Split, KeepsSamplesInOrderWithinTheLimit) {
     }
   }
   EXPECT_TRUE(split(Batch{}, 10).empty());
+}
+
+TEST(Batch, PartsThatOnlySomeSamplesHaveAreRefused) {
+  const auto says = [](const std::string& part, const std::function<void()>& call) {
+    EXPECT_NE(error_message(call).find(part), std::string::npos) << error_message(call);
+  };
+  says("1 numbers for a batch of 2", [] { BatchBuilder().sample(7).source(Ids{5}).source(Ids{6}).take(); });
+  says("1 labels for 2 rows", [] { BatchBuilder().source(Ids{5, 6}).label_source(Ids{1}).take(); });
+  says("2 sources and 1 targets", [] {
+    BatchBuilder().source(Ids{5}).teacher_forced(Ids{6}, {.start = 1, .eos = 2}).source(Ids{7}).take();
+  });
+  says("has no token", [] { BatchBuilder().source(Ids{5}).teacher_forced_prefix(Ids{}, 1); });
+  says("labels", [] {
+    split(Batch{.source = {{5, 6}, {{0, 2}}}, .target = {}, .labels = {1}, .samples = {}}, 1);
+  });
 }
 
 /// Samples without numbers go by their places, which a part must keep: dropout is keyed by them.

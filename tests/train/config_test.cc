@@ -99,6 +99,17 @@ TEST_F(TrainConfig, OptionsOfVersion010AreRead) {
   EXPECT_EQ(o.generation.suppress_tokens, std::vector{3});
 }
 
+/// Old names of a config and of --set are understood, and not mixed with today's.
+TEST_F(TrainConfig, NamesOfVersion010AreNotMixedWithTodays) {
+  const TrainOptions o = read("data: {train: a.tsv}\ntrain: {updates: 1}\nmodel: {top_steps: [norm]}\n",
+                              {"model.search.alpha=0.5"});
+  EXPECT_EQ(o.generation.length_penalty, 0.5f);
+  EXPECT_EQ(o.model.postprocess_top, std::vector{ProcessStep::norm});
+  EXPECT_NE(
+      refusal(example, {"model.search.alpha=0.5"}).find("'generation' stands beside names of version 0.1.0"),
+      std::string::npos);
+}
+
 TEST_F(TrainConfig, AnyKeyCanBeSet) {
   const TrainOptions o =
       read(example, {"train.minutes=5", "data.train=a.en,a.de", "model.preset=tiny",
@@ -143,6 +154,9 @@ TEST_F(TrainConfig, ContradictionsAreRefused) {
       "CONFIG.yaml: validation.patience: there is no validation to wait for; name the text in data.valid");
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
             "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
+  EXPECT_EQ(
+      refusal(example, {"model.decoder_layers=0"}),
+      "CONFIG.yaml: model: a model that translates has an encoder and a decoder, but decoder_layers is 0");
   EXPECT_EQ(refusal(example, {"model.heads=3"}),
             "CONFIG.yaml: d_model 256 is not divisible by 3 heads; choose other heads, or set d_k and "
             "d_v");
