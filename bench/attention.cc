@@ -49,20 +49,21 @@ void measure(Backend& backend, int32_t length) {
   std::vector<float> logsumexp(static_cast<size_t>(length) * heads);
   const std::vector<AttentionSpan> span{{0, length, 0, length}};
   const double before = peak_mb();
-  const Attention forward{.query = query.view(),
-                          .key = key.view(),
-                          .value = value.view(),
-                          .out = out.view(),
-                          .logsumexp = {logsumexp.data(), DType::f32, length, heads, heads},
-                          .spans = span,
-                          .heads = heads};
-  const double there = milliseconds([&] { backend.attention(forward); });
+  const kernel::Attention forward{.query = query.view(),
+                                  .key = key.view(),
+                                  .value = value.view(),
+                                  .out = out.view(),
+                                  .logsumexp = {logsumexp.data(), DType::f32, length, heads, heads},
+                                  .spans = span,
+                                  .device_spans = {span.data(), 1},
+                                  .heads = heads};
+  const double there = milliseconds([&] { backend.run(forward); });
   const double back = milliseconds([&] {
-    backend.attention_gradient({.forward = forward,
-                                .grad_out = out.view(),
-                                .grad_query = grad_query.view(),
-                                .grad_key = grad_key.view(),
-                                .grad_value = grad_value.view()});
+    backend.run(kernel::AttentionGradient{.forward = forward,
+                                          .grad_out = out.view(),
+                                          .grad_query = grad_query.view(),
+                                          .grad_key = grad_key.view(),
+                                          .grad_value = grad_value.view()});
   });
   const double operations = 4.0 * length * length * heads * width;
   fmt::print("| {} | {:.2f} | {:.0f} | {:.2f} | {:.0f} | {:.1f} | {:.1f} |\n", length, there,
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", threads);
   app.add_option("--longest", longest);
   CLI11_PARSE(app, argc, argv);
-  const auto backend = make_cpu_backend(threads);
+  const auto backend = make_backend({.threads = threads});
   fmt::print(
       "| length | forward, ms | GFLOP/s | back, ms | GFLOP/s | memory it took, MB | all scores would take, MB "
       "|\n");

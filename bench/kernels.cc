@@ -25,7 +25,7 @@ const std::vector<std::vector<int64_t>> shapes = {{3850, 128, 128}, {3850, 256, 
 struct Product {
   explicit Product(const benchmark::State& state)
       : m(state.range(0)), n(state.range(1)), k(state.range(2)), a(m * k, 0.5f), b(n * k, 0.25f), c(m * n) {}
-  Matmul call() {
+  kernel::Matmul call() {
     return {.result = {c.data(), DType::f32, m, n, n},
             .a = {a.data(), DType::f32, m, k, k},
             .b = {b.data(), DType::f32, n, k, k},
@@ -41,19 +41,19 @@ struct Product {
 };
 
 void product(benchmark::State& state) {
-  const auto backend = make_cpu_backend(threads());
+  const auto backend = make_backend({.threads = threads()});
   Product p(state);
-  for (auto _ : state) backend->matmul(p.call());
+  for (auto _ : state) backend->run(p.call());
   p.count(state);
 }
 
 void packed_product(benchmark::State& state) {
-  const auto backend = make_cpu_backend(threads());
+  const auto backend = make_backend({.threads = threads()});
   Product p(state);
-  Matmul call = p.call();
+  kernel::Matmul call = p.call();
   const auto packed = backend->pack(call.b, true);
   call.packed_b = packed.get();
-  for (auto _ : state) backend->matmul(call);
+  for (auto _ : state) backend->run(call);
   p.count(state);
 }
 
@@ -67,7 +67,7 @@ void dnnl_product(benchmark::State& state) {
 
 /// An op over 300 sentences of 13 tokens, forward and, where it has one, back.
 void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
-  const std::shared_ptr<Backend> backend = make_cpu_backend(threads());
+  const std::shared_ptr<Backend> backend = make_backend({.threads = threads()});
   const auto arena = std::make_shared<Arena>(backend);
   const auto memory = lasting_memory(backend);
   const OpValues values = draw_values(op, sizes, 1);
@@ -78,7 +78,7 @@ void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
     Tensor out = op.run(context, arguments);
     if (op.gradients == Gradients::by_tape) {
       Tensor gradient = context.tensor(out.rows(), out.cols(), out.dtype());
-      backend->fill(gradient.view(), 1);
+      backend->run(kernel::Fill{gradient.view(), 1});
       out.set_gradient(gradient);
     }
     tape.backward();

@@ -61,7 +61,8 @@ int64_t train_on(const std::vector<Batch>& parts, const Transformer& model, Opti
   for (const Batch& part : parts) {
     Tape tape;
     Context context(model.backend(), arena, tape, {1, update});
-    loss += model.loss(part, {.label_smoothing = 0.1, .scale = 1 / loss_weight}, context) / loss_weight;
+    const Tensor sum = model.loss(part, {.label_smoothing = 0.1, .scale = 1 / loss_weight}, context);
+    loss += sum.item(*model.backend()) / loss_weight;
     tape.backward();
   }
   optimizer.update(update + 1, 1e-4, 1);
@@ -105,8 +106,8 @@ int main(int argc, char** argv) {
   for (const auto& [value, text] : EnumNames<Preset>::names)
     if (text == name) static_cast<Architecture&>(config) = preset(value);
   config.source_vocab = config.target_vocab = vocab;
-  const std::shared_ptr<Backend> backend =
-      make_cpu_backend(threads, precision == "bf16" ? MatmulPrecision::bf16 : MatmulPrecision::fp32);
+  const std::shared_ptr<Backend> backend = make_backend(
+      {.threads = threads, .products = precision == "bf16" ? MatmulPrecision::bf16 : MatmulPrecision::fp32});
   const Transformer model(config, backend, DType::f32, 1);
   Optimizer optimizer(backend, {model.parameters().begin(), model.parameters().end()}, {}, 0);
   const auto arena = std::make_shared<Arena>(backend);

@@ -1,4 +1,4 @@
-// A model folder in, translations of standard input out.
+// Translates standard input line by line with a model folder.
 #include <sixfold/translator.h>
 
 #include <iostream>

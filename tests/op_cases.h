@@ -254,17 +254,16 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
 }
 
 /// Hypotheses that share the keys of their sentence, the keys lying in no order: what decoding looks like.
-inline std::shared_ptr<ops::AttentionPattern> cached_pattern(Context& context, const OpArguments& a) {
-  auto pattern = std::make_shared<ops::AttentionPattern>();
+inline std::shared_ptr<const ops::AttentionPattern> cached_pattern(Context& context, const OpArguments& a) {
+  std::vector<AttentionSpan> spans;
   std::vector<int32_t> rows;
   for (int i = 0; i < a.keys.sequences(); ++i) {
     const auto places = static_cast<int32_t>(rows.size());
     for (int j = a.keys.length(i); j-- > 0;) rows.push_back(a.keys.begin(i) + j);
     for (int q = 0; q < a.rows.ragged.length(i); ++q)
-      pattern->spans.push_back({a.rows.ragged.begin(i) + q, 1, places, a.keys.length(i)});
+      spans.push_back({a.rows.ragged.begin(i) + q, 1, places, a.keys.length(i)});
   }
-  pattern->key_rows = context.indices(rows);
-  return pattern;
+  return ops::attention_pattern(context, std::move(spans), /*causal=*/false, rows);
 }
 
 inline std::vector<OpCase> attention_cases(const OpSizes& s) {
@@ -276,9 +275,8 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
   const auto inputs = [](const OpArguments& a) {
     return ops::AttentionInputs{a["q"], a["k"], a["v"], a.heads};
   };
-  const auto pattern = [](const OpArguments& a, bool causal) {
-    return std::make_shared<ops::AttentionPattern>(
-        ops::attention_pattern(a.rows.ragged, causal ? a.rows.ragged : a.keys, causal));
+  const auto pattern = [](Context& context, const OpArguments& a, bool causal) {
+    return ops::attention_pattern(context, a.rows.ragged, causal ? a.rows.ragged : a.keys, causal);
   };
   std::vector<OpCase> cases;
   for (const bool causal : {false, true})
@@ -287,7 +285,8 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
           {.name = std::string("attention") + (causal ? "_causal" : "") + (dropout > 0 ? "_dropped" : ""),
            .operands = operands(causal ? RowsOf::tokens : RowsOf::keys),
            .run = [=](Context& context, const auto& a) {
-             return ops::attention(context, inputs(a), pattern(a, causal), context.dropout(dropout, a.rows));
+             return ops::attention(context, inputs(a), pattern(context, a, causal),
+                                   context.dropout(dropout, a.rows));
            }});
       if (dropout == 0)
         cases.back().goldens = causal ? std::vector<std::string>{"attention_causal"}
@@ -303,13 +302,14 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
                        },
                    .gradients = Gradients::none});
   for (const bool causal : {false, true})
-    cases.push_back(
-        {.name = causal ? "attention_weights_causal" : "attention_weights",
-         .operands = operands(causal ? RowsOf::tokens : RowsOf::keys),
-         .run = [=](Context& context,
-                    const auto& a) { return ops::attention_weights(context, inputs(a), *pattern(a, causal)); },
-         .gradients = Gradients::none,
-         .row_by_row = false});
+    cases.push_back({.name = causal ? "attention_weights_causal" : "attention_weights",
+                     .operands = operands(causal ? RowsOf::tokens : RowsOf::keys),
+                     .run =
+                         [=](Context& context, const auto& a) {
+                           return ops::attention_weights(context, inputs(a), *pattern(context, a, causal));
+                         },
+                     .gradients = Gradients::none,
+                     .row_by_row = false});
   return cases;
 }
 
@@ -324,11 +324,8 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
                   .run =
                       [smoothing](Context& context, const auto& a) {
                         const Tensor output_bias = a.operands.count("bias") ? a["bias"] : Tensor();
-                        const double sum = ops::cross_entropy(context, a["x"], {a["weight"], output_bias},
-                                                              a.ids, {.label_smoothing = smoothing});
-                        Tensor result = context.tensor(1, 1, a["x"].dtype());
-                        result.copy_from(context.backend(), std::vector<double>{sum});
-                        return result;
+                        return ops::cross_entropy(context, a["x"], {a["weight"], output_bias}, a.ids,
+                                                  {.label_smoothing = smoothing});
                       },
                   .gradients = Gradients::by_itself,
                   .row_by_row = false,
@@ -356,7 +353,7 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
                    .operands = {x, weight, bias},
                    .run =
                        [](Context& context, const auto& a) {
-                         const std::vector<int32_t> banned{1, 3};
+                         const Tensor banned = context.indices(std::vector<int32_t>{1, 3});
                          const auto best = ops::top_k(context, a["x"], {a["weight"], a["bias"]}, 5, banned);
                          Tensor log_probs = context.tensor(a["x"].rows(), best.k, a["x"].dtype());
                          log_probs.copy_from(context.backend(), best.log_probs);

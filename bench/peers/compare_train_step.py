@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Trains the same batches with Sixfold and with PyTorch, by turns, and prints a table (Markdown).
+"""Trains on the same batches with Sixfold and other programs, in alternating rounds, and prints a table (Markdown).
 
-Each program runs `rounds` times and the table holds medians; a ratio is the median of the rounds' ratios. "Of the
-fp32 rate" counts 6 operations for each weight and token that meets it, against a large fp32 product in the same process.
-Growth is how far a run's peak memory lies above what it held before it built the model. PyTorch needs the
-environment whose activation script SIXFOLD_PEERS names (default ~/.cache/sixfold-peers/peers.sh); a program that
-is absent is skipped by name.
+Each program runs `rounds` times. The table has medians; a ratio is the median of the rounds' ratios. "Of the fp32 rate"
+counts 6 operations for each weight and token, relative to the rate of a large fp32 product in the same process. Growth is
+the increase of a run's peak memory over what it used before it built the model. PyTorch needs the environment whose
+activation script SIXFOLD_PEERS names (default ~/.cache/sixfold-peers/peers.sh). Programs that are not installed are
+skipped with a message.
 
     python3 compare_train_step.py BATCHES.jsonl [--presets tiny,small,base] [--threads 2] [--updates N]
                                   [--rounds 3] [--peers eager,onednn,compile,autocast,marian] [--sixfold PROGRAM]
                                   [--data DIR]
 
-Marian needs --data, the folder of train.en and train.de, and batches by itself: as many words, sorted by length.
+Marian needs --data, the folder of train.en and train.de. It makes its own batches, with as many words, sorted by length.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Translates a text with Sixfold, CTranslate2 and Marian, by turns, and prints a table (Markdown).
+"""Translates a text with Sixfold, CTranslate2 and Marian, in alternating rounds, and prints a table (Markdown).
 
     python3 compare_translate.py MODEL INPUT REFERENCE --tokenizer FILE.spm
         [--ctranslate2 int8=DIR,float32=DIR] [--marian DECODER.yml] [--beams 1,4] [--rounds 3] [--threads 2] [--lines N]
 
 MODEL is a Sixfold model folder in fp32. CTranslate2's models are converted from it (`sixfold export hf`, then its own
-converter) unless they are given. Each program runs in a process of its own, from text to text, `rounds` times by turns; the
-table holds medians, and ratios of a peer's median to that of Sixfold in int8. BLEU is `sixfold evaluate`'s. A program that is not
-there is skipped by name.
+converter) unless they are given. Each program translates from text to text in its own process, `rounds` times. The table has medians, and
+ratios of another program's median to that of Sixfold in int8. BLEU is that of `sixfold evaluate`. Programs that are not installed are
+skipped with a message.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the batches that both sides of the training benchmark run: real text, the same sentences for each.
+"""Makes the batches of the training benchmark from real text, so that all programs train on the same sentences.
 
-Trains a joint SentencePiece unigram model on DATA_DIR/train.en and train.de, sorts the pairs by length, so that
-padding is as little as a user of PyTorch would have, and cuts batches whose number of pairs times longest side
-(pieces and one start or end symbol) is at most the budget. Batches come in a shuffled order that is always the
-same. Each line of OUT.jsonl is one batch, {"source": [[ids]...], "target": [[ids]...]}: sources end with the
-end symbol (id 2); targets carry no symbols, the trainer adds start (id 1) and end.
+Trains a joint SentencePiece unigram model on DATA_DIR/train.en and train.de, sorts the pairs by length, so that there is
+as little padding as in a careful PyTorch program, and makes batches whose number of pairs times longest side (pieces and
+one start or end token) is at most the budget. The batches are in a fixed shuffled order. Each line of OUT.jsonl is one
+batch, {"source": [[ids]...], "target": [[ids]...]}. Sources end with the end token (id 2). Targets have neither start nor
+end token; the trainer adds start (id 1) and end.
 
     python make_batches.py DATA_DIR OUT.jsonl [--pieces 8000] [--budget 4096] [--batches 40]
 """

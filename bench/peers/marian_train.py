@@ -3,9 +3,9 @@
 
     python marian_train.py DATA_DIR --preset tiny|small|base [--threads 2] [--updates 30] [--mini-batch-words 4096]
 
-DATA_DIR holds train.en and train.de. The vocabulary is 8,000 joint pieces, as make_batches.py trains it; batches are of sentences
-sorted by length, as Marian makes them. Marian counts target words; real tokens of both sides are counted here, over the sentences
-that its log says it has seen. The first third of the updates is not counted.
+DATA_DIR has train.en and train.de. The joint vocabulary of 8,000 pieces is that of make_batches.py. Marian makes its own batches of
+sentences sorted by length. Marian's log counts target words; this script counts the real tokens of both sides of the sentences that the
+log reports. The first third of the updates is not counted.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Exports a Sixfold model and compares its greedy output with transformers' and CTranslate2's.
+"""Exports a Sixfold model and compares its greedy output with that of transformers and CTranslate2.
 
     python round_trip.py MODEL SOURCE.txt [--sixfold PROGRAM] [--lines 1000]
 
-Run it in the peers' environment (README.md). transformers reads the exported folder, CTranslate2 converts it with its own
-converter. Prints, for each, how many lines are equal, and those that are not. Output without an end is cut at a length of each
-program's own (here source + 50 symbols): such lines are counted apart if they are equal up to there.
+Run it in the environment of the other programs (README.md). transformers reads the exported folder; CTranslate2 converts it with its own
+converter. For each, the script prints how many lines are equal, and the lines that differ. Each program has its own maximum length (Sixfold:
+source + 50 tokens). Lines that reach it are counted separately if they are equal up to there.
 """
 
 import argparse

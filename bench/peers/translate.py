@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Time and memory of translating a text with CTranslate2 or Marian, the same work that bench_translate does with Sixfold.
+"""Measures time and memory of translating a text with CTranslate2 or Marian, as bench_translate does with Sixfold.
 
     python translate.py ctranslate2 MODEL INPUT --tokenizer FILE.spm [--precision int8] [--workers 2] [--threads 1] ...
     python translate.py marian DECODER.yml INPUT [--marian-options "..."] ...
 
-From text to text, as Sixfold does it. Prints one line of JSON.
+Both programs translate from text to text. Prints one line of JSON.
 """
 
 import argparse

@@ -9,14 +9,14 @@ namespace sixfold {
 
 Tensor Context::indices(std::span<const int32_t> values) {
   Tensor t = tensor(1, static_cast<int64_t>(values.size()), DType::i32);
-  backend_->copy_in(t.view().data, values.data(), values.size_bytes());
+  backend_->upload(t.view().data, std::as_bytes(values));
   indices_.push_back(t);
   return t;
 }
 
 TokenRows Context::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
   require(sentences.empty() || static_cast<int>(sentences.size()) == ragged.sequences(),
-          "{} numbers for a batch of {} sentences", sentences.size(), ragged.sequences());
+          "{} sentence numbers for a batch of {} sequences", sentences.size(), ragged.sequences());
   std::vector<int32_t> sentence, position;
   int longest = 0;
   for (int i = 0; i < ragged.sequences(); ++i) {
@@ -68,7 +68,7 @@ WrittenGradient::WrittenGradient(const Context& context, const Tensor& x) : cont
 void WrittenGradient::add() const {
   if (!own_ || !x_.requires_grad()) return;
   const View sum = x_.gradient().view();
-  context_.backend().add(sum, sum, view_);
+  context_.backend().run(kernel::Add{sum, sum, view_});
 }
 
 }  // namespace sixfold

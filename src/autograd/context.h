@@ -9,63 +9,67 @@
 
 namespace sixfold {
 
-/// The rows of a packed batch: what each row is the token of. Dropout is keyed by it, positions are looked up
-/// by it.
+/// The token that each row of a packed batch stands for. The random bits of dropout and the position encoding
+/// depend on it.
 struct TokenRows {
   Ragged ragged;
-  Tensor sentence;  ///< [1, rows] i32: a number of the sentence that is the same in every packing
-  Tensor position;  ///< [1, rows] i32: place in its sentence, from 0
-  int longest = 0;  ///< one more than the largest position
+  Tensor sentence;  ///< [1, rows] i32: number of the sentence, the same in every packing
+  Tensor position;  ///< [1, rows] i32: position in the sentence, from 0
+  int longest = 0;  ///< largest position plus 1
 };
 
-/// Dropout that is still to be applied: the next op does it while it has the elements in hand.
+/// A tensor with dropout still to be applied. The next op applies it while it processes the elements.
 struct Dropped {
   Tensor x;
   Dropout dropout;
 };
 
-/// One run of a model over one batch: where it computes, where its buffers live, whether it records backward,
-/// and the randomness of dropout. A context that records trains; nothing else differs between training and
-/// decoding. For one thread at a time. Backward refers to it: it outlives `Tape::backward`.
+/// One run of a model over one batch: the backend that computes, the arena for the buffers, the tape if
+/// gradients are needed, and the random bits of dropout. The tape is the only difference between training and
+/// decoding. For one thread at a time. The context must outlive `Tape::backward`, which refers to it.
 class Context {
  public:
-  /// Identifies the random bits of a training context.
+  /// The seeds of the random bits of dropout.
   struct Seeds {
     uint32_t seed = 0, update = 0;
   };
 
-  /// Without gradients or dropout.
+  /// A context without gradients and dropout.
   Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena)
       : backend_(std::move(backend)), arena_(std::move(arena)) {}
-  /// One that records on `tape`.
+  /// A context that records on `tape`.
   Context(std::shared_ptr<Backend> backend, std::shared_ptr<Arena> arena, Tape& tape, Seeds seeds)
       : backend_(std::move(backend)), arena_(std::move(arena)), tape_(&tape), seeds_(seeds) {}
 
   Backend& backend() const { return *backend_; }
   bool recording() const { return tape_ != nullptr; }
 
+  /// Allocates a tensor; its elements are not initialised.
   Tensor tensor(int64_t rows, int64_t cols, DType dtype) const { return {arena_, rows, cols, dtype}; }
-  /// [1, n] i32; lives as long as the context.
+  /// Uploads host values as [1, n] i32. The context keeps the tensor alive.
   Tensor indices(std::span<const int32_t> values);
-  /// The rows of `ragged`, its sequence i being sentence `sentences[i]`, or i where none are given.
+  /// Creates the rows of `ragged`. Sequence i is sentence `sentences[i]`, or i if `sentences` is empty. Throws
+  /// an input error if the numbers of sequences and sentences differ.
   TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});
 
-  /// Dropout with this probability for rows as in `rows`: nothing outside training. Each call is a module of
-  /// its own.
+  /// Returns dropout with this probability for `rows`; without recording, dropout that does nothing. Each call
+  /// counts as a module of its own, with its own random bits.
   Dropout dropout(double probability, const TokenRows& rows);
 
-  /// Records an op's backward, unless the context doesn't record or `output` needs no gradient.
+  /// Records the backward function of an op, unless the context does not record or `output` needs no gradient.
   void record(const char* op, const Tensor& output, std::function<void()> backward) const;
-  /// Marks `output` as one that gradients flow to where they flow to any of `inputs`. Returns whether they do.
+  /// Marks `output` as needing a gradient if the context records and any of `inputs` needs one. Returns whether
+  /// it does.
   bool track(Tensor output, std::initializer_list<Tensor> inputs) const;
-  /// Where an op puts its share of x's gradient: fresh memory, or what is there already, to be added to.
+  /// The memory for an op's contribution to the gradient of a tensor. If `accumulate` is set, it holds
+  /// contributions of other ops, to which the op must add. The view is empty if the tensor needs no gradient.
   struct Slot {
     View view;
     bool accumulate;
   };
   Slot gradient_of(const Tensor& x) const;
 
-  /// While it lives, ops belong to the module `name` within the current one.
+  /// As long as it exists, recorded ops belong to the module `name` within the current module.
   class Scope {
    public:
     Scope(Context& context, const std::string& name) : context_(context), length_(context.module_.size()) {
@@ -90,14 +94,14 @@ class Context {
   std::string module_;
 };
 
-/// Where a kernel that writes gradients, and can't add to them, puts x's share: x's gradient itself where
-/// nothing has reached it yet, else memory of its own. So x may have several readers, or need no gradient while
-/// its neighbours do.
+/// The memory for the gradient of x, for a kernel that can write a gradient but cannot add to one. It is the
+/// gradient itself if no op has added to it yet, and otherwise a buffer. The view is valid even if x needs no
+/// gradient, for kernels that write the gradients of several operands.
 class WrittenGradient {
  public:
   WrittenGradient(const Context& context, const Tensor& x);
   View view() const { return view_; }
-  /// After the kernel: adds what lies in memory of its own.
+  /// To be called after the kernel. Adds the buffer, if there is one, to the gradient.
   void add() const;
 
  private:

@@ -7,21 +7,22 @@
 
 namespace sixfold {
 
-/// What a context that trains records: for each op its backward, newest last, and the module that made it.
+/// The ops that a context recorded, in order, each with its backward function and its module. For one thread at
+/// a time.
 class Tape {
  public:
   struct Node {
     std::string module;              ///< "decoder.layers.2.fc1"
     const char* op;                  ///< "linear"
-    Tensor output;                   ///< its gradient is complete when the node's turn comes
-    std::function<void()> backward;  ///< adds to its inputs' gradients; holds the tensors it needs
+    Tensor output;                   ///< its gradient is complete when `backward` is called
+    std::function<void()> backward;  ///< adds to the gradients of the inputs; holds the tensors it needs
   };
 
   void record(Node node) { nodes_.push_back(std::move(node)); }
-  /// Walks back from the newest op. An op whose output got no gradient is passed over. Each node is forgotten,
-  /// and with it the buffers that only it held, as soon as it has run.
+  /// Runs the backward functions, from the newest op to the oldest. Skips ops whose output has no gradient.
+  /// Each node is destroyed after it has run, which frees the buffers that only it used.
   void backward() { backward({}); }
-  /// The same; `look`, where there is one, is called with each node before its turn.
+  /// The same, but calls `look`, unless it is empty, with each node before its backward function.
   void backward(const std::function<void(const Node&)>& look);
   const std::vector<Node>& nodes() const { return nodes_; }
 

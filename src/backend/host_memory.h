@@ -3,14 +3,14 @@
 
 namespace sixfold {
 
-/// What the backends that compute in the host's own memory share.
+/// The common part of all backends that compute in host memory. Kernels have finished when `run` returns.
 class HostBackend : public Backend {
  public:
+  bool is_host() const override { return true; }
   void* allocate(size_t bytes) override;
-  void free(void* data, size_t bytes) override;
-  void copy_in(void* to, const void* from_host, size_t bytes) override;
-  void copy_out(void* to_host, const void* from, size_t bytes) override;
-  void gather_rows(View out, View x, const int32_t* rows) override;
+  void free(void* device, size_t bytes) override;
+  void upload(void* device, std::span<const std::byte> host) override;
+  void download(std::span<std::byte> host, const void* device) override;
 };
 
 }  // namespace sixfold

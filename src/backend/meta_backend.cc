@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -16,20 +16,22 @@ size_t pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 *
 
 void* MetaBackend::allocate(size_t bytes) {
   void* data = ::mmap(nullptr, pages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) throw_environment_error("no addresses left for {} more bytes", bytes);
+  if (data == MAP_FAILED) throw_environment_error("not enough address space for {} more bytes", bytes);
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
   return data;
 }
 
-void MetaBackend::free(void* data, size_t bytes) {
-  ::munmap(data, pages(bytes));
+void MetaBackend::free(void* device, size_t bytes) {
+  ::munmap(device, pages(bytes));
   in_use_ -= bytes;
 }
 
-void MetaBackend::copy_out(void* to_host, const void*, size_t bytes) { std::memset(to_host, 0, bytes); }
+void MetaBackend::download(std::span<std::byte> host, const void*) {
+  std::fill(host.begin(), host.end(), std::byte{0});
+}
 
-/// Memory of its own, where the caller gives none.
+/// A packed weight, in memory of its own if the caller gives none.
 struct MetaBackend::Prepared final : PackedWeight {
   Prepared(DType type, MetaBackend& owner, size_t size)
       : PackedWeight(type), backend(owner), bytes(size), data(bytes > 0 ? owner.allocate(bytes) : nullptr) {}
@@ -49,9 +51,12 @@ size_t MetaBackend::packed_bytes(View b, bool) {
   return static_cast<size_t>(b.rows * b.cols) * sizeof(float) * 9 / 8;  // whole tiles
 }
 
-void MetaBackend::matmul(const Matmul& product) {
-  largest_product_ =
-      std::max(largest_product_, product.a.rows * product.a.cols + product.b.rows * product.b.cols);
+void MetaBackend::run(KernelCall call) {
+  call.visit([&]<class Kernel>(const Kernel& kernel) {
+    if constexpr (std::is_same_v<Kernel, kernel::Matmul>)
+      largest_product_ =
+          std::max(largest_product_, kernel.a.rows * kernel.a.cols + kernel.b.rows * kernel.b.cols);
+  });
 }
 
 }  // namespace sixfold

@@ -1,16 +1,30 @@
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dtype.h"
 
 namespace sixfold {
 
-/// A matrix in a backend's memory: row r begins at data + r * stride elements. Owns nothing.
+/// Elements in a backend's memory, which need not be host memory. The host may do arithmetic on `data`, but
+/// only kernels may read or write the elements. Does not own them.
+template <class T>
+struct DeviceSpan {
+  T* data = nullptr;
+  int64_t size = 0;
+
+  explicit operator bool() const { return data != nullptr; }
+  DeviceSpan subspan(int64_t begin, int64_t count) const { return {data + begin, count}; }
+  operator DeviceSpan<const T>() const requires(!std::is_const_v<T>) { return {data, size}; }
+};
+
+/// A matrix in a backend's memory: row r begins at data + r * stride elements. Only kernels may read or write
+/// the elements. Does not own them.
 struct View {
   void* data = nullptr;
   DType dtype = DType::f32;
   int64_t rows = 0, cols = 0, stride = 0;
-  const float* scales = nullptr;  ///< [rows], of int8 elements: row r counts data * scales[r]
+  DeviceSpan<const float> scales = {};  ///< [rows], for int8 only: the values of row r are data * scales[r]
 
   explicit operator bool() const { return data != nullptr; }
   template <class T>
@@ -21,6 +35,20 @@ struct View {
   T* row(int64_t r) const {
     return static_cast<T*>(data) + r * stride;
   }
+  /// The elements as a span, for matrices without gaps between rows (stride == cols).
+  template <class T>
+  DeviceSpan<T> span() const {
+    return {as<T>(), rows * cols};
+  }
+  /// Number of bytes from the beginning of the first element to the end of the last.
+  int64_t extent() const {
+    return rows == 0 || cols == 0 ? 0 : ((rows - 1) * stride + cols) * static_cast<int64_t>(size_of(dtype));
+  }
+  /// Columns [begin, begin + count), for matrices without scales.
+  View slice_cols(int64_t begin, int64_t count) const {
+    return {static_cast<char*>(data) + begin * static_cast<int64_t>(size_of(dtype)), dtype, rows, count,
+            stride};
+  }
   /// Rows [begin, begin + count).
   View slice_rows(int64_t begin, int64_t count) const {
     return {static_cast<char*>(data) + begin * stride * static_cast<int64_t>(size_of(dtype)),
@@ -28,7 +56,7 @@ struct View {
             count,
             cols,
             stride,
-            scales ? scales + begin : nullptr};
+            scales ? scales.subspan(begin, count) : scales};
   }
 };
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 enum class Version { v1, v2 };
 
-/// A path of this machine, looked up below `root` instead of "/".
+/// An absolute path, looked up below `root` instead of "/".
 fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -25,14 +25,14 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-/// Whether a list such as "cpu,cpuacct" has the name.
+/// Whether a list such as "cpu,cpuacct" contains the name.
 bool lists(const std::string& list, const std::string& name) {
   return ("," + list + ",").find("," + name + ",") != std::string::npos;
 }
 
-/// One line of /proc/self/mountinfo, as far as it tells of control groups.
+/// The fields of a line of /proc/self/mountinfo that describe a mount of control groups.
 struct Mount {
-  fs::path group;   ///< the group that is seen at the top of the mount
+  fs::path group;   ///< the group at the root of the mount
   fs::path folder;  ///< where it is mounted
   std::string type, options;
 };
@@ -49,8 +49,8 @@ std::vector<Mount> read_mounts(const fs::path& root) {
   return mounts;
 }
 
-/// Calls `visit` with the folders of a group and of those around it, up to the top of the mount. A group that
-/// lies outside the mount, as another name space's does, is seen at the top alone.
+/// Calls `visit` with the folders of a group and of its ancestors, up to the root of the mount. For a group
+/// outside the mount, such as one of another namespace, only the root is visited.
 void visit_upwards(const Mount& mount, const fs::path& group, const fs::path& root,
                    const std::function<void(const fs::path& folder)>& visit) {
   fs::path place = group.lexically_relative(mount.group);
@@ -61,7 +61,7 @@ void visit_upwards(const Mount& mount, const fs::path& group, const fs::path& ro
   }
 }
 
-/// Calls `visit` with the folder of each group that may limit `controller` ("memory" or "cpu") for this
+/// Calls `visit` with the folder of each group that can limit `controller` ("memory" or "cpu") for this
 /// process.
 void visit_groups(const std::string& controller, const fs::path& root,
                   const std::function<void(const fs::path& folder, Version version)>& visit) {
@@ -84,14 +84,14 @@ void visit_groups(const std::string& controller, const fs::path& root,
   }
 }
 
-/// The number in a file; none for "max", and where there is no such file.
+/// The number in a file, or nothing if the file contains "max" or does not exist.
 std::optional<int64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
   int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The number that stands behind `key` in a file of such lines; 0 where it is not there.
+/// The number that follows `key` in a file of lines "key number", or 0 if there is no such line.
 int64_t number_of(const std::string& key, const fs::path& path) {
   std::ifstream file(path);
   std::string name;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace sixfold {
 
@@ -11,7 +12,7 @@ namespace sixfold {
 enum class DType : uint8_t { f32, f64, bf16, f16, i64, i32, i8, u8 };
 
 struct DTypeInfo {
-  std::string_view name;  ///< as the safetensors format writes it
+  std::string_view name;  ///< its name in the safetensors format
   size_t size;            ///< bytes of one element
 };
 
@@ -22,10 +23,19 @@ inline constexpr std::array<DTypeInfo, 8> dtype_table{
 /// Bytes of one element.
 constexpr size_t size_of(DType dtype) { return dtype_table[static_cast<size_t>(dtype)].size; }
 
-/// The name that safetensors gives it: "F32", "BF16", ...
+/// The type of elements of T.
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, double>) return DType::f64;
+  if constexpr (std::is_same_v<T, int32_t>) return DType::i32;
+  if constexpr (std::is_same_v<T, int8_t>) return DType::i8;
+}
+
+/// The name of the type in safetensors files: "F32", "BF16", ...
 constexpr std::string_view name_of(DType dtype) { return dtype_table[static_cast<size_t>(dtype)].name; }
 
-/// The inverse of `name_of`; nothing for a name that is not ours.
+/// The inverse of `name_of`. Returns nothing for an unknown name.
 constexpr std::optional<DType> dtype_from_name(std::string_view name) {
   for (size_t i = 0; i < dtype_table.size(); ++i)
     if (dtype_table[i].name == name) return static_cast<DType>(i);

@@ -51,12 +51,12 @@ void flush_to_disk(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.number >= 0 && ::fsync(file.number) == 0) return;
   const int error = errno;
-  // Some file systems can't flush folders. What they can do is done.
+  // Some file systems can't flush folders, so errors are ignored.
   if (file.number >= 0 && (error == EINVAL || error == ENOTSUP) && fs::is_directory(path)) return;
   throw_write_error(path, error);
 }
 
-/// The length of a file up to the end of its last whole line.
+/// The length of a file up to the end of its last complete line.
 int64_t end_of_last_line(const std::string& path) {
   return static_cast<int64_t>(read_file(path).rfind('\n') + 1);
 }
@@ -72,18 +72,18 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-/// A name beside `path` that no other process or thread uses; left over files of that name are skipped by the
-/// caller.
+/// A name beside `path` that no other process or thread uses. The caller skips names of files that were left
+/// over.
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> counter = 0;
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter++);
 }
 
-/// What a symbolic link points at is what the user means to replace or to make, not the link.
+/// Follows a symbolic link: the user means to write its target, not to replace the link.
 std::string resolve_link(const std::string& path) {
   constexpr int most_links = 40;
   fs::path real = path;
-  std::error_code ignored;  // what can't be read is not followed
+  std::error_code ignored;  // a link that can't be read is not followed
   for (int i = 0; i < most_links && fs::is_symlink(real, ignored); ++i)
     real = real.parent_path() / fs::read_symlink(real, ignored);
   return real.string();
@@ -137,19 +137,19 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
-  // A rename over /dev/null or a pipe would put a file in its place.
+  // A rename over /dev/null or a pipe would replace it by a regular file.
   const bool is_there = ::stat(path_.c_str(), &status) == 0;
   if (is_there) {
-    require(!S_ISDIR(status.st_mode), "{}: is a folder; name a file", path);
+    require(!S_ISDIR(status.st_mode), "{}: is a folder; give the name of a file", path);
     require(S_ISREG(status.st_mode),
-            "{}: is not a regular file; write to standard output and redirect it there", path);
+            "{}: is not a regular file; write to standard output and redirect it to this file", path);
   }
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) throw_write_error(path_, errno);
-  // Who may read the older file may read the new one, and nobody else. Some file systems have no modes.
+  // Keep the permissions of an older file. Some file systems have none.
   if (is_there) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
@@ -202,8 +202,9 @@ AppendingFile::AppendingFile(const std::string& path, int64_t bytes)
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) throw_write_error(path, errno);
   if (status.st_size < bytes) {
     bytes_ = end_of_last_line(path);
-    log_warning("{}: is shorter than it was ({} bytes of {}); it goes on behind its last whole line", path,
-                status.st_size, bytes);
+    log_warning(
+        "{}: is shorter than recorded ({} bytes of {}); new lines are appended after its last complete line",
+        path, status.st_size, bytes);
   }
   if (::ftruncate(descriptor_, bytes_) != 0 || ::lseek(descriptor_, bytes_, SEEK_SET) < 0) {
     const int error = errno;
@@ -232,10 +233,10 @@ AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)
     std::error_code failure;
     const bool empty = fs::is_empty(target_, failure);
     require(!failure, "{}: can't be read: {}", target, failure.message());
-    require(known_ || empty, "{}: is there already and not empty; name a new folder", target);
+    require(known_ || empty, "{}: already exists and is not empty; give the name of a new folder", target);
     if (empty) known_ = {};
   } else {
-    known_ = {};  // what appears there in the meantime is somebody's
+    known_ = {};  // files that appear there meanwhile belong to others
   }
   int result;
   do {
@@ -246,7 +247,7 @@ AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)
 }
 
 AtomicDirectory::~AtomicDirectory() {
-  std::error_code ignored;  // a destructor can't throw, and what stays behind says by its name what it is
+  std::error_code ignored;  // a destructor can't throw, and temporary names are recognised later
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
@@ -257,7 +258,7 @@ void AtomicDirectory::commit() {
     if (entry->is_regular_file() || entry->is_directory()) flush_to_disk(entry->path().string());
   if (error) throw_write_error(target_, error.value());
   flush_to_disk(temporary_);
-  // A rename gives the folder its name when there is none, or an empty one.
+  // A rename succeeds if the target does not exist or is an empty folder.
   if (::rename(temporary_.c_str(), target_.c_str()) == 0)
     temporary_.clear();
   else if (errno != ENOTEMPTY && errno != EEXIST)
@@ -266,7 +267,7 @@ void AtomicDirectory::commit() {
     replace_target();
   else
     throw_environment_error(
-        "{}: has appeared in the meantime, and is left as it is; try again with another name", target_);
+        "{}: was created by another process in the meantime and was not changed; choose another name", target_);
   flush_to_disk(parent_of(target_));
 }
 
@@ -283,7 +284,7 @@ void AtomicDirectory::replace_target() {
     }
   }
   temporary_.clear();
-  flush_to_disk(parent_of(target_));  // the old folder goes once the new one is on disk
+  flush_to_disk(parent_of(target_));  // the old folder is removed only when the new one is on disk
   discard_old(old);
 }
 
@@ -305,7 +306,7 @@ void remove_known_files(const std::string& folder, const KnownFile& known) {
   for (const auto& entry : fs::directory_iterator(folder, ignored))
     if (is_known(entry, known)) ours.push_back(entry.path());
   for (const fs::path& path : ours) fs::remove(path, ignored);
-  fs::remove(folder, ignored);  // fails where something is left
+  fs::remove(folder, ignored);  // fails if files are left in it
 }
 
 std::optional<TemporaryName> parse_temporary_name(std::string_view file_name) {

@@ -8,11 +8,11 @@
 
 namespace sixfold {
 
-/// The 128-bit XXH3 hash of `bytes` as 32 lower-case hexadecimal digits, the most significant first (as `xxhsum
-/// -H2` prints it). For telling files apart, not for security.
+/// The 128-bit XXH3 hash of `bytes` as 32 lower-case hexadecimal digits, the most significant first (as printed
+/// by `xxhsum -H2`). It distinguishes files but is not cryptographic.
 std::string hash_hex(std::string_view bytes);
 
-/// The same of bytes that come in pieces.
+/// Computes the same hash incrementally.
 class HashStream {
  public:
   HashStream();

@@ -6,7 +6,7 @@
 
 namespace sixfold {
 
-/// The elements as text with a separator between them. (With fmt::join, g++ 12 warns of fmt's own code at -O3.)
+/// The elements as text, separated by `separator`. (With fmt::join, g++ 12 warns about fmt's own code at -O3.)
 template <class Range>
 std::string join(const Range& range, std::string_view separator = ", ") {
   std::string text;

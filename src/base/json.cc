@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t largest_count = 1'000'000'000'000'000;
 
-/// A value as an error shows it: cut short, since it may be of any length.
+/// A value for an error message, truncated, since it may have any length.
 std::string shown(const json& value) {
   constexpr size_t longest = 40;
   if (value.is_object()) return "an object";
@@ -28,16 +28,16 @@ std::string shown(const json& value) {
 
 json parse_json(std::string_view text, const std::string& where, int deepest) {
   require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty, not JSON", where);
-  std::vector<std::set<std::string>> keys_seen;  // of the objects that are open
+  std::vector<std::set<std::string>> keys_seen;  // of the objects that are being read
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     using Event = json::parse_event_t;
     require(depth < deepest || (event != Event::object_start && event != Event::array_start),
-            "{}: JSON nested deeper than {} levels", where, deepest);
+            "{}: JSON is nested deeper than {} levels", where, deepest);
     if (event == Event::object_start) keys_seen.emplace_back();
     if (event == Event::object_end) keys_seen.pop_back();
     if (event == Event::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      require(keys_seen.back().insert(key).second, "{}: the key '{}' is given twice", where, key);
+      require(keys_seen.back().insert(key).second, "{}: the key '{}' is given twice; remove one", where, key);
     }
     return true;
   };
@@ -52,7 +52,7 @@ json parse_json(std::string_view text, const std::string& where, int deepest) {
 
 int64_t whole_number(const json& value, std::string_view where, int64_t least, int64_t most) {
   const auto fits = [&] {
-    if (value.is_number_unsigned()) {  // all that are not below zero
+    if (value.is_number_unsigned()) {  // all that are not negative
       const auto number = value.get<uint64_t>();
       return most >= 0 && number <= static_cast<uint64_t>(most) &&
              (least < 0 || number >= static_cast<uint64_t>(least));
@@ -96,7 +96,7 @@ void JsonObject::read(const char* key, double& number) const {
 
 void JsonObject::read(const char* key, std::string& text) const {
   const json& value = at(key);
-  require(value.is_string(), "{}: '{}' is {}; expected text", where_, key, shown(value));
+  require(value.is_string(), "{}: '{}' is {}; expected a string", where_, key, shown(value));
   text = value.get<std::string>();
 }
 
@@ -104,7 +104,7 @@ void JsonObject::read(const char* key, std::vector<std::string>& texts) const {
   const json& list = at(key);
   require(list.is_array() &&
               std::all_of(list.begin(), list.end(), [](const json& text) { return text.is_string(); }),
-          "{}: '{}' is {}; expected a list of texts", where_, key, shown(list));
+          "{}: '{}' is {}; expected a list of strings", where_, key, shown(list));
   list.get_to(texts);
 }
 

@@ -4,7 +4,7 @@
 
 namespace sixfold {
 
-// A whole line in one call, so that lines of several threads don't mix.
+// One call writes a whole line, so that lines of several threads are not interleaved.
 void log_line(const std::string& text) {
   const std::string line = text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);

@@ -5,7 +5,8 @@
 
 namespace sixfold {
 
-/// One plain line on standard error. Warnings are prefixed "warning: ".
+/// Write one line to standard error; `warn_line` puts "warning: " before it. Any number of threads may call
+/// them.
 void log_line(const std::string& text);
 void warn_line(const std::string& text);
 

@@ -13,7 +13,8 @@
 namespace sixfold {
 namespace {
 
-/// The number behind `key` in a file like /proc/meminfo, in kB there, in bytes here; 0 where it is not.
+/// The number that follows `key` in a file like /proc/meminfo, converted from kB to bytes, or 0 if there is
+/// none.
 int64_t kilobytes(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)

@@ -4,16 +4,16 @@
 
 namespace sixfold {
 
-/// Bytes that this process may still take: what the machine has available, or what its container's limit leaves
-/// where that is less (`memory_left_by_cgroups`). 0 where it can't be found out. `root` is the folder that
-/// holds /proc and /sys.
+/// The number of bytes that this process can still allocate: the memory that the machine has available, or what
+/// the limit of its container leaves if that is less (`memory_left_by_cgroups`). Returns 0 if it is not known.
+/// `root` is the folder that contains /proc and /sys.
 int64_t available_memory(const std::string& root = "/");
 
-/// Bytes that this process takes now, and those of them that no file backs.
+/// The resident memory of this process in bytes, and the part of it that is not backed by files.
 int64_t resident_memory();
 int64_t anonymous_memory();
 
-/// Gives back to the system what the allocator keeps for later.
+/// Returns free memory of the allocator to the system.
 void trim_memory();
 
 }  // namespace sixfold

@@ -28,7 +28,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 namespace {
 
-/// What is left out at a name's end counts little: people shorten.
+/// A distance in which letters missing at the end of a name count little, since people abbreviate.
 int distance_to(const std::string& candidate, std::string_view name) {
   constexpr size_t shortest_beginning = 4;
   if (name.size() >= shortest_beginning && candidate.starts_with(name)) return 1;
@@ -39,7 +39,7 @@ int distance_to(const std::string& candidate, std::string_view name) {
 
 std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
   constexpr size_t longest_name =
-      100;  // nobody mistypes more, and the distance costs the product of the lengths
+      100;  // longer names are not typing errors, and the cost is the product of the lengths
   if (name.size() > longest_name) return std::nullopt;
   std::optional<std::string> best;
   int best_distance = 0;

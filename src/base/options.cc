@@ -17,7 +17,7 @@ bool is_value(const OptionNode& node) {
   return node.kind == Kind::plain || node.kind == Kind::quoted || node.kind == Kind::assigned;
 }
 
-/// The text in quotes, cut short between two characters where it is long.
+/// The text in quotes. A long text is truncated between two characters.
 std::string quote(const std::string& text) {
   constexpr size_t longest = 60;
   if (text.size() <= longest) return fmt::format("'{}'", text);
@@ -26,7 +26,7 @@ std::string quote(const std::string& text) {
   return fmt::format("'{}'...", text.substr(0, shown));
 }
 
-/// What was found, for the end of an error message.
+/// A description of the value that was found, for the end of an error message.
 std::string found(const OptionNode& node) {
   switch (node.kind) {
     case Kind::null:
@@ -40,7 +40,7 @@ std::string found(const OptionNode& node) {
   }
 }
 
-/// The values of a type that a range allows.
+/// The values of type T that a range allows.
 template <class T>
 std::string limits_of(const Range& range) {
   if constexpr (std::is_integral_v<T>) {
@@ -143,12 +143,12 @@ std::string without_outer_spaces(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-/// The elements of an assigned list that is written as in YAML: [a, "b, c"].
+/// The elements of an assigned list in YAML's notation: [a, "b, c"].
 std::vector<OptionNode> bracketed_elements(const OptionSource& source) {
   OptionNode list;
   try {
     list = parse_yaml_options(source.node.text, source.node.where);
-  } catch (const Error&) {  // the list stays null
+  } catch (const Error&) {  // the list stays null and is refused below
   }
   if (list.kind != Kind::list) source.throw_expected("a list such as [a, b]");
   std::vector<OptionNode> elements;
@@ -159,7 +159,7 @@ std::vector<OptionNode> bracketed_elements(const OptionSource& source) {
   return elements;
 }
 
-/// The elements of an assigned list: a,b or [a, b].
+/// The elements of an assigned list, a,b or [a, b].
 std::vector<OptionNode> assigned_elements(const OptionSource& source) {
   const OptionNode& node = source.node;
   if (node.text.starts_with('[')) return bracketed_elements(source);

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-// Typed options. A struct of options names its fields once:
+// Typed options. A struct of options lists its fields once:
 //
 //   template <class Visitor>
 //   void visit(Visitor& v, TrainOptions& o) {
@@ -20,61 +20,63 @@
 //     v.group("data", o.data, "what to train on");
 //   }
 //
-// and can then be read from YAML, JSON and `--set key=value`, and written as JSON or as a documented listing.
-// Between the formats and the structs stands one tree, `OptionNode`.
+// It can then be read from YAML, JSON and `--set key=value`, and written as JSON or as a documented listing.
+// All formats are converted from and to one tree, `OptionNode`.
 
 namespace sixfold {
 
-/// A value as it was written, with the place it came from.
+/// A value as it was written, with the place that it was read from.
 struct OptionNode {
   enum class Kind {
     null,
-    plain,     ///< a word without quotes, or a number or truth value in JSON
+    plain,     ///< a word without quotes, or a number or boolean in JSON
     quoted,    ///< text in quotes
-    assigned,  ///< what follows the = of a --set; a list is written a,b or [a, b]
+    assigned,  ///< the text after the = of --set; a list is written a,b or [a, b]
     list,      ///< children without keys
-    map,       ///< children with keys, no two alike
+    map,       ///< children with unique keys
   };
   Kind kind = Kind::null;
   std::string text{};   ///< of a plain, quoted or assigned value
-  std::string where{};  ///< "train.yaml:12" or "--set train.minutes=5", the start of an error message
-  std::string help{};   ///< what the listing says of it
+  std::string where{};  ///< "train.yaml:12" or "--set train.minutes=5", the beginning of error messages
+  std::string help{};   ///< its description in the listing
   std::vector<std::pair<std::string, OptionNode>> children{};
 
   OptionNode* find(std::string_view key);
 };
 
-/// No file of options is larger, in bytes.
+/// The maximum size of a file of options, in bytes.
 inline constexpr size_t largest_options_text = 1 << 20;
 
-/// The tree of a YAML or JSON text. Throw an input error with the place when it is not well formed, has a key
-/// twice, is too large or nested too deep (32 levels); YAML anchors and aliases are refused.
+/// Parse a YAML or JSON text. They throw an input error that names the place if the text is not well formed,
+/// repeats a key, is too large or is nested deeper than 32 levels. YAML anchors and aliases are errors.
 OptionNode parse_yaml_options(std::string_view text, const std::string& file_name);
 OptionNode parse_json_options(std::string_view text, const std::string& file_name);
 
-/// Puts "train.minutes=5", as it stands after --set, into the tree, in place of what was there.
+/// Applies an assignment such as "train.minutes=5", the argument of --set, to the tree. It replaces an older
+/// value.
 void set_option(OptionNode& root, const std::string& assignment);
 
-/// All values, in the order of the fields, with an indent of two.
+/// All values as JSON, in the order of the fields, indented by two spaces.
 std::string to_json(const OptionNode& node);
-/// The same as YAML with a comment of help and range for each key; it can be read again.
+/// All values as YAML with a comment for each key: its description and range. `parse_yaml_options` can read it.
 std::string to_documented_yaml(const OptionNode& node);
 
-/// The values that an option may have. `low` is allowed; `high` is unless the range is half open.
+/// The allowed values of an option: from `low` to `high`, excluding `high` if the range is half open.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool half_open = false;
 
   bool contains(double value) const { return value >= low && (half_open ? value < high : value <= high); }
-  /// "at least 1", "from 0 to 1", "from 0 to below 1", or nothing when every value is allowed.
+  /// "at least 1", "from 0 to 1", "from 0 to below 1", or an empty text if every value is allowed.
   std::string describe() const;
 };
 inline Range at_least(double low) { return {.low = low}; }
 inline Range between(double low, double high) { return {.low = low, .high = high}; }
 inline Range from_to_below(double low, double high) { return {.low = low, .high = high, .half_open = true}; }
 
-/// Specialised for each enum that is an option: `static constexpr std::pair<E, std::string_view> names[]`.
+/// The names of an enum that is an option. Specialise it with `static constexpr std::pair<E, std::string_view>
+/// names[]`.
 template <class E>
 struct EnumNames;
 
@@ -85,13 +87,13 @@ constexpr std::string_view name_of_enum(E value) {
   return "?";
 }
 
-/// A node and what to call it in an error message.
+/// A node with the name and range of its option, for error messages.
 struct OptionSource {
   const OptionNode& node;
-  std::string key;  ///< dotted, from the root
+  std::string key;  ///< from the root, with dots: "train.minutes"
   Range range;
 
-  /// Throws "train.yaml:12: train.minutes: expected a number, found 'five'".
+  /// Throws an input error such as "train.yaml:12: train.minutes: expected a number, found 'five'".
   [[noreturn]] void throw_expected(std::string_view what) const;
   [[noreturn]] void throw_unknown_name(const std::vector<std::string>& names) const;
 };
@@ -104,7 +106,7 @@ void read_value(const OptionSource& source, float& value);
 void read_value(const OptionSource& source, double& value);
 void read_value(const OptionSource& source, std::string& value);
 
-/// The elements of a list; a single value is a list of one, and an assigned list is written a,b or [a, b].
+/// The elements of a list. A single value is a list of one; an assigned list is written a,b or [a, b].
 std::vector<OptionNode> list_elements(const OptionSource& source);
 
 template <class E>
@@ -129,13 +131,13 @@ void read_value(const OptionSource& source, std::vector<T>& value) {
   }
 }
 
-/// The visitor that reads a struct from a map. Keys that are not there leave their fields as they are.
+/// The visitor that reads a struct from a map. Fields without a key keep their values.
 class OptionReader {
  public:
-  /// Throws when the node is neither a map nor null.
+  /// Throws an input error if the node is neither a map nor null.
   explicit OptionReader(const OptionSource& source);
 
-  /// Returns whether the key was there.
+  /// Returns whether the key was given.
   template <class T>
   bool field(std::string_view name, T& value, std::string_view /*help*/, Range range = {}) {
     const OptionNode* node = find(name);
@@ -165,8 +167,8 @@ class OptionReader {
   std::vector<std::string> known_;
 };
 
-/// Reads a struct of options. Throws an input error at the first value of a wrong type or out of its range, and
-/// at a key that the struct does not have, naming the nearest one it has.
+/// Reads a struct of options. Throws an input error for the first value of a wrong type or out of range, and
+/// for an unknown key, with the nearest known key.
 template <class T>
 void read_options(const OptionNode& root, T& options) {
   OptionReader::read_group(OptionSource{root, "", {}}, options);
@@ -178,7 +180,7 @@ OptionNode node_of(const std::string& value);
 template <class T>
 requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) OptionNode node_of(T value) {
   return {.kind = OptionNode::Kind::plain,
-          .text = fmt::format("{}", value)};  // shortest that reads back the same
+          .text = fmt::format("{}", value)};  // the shortest text that reads back as the same value
 }
 
 template <class E>
@@ -191,7 +193,7 @@ OptionNode node_of(const std::vector<T>& values) {
   return node;
 }
 
-/// The visitor that makes the tree of a struct.
+/// The visitor that converts a struct to a tree.
 class OptionWriter {
  public:
   template <class T>
@@ -216,7 +218,7 @@ class OptionWriter {
   OptionNode node_{.kind = OptionNode::Kind::map};
 };
 
-/// The tree of a struct of options: every field, in order, with its help.
+/// The tree of a struct of options: every field, in order, with its description.
 template <class T>
 OptionNode write_options(T options) {
   OptionWriter writer;
@@ -224,7 +226,7 @@ OptionNode write_options(T options) {
   return writer.take();
 }
 
-/// Throws an input error at the first value out of its range, for options that were set by a program.
+/// Throws an input error for the first value out of range. For options that were set by a program.
 template <class T>
 void check_ranges(const T& options) {
   T copy = options;

@@ -34,7 +34,7 @@ nlohmann::ordered_json json_of_node(const OptionNode& node) {
   switch (node.kind) {
     case Kind::null:
       break;
-    case Kind::plain:  // numbers and truth values are written alike in JSON and here
+    case Kind::plain:  // numbers and booleans are written as in JSON
       value = ordered_json::parse(node.text);
       break;
     case Kind::quoted:
@@ -56,7 +56,7 @@ nlohmann::ordered_json json_of_node(const OptionNode& node) {
 }  // namespace
 
 OptionNode parse_json_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit of a file of options",
+  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit for a file of options",
           file_name, largest_options_text);
   return node_of_json(parse_json(text, file_name), file_name);
 }

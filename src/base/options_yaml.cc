@@ -16,7 +16,7 @@ using Kind = OptionNode::Kind;
 
 namespace {
 
-/// Builds the tree from the parser's events, so that nothing is ever expanded.
+/// Builds the tree from the events of the parser, so that no alias is expanded.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(OptionNode& root, const std::string& file_name) : root_(root), file_name_(file_name) {}
@@ -29,7 +29,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, Kind::null, ""); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    add(mark, anchor, tag == "!" ? Kind::quoted : Kind::plain, value);  // "!" is how yaml-cpp tells of quotes
+    add(mark, anchor, tag == "!" ? Kind::quoted : Kind::plain,
+        value);  // yaml-cpp marks quoted text with the tag "!"
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -42,7 +43,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnMapEnd() override { open_.pop_back(); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw_input_error("{}: YAML aliases are not supported; write the value out", place(mark));
+    throw_input_error("{}: YAML aliases are not supported; repeat the value", place(mark));
   }
 
  private:
@@ -59,9 +60,9 @@ class TreeBuilder : public YAML::EventHandler {
     open_.push_back({&node});
   }
 
-  /// Returns the node made or, as keys and values of a map arrive in turn, the one whose key has been read.
+  /// Returns the new node, or, for the value of a map, the node that was created with its key.
   OptionNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind, const std::string& text) {
-    require(anchor == YAML::NullAnchor, "{}: YAML anchors are not supported; write the value out", place(mark));
+    require(anchor == YAML::NullAnchor, "{}: YAML anchors are not supported; remove the anchor", place(mark));
     if (open_.empty()) return root_ = {.kind = kind, .text = text, .where = place(mark)};
     Open& parent = open_.back();
     auto& siblings = parent.node->children;
@@ -81,7 +82,7 @@ class TreeBuilder : public YAML::EventHandler {
     require(kind == Kind::plain || kind == Kind::quoted, "{}: a key must be plain text, not a list or a group",
             place(mark));
     require(map.children.size() < most_keys, "{}: more than {} keys in one group", place(mark), most_keys);
-    require(!map.find(key), "{}: the key '{}' is given twice", place(mark), key);
+    require(!map.find(key), "{}: the key '{}' is given twice; remove one", place(mark), key);
     return map.children.emplace_back(key, OptionNode{.where = place(mark)}).second;
   }
 
@@ -91,7 +92,7 @@ class TreeBuilder : public YAML::EventHandler {
   bool started_ = false;
 };
 
-/// Text stands in quotes unless it is a word that nothing else is written like.
+/// Text as YAML: in quotes unless it can't be mistaken for anything but a plain word.
 std::string yaml_text(const OptionNode& node) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   constexpr std::string_view letters_and_digits =
@@ -129,7 +130,7 @@ bool is_indented_with_tab(std::string_view text, int line) {
 }  // namespace
 
 OptionNode parse_yaml_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit of a file of options",
+  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit for a file of options",
           file_name, largest_options_text);
   require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty", file_name);
   OptionNode root{.where = file_name};

@@ -5,8 +5,8 @@
 namespace sixfold {
 
 /// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): 128 random bits as a pure
-/// function of a counter and a key. Nothing is drawn in sequence, so what a place in the model gets does not
-/// depend on packing, threads or accumulation.
+/// function of a counter and a key. There is no sequential state, so the random bits of an element of the model
+/// do not depend on packing, threads or accumulation.
 struct Philox {
   using Counter = std::array<uint32_t, 4>;
   static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
@@ -25,8 +25,8 @@ struct Philox {
   }
 };
 
-/// Random numbers for what has an order of its own: initial weights, permutations, samples. A stream is named
-/// by (seed, stream); numbers come from Philox at counters 0, 1, 2, ...
+/// A sequence of random numbers, for initial weights, permutations and samples. (seed, stream) identifies the
+/// sequence; its numbers are those of Philox at counters 0, 1, 2, ... An object must not be shared by threads.
 class RandomStream {
  public:
   RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -41,11 +41,11 @@ class RandomStream {
     }
     return block_[used_++];
   }
-  /// In [0, 1), 32 bits fine.
+  /// Uniform in [0, 1), with a resolution of 32 bits.
   double uniform() { return bits() * 0x1p-32; }
-  /// In [0, n), n > 0.
+  /// An integer in [0, n), n > 0.
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(uint64_t{bits()} * n >> 32); }
-  /// Mean 0, variance 1 (Box-Muller).
+  /// Normally distributed with mean 0 and variance 1 (Box-Muller).
   double normal();
 
  private:

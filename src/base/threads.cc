@@ -17,8 +17,8 @@
 namespace sixfold {
 namespace {
 
-// Longer than the pause between two operations of a training step: a thread that sleeps is slow to come back,
-// and then often to the processor that its waker is busy on.
+// Longer than the pause between two operations of a training step: a sleeping thread is slow to wake up, and is
+// then often scheduled on the processor of the thread that woke it.
 constexpr auto patience = std::chrono::milliseconds(1);
 
 void pause_processor() {
@@ -29,7 +29,7 @@ void pause_processor() {
 #endif
 }
 
-/// Waits, awake, until `done` or until patience ends. Returns whether it is done.
+/// Spins until `done` returns true or the time limit is reached. Returns whether it returned true.
 template <class Condition>
 bool spin_until(const Condition& done) {
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -42,7 +42,7 @@ bool spin_until(const Condition& done) {
   return false;
 }
 
-/// Says once in a process that the system starts no more threads.
+/// Warns, once in a process, that the system starts no more threads.
 void warn_of_refusal(int wanted, int used, std::error_code reason) {
   static std::atomic<bool> said = false;
   if (said.exchange(true)) return;
@@ -73,18 +73,20 @@ SubnormalsAsZero::SubnormalsAsZero() = default;
 SubnormalsAsZero::~SubnormalsAsZero() = default;
 #endif
 
-std::thread start_thread(std::function<void()> body) {
+std::thread start_thread(std::function<void()> body, int wanted, int used) {
   try {
     return std::thread(std::move(body));
   } catch (const std::system_error& refusal) {
-    warn_of_refusal(2, 1, refusal.code());
-    return {};
+    warn_of_refusal(wanted, used, refusal.code());
+  } catch (const std::bad_alloc&) {
+    warn_of_refusal(wanted, used, std::make_error_code(std::errc::not_enough_memory));
   }
+  return {};
 }
 
 ThreadPool::ThreadPool(int threads) {
   for (std::error_code refusal; (refusal = start(threads));) {
-    // Whatever ran out is needed for other things too: half of what could be had is given back.
+    // Other parts of the program need the exhausted resource too, so half of the threads are given up.
     const int fewer = (this->threads() + 1) / 2;
     stop();
     warn_of_refusal(threads, fewer, refusal);
@@ -94,7 +96,8 @@ ThreadPool::ThreadPool(int threads) {
 
 ThreadPool::~ThreadPool() { stop(); }
 
-/// Starts workers until there are so many threads, the caller's own counted. Returns why there are fewer.
+/// Starts workers until there are `threads` threads, including the caller. Returns the error if there are
+/// fewer.
 std::error_code ThreadPool::start(int threads) {
   stop_ = false;
   try {
@@ -135,7 +138,7 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t, int)>& tas
   take_tasks(0);
   const auto done = [&] { return done_.load(std::memory_order_acquire) == count; };
   if (!spin_until(done))
-    while (!done()) std::this_thread::yield();  // to a worker that waits for a processor
+    while (!done()) std::this_thread::yield();  // lets a worker run that waits for a processor
   if (failed_.load(std::memory_order_relaxed) != none) rethrow_failure();
 }
 
@@ -144,7 +147,7 @@ void ThreadPool::take_tasks(int thread) {
     const uint64_t count = ticket >> 32, index = ticket & 0xffffffff;
     if (index >= count) return;
     if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    try {  // the caller can't leave before this one is done
+    try {  // the caller waits until this task is counted as done
       if (index < failed_.load(std::memory_order_relaxed)) (*task_)(static_cast<int64_t>(index), thread);
     } catch (...) {
       keep_failure(index);
@@ -154,7 +157,7 @@ void ThreadPool::take_tasks(int thread) {
   }
 }
 
-/// Keeps the exception that is being handled, unless a task before this one failed too.
+/// Keeps the current exception, unless a task with a lower index failed too.
 void ThreadPool::keep_failure(uint64_t index) {
   const std::lock_guard lock(mutex_);
   if (failed_.load(std::memory_order_relaxed) < index) return;

@@ -12,16 +12,19 @@
 
 namespace sixfold {
 
-/// The number of threads that this process may really use: its processors, or what its container's quota pays
-/// for where that is less (`processors_paid_by_cgroups`). `root` is the folder that holds /proc and /sys.
+/// The number of threads that this process can run at once: the number of its processors, or the CPU quota of
+/// its container if that is less (`processors_paid_by_cgroups`). `root` is the folder that contains /proc and
+/// /sys.
 int available_threads(const std::string& root = "/");
 
-/// Starts a thread. Where the system refuses it, says so and returns one that is not joinable: the caller then
-/// does the work itself.
-std::thread start_thread(std::function<void()> body);
+/// Starts a thread. If the system refuses, prints a warning and returns a thread that is not joinable; the
+/// caller must then do the work itself.
+/// `wanted` and `used` are for the warning: the threads that were asked for, and those that there will be.
+std::thread start_thread(std::function<void()> body, int wanted = 2, int used = 1);
 
-/// While it lives, its thread takes subnormal numbers for zero: they cost a hundred times more and matter to
-/// nothing here. Every thread must do alike, or results would depend on who computed them.
+/// During the lifetime of this object its thread treats subnormal numbers as zero. They would be a hundred
+/// times slower, and results do not need them. All threads must do the same, or results would depend on the
+/// thread.
 class SubnormalsAsZero {
  public:
   SubnormalsAsZero();
@@ -33,13 +36,14 @@ class SubnormalsAsZero {
   unsigned before_ = 0;
 };
 
-/// Threads that share the work of one caller at a time. Tasks are numbered pieces of work whose results do not
-/// depend on who does them; the caller takes its share, and waits for no worker that took none. Between calls
-/// workers spin for a millisecond and then sleep.
+/// Threads that share the work of one caller at a time; `run` must not be called by two threads at once. Work
+/// is divided into numbered tasks, whose results must not depend on the thread that runs them. The caller runs
+/// tasks too and does not wait for workers that took none. Between calls, workers spin for a millisecond and
+/// then sleep.
 class ThreadPool {
  public:
-  /// `threads` counts the caller's. Where the system refuses so many (a limit on memory or on processes), there
-  /// are fewer, and a warning says so, once in a process.
+  /// `threads` includes the caller. If the system refuses to start so many (a limit on memory or processes),
+  /// there are fewer, and a warning is printed once in a process.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -47,10 +51,10 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls `task(index, thread)` for each index in [0, count), thread in [0, threads()); returns when all are
-  /// done. Tasks take subnormal numbers for zero. When a task throws, those after it no longer begin, and once
-  /// all that run have ended, the caller gets the exception of the lowest index, however many threads there
-  /// are.
+  /// Calls `task(index, thread)` for each index in [0, count), with thread in [0, threads()), and returns when
+  /// all calls have returned. Tasks treat subnormal numbers as zero. If a task throws, later tasks are not
+  /// started. When all running tasks have ended, `run` throws the exception of the task with the lowest index,
+  /// whatever the number of threads.
   void run(int64_t count, const std::function<void(int64_t index, int thread)>& task);
 
  private:
@@ -63,13 +67,13 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
   const std::function<void(int64_t, int)>* task_ = nullptr;
-  std::atomic<uint64_t> ticket_{0};  ///< how many tasks there are (upper half) and the next one (lower half)
+  std::atomic<uint64_t> ticket_{0};  ///< number of tasks (upper half) and next task (lower half)
   std::atomic<int64_t> done_{0};
   std::atomic<uint64_t> round_{0};
   std::atomic<bool> stop_{false};
   static constexpr uint64_t none = UINT64_MAX;
   std::atomic<uint64_t> failed_{none};  ///< the lowest index whose task threw
-  std::exception_ptr failure_;          ///< what it threw
+  std::exception_ptr failure_;          ///< the exception of that task
   std::mutex mutex_;
   std::condition_variable wake_;
 };

@@ -15,26 +15,26 @@ struct Settings {
 };
 
 void run(const Settings& settings) {
-  note_interrupts();  // what is begun is finished, so that nothing half done is left
+  note_interrupts();  // finish the output folder even if interrupted
   average_models(settings.models, settings.output);
   check_interrupt();
   const size_t count = settings.models.size();
-  log_info("{}: the mean of {} model{}", settings.output, count, count == 1 ? "" : "s");
+  log_info("{}: average of {} model{}", settings.output, count, count == 1 ? "" : "s");
 }
 
 }  // namespace
 
 void add_average(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("average", "Make one model of several: the mean of their weights");
-  command.add_option("models", settings->models, "model folders of one training run")
+  CLI::App& command = *app.add_subcommand("average", "Average the weights of several models");
+  command.add_option("models", settings->models, "model folders, usually checkpoints of one training run")
       ->type_name("MODEL")
       ->required();
   command.add_option("-o,--output,--out", settings->output, "folder for the new model")
       ->type_name("MODEL")
       ->required();
   command.footer(
-      "Tokenizer and rules of search are those of the first model.\n"
+      "The tokenizer and the generation settings are those of the first model.\n"
       "Example:\n  sixfold average run/checkpoints/* --output averaged");
   command.callback([settings] { run(*settings); });
 }

@@ -14,7 +14,7 @@ OptionEntry entry_of(const CLI::Option& option) {
   if (option.get_expected_max() > 0 && option.get_type_size() > 0)
     entry.argument =
         entry.positional && option.get_type_name().empty() ? option.get_name() : option.get_type_name();
-  // In capitals stands what something else is put in place of.
+  // A name in capitals is a placeholder, not a value.
   if (std::ranges::none_of(entry.argument, [](unsigned char c) { return std::isupper(c); }))
     entry.values = CLI::detail::split(entry.argument, '|');
   if (entry.argument.empty()) entry.values.clear();

@@ -3,8 +3,8 @@
 
 namespace sixfold::cli {
 
-// Each adds one command, with its options, help and an example, to the program. The command runs in its
-// callback and throws `Error`; main.cc turns that into the exit status.
+// Each function adds one command, with its options, help and an example, to the program. The command runs in
+// its callback and throws `Error` on failure; main.cc turns that into the exit status.
 void add_train(CLI::App& app);
 void add_translate(CLI::App& app);
 void add_score(CLI::App& app);

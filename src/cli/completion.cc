@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
-#include "train/config.h"
+#include "tasks/tasks.h"
 
 namespace sixfold {
 
@@ -25,7 +25,7 @@ struct EnumNames<cli::Shell> {
 namespace cli {
 namespace {
 
-/// Of options; not those of their arguments.
+/// The names of a command's options, or of those that take an argument.
 std::vector<std::string> option_names(const CommandEntry& command, bool with_argument_only = false) {
   std::vector<std::string> names;
   for (const OptionEntry& option : command.options)
@@ -44,11 +44,11 @@ void add_keys(const OptionNode& node, const std::string& prefix, std::vector<std
   }
 }
 
-/// What an option's argument, or a positional one, can begin with; nothing where it is a file or a number.
+/// The values, or beginnings of values, that an argument can have. Empty for a file or a number.
 std::vector<std::string> values_of(const OptionEntry& option) {
   if (std::ranges::find(option.names, "--set") == option.names.end()) return option.values;
   std::vector<std::string> keys;
-  add_keys(write_options(TrainOptions{}), "", keys);
+  add_keys(tasks().front().default_options(), "", keys);
   return keys;
 }
 
@@ -70,8 +70,8 @@ void each_command(const CommandEntry& command, const std::function<void(const Co
   for (const CommandEntry& inner : command.commands) each_command(inner, use);
 }
 
-/// Of a command: its subcommands, options, those of them that take an argument, and what its own argument can
-/// be.
+/// One case of the bash function: the subcommands of a command, its options, those that take an argument, and
+/// the values of its positional argument.
 std::string bash_case(const CommandEntry& command) {
   std::string words;
   for (const OptionEntry& option : command.options)
@@ -94,7 +94,7 @@ std::string bash_values(const CommandEntry& command) {
   return cases;
 }
 
-// Where the function finds nothing, bash completes names of files itself, those with spaces too.
+// If the function finds no completion, bash completes file names itself, including those with spaces.
 constexpr std::string_view bash_function = R"(_sixfold() {
   local current=${COMP_WORDS[COMP_CWORD]} path='' option='' commands options takers words word i
   [[ $current == '=' ]] && current=''
@@ -141,7 +141,7 @@ std::string bash_script(const CommandEntry& program) {
       commands, values, bash_function);
 }
 
-/// Help as the text of a zsh option: one line, without what means something there.
+/// Help as the description of a zsh option: one line, with zsh's special characters escaped.
 std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -154,7 +154,7 @@ std::string zsh_text(const std::string& text) {
   return result;
 }
 
-/// What completes an option's argument.
+/// The zsh action that completes the argument of an option.
 std::string zsh_action(const OptionEntry& option) {
   const std::vector<std::string> values = values_of(option);
   if (values.empty()) return "_files";
@@ -259,7 +259,7 @@ void run(const CLI::App& program, Shell shell) {
 void add_completion(CLI::App& app) {
   const auto shell = std::make_shared<Shell>();
   CLI::App& command =
-      *app.add_subcommand("completion", "Write what makes a shell complete commands and options");
+      *app.add_subcommand("completion", "Write a script that completes commands and options in a shell");
   add_named_option(command, "shell", *shell, "bash, zsh or fish")->required();
   command.footer("Example:\n  source <(sixfold completion bash)");
   command.callback([&app, shell] { run(app, *shell); });

@@ -42,7 +42,7 @@ std::string bar(int64_t count, int64_t most) {
   return text;
 }
 
-/// Both sides' lengths in some fifteen rows.
+/// A table of the lengths of both sides, in some fifteen rows.
 std::string histogram(const CorpusReport& report) {
   const int64_t longest =
       std::max(quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999));
@@ -111,27 +111,32 @@ void run(const Settings& settings) {
 void add_corpus(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command = *app.add_subcommand(
-      "corpus", "Describe parallel text: lengths, repeated pairs, and what training would drop");
-  command.add_option("files", settings->files, "source and target in turn, or .tsv files; each may be gzipped")
+      "corpus",
+      "Report statistics of a parallel corpus: lengths, repeated pairs, pairs that training would drop");
+  command
+      .add_option("files", settings->files,
+                  "alternately a source and a target file, or .tsv files; each may be gzipped")
       ->type_name("FILE")
       ->required();
   command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
       ->type_name("MODEL");
   command
       .add_option("--max-length", settings->options.encode.max_length,
-                  "count pairs with a longer side as dropped; 0: no limit")
+                  "count pairs with more tokens on a side as dropped; 0: no limit")
       ->check(number_in<int>(at_least(0)))
       ->type_name("N")
       ->capture_default_str();
   command
-      .add_option("--max-ratio", settings->options.encode.max_ratio,
-                  "count pairs with one side so many times as long as the other as dropped; 0: no limit")
+      .add_option(
+          "--max-ratio", settings->options.encode.max_ratio,
+          "count pairs with more than this many times as many tokens on one side as dropped; 0: no limit")
       ->check(number_in<double>(at_least(0)))
       ->type_name("N")
       ->capture_default_str();
-  add_named_option(command, "--invalid-utf8", settings->options.invalid,
-                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [replace]");
-  command.add_flag("--json", settings->json, "print the report as JSON, which sixfold plot corpus can draw");
+  add_named_option(
+      command, "--invalid-utf8", settings->options.invalid,
+      "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [replace]");
+  command.add_flag("--json", settings->json, "print the report as JSON, which 'sixfold plot corpus' can draw");
   command.footer("Example:\n  sixfold corpus train.en train.de --max-length 200 --max-ratio 3");
   command.callback([settings] { run(*settings); });
 }

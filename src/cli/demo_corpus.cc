@@ -24,14 +24,14 @@ struct Settings {
 };
 
 void make_folder(const std::string& path) {
-  require(!path.empty(), "--output: name a folder, new or existing");
+  require(!path.empty(), "--output: give the name of a new or existing folder");
   require_outside_runs(path);
   std::error_code failure;
   std::filesystem::file_status status = std::filesystem::status(path, failure);
   require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
-          "--output {}: is a file; name a folder, new or existing", path);
+          "--output {}: is a file; give the name of a new or existing folder", path);
   std::filesystem::create_directories(path, failure);
-  if (failure) throw_environment_error("can't make the folder {}: {}", path, failure.message());
+  if (failure) throw_environment_error("can't create the folder {}: {}", path, failure.message());
 }
 
 std::string lines_of(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
@@ -40,7 +40,7 @@ std::string lines_of(const std::vector<SentencePair>& pairs, std::string Sentenc
   return text;
 }
 
-/// All files or none: one that is there is somebody's text, unless it is this very corpus.
+/// Writes all files or none. An existing file with other contents belongs to the user and is an error.
 void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
   std::map<std::string, std::string> files;
   for (const auto& [name, pairs] : {std::pair("train", &corpus.train), std::pair("valid", &corpus.valid),
@@ -50,10 +50,8 @@ void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
     files[base + ".de"] = lines_of(*pairs, &SentencePair::german);
   }
   for (const auto& [path, text] : files) {
-    require(
-        !std::filesystem::exists(path) || read_file(path) == text,
-        "{}: is there already, and is not what would be written; name another folder, or move the file away",
-        path);
+    require(!std::filesystem::exists(path) || read_file(path) == text,
+            "{}: already exists with other contents; choose another folder, or move the file away", path);
   }
   for (const auto& [path, text] : files)
     if (!std::filesystem::exists(path)) write_file_atomically(path, text);
@@ -88,13 +86,15 @@ void add_demo_corpus(CLI::App& app) {
       "demo-corpus", "Generate a parallel corpus, English to German, from a small built-in grammar");
   command
       ->add_option("-o,--output,--out", settings->out,
-                   "folder for train.en, train.de, valid.*, test.*; files of these names are never replaced")
+                   "folder for train.en, train.de, valid.*, test.*; existing files are never replaced")
       ->type_name("DIR")
       ->required();
-  command->add_option("--pairs", settings->corpus.train, "training pairs")->capture_default_str();
-  command->add_option("--held-out", settings->corpus.test, "pairs in test.*, none of them in training")
+  command->add_option("--pairs", settings->corpus.train, "number of training pairs")->capture_default_str();
+  command
+      ->add_option("--held-out", settings->corpus.test,
+                   "number of pairs in test.*; none of them is in the training pairs")
       ->capture_default_str();
-  command->add_option("--seed", settings->corpus.seed, "another seed, another corpus")->capture_default_str();
+  command->add_option("--seed", settings->corpus.seed, "random seed of the corpus")->capture_default_str();
   command->footer("Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500");
   command->callback([settings] { run(*settings); });
 }

@@ -55,16 +55,16 @@ struct Settings {
   bool resamples() const { return confidence || !other.empty(); }
 };
 
-/// Translations and their references: `references[k][i]` is the k-th reference of line i.
+/// Translations and their references. `references[k][i]` is the k-th reference of line i.
 struct EvaluatedText {
-  std::vector<std::vector<std::string>> systems;  // one, or the two that are compared
+  std::vector<std::vector<std::string>> systems;  // one system, or the two to compare
   std::vector<std::vector<std::string>> references;
 };
 
-/// What a metric says of one system.
+/// The result of a metric for one system.
 struct SystemScore {
   double score = 0;
-  std::string details{};  // of BLEU
+  std::string details{};  // for BLEU
   std::vector<double> samples{};
 };
 
@@ -73,14 +73,14 @@ struct Report {
   std::vector<SystemScore> systems;
 };
 
-/// As sacreBLEU reads it, a byte order mark is a character of the first line, and costs it some of its score.
+/// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
 std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
   std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
-  require(!lines.empty(), "{}: is empty; there must be a sentence on each line", text_name(path));
+  require(!lines.empty(), "{}: is empty; expected one sentence on each line", text_name(path));
   if (lines[0].starts_with(byte_order_mark))
     log_warning(
         "{} begins with a byte order mark (U+FEFF), which counts as a character of the first line, as in "
-        "sacreBLEU; remove the file's first three bytes for the score of the text alone",
+        "sacreBLEU; remove the first three bytes of the file to score the text without it",
         text_name(path));
   return lines;
 }
@@ -100,7 +100,7 @@ EvaluatedText read_texts(const Settings& settings) {
   return text;
 }
 
-/// Each sentence's statistics, which add up to any corpus's.
+/// The statistics of each sentence. Those of a corpus are their sum.
 template <class Metric>
 auto sentence_statistics(const Metric& metric, const EvaluatedText& text, size_t system) {
   std::vector<decltype(metric.statistics({}, {}))> all;
@@ -112,7 +112,7 @@ auto sentence_statistics(const Metric& metric, const EvaluatedText& text, size_t
   return all;
 }
 
-/// `score` tells a metric's score, and its details, of statistics.
+/// The scores of all systems by one metric. `score` computes a score and its details from statistics.
 template <class Metric, class Score>
 std::vector<SystemScore> scores_of(const Metric& metric, const Settings& settings, const EvaluatedText& text,
                                    const Score& score) {
@@ -133,7 +133,7 @@ std::vector<SystemScore> scores_of(const Metric& metric, const Settings& setting
   return scores;
 }
 
-/// The metric's signature; where sentences are resampled, with how, in sacreBLEU's order: after the references.
+/// The signature of a metric. With resampling, its options follow the references, as in sacreBLEU.
 std::string with_resampling(const std::string& signature, const Settings& settings) {
   if (!settings.resamples()) return signature;
   const size_t references = signature.find('|');
@@ -181,14 +181,14 @@ std::string text_lines(const Report& report, const Settings& settings) {
                         report.systems[1].score - report.systems[0].score, settings.width, p_value(report),
                         settings.bootstrap.samples,
                         report.systems[0].samples == report.systems[1].samples
-                            ? "; both score the same in each, so that it tells nothing"
+                            ? "; both score the same in every sample, so p has no meaning"
                             : "");
   return text;
 }
 
 double rounded(double value, int width) { return std::stod(fmt::format("{:.{}f}", value, width)); }
 
-/// sacreBLEU's fields: those of the score, then those of the signature.
+/// The fields of sacreBLEU's JSON: those of the score, then those of the signature.
 nlohmann::ordered_json json_object(const Report& report, size_t index, const Settings& settings) {
   const SystemScore& system = report.systems[index];
   nlohmann::ordered_json object{
@@ -210,11 +210,11 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Set
 void run(const Settings& settings) {
   require(!settings.bleu.smooth_value || settings.bleu.smoothing == BleuSmoothing::floor ||
               settings.bleu.smoothing == BleuSmoothing::add_k,
-          "--smooth-value belongs to --smooth floor and --smooth add-k; {} takes none",
+          "--smooth-value applies only to --smooth floor and --smooth add-k, not to {}",
           name_of_enum(settings.bleu.smoothing));
   const double smooth_value = settings.bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
-          "--smooth-value: expected a number from 0 on, found {}", smooth_value);
+          "--smooth-value: expected a number at least 0, found {}", smooth_value);
   require(settings.other.empty() || settings.other != settings.hypothesis || settings.other != "-",
           "--hypothesis and --compare can't both be standard input");
   const EvaluatedText text = read_texts(settings);
@@ -237,10 +237,11 @@ void run(const Settings& settings) {
 
 void add_evaluate(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("evaluate", "Score translations by BLEU and chrF, as sacreBLEU does");
+  CLI::App& command =
+      *app.add_subcommand("evaluate", "Compute BLEU and chrF of translations, as sacreBLEU does");
   command
       .add_option("-r,--reference", settings->references,
-                  "file of reference translations, or several that each translate all lines")
+                  "file of reference translations; several files give several references for each line")
       ->type_name("FILE")
       ->required();
   command
@@ -249,37 +250,37 @@ void add_evaluate(CLI::App& app) {
       ->capture_default_str();
   command
       .add_option("--compare", settings->other,
-                  "translations of another system, to compare with by paired bootstrap resampling")
+                  "file of translations by another system, to compare by paired bootstrap resampling")
       ->type_name("FILE");
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
-                   "print mean and 95 % interval of each score, by bootstrap resampling");
+                   "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
   command.add_option("--samples", settings->bootstrap.samples, "number of bootstrap samples")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--seed", settings->bootstrap.seed, "seed of the bootstrap")
+  command.add_option("--seed", settings->bootstrap.seed, "random seed of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_named_option(command, "--metric", settings->metrics,
-                   "bleu, chrf (chrF2), chrf++, or several with commas [bleu,chrf]");
+                   "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,
-                   "smoothing of BLEU where an order has no match: exp, floor, add-k or none [exp]");
+                   "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none [exp]");
   command
-      .add_option("--smooth-value", settings->bleu.smooth_value, "the constant of floor [0.1] and add-k [1]")
+      .add_option("--smooth-value", settings->bleu.smooth_value,
+                  "constant of --smooth floor [0.1] and add-k [1]")
       ->type_name("NUMBER");
-  command.add_flag("--lowercase", settings->lowercase, "ignore upper and lower case");
+  command.add_flag("--lowercase", settings->lowercase, "ignore case");
   add_named_option(command, "--format", settings->format, "text or json [text]");
   command.add_option("--width", settings->width, "digits after the decimal point of a score")
       ->check(CLI::Range(0, 15))
       ->type_name("DIGITS")
       ->capture_default_str();
   command.footer(
-      "The score's signature names this program's version where sacreBLEU names its own. Intervals and "
-      "p-values\n"
-      "are those of its paired bootstrap (sacrebleu --paired-bs), which draws the same sentences for a seed.\n"
+      "The signature of a score contains the version of this program instead of sacreBLEU's. Intervals and\n"
+      "p-values equal those of sacreBLEU's paired bootstrap (sacrebleu --paired-bs) with the same seed.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
   command.callback([settings] { run(*settings); });
 }

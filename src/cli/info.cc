@@ -28,12 +28,12 @@ struct Description {
   std::string folder;
   ModelFolder model;
   int64_t parameters = 0;
-  std::string dtype;                                   ///< "F32", or several
-  std::vector<std::pair<std::string, int64_t>> files;  ///< and their bytes
+  std::string dtype;                                   ///< "F32", or several types
+  std::vector<std::pair<std::string, int64_t>> files;  ///< name and size in bytes
   std::vector<ordered_json> history;
 };
 
-/// Counts what the file of weights really holds.
+/// Counts the weights in the file itself.
 void count_weights(Description& d) {
   const SafetensorsFile file = SafetensorsFile::open(fs::path(d.folder) / "model.safetensors");
   for (const std::string& name : file.names()) {
@@ -44,7 +44,7 @@ void count_weights(Description& d) {
     if (d.dtype.find(dtype) == d.dtype.npos) d.dtype += (d.dtype.empty() ? "" : ", ") + dtype;
   }
   const int64_t expected = parameter_count(d.model.config);
-  require(d.parameters == expected, "{}: holds {} weights, but the model's config asks for {}", file.path(),
+  require(d.parameters == expected, "{}: holds {} weights, but the config of the model needs {}", file.path(),
           d.parameters, expected);
 }
 
@@ -118,7 +118,7 @@ std::string as_text(const Description& d) {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
   }
-  if (const auto languages = tokenizers.source->language_symbols(); !languages.empty())
+  if (const auto languages = tokenizers.source->language_tokens(); !languages.empty())
     line("languages", join(languages, " "));
   line("search", search_text(config.generation));
   std::string_view event = "history";
@@ -143,7 +143,7 @@ std::string as_json(const Description& d) {
                        {{"joint", tokenizers.joint},
                         {"source", tokenizer_json(*tokenizers.source)},
                         {"target", tokenizer_json(*tokenizers.target)}}},
-                      {"languages", tokenizers.source->language_symbols()},
+                      {"languages", tokenizers.source->language_tokens()},
                       {"config", ordered_json::parse(to_json(write_options(d.model.config)))}};
   object["history"] = d.history;
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;
@@ -162,9 +162,9 @@ void run(const Settings& settings) {
 void add_info(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command =
-      *app.add_subcommand("info", "Show a model's sizes, vocabularies, search settings and history");
+      *app.add_subcommand("info", "Show a model's sizes, vocabularies, generation settings and provenance");
   add_model_argument(command, settings->model);
-  command.add_flag("--json", settings->json, "print all of it and the whole config as JSON");
+  command.add_flag("--json", settings->json, "print this information and the whole config as JSON");
   command.footer("Example:\n  sixfold info run/model");
   command.callback([settings] { run(*settings); });
 }

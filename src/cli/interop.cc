@@ -23,24 +23,24 @@ void import_from_marian(const Settings& settings) {
   if (is_yaml(settings.input)) files = read_marian_decoder_config(settings.input);
   if (!settings.vocabs.empty()) files.vocabs = settings.vocabs;
   files.sentence_pieces = settings.sentence_pieces;
-  note_interrupts();  // what is begun is finished, so that nothing half done is left
+  note_interrupts();  // finish the output folder even if interrupted
   import_marian(files, settings.output);
   check_interrupt();
   log_info("{}: imported from {}", settings.output, files.model);
 }
 
 void import_from_hugging_face(const Settings& settings) {
-  note_interrupts();  // what is begun is finished, so that nothing half done is left
+  note_interrupts();  // finish the output folder even if interrupted
   import_hugging_face(settings.input, settings.output);
   check_interrupt();
   log_info("{}: imported from {}", settings.output, settings.input);
 }
 
 void export_to_hugging_face(const Settings& settings) {
-  note_interrupts();  // what is begun is finished, so that nothing half done is left
+  note_interrupts();  // finish the output folder even if interrupted
   export_hugging_face(settings.input, settings.output);
   check_interrupt();
-  log_info("{}: exported from {}, for MarianMTModel", settings.output, settings.input);
+  log_info("{}: exported from {}, as a MarianMTModel", settings.output, settings.input);
 }
 
 CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::string& description,
@@ -54,21 +54,19 @@ CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::s
 
 void add_import_marian(CLI::App& parent) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command =
-      add_conversion(parent, "marian", "Import a model that Marian trained (--type transformer)", settings,
-                     "MODEL.npz", "the model, or the decoder.yml that names it");
-  command.add_option("--vocabs", settings->vocabs, "vocabularies of source and target: .spm or .yml")
+  CLI::App& command = add_conversion(parent, "marian", "Import a model of Marian (--type transformer)",
+                                     settings, "MODEL.npz", "the model, or a decoder.yml that names it");
+  command.add_option("--vocabs", settings->vocabs, "vocabularies of source and target, .spm or .yml")
       ->type_name("FILE FILE")
       ->expected(2);
   command
       .add_option("--sentencepiece", settings->sentence_pieces,
-                  "SentencePiece models of source and target, needed where the vocabularies are .yml files and "
-                  "the text "
-                  "is not tokenized yet")
+                  "SentencePiece models of source and target; needed if the vocabularies are .yml files and "
+                  "the text is not tokenized")
       ->type_name("FILE FILE")
       ->expected(2);
   command.footer(
-      "Beam size and length normalization are taken from decoder.yml; without it they are Marian's defaults\n"
+      "Beam size and length normalization come from decoder.yml; without it they are Marian's defaults\n"
       "(12, none).\n"
       "Example, an OPUS-MT package:\n"
       "  sixfold import marian decoder.yml --sentencepiece source.spm target.spm --output opus");
@@ -84,7 +82,7 @@ void add_import(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& hugging_face =
       add_conversion(command, "hf", "Import a MarianMTModel of Hugging Face", settings, "DIR",
-                     "the folder: config.json, weights, source.spm, target.spm, vocab.json");
+                     "folder with config.json, weights, source.spm, target.spm, vocab.json");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
   hugging_face.callback([settings] { import_from_hugging_face(*settings); });
   command.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");

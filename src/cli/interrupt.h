@@ -3,14 +3,15 @@
 
 namespace sixfold::cli {
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP are noted here instead of ending the process; a second one ends it at
-/// once: files are whole at any moment.
+/// From now on a first Ctrl-C, SIGTERM or SIGHUP is only recorded; a second one ends the process at once. Files
+/// are complete at any time, since they are written to temporary names. Returns the number of the recorded
+/// signal, which is 0 before one arrives.
 const std::atomic<int>& note_interrupts();
 
-/// Throws `Cancelled` where one was noted, so that nothing half written stays.
+/// Throws `Cancelled` if a signal was recorded, so that no incomplete files are left.
 void check_interrupt();
 
-/// The exit status of a process that such a signal ended: 128 and its number.
+/// The exit status for the recorded signal: 128 + its number.
 int interrupt_status();
 
 }  // namespace sixfold::cli

@@ -35,7 +35,7 @@ void add_group(CLI::App& app, const std::string& title, std::initializer_list<vo
 }
 
 void describe(CLI::App& app) {
-  app.set_version_flag("--version", version, "Print name, version, build, and the instruction sets found");
+  app.set_version_flag("--version", version, "Print version, compiler, processor and number of threads");
   app.require_subcommand(1);
   add_group(app, "Make a model",
             {add_demo_corpus, add_corpus, add_train, add_average, add_quantize, add_shortlist});
@@ -44,14 +44,14 @@ void describe(CLI::App& app) {
   add_group(app, "Evaluate a model", {add_evaluate, add_score, add_info, add_plot});
   add_group(app, "Help", {add_completion, add_man});
   app.footer(
-      "Each command has its own --help with an example. From no data at all to a BLEU score:\n"
+      "Each command has its own --help with an example. Without any data to begin with:\n"
       "  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold train recipes/demo.yaml --output run\n"
       "  sixfold translate run/model --input demo/corpus/test.en | sixfold evaluate --reference "
       "demo/corpus/test.de");
 }
 
-/// The command that was asked for, or as much of its name as was understood; the program itself without any.
+/// The command that was given, as far as its name was recognised, or the program itself if there was none.
 const CLI::App& chosen_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : chosen_command(*chosen.front());
@@ -76,8 +76,8 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
-/// What is wrong with the command line. An argument that nothing takes comes before what the parser says, for
-/// it is often the cause: a mistyped option leaves its value behind as a word too many.
+/// Describes an error in the command line. An unexpected argument is reported before the parser's own message,
+/// since it is often the cause: a mistyped option leaves its value as an extra argument.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app);
   const auto unknown = [](const char* kind, const std::string& name, const std::vector<std::string>& known) {
@@ -123,7 +123,7 @@ int run(int argc, char** argv) {
     std::cerr << "error: " << error.what() << "\n";
     return error.fault() == Fault::input ? usage : failure;
   } catch (const std::system_error& error) {
-    if (error.code() == std::errc::broken_pipe) return success;  // the reader of our output has seen enough
+    if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe
     std::cerr << "error: " << error.what() << "\n";
   } catch (const std::bad_alloc&) {
     std::cerr << "error: out of memory; choose smaller batches (data.batch_tokens or --batch-tokens)\n";
@@ -137,7 +137,7 @@ int run(int argc, char** argv) {
 }  // namespace sixfold::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write instead
-  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that is larger than it may be
+  std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails instead
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit on file sizes
   return sixfold::cli::run(argc, argv);
 }

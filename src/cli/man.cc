@@ -12,7 +12,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// Text as roff takes it: no line begins with a request, hyphens of options stay what they are.
+/// Text escaped for roff: no line begins with a request, and hyphens of options stay ASCII.
 std::string roff(const std::string& text) {
   std::string result;
   bool line_begins = true;
@@ -74,9 +74,8 @@ std::string page_of(const CommandEntry& command) {
   for (const OptionEntry& option : command.options) text += option_paragraph(option);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
-         ".SH EXIT STATUS\n0 done, 2 the input needs mending (the message says where), 1 another failure; 128 "
-         "and the "
-         "number of the signal that ended it.\n";
+         ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 1 for any "
+         "other failure, 128 + N if signal N ended the command.\n";
 }
 
 void write_pages(const CommandEntry& command, const std::string& folder) {
@@ -89,7 +88,7 @@ void write_pages(const CommandEntry& command, const std::string& folder) {
 void add_man(CLI::App& app) {
   const auto folder = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand("man", "Write a manual page for each command");
-  command.add_option("folder", *folder, "where to, e.g. /usr/local/share/man/man1")
+  command.add_option("folder", *folder, "folder to write to, e.g. /usr/local/share/man/man1")
       ->type_name("DIR")
       ->required();
   command.footer("Example:\n  sixfold man ~/.local/share/man/man1 && man sixfold-train");
@@ -97,7 +96,7 @@ void add_man(CLI::App& app) {
     require_outside_runs(*folder);
     std::error_code failure;
     std::filesystem::create_directories(*folder, failure);
-    if (failure) throw_environment_error("can't make the folder {}: {}", *folder, failure.message());
+    if (failure) throw_environment_error("can't create the folder {}: {}", *folder, failure.message());
     write_pages(command_tree(app), *folder);
   });
 }

@@ -13,28 +13,32 @@ ModelFolder open_model_folder(const std::string& folder) {
 }
 
 void add_model_argument(CLI::App& command, std::string& folder) {
-  command.add_option("model", folder, "model folder, as train makes it")->type_name("MODEL")->required();
+  command.add_option("model", folder, "model folder, as made by 'sixfold train'")
+      ->type_name("MODEL")
+      ->required();
 }
 
 void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads) {
   command
       .add_option("--batch-tokens", options.batch_tokens,
-                  "tokens that a thread works on at once [as suits the model's size]")
+                  "maximum number of tokens in a batch of one thread [depends on the size of the model]")
       ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
   command
       .add_option("--max-source-length", options.max_source_length,
-                  "symbols; a longer line is cut, with a warning")
+                  "maximum number of tokens in a source line; a longer line is cut, with a warning")
       ->check(number_in<int>(at_least(1)))
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option("--target-language", options.target_language,
-                  "for models of several: deu puts >>deu<< before each line; info lists them")
+                  "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' "
+                  "lists them")
       ->type_name("CODE");
-  add_named_option(command, "--precision", precision,
-                   "products in fp32 or int8, which takes less time and memory [as the model is stored]");
-  command.add_option("--threads", threads, "0: as many as there are")
+  add_named_option(
+      command, "--precision", precision,
+      "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
+  command.add_option("--threads", threads, "number of threads; 0: all that are available")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();

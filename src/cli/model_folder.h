@@ -9,13 +9,14 @@
 
 namespace sixfold::cli {
 
-/// A model folder but for its weights.
+/// The contents of a model folder except its weights.
 struct ModelFolder {
   ModelConfig config;
   Tokenizers tokenizers;
 };
 
-/// Throws an input error for a folder that is no model, or whose tokenizers are not those it is bound to.
+/// Throws an input error if the folder is not a model, or if the hashes of its tokenizers do not match its
+/// config.
 ModelFolder open_model_folder(const std::string& folder);
 
 /// Adds the argument MODEL.

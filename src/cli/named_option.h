@@ -7,7 +7,7 @@
 
 namespace sixfold::cli {
 
-/// "text|json": the names of an enum, or of the elements of a list, as a manual page shows what can be typed.
+/// "text|json": the names of an enum, or of the elements of a list, for the help of an option.
 template <class T>
 std::string names_to_type() {
   if constexpr (std::is_enum_v<T>) {
@@ -30,8 +30,8 @@ CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& v
   return command.add_option_function<std::string>(option, parse, help)->type_name(names_to_type<T>());
 }
 
-/// Checks that an option's text is a number of type T within a range; what it says is what a config's reader
-/// says: "--max-length: expected a whole number at least 0, found '-1'".
+/// A check that the text of an option is a number of type T within a range. Its message is that of a config's
+/// reader: "--max-length: expected a whole number at least 0, found '-1'".
 template <class T>
 CLI::Validator number_in(Range range) {
   const auto check = [range](const std::string& text) -> std::string {

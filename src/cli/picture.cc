@@ -21,7 +21,7 @@ std::string extension_of(const std::string& path) {
 std::string fault_of_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (path == "-" || extension == ".svg" || extension == ".png") return "";
-  return fmt::format("{}: pictures are written as .svg or .png; end the file's name so", path);
+  return fmt::format("{}: unknown type of picture; give a file name that ends in .svg or .png", path);
 }
 
 void warn_of_missing_fonts(const std::string& path, const std::string& svg) {
@@ -29,9 +29,8 @@ void warn_of_missing_fonts(const std::string& path, const std::string& svg) {
   if (characters.empty()) return;
   constexpr size_t shown = 10;
   log_warning(
-      "{}: no installed font has {}{}; PNG shows boxes in their place. SVG shows them in the fonts of whoever "
-      "looks "
-      "at it: write .svg; or install a font (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, "
+      "{}: no installed font has {}{}, so the PNG shows boxes in their place. Write .svg, which uses the "
+      "fonts of the viewer, or install a font (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, "
       "fonts-noto-core for most others)",
       path, join(std::span(characters).first(std::min(shown, characters.size())), " "),
       characters.size() > shown ? " ..." : "");
@@ -41,12 +40,12 @@ void warn_of_missing_fonts(const std::string& path, const std::string& svg) {
 
 void add_picture_options(CLI::App& command, PictureOptions& options) {
   command
-      .add_option("-o,--output", options.output, "picture to write, .svg or .png; - is standard output, as SVG")
+      .add_option("-o,--output", options.output, "picture to write, .svg or .png; -: SVG to standard output")
       ->type_name("FILE")
       ->check(fault_of_name)
       ->required();
   add_named_option(command, "--theme", options.theme,
-                   "colours: light, dark, or auto, as the reader's screen [auto]");
+                   "colours: light, dark, or auto, which follows the viewer's system [auto]");
 }
 
 void write_picture(const PictureOptions& options, const std::string& svg,

@@ -15,7 +15,7 @@ struct EnumNames<Theme> {
 
 namespace cli {
 
-/// Where a picture goes and in which colours.
+/// Where to write a picture, and its colours.
 struct PictureOptions {
   std::string output;
   Theme theme = Theme::automatic;
@@ -24,8 +24,8 @@ struct PictureOptions {
 /// Adds --output and --theme.
 void add_picture_options(CLI::App& command, PictureOptions& options);
 
-/// Writes the picture as SVG, or as PNG where the name ends so.
-/// `inputs` are what the command reads, as for `TextOutput`.
+/// Writes the picture as PNG if the name ends in .png, else as SVG.
+/// `inputs` are the files that the command reads, as for `TextOutput`.
 void write_picture(const PictureOptions& options, const std::string& svg,
                    const std::vector<std::string>& inputs = {});
 

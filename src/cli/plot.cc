@@ -28,7 +28,7 @@ void require_text(const std::string& option, const std::string& text) {
   require(has_visible_character(text), "{}: the text is empty", option);
 }
 
-/// A picture counts layers, like heads, from 1.
+/// The picture counts layers and heads from 1.
 std::string title_of(AttentionKind kind, int layer, int layers) {
   const bool encoder = kind == AttentionKind::encoder;
   return fmt::format("Attention of {} layer {} of {} to the {}", encoder ? "encoder" : "decoder", layer + 1,
@@ -58,17 +58,17 @@ void run(const Settings& settings) {
 
 void add_attention(CLI::App& plot) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command =
-      *plot.add_subcommand("attention", "What each token attends to, for every head of a layer");
+  CLI::App& command = *plot.add_subcommand("attention", "Draw the attention weights of every head of a layer");
   add_model_argument(command, settings->model);
   command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();
-  command.add_option("--target", settings->target, "a translation of it [the model's own]")->type_name("TEXT");
+  command.add_option("--target", settings->target, "a translation of the sentence [the model's own]")
+      ->type_name("TEXT");
   add_named_option(command, "--kind", settings->kind,
-                   "cross: of the target to the source; encoder, decoder: each of itself [cross]");
+                   "cross-attention, or self-attention of the encoder or decoder [cross]");
   command
-      .add_option(
-          "--layer", settings->layer,
-          "layer from 0 on, or from -1 for the last downwards; the picture counts layers and heads from 1")
+      .add_option("--layer", settings->layer,
+                  "layer, counted from 0, or from the last with -1, -2, ...; the picture counts layers and "
+                  "heads from 1")
       ->type_name("N")
       ->capture_default_str();
   add_picture_options(command, settings->picture);

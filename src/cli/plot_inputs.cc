@@ -13,7 +13,7 @@
 #include "model/positions.h"
 #include "plot/chart.h"
 #include "plot/grid.h"
-#include "train/config.h"
+#include "tasks/translation_config.h"
 
 namespace sixfold::cli {
 namespace {
@@ -27,19 +27,18 @@ struct PositionSettings {
   PictureOptions picture;
 };
 
-/// [positions, d_model], of a model's folder or of the config of one.
+/// The position encodings, [positions, d_model], of a model folder or of the config of a model.
 std::vector<float> position_encodings(const PositionSettings& settings, Architecture& architecture) {
   const bool folder = fs::is_directory(settings.model);
   if (folder)
     architecture = load_model_config(settings.model);
   else
-    architecture = read_train_options(settings.model).model;
+    architecture = read_translation_options(settings.model).model;
   const int64_t d_model = architecture.d_model;
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
   if (architecture.positions == Positions::learned) {
-    require(folder, "{}: learned positions are in a model, not in its config; give the model's folder",
-            settings.model);
-    const auto model = load_model(settings.model, make_reference_backend());
+    require(folder, "{}: a config does not contain learned positions; give a model folder", settings.model);
+    const auto model = load_model(settings.model, make_backend({.device = "reference"}));
     for (const Parameter& parameter : model->parameters())
       if (parameter.name == "embed_positions.weight") {
         auto all = parameter.tensor.to_floats(*model->backend());
@@ -56,7 +55,7 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
   return table;
 }
 
-/// The mean cosine between encodings so many places apart.
+/// The mean cosine similarity of encodings, by their distance.
 Series similarity(const std::vector<float>& table, int64_t positions, int64_t d_model) {
   const auto dot = [&](int64_t a, int64_t b) {
     double sum = 0;
@@ -91,7 +90,7 @@ void draw_positions(const PositionSettings& settings) {
                   {settings.model});
     return;
   }
-  // No more columns than can be told apart; learned encodings are stretched to -1 to 1.
+  // Limit the number of columns so that they can be distinguished; scale learned encodings to [-1, 1].
   const int64_t step = (d_model + 127) / 128;
   float most = 0;
   for (const float value : table) most = std::max(most, std::abs(value));
@@ -147,7 +146,7 @@ void draw_corpus(const CorpusSettings& settings) {
   const CorpusReport report = report_given
                                   ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])
                                   : measure_corpus(corpus_files(settings.files, "files"), tokenizers, {});
-  require(report.source_tokens > 0, "{}: there is no pair of lines with text", settings.files[0]);
+  require(report.source_tokens > 0, "{}: no pair of lines has text on both sides", settings.files[0]);
   const int64_t longest =
       std::max<int64_t>({1, quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999)});
   const std::string unit = tokenizers ? "tokens" : report_given ? "words or tokens" : "words";
@@ -173,8 +172,8 @@ void draw_corpus(const CorpusSettings& settings) {
 void add_plot_positions(CLI::App& plot) {
   const auto settings = std::make_shared<PositionSettings>();
   CLI::App& command =
-      *plot.add_subcommand("positions", "The position encodings of a model (section 3.5 of the paper)");
-  command.add_option("model", settings->model, "model folder, or the config of one")
+      *plot.add_subcommand("positions", "Draw the position encodings of a model (section 3.5 of the paper)");
+  command.add_option("model", settings->model, "model folder, or a training config")
       ->type_name("MODEL|CONFIG.yaml")
       ->required();
   command.add_option("--positions", settings->positions, "number of positions")
@@ -182,7 +181,7 @@ void add_plot_positions(CLI::App& plot) {
       ->type_name("N")
       ->capture_default_str();
   command.add_flag("--similarity", settings->similarity,
-                   "draw the similarity of two encodings by their distance");
+                   "draw the mean similarity of two encodings by their distance");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot positions recipes/demo.yaml --output positions.svg");
   command.callback([settings] { draw_positions(*settings); });
@@ -191,10 +190,11 @@ void add_plot_positions(CLI::App& plot) {
 void add_plot_corpus(CLI::App& plot) {
   const auto settings = std::make_shared<CorpusSettings>();
   CLI::App& command =
-      *plot.add_subcommand("corpus", "How long the lines of parallel text are, and their ratios");
+      *plot.add_subcommand("corpus", "Draw the lengths of the lines of a parallel corpus, and their ratios");
   command
-      .add_option("files", settings->files,
-                  "source and target in turn, or .tsv files, or a report of sixfold corpus --json")
+      .add_option(
+          "files", settings->files,
+          "alternately a source and a target file, or .tsv files, or a report of 'sixfold corpus --json'")
       ->type_name("FILE")
       ->required();
   command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")

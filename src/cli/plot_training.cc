@@ -7,6 +7,7 @@
 #include "cli/picture.h"
 #include "cli/plots.h"
 #include "plot/chart.h"
+#include "tasks/translation_config.h"
 #include "train/schedule.h"
 #include "train/training_log.h"
 
@@ -22,7 +23,7 @@ struct CurveSettings {
 
 using Curves = std::map<std::string, LoggedCurve>;
 
-/// The curves of that name of all runs, in their colours, as another kind of line.
+/// Adds the curves of one name for all runs: one colour for each run, one kind of line for each name.
 void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<std::string>& names,
                 const std::string& curve, const std::string& suffix, bool dashed) {
   for (size_t run = 0; run < all.size(); ++run) {
@@ -45,7 +46,7 @@ void draw_curves(const CurveSettings& settings) {
   const auto add = [&](Chart chart) {
     if (!chart.series.empty()) charts.push_back(std::move(chart));
   };
-  Chart loss{.title = "Loss of a target token", .x_label = "updates", .y_label = "cross entropy [nats]"};
+  Chart loss{.title = "Loss per target token", .x_label = "updates", .y_label = "cross entropy [nats]"};
   add_series(loss, all, settings.runs, "loss", "training (label-smoothed)", false);
   add_series(loss, all, settings.runs, "validation loss", "validation", true);
   add(loss);
@@ -55,10 +56,10 @@ void draw_curves(const CurveSettings& settings) {
     add_series(chart, all, settings.runs, curve, "", false);
     add(chart);
   }
-  Chart rate{.title = "Learning rate", .x_label = "updates", .y_label = "step size", .from_zero = true};
+  Chart rate{.title = "Learning rate", .x_label = "updates", .y_label = "learning rate", .from_zero = true};
   add_series(rate, all, settings.runs, "learning_rate", "", false);
   add(rate);
-  Chart norm{.title = "Length of the gradient", .x_label = "updates", .y_label = "norm", .log_y = true};
+  Chart norm{.title = "Gradient norm", .x_label = "updates", .y_label = "norm", .log_y = true};
   add_series(norm, all, settings.runs, "gradient_norm", "", false);
   add(norm);
   const std::string title = settings.runs.size() == 1
@@ -76,12 +77,12 @@ struct ScheduleSettings {
 void draw_schedule(const ScheduleSettings& settings) {
   Chart chart{.title = "", .x_label = "updates", .y_label = "learning rate", .series = {}, .from_zero = true};
   for (const std::string& config : settings.configs) {
-    const TrainOptions options = read_train_options(config);
+    const TranslationOptions options = read_translation_options(config);
     const int64_t given = settings.updates > 0 ? settings.updates : options.train.updates;
     const int64_t last = given > 0 ? given : 10'000;
     const Schedule schedule(options.schedule, options.model.d_model, last);
     Series series{.name = fmt::format("{}: {}{}", config, name_of_enum(options.schedule.kind),
-                                      given > 0 ? "" : fmt::format(", if of {} updates", last)),
+                                      given > 0 ? "" : fmt::format(", assuming {} updates", last)),
                   .color = static_cast<int>(chart.series.size())};
     const int64_t step = std::max<int64_t>(1, last / 500);
     for (int64_t update = 1; update <= last; update += step) {
@@ -99,8 +100,9 @@ void draw_schedule(const ScheduleSettings& settings) {
 
 void add_plot_curves(CLI::App& plot) {
   const auto settings = std::make_shared<CurveSettings>();
-  CLI::App& command = *plot.add_subcommand("curves", "Loss, scores and learning rate of one or several runs");
-  command.add_option("runs", settings->runs, "folders of runs, or their train.jsonl")
+  CLI::App& command =
+      *plot.add_subcommand("curves", "Draw loss, scores and learning rate of one or several runs");
+  command.add_option("runs", settings->runs, "folders of training runs, or their train.jsonl files")
       ->type_name("RUN")
       ->required();
   add_picture_options(command, settings->picture);
@@ -110,9 +112,11 @@ void add_plot_curves(CLI::App& plot) {
 
 void add_plot_schedule(CLI::App& plot) {
   const auto settings = std::make_shared<ScheduleSettings>();
-  CLI::App& command = *plot.add_subcommand("schedule", "The learning rate that configs give to each update");
-  command.add_option("configs", settings->configs, "what train is given")->type_name("CONFIG.yaml")->required();
-  command.add_option("--updates", settings->updates, "of the run, where the config says epochs or minutes")
+  CLI::App& command = *plot.add_subcommand("schedule", "Draw the learning rate schedules of training configs");
+  command.add_option("configs", settings->configs, "training configs")->type_name("CONFIG.yaml")->required();
+  command
+      .add_option("--updates", settings->updates,
+                  "number of updates of the run, if the config gives only epochs or minutes")
       ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
   add_picture_options(command, settings->picture);

@@ -3,7 +3,7 @@
 
 namespace sixfold::cli {
 
-// Each adds one kind of picture to the command plot.
+// Each function adds one kind of picture to the command plot.
 void add_plot_curves(CLI::App& plot);
 void add_plot_schedule(CLI::App& plot);
 void add_plot_positions(CLI::App& plot);

@@ -25,7 +25,7 @@ struct Settings {
   WeightType precision = WeightType::stored;
 };
 
-/// The next lines of both files, which must end together.
+/// Reads the next line of both files. Throws if only one of them has ended.
 class GivenPairs {
  public:
   explicit GivenPairs(const Settings& settings)
@@ -37,7 +37,8 @@ class GivenPairs {
     while (sources.size() < block_lines) {
       const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
       require(has_source == has_target,
-              "{} ends after line {}, {} does not; line n of one must translate line n of the other",
+              "{} ends after line {}, but {} does not; line n of one file must be the translation of line n of "
+              "the other",
               text_name(has_source ? settings_.target : settings_.source),
               has_source ? target_.line_number() : source_.line_number(),
               text_name(has_source ? settings_.source : settings_.target));
@@ -78,7 +79,7 @@ void run(const Settings& settings) {
     }
     output.flush();
   }
-  require(pairs > 0, "{} and {} are empty; there must be a sentence on each line", text_name(settings.source),
+  require(pairs > 0, "{} and {} are empty; expected one sentence on each line", text_name(settings.source),
           text_name(settings.target));
   writer.finish();
   output.close();
@@ -91,7 +92,7 @@ void run(const Settings& settings) {
 void add_score(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command =
-      *app.add_subcommand("score", "Score given translations by their probability under a model");
+      *app.add_subcommand("score", "Compute the probability of given translations under a model");
   add_model_argument(command, settings->model);
   command.add_option("--source", settings->source, "file of source lines; - is standard input")
       ->type_name("FILE")
@@ -104,9 +105,9 @@ void add_score(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   add_translator_options(command, settings->options, settings->precision, settings->threads);
   command.footer(
-      "text: the natural logarithm of each line's probability, end token included; tsv: line, "
-      "log-probability,\n"
-      "tokens and perplexity. The sum over all lines is printed to standard error.\n"
+      "With --format text each line has the natural logarithm of the translation's probability, including the\n"
+      "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"
+      "all lines is printed to standard error.\n"
       "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv");
   command.callback([settings] { run(*settings); });
 }

@@ -31,7 +31,7 @@ void run(const Settings& settings) {
   save_shortlist(settings.output, shortlist, config);
   int64_t sum = 0;
   for (int64_t i = 0; i < tokens.size(); ++i) sum += std::ssize(shortlist.targets(tokens.source[i]));
-  log_info("{}: a sentence of this text may use {} of {} target tokens, on average", settings.output,
+  log_info("{}: on average a sentence of this text may use {} of {} target tokens", settings.output,
            sum / tokens.size(), config.target_vocab);
 }
 
@@ -39,31 +39,35 @@ void run(const Settings& settings) {
 
 void add_shortlist(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand(
-      "shortlist", "Learn which target tokens a source token may become, to translate faster");
+  CLI::App& command =
+      *app.add_subcommand("shortlist", "Learn the likely translations of each token, to translate faster");
   add_model_argument(command, settings->model);
   command
       .add_option("--source", settings->source,
-                  "source side of parallel text, best the text that the model was trained on")
+                  "source side of a parallel corpus, best the one that the model was trained on")
       ->type_name("FILE")
       ->required();
   command
-      .add_option("--target", settings->target, "target side of the text; line n translates line n of --source")
+      .add_option("--target", settings->target,
+                  "target side of the corpus; line n is the translation of line n of --source")
       ->type_name("FILE")
       ->required();
   command.add_option("-o,--output", settings->output, "file for the shortlist")->type_name("FILE")->required();
-  command.add_option("--best", settings->best, "the most likely target tokens to keep for each source token")
+  command
+      .add_option("--best", settings->best,
+                  "number of target tokens to keep for each source token, the most likely ones")
       ->check(number_in<int>(between(1, 100000)))
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option("--common", settings->common,
-                  "the most frequent target tokens, which every translation may use")
+                  "number of target tokens that every translation may use, the most frequent ones")
       ->check(number_in<int>(between(1, 100000)))
       ->type_name("N")
       ->capture_default_str();
-  add_named_option(command, "--invalid-utf8", settings->invalid,
-                   "lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [error]");
+  add_named_option(
+      command, "--invalid-utf8", settings->invalid,
+      "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [error]");
   command.footer(
       "The likely tokens are learned from the text by word alignment (IBM model 1).\n"
       "Example:\n  sixfold shortlist run/model --source train.en --target train.de --output run/shortlist\n"

@@ -20,7 +20,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// True if nobody reads standard output any more; std::cout does not keep the reason of a failed write.
+/// Whether the reader of standard output has closed it. std::cout does not keep the reason of a failed write.
 bool reader_has_gone() {
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
@@ -29,13 +29,13 @@ bool reader_has_gone() {
 [[noreturn]] void throw_output_error(int reason) {
   if (reader_has_gone()) throw std::system_error(EPIPE, std::generic_category(), "standard output");
   throw_environment_error("can't write to standard output: {}",
-                          reason ? std::strerror(reason) : "some of it was lost");
+                          reason ? std::strerror(reason) : "some of the output was lost");
 }
 
 }  // namespace
 
 void add_text_options(CLI::App& command, TextPaths& paths) {
-  command.add_option("-i,--input", paths.input, "file to read, plain or gzipped; - is standard input")
+  command.add_option("-i,--input", paths.input, "file to read, plain or gzipped; -: standard input")
       ->type_name("FILE")
       ->capture_default_str();
   add_text_output_option(command, paths.output);
@@ -46,15 +46,16 @@ void add_text_output_option(CLI::App& command, std::string& path) {
   command
       .add_option(
           "-o,--output", path,
-          "file to write, gzipped if its name ends in .gz; it appears once it is whole; - is standard output")
+          "file to write, gzipped if its name ends in .gz; it appears when it is complete; -: standard output")
       ->type_name("FILE")
       ->capture_default_str();
 }
 
 void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
-  add_named_option(command, "--invalid-utf8", invalid,
-                   "lines with a NUL or that are not valid UTF-8: error, replace (with U+FFFD) or skip (as "
-                   "empty) [error]");
+  add_named_option(
+      command, "--invalid-utf8", invalid,
+      "what to do with lines that contain NUL or are not valid UTF-8: error, replace (with U+FFFD) or skip "
+      "(treat as empty) [error]");
 }
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
@@ -66,11 +67,11 @@ bool next_line(LineReader& reader, std::string& line) {
   return reader.next(line);
 }
 
-/// Packs text as one member of gzip, without name and time, so that the same text gives the same bytes.
+/// Compresses text to one gzip member, without name and time, so that the same text gives the same bytes.
 class TextOutput::Gzip {
  public:
   Gzip() {
-    constexpr int gzip_window = 15 + 16, memory = 8;  // the largest window, and gzip's header; zlib's usual
+    constexpr int gzip_window = 15 + 16, memory = 8;  // the largest window with gzip's header; zlib's default
     if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY) !=
         Z_OK)
       throw std::bad_alloc();
@@ -79,7 +80,7 @@ class TextOutput::Gzip {
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
 
-  /// Packs the text, and with `last` ends the member.
+  /// Compresses the text and, if `last`, ends the member.
   void write(std::string_view text, bool last, AtomicFile& file) {
     constexpr size_t most = 1 << 30;  // zlib counts in 32 bits
     do {

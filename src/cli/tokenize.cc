@@ -18,26 +18,27 @@ struct Settings {
   bool target = false, ids = false, decode = false;
 };
 
-/// Lines of text to lines of symbols, or back; symbols are written as pieces or as ids, with spaces between.
+/// Converts lines of text to lines of tokens, or back. Tokens are separated by spaces and written as in the
+/// vocabulary or as ids.
 class LineTokenizer {
  public:
   LineTokenizer(const Tokenizer& tokenizer, bool ids) : tokenizer_(tokenizer), ids_(ids) {
-    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) id_of_.emplace(tokenizer.piece(id), id);
+    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) id_of_.emplace(tokenizer.token_text(id), id);
   }
 
   std::string encode(const std::string& line) const {
     const std::vector<int32_t> ids = tokenizer_.encode(line);
     if (ids_) return join(ids, " ");
     std::vector<std::string> pieces;
-    for (const int32_t id : ids) pieces.push_back(tokenizer_.piece(id));
+    for (const int32_t id : ids) pieces.push_back(tokenizer_.token_text(id));
     return join(pieces, " ");
   }
 
   /// `place` names the line in errors.
   std::string decode(const std::string& line, const std::string& place) const {
     std::vector<int32_t> ids;
-    for (const std::string& symbol : CLI::detail::split(line, ' '))
-      if (!symbol.empty()) ids.push_back(ids_ ? parse_id(symbol, place) : find_piece(symbol, place));
+    for (const std::string& token : CLI::detail::split(line, ' '))
+      if (!token.empty()) ids.push_back(ids_ ? parse_id(token, place) : find_token(token, place));
     return tokenizer_.decode(ids);
   }
 
@@ -51,9 +52,9 @@ class LineTokenizer {
     return id;
   }
 
-  int32_t find_piece(const std::string& piece, const std::string& place) const {
+  int32_t find_token(const std::string& piece, const std::string& place) const {
     const auto found = id_of_.find(piece);
-    require(found != id_of_.end(), "{}: '{}' is not a piece of the vocabulary", place, piece);
+    require(found != id_of_.end(), "{}: '{}' is not a token of the vocabulary", place, piece);
     return found->second;
   }
 
@@ -80,12 +81,12 @@ void run(const Settings& settings) {
 void add_tokenize(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
   CLI::App& command =
-      *app.add_subcommand("tokenize", "Show text as a model's tokens, or turn tokens back into text");
+      *app.add_subcommand("tokenize", "Convert text to a model's tokens, or tokens back to text");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
   command.add_flag("--target", settings->target, "use the target tokenizer instead of the source tokenizer");
-  command.add_flag("--ids", settings->ids, "write ids instead of pieces, or with --decode read them");
-  command.add_flag("--decode", settings->decode, "turn tokens into text");
+  command.add_flag("--ids", settings->ids, "write token ids instead of tokens, or with --decode read them");
+  command.add_flag("--decode", settings->decode, "convert tokens to text");
   command.footer(
       "Examples:\n  echo \"two young women\" | sixfold tokenize run/model\n"
       "  echo 17 4 90 | sixfold tokenize run/model --ids --decode --target");

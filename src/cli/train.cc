@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "tasks/tasks.h"
 #include "train/trainer.h"
 
 namespace sixfold::cli {
@@ -15,7 +16,9 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
-/// As a shell takes it for one word.
+const TaskEntry& task() { return tasks().front(); }
+
+/// The text quoted so that a shell reads it as one word.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=@%+";
   if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
@@ -24,8 +27,8 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-/// One --set takes all the words that follow it. Among them, the first without = is the config, if no other is
-/// given: --set train.minutes=5 mine.yaml.
+/// --set takes all arguments that follow it. If no config was given, the first of them without "=" is the
+/// config, as in --set train.minutes=5 mine.yaml.
 void find_config(Arguments& a) {
   const auto no_assignment = [](const std::string& word) { return word.find('=') == word.npos; };
   const auto word = std::find_if(a.assignments.begin(), a.assignments.end(), no_assignment);
@@ -33,26 +36,27 @@ void find_config(Arguments& a) {
     a.config = *word;
     a.assignments.erase(word);
   }
-  require(!a.config.empty(), "no config is given; for example: sixfold train mine.yaml --output {}", a.run);
+  require(!a.config.empty(), "no config is given; expected, for example: sixfold train mine.yaml --output {}",
+          a.run);
 }
 
 void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
-  const TrainOptions options = read_train_options(a.config, assignments);
-  const TrainOutcome outcome = train(options, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
+  const auto config = task().read_config(a.config, assignments);
+  const TrainOutcome outcome = train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
     return;
   }
-  // The run's own config has what --set changed.
+  // The config in the run's folder includes the changes by --set.
   const std::string command =
       fmt::format("sixfold train {} --output {} --resume{}{}", shell_word(a.run + "/config.json"),
                   shell_word(a.run), a.fit ? " --fit" : "", a.other_processor ? " --other-processor" : "");
   if (outcome.updates == 0)
-    log_info("stopped before the first update; to begin again: {}", command);
+    log_info("stopped before the first update; to start again: {}", command);
   else
-    log_info("stopped at update {}; to go on: {}", outcome.updates, command);
+    log_info("stopped at update {}; to resume: {}", outcome.updates, command);
   std::exit(interrupt_status());
 }
 
@@ -60,24 +64,25 @@ void run(const Arguments& a) {
 
 void add_train(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("train", "Train a model from parallel text");
-  command->add_option("config", a->config, "what to train, on what and for how long (required)")
+  CLI::App* command = app.add_subcommand("train", "Train a model on a parallel corpus");
+  command->add_option("config", a->config, "training config: model, text and length of the training (required)")
       ->type_name("CONFIG.yaml");
   command
-      ->add_option(
-          "-o,--output,--out", a->run,
-          "the run's folder, which is new or that of the run to resume; the model will be in its folder model")
+      ->add_option("-o,--output,--out", a->run,
+                   "folder of the run, new or with the run to resume; the trained model will be in its "
+                   "subfolder 'model'")
       ->type_name("DIR")
       ->required();
   command->add_flag("--resume", a->resume,
-                    "go on from the newest checkpoint, bit for bit; begin where there is none yet");
+                    "resume from the newest checkpoint, bit for bit; start a new run if there is none yet");
   command->add_flag("--other-processor", a->other_processor,
-                    "resume on another instruction set than before: no longer bit for bit");
-  command->add_flag("--fit", a->fit,
-                    "work through batches in parts so small that memory suffices; the result is the same but "
-                    "for rounding, and "
-                    "a resume keeps the parts");
-  command->add_option("--on-spike", a->on_spike, "train.on_spike: go_on, stop or rollback")->type_name("NAME");
+                    "allow resuming on another instruction set; the result is then not bit for bit the same");
+  command->add_flag(
+      "--fit", a->fit,
+      "split batches into micro-batches that fit into memory; the result is the same except for rounding, "
+      "and a resumed run keeps their size");
+  command->add_option("--on-spike", a->on_spike, "sets train.on_spike: go_on, stop or rollback")
+      ->type_name("NAME");
   command
       ->add_option(
           "--set", a->assignments,
@@ -85,8 +90,8 @@ void add_train(CLI::App& app) {
       ->type_name("KEY=VALUE")
       ->take_all();
   command->add_flag_callback(
-      "--options", [] { fmt::print("{}", documented_train_options()), std::exit(0); },
-      "list every key of a config and its default");
+      "--options", [] { fmt::print("{}", to_documented_yaml(task().default_options())), std::exit(0); },
+      "list every key of a training config with its default, and exit");
   command->footer(
       "Example:\n  sixfold train recipes/demo.yaml --output run --set train.minutes=5\n"
       "  sixfold train recipes/demo.yaml --output run --resume");

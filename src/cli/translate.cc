@@ -27,14 +27,14 @@ struct Settings {
   WeightType precision = WeightType::stored;
 };
 
-/// How far the work is, on standard error if that is a terminal: a line that renews itself, unless translations
-/// go to the terminal as well, and one at the end.
+/// Prints progress to standard error if that is a terminal: a line that is updated, unless translations go to
+/// the terminal too, and one line at the end.
 class Meter {
  public:
   explicit Meter(const std::string& output)
       : terminal_(::isatty(STDERR_FILENO)), renews_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
 
-  /// `done`: the part of the input that has been read, from 0 to 1, or 0 where nobody knows.
+  /// `done` is the share of the input that has been read, from 0 to 1, or 0 if it is not known.
   void count(double done) {
     ++sentences_;
     const Clock::time_point now = Clock::now();
@@ -98,7 +98,7 @@ void run(const Settings& settings) {
 
 void add_translate(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("translate", "Translate text, a line at a time");
+  CLI::App& command = *app.add_subcommand("translate", "Translate text line by line");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
   TranslateOptions& options = settings->options;
@@ -112,25 +112,24 @@ void add_translate(CLI::App& app) {
   command
       .add_option(
           "--split-sentences", options.split_sentences,
-          "the lines are paragraphs: split them into sentences by the rules of this language (en, de, ...)")
+          "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
   command
       .add_option("--beam-size", options.beam_size,
-                  "hypotheses kept in each step; 1 is greedy search [as the model says]")
+                  "number of hypotheses kept in each step; 1: greedy search [as stored with the model]")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   command
       .add_option("--shortlist", options.shortlist,
-                  "use only the target tokens that a shortlist allows, a file made by sixfold shortlist")
+                  "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'")
       ->type_name("FILE");
   add_translator_options(command, options, settings->precision, settings->threads);
   command.footer(
-      "Each line gives one line, an empty line an empty one: a line end within a translation becomes a space.\n"
-      "Translations come in the order of the input, each as soon as it is ready, also while the input goes "
-      "on.\n"
-      "text: the translations alone; tsv: line, rank, score, text and what else is asked for; jsonl: an "
-      "object\n"
-      "for each line; json: an array of these.\n"
+      "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"
+      "translation becomes a space. Translations are written in the order of the input, each as soon as it is\n"
+      "ready.\n"
+      "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
+      "jsonl has an object for each line; json has an array of these objects.\n"
       "Example:\n  sixfold translate run/model --input test.en --output test.de");
   command.callback([settings] { run(*settings); });
 }

@@ -16,7 +16,7 @@ std::string dump(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-/// Pharaoh's form: "0-0 1-2".
+/// Alignments in the Pharaoh format: "0-0 1-2".
 std::string pharaoh(const Translation& translation) {
   std::string text;
   for (const auto& [source, target] : translation.alignment)
@@ -24,26 +24,26 @@ std::string pharaoh(const Translation& translation) {
   return text;
 }
 
-/// Text as a column of TSV may hold it.
+/// Text for a column of TSV, with tabs replaced by spaces.
 std::string column(std::string text) {
   std::replace(text.begin(), text.end(), '\t', ' ');
   return text;
 }
 
-/// The columns of what was asked for besides.
+/// The optional columns.
 std::string detail_columns(const Translation& translation, const ExtraOutputs& details) {
   std::string text;
   if (details.tokens) {
     text += '\t';
     for (size_t i = 0; i < translation.tokens.size(); ++i)
-      text += fmt::format("{}{}:{:.4f}", i == 0 ? "" : " ", column(translation.tokens[i].piece),
+      text += fmt::format("{}{}:{:.4f}", i == 0 ? "" : " ", column(translation.tokens[i].text),
                           translation.tokens[i].log_probability);
   }
   if (details.alignment) text += "\t" + pharaoh(translation);
   return text;
 }
 
-/// [heads][target][source], to four digits.
+/// Attention weights as [heads][target][source], rounded to four decimal places.
 ordered_json json_of(const SentenceAttention& attention) {
   ordered_json heads = ordered_json::array();
   auto weight = attention.weights.begin();
@@ -70,14 +70,14 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
   if (details.tokens) {
     object["tokens"] = ordered_json::array();
     for (const TranslatedToken& token : translation.tokens)
-      object["tokens"].push_back({{"piece", token.piece}, {"log_probability", token.log_probability}});
+      object["tokens"].push_back({{"piece", token.text}, {"log_probability", token.log_probability}});
   }
   if (details.alignment) object["alignment"] = pharaoh(translation);
   if (translation.attention) object["attention"] = json_of(*translation.attention);
   return object;
 }
 
-/// One object of several, as a line or as an element of an array.
+/// Writes one object, as a line or as an element of an array.
 void write_object(TextOutput& output, OutputFormat format, bool first, const ordered_json& object) {
   if (format == OutputFormat::jsonl)
     output.write(dump(object) + "\n");
@@ -94,24 +94,27 @@ void finish_objects(TextOutput& output, OutputFormat format, bool none) {
 void add_writer_options(CLI::App& command, WriterOptions& options) {
   add_named_option(command, "--format", options.format, "text, tsv, json or jsonl [text]");
   command.add_flag("--token-scores", options.details.tokens,
-                   "each symbol with its log-probability (tsv, json, jsonl)");
+                   "add each token with its log-probability (tsv, json, jsonl)");
   command.add_flag("--alignments", options.details.alignment,
-                   "which source word each word attends to most, from 0: 0-0 1-2");
-  command.add_flag("--attention", options.details.attention, "the weights of all heads (json, jsonl)");
+                   "add word alignments as pairs of source and target word, counted from 0: 0-0 1-2");
+  command.add_flag("--attention", options.details.attention,
+                   "add the attention weights of all heads (json, jsonl)");
   command
-      .add_option("--layer", options.details.layer,
-                  "decoder layer of alignments and attention, from 0, or from -1 for the last downwards "
-                  "[the last but one]")
+      .add_option(
+          "--layer", options.details.layer,
+          "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... "
+          "[the last but one]")
       ->type_name("N");
 }
 
 void check(const WriterOptions& options) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   require(!options.details.tokens || options.format != OutputFormat::text,
-          "--token-scores: plain text has no place for them; choose --format tsv, json or jsonl");
-  require(!options.details.attention || json, "--attention: choose --format json or jsonl");
+          "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
+  require(!options.details.attention || json,
+          "--attention: only --format json and jsonl can contain attention weights; choose one of them");
   require(!options.details.layer || options.details.attention || options.details.alignment,
-          "--layer belongs to --alignments and --attention");
+          "--layer has no effect without --alignments or --attention; add one of them");
 }
 
 void TranslationWriter::write(const TranslatedLine& line) {

@@ -22,7 +22,7 @@ struct EnumNames<cli::OutputFormat> {
 
 namespace cli {
 
-/// How much is written of translations, and in what form.
+/// The format of the output and its optional parts.
 struct WriterOptions {
   OutputFormat format = OutputFormat::text;
   ExtraOutputs details;
@@ -30,17 +30,18 @@ struct WriterOptions {
 
 /// Adds --format, --token-scores, --alignments, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
-/// Throws an input error for what the format has no place for.
+/// Throws an input error if the format can't contain a requested part.
 void check(const WriterOptions& options);
 
-/// Writes lines with their translations, one line after another.
-///   text   each translation; with alignments, " ||| 0-0 1-2" behind it
-///   tsv    line number, rank, score, text; with token scores a column piece:score, with alignments one more
-///   json   an array of what jsonl has
+/// Writes lines with their translations in one of these formats:
+///   text   each translation; with alignments, followed by " ||| 0-0 1-2"
+///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments one more
+///   json   an array of the objects of jsonl
 ///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
 class TranslationWriter {
  public:
-  /// `n_best`: the text format has so many lines for each, the last ones empty where there are fewer.
+  /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
+  /// translations.
   TranslationWriter(TextOutput& output, const WriterOptions& options, int n_best)
       : output_(output), options_(options), n_best_(static_cast<size_t>(n_best)) {}
 
@@ -55,8 +56,8 @@ class TranslationWriter {
   bool begun_ = false;
 };
 
-/// The same for pairs that were given: text is the log-probability alone, tsv line number, log-probability,
-/// tokens and perplexity.
+/// Writes the scores of given pairs. Text has only the log-probability; tsv has line number, log-probability,
+/// number of tokens and perplexity; json and jsonl have the same fields as `TranslationWriter`.
 class ScoreWriter {
  public:
   ScoreWriter(TextOutput& output, const WriterOptions& options) : output_(output), options_(options) {}

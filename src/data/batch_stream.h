@@ -10,25 +10,26 @@
 
 namespace sixfold {
 
-/// The batches of a `Batcher`, made ahead by a thread of its own, so that who trains does not wait for a disk.
-/// Where the system refuses the thread, each batch is made when it is asked for.
+/// The batches of a `Batcher`, made ahead of time by a thread, so that training does not wait for the disk. If
+/// the system refuses to start the thread, each batch is made when `next` is called.
 class BatchStream {
  public:
-  /// A batch, in the parts that it is worked through in, and where the next one begins.
+  /// A batch, split into micro-batches, and the position of the next batch.
   struct Next {
     std::vector<Batch> parts;
     Batcher::Position after;
   };
 
-  /// Begins where `batcher` stands and uses it until it ends. `most_tokens` of a part; 0: batches stay whole.
+  /// Starts at the position of `batcher` and uses it during its own lifetime. A micro-batch has at most
+  /// `most_tokens` tokens; 0: batches are not split.
   BatchStream(Batcher& batcher, int64_t most_tokens);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  /// Throws what went wrong in the making.
+  /// The next batch. Rethrows the exception that making it caused, if any. Called by one thread.
   Next next();
-  /// How long `next` has waited, in all.
+  /// The total time that `next` has waited, in seconds.
   double seconds_waited() const { return seconds_waited_; }
 
  private:

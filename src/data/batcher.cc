@@ -6,23 +6,25 @@
 #include "base/plural.h"
 
 namespace sixfold {
-Batcher::Batcher(const TokenCorpus& corpus, const BatcherOptions& options)
-    : corpus_(&corpus), options_(options), order_(corpus.parts(), options.shuffle, options.seed) {
+
+Batcher::Batcher(const Dataset& data, const BatcherOptions& options)
+    : data_(&data), options_(options), order_(data.parts(), options.shuffle, options.seed) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  require(corpus.size() <= most, "a corpus of {} pairs is too large; at most {} fit", corpus.size(), most);
+  const int64_t size = data.size();
+  require(size <= most, "the dataset has {} samples; at most {} are supported", size, most);
   require(options.batch_tokens >= 1 && options.batch_tokens <= most,
           "batch_tokens is {}; it must be from 1 to {}", options.batch_tokens, most);
-  require(options.max_sentences >= 0, "max_sentences is {}; it must be at least 0", options.max_sentences);
+  require(options.max_samples >= 0, "max_samples is {}; it must be at least 0", options.max_samples);
 }
 
-/// The place behind the last pair of the batch that begins there.
+/// The index after the last sample of the batch that begins at `begin`.
 int64_t Batcher::end_of_batch(Position begin) const {
   int64_t tokens = 0, place = begin.place;
   for (; place < order_.places(); ++place) {
-    tokens += corpus_->tokens(order_.pair(begin.epoch, place));
-    const int64_t sentences = place - begin.place;
-    const bool full = tokens > options_.batch_tokens || sentences == options_.max_sentences;
-    if (full && sentences > 0) break;
+    tokens += data_->tokens(order_.sample(begin.epoch, place), begin.epoch);
+    const int64_t samples = place - begin.place;
+    const bool full = tokens > options_.batch_tokens || samples == options_.max_samples;
+    if (full && samples > 0) break;
   }
   return place;
 }
@@ -31,10 +33,8 @@ Batch Batcher::next() {
   const int64_t end = end_of_batch(position_);
   BatchBuilder builder;
   for (; position_.place < end; ++position_.place) {
-    const int64_t pair = order_.pair(position_.epoch, position_.place);
-    builder.sample(static_cast<int32_t>(pair))
-        .source(corpus_->source[pair])
-        .teacher_forced(corpus_->target[pair], {options_.decoder_start, corpus_->target_eos});
+    const int64_t sample = order_.sample(position_.epoch, position_.place);
+    data_->add(sample, position_.epoch, builder.sample(static_cast<int32_t>(sample)));
   }
   if (position_.place == order_.places()) position_ = {position_.epoch + 1, 0};
   return builder.take();
@@ -42,11 +42,11 @@ Batch Batcher::next() {
 
 void Batcher::seek(Position position) {
   require(position.epoch >= 0 && position.place >= 0,
-          "a position in a corpus can't be negative (epoch {}, pair {})", position.epoch, position.place);
+          "a position in a dataset can't be negative (epoch {}, sample {})", position.epoch, position.place);
   require(position.place < order_.places(),
-          "the checkpoint is at pair {} of epoch {}, but an epoch of this text has only {}; it is not the text "
-          "that the run began with: put that back, or begin a new run",
-          position.place + 1, position.epoch + 1, counted(order_.places(), "pair"));
+          "the checkpoint is at sample {} of epoch {}, but an epoch of these data has only {}, so they are not "
+          "those that the run began with; restore those data, or start a new run",
+          position.place + 1, position.epoch + 1, counted(order_.places(), "sample"));
   position_ = position;
 }
 

@@ -3,49 +3,53 @@
 #include <optional>
 #include <vector>
 
-#include "data/epoch_order.h"
-#include "data/token_corpus.h"
-#include "tensor/batch.h"
+#include "data/dataset.h"
 
 namespace sixfold {
 
 struct BatcherOptions {
-  int64_t batch_tokens = 4096;  ///< most source and target tokens of a batch, end symbols counted, no padding
-  int max_sentences = 0;        ///< most pairs of a batch; 0 for no limit
-  bool shuffle = true;          ///< each epoch in an order of its own
+  int64_t batch_tokens = 4096;  ///< maximum number of tokens of a batch, as `Dataset::tokens` counts them
+  int max_samples = 0;          ///< maximum number of samples of a batch; 0: no limit
+  bool shuffle = true;          ///< whether each epoch has another random order
   uint64_t seed = 1;
-  int32_t decoder_start = -1;  ///< what the decoder reads first; -1: an embedding of zeros
 };
 
-/// Cuts a corpus into batches, epoch after epoch, in the order of `EpochOrder`: a function of seed and epoch
-/// alone, the same on every machine. A batch is as full as the budget allows; a pair larger than the budget is
-/// a batch of its own; none spans two epochs. Takes memory for one batch, however large the corpus.
+/// Divides a dataset into batches, epoch after epoch, in the order of `EpochOrder`, which depends only on seed
+/// and epoch and is the same on every machine. A batch has as many consecutive samples as `batch_tokens`
+/// allows. A sample with more tokens is a batch of its own. No batch spans two epochs. Memory is needed for one
+/// batch only.
 class Batcher {
  public:
-  /// Where the next batch begins: the epoch and a place in its order, both from 0.
+  /// The position of a batch: the epoch, and the index of its first pair in the order of the epoch, both from
+  /// 0.
   struct Position {
     int64_t epoch = 0, place = 0;
-    /// The epoch, from 1, of the last pair before the position; at the very beginning, of the first.
+    /// The epoch, counted from 1, of the last sample before the position. At the very beginning it is 1.
     int64_t last_epoch() const { return place == 0 && epoch > 0 ? epoch : epoch + 1; }
     friend bool operator==(const Position&, const Position&) = default;
   };
 
-  /// `corpus` must outlive the batcher. Throws when it is empty, or a limit is out of range.
-  Batcher(const TokenCorpus& corpus, const BatcherOptions& options);
+  /// `data` must outlive the batcher. Throws an input error if it is empty or too large, or if a limit is out
+  /// of range.
+  Batcher(const Dataset& data, const BatcherOptions& options);
 
+  /// The next batch, after which `position` is that of the one after it.
   Batch next();
 
+  /// The position of the batch that `next` will return.
   Position position() const { return position_; }
-  /// Goes to a position that a batcher with the same corpus and options was at. Throws when there is none such.
+  /// Goes to a position of a batcher with the same dataset and options. Throws an input error if the dataset
+  /// has no such position.
   void seek(Position position);
 
-  /// How many batches the first epoch has; others have about as many. Counted once, in a pass over the lengths.
+  /// The number of batches in the first epoch; other epochs have about as many. The first call goes through the
+  /// lengths of all pairs.
   int64_t batches_in_epoch() const;
 
  private:
   int64_t end_of_batch(Position begin) const;
 
-  const TokenCorpus* corpus_;
+  const Dataset* data_;
   BatcherOptions options_;
   EpochOrder order_;
   Position position_;

@@ -13,15 +13,15 @@ namespace {
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\v\f\r") == text.npos; }
 
 void check_files(const std::vector<CorpusFiles>& files) {
-  require(!files.empty(), "no corpus is given");
+  require(!files.empty(), "no text files are given");
   for (const CorpusFiles& f : files) {
     if (!f.tsv.empty()) {
       require(f.source.empty() && f.target.empty(),
-              "{}: a TSV file holds both sides of a corpus; leave out {}{}", f.tsv, f.source, f.target);
+              "{}: a TSV file contains both sides of a corpus; remove {}{}", f.tsv, f.source, f.target);
       require_readable(f.tsv);
     } else {
-      require(!f.source.empty() && !f.target.empty(), "{}{}: a corpus needs a file for each side, or one TSV",
-              f.source, f.target);
+      require(!f.source.empty() && !f.target.empty(),
+              "{}{}: a corpus needs a source and a target file, or one TSV file", f.source, f.target);
       require_readable(f.source);
       require_readable(f.target);
     }
@@ -42,7 +42,7 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
       continue;
     }
     require(i + 1 < names.size(),
-            "{}: {} has no target file; give pairs of a source and a target file, or .tsv files", key, name);
+            "{}: {} has no target file; alternate source and target files, or give .tsv files", key, name);
     files.push_back({.source = name, .target = names[i + 1]});
     i += 2;
   }
@@ -87,7 +87,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
           files.source, counted(source_->line_number(), "line"), files.target, target_->line_number());
     }
     if (!has_source) {
-      require(source_->line_number() > 0, "{}: is empty; there must be a sentence on each line",
+      require(source_->line_number() > 0, "{}: is empty; expected one sentence on each line",
               target_ ? files.source : files.tsv);
       continue;
     }
@@ -96,8 +96,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
       valid &= make_valid(target, *target_);
     } else {
       const size_t tab = source.find('\t');
-      require(tab != source.npos,
-              "{}: the line has no tab; a line of a TSV file has two columns, source and target",
+      require(tab != source.npos, "{}: the line has no tab; expected two columns, source and target",
               source_->place());
       target = source.substr(tab + 1, source.find('\t', tab + 1) - tab - 1);
       source.resize(tab);
@@ -106,7 +105,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
   }
 }
 
-/// Whether the line was text.
+/// Returns whether the line is valid, perhaps after replacing invalid bytes.
 bool PairReader::make_valid(std::string& line, const LineReader& reader) const {
   const auto fault = fault_of_text(line);
   if (!fault) return true;

@@ -9,39 +9,40 @@
 
 namespace sixfold {
 
-/// One parallel text: two files whose lines belong together, or one whose first two columns, parted by tabs,
-/// do. Each may be gzipped.
+/// The files of one parallel text: a source and a target file in which line n of one is the translation of line
+/// n of the other, or one file with both as tab-separated columns. Each may be gzipped.
 struct CorpusFiles {
   std::string source, target;
-  std::string tsv;  ///< given instead of the two
+  std::string tsv;  ///< given instead of source and target
 };
 
-/// Pairs of lines: `source[i]` belongs to `target[i]`.
+/// Pairs of lines: `target[i]` is the translation of `source[i]`.
 struct ParallelText {
   std::vector<std::string> source, target;
 
   int64_t size() const { return static_cast<int64_t>(source.size()); }
 };
 
+/// The pairs of a corpus, and the statistics of reading them.
 struct Corpus {
   ParallelText text;
   CorpusReport report;
 };
 
-/// The pairs of parallel texts, one after the other. Pairs without text on a side, or (as `invalid` says) not
-/// in UTF-8, are left out. Throws, with file and line, when a file is missing, both sides have different
-/// numbers of lines (both are said), a line of a TSV has no second column, text is not valid UTF-8, or a gzip
-/// stream is damaged.
+/// Reads the pairs of parallel texts, one after the other. Pairs with a blank side are dropped, as are those
+/// that are not valid UTF-8 if `invalid` says so. Throws an input error with file and line if a file is
+/// missing, the two sides have different numbers of lines, a line of a TSV file has no second column, text is
+/// not valid UTF-8, or a gzip stream is damaged.
 class PairReader {
  public:
-  /// Looks whether all files are there before any is read.
+  /// Checks that all files exist and may be read, before any is read.
   PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid);
 
-  /// False at the end of the last.
+  /// Reads the next pair. Returns false at the end of the last text.
   bool next(std::string& source, std::string& target);
-  /// Of what was read so far.
+  /// The statistics of the pairs that were read so far.
   const CorpusReport& report() const { return report_; }
-  /// The part of all bytes that was read, from 0 to 1.
+  /// The share of all bytes that was read, from 0 to 1.
   double part_read() const;
 
  private:
@@ -52,16 +53,17 @@ class PairReader {
   InvalidUtf8 invalid_;
   CorpusReport report_;
   size_t text_ = 0;
-  std::unique_ptr<LineReader> source_, target_;  ///< of the text at hand; of a TSV only the first
+  std::unique_ptr<LineReader> source_, target_;  ///< of the current text; a TSV file uses only the first
 };
 
-/// The texts of a flat list: source, target, source, target, ... or .tsv files. Errors name `key`.
+/// The texts of a flat list: source, target, source, target, ..., or .tsv files. Throws an input error that
+/// names `key` if a file has no counterpart.
 std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key);
 
-/// "train.en, train.de"
+/// The name of a text for messages: "train.en, train.de".
 std::string name_of(const CorpusFiles& files);
 
-/// All pairs in memory. Throws as `PairReader`, and when no pair is left.
+/// Reads all pairs into memory. Throws as `PairReader`, and if no pair is left.
 Corpus read_corpus(const std::vector<CorpusFiles>& files, InvalidUtf8 invalid = InvalidUtf8::error);
 
 }  // namespace sixfold

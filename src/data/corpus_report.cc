@@ -13,7 +13,7 @@
 namespace sixfold {
 namespace {
 
-/// Every field, for writing and reading alike.
+/// Calls `use` for every field, for writing and reading.
 template <class Report, class Visitor>
 void each_field(Report& r, const Visitor& visit) {
   visit("read", r.read);
@@ -76,7 +76,7 @@ CorpusReport parse_corpus_report(const std::string& text, const std::string& whe
   require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&
               report.target_lengths.size() == report.source_lengths.size() &&
               std::ssize(report.ratios) == CorpusReport::ratio_bins,
-          "{}: not the report of a corpus: a histogram has a wrong number of bins", where);
+          "{}: not the report of a corpus: a histogram has the wrong number of bins", where);
   return report;
 }
 

@@ -8,14 +8,15 @@
 namespace sixfold::demo {
 
 Corpus make_corpus(const CorpusOptions& options) {
-  require(options.train > 0, "a demo corpus needs at least one training pair, not {}", options.train);
-  require(options.valid >= 0 && options.test >= 0, "a demo corpus can't hold {} validation and {} test pairs",
-          options.valid, options.test);
+  require(options.train > 0, "the demo corpus needs at least 1 training pair, not {}", options.train);
+  require(options.valid >= 0 && options.test >= 0,
+          "the numbers of validation and test pairs can't be negative ({}, {})", options.valid, options.test);
   int64_t wanted = int64_t{options.train} + options.valid + options.test;
-  require(wanted <= most_pairs,
-          "{} pairs are asked for (training {}, validation {}, held out {}); the demo grammar holds {}: ask "
-          "for fewer",
-          wanted, options.train, options.valid, options.test, most_pairs);
+  require(
+      wanted <= most_pairs,
+      "{} pairs were requested (training {}, validation {}, held out {}), but the demo grammar has only {}; "
+      "request fewer",
+      wanted, options.train, options.valid, options.test, most_pairs);
   Corpus corpus;
   Sampler sampler(options.seed);
   std::unordered_set<std::string> seen_english, seen_german;
@@ -29,7 +30,7 @@ Corpus make_corpus(const CorpusOptions& options) {
       part.push_back(std::move(pair));
     }
   };
-  // The held-out parts first: they stay the same however many training pairs are asked for.
+  // The held-out parts come first, so that they do not depend on the number of training pairs.
   fill(corpus.test, options.test);
   fill(corpus.valid, options.valid);
   fill(corpus.train, options.train);

@@ -20,13 +20,13 @@ struct Corpus {
   std::vector<SentencePair> train, valid, test;
 };
 
-/// The most pairs that a corpus may hold, all three parts together. The grammar has more, but its shortest
-/// sentences are then used up, and what remains is no longer a fair sample.
+/// The maximum number of pairs of a corpus, all three parts together. The grammar has more, but beyond this
+/// number its shortest sentences are exhausted, and a sample is no longer representative.
 constexpr int most_pairs = 1'000'000;
 
-/// A corpus of the demo grammar, a function of the options alone. No sentence, English or German, stands in it
-/// twice, so that nothing of `valid` or `test` was seen in training. Throws an input error for counts below
-/// zero, no training pairs or more pairs than `most_pairs`.
+/// Generates a corpus from the demo grammar. It depends only on the options. No sentence, English or German,
+/// occurs twice, so no sentence of `valid` or `test` is in the training part. Throws an input error for
+/// negative counts, no training pairs, or more pairs than `most_pairs`.
 Corpus make_corpus(const CorpusOptions& options);
 
 }  // namespace sixfold::demo

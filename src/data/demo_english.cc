@@ -41,7 +41,7 @@ const char* form_of_be(Agreement agreement) {
   }
 }
 
-/// What follows the verb: "him up", "up the boy", "the boy a book", with preposition and time.
+/// The text after the verb: "him up", "up the boy", "the boy a book", with preposition and time.
 std::string complements(const Clause& clause) {
   std::string text;
   if (clause.indirect) add(text, noun_phrase(*clause.indirect, Role::object));
@@ -58,12 +58,12 @@ std::string complements(const Clause& clause) {
   return text;
 }
 
-/// "often", where it stands before the verb.
+/// The adverb before the verb, such as "often", if there is one.
 const char* frequency(const Clause& clause) {
   return clause.adverbial && clause.adverbial->frequency ? clause.adverbial->english : "";
 }
 
-/// "today", where it stands last.
+/// The adverbial at the end, such as "today", if there is one.
 const char* final_time(const Clause& clause) {
   bool last = clause.adverbial && !clause.adverbial->frequency && !clause.adverbial_first;
   return last ? clause.adverbial->english : "";
@@ -128,7 +128,7 @@ std::string english(const Sentence& sentence) {
     text = sentence.subordinate_first ? subordinate + ", " + text : text + " " + subordinate;
   }
   text[0] =
-      static_cast<char>(text[0] >= 'a' ? text[0] - 'a' + 'A' : text[0]);  // no sentence starts beyond ASCII
+      static_cast<char>(text[0] >= 'a' ? text[0] - 'a' + 'A' : text[0]);  // all sentences begin with ASCII
   bool asks = sentence.question || sentence.main.subject.pronoun == &who();
   return text + (asks ? "?" : ".");
 }

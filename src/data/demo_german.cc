@@ -89,7 +89,8 @@ const char* finite_verb(const Clause& clause) {
   return conjugated(clause.verb->ich, clause.verb->er, clause.verb->infinitive, subject);
 }
 
-/// Between the verb and the clause's end: pronouns, time, nouns (the dative first), preposition, predicate.
+/// The text between the verb and the end of the clause: pronouns, time, nouns (dative first), prepositional
+/// phrase, predicate.
 std::string middle(const Clause& clause) {
   std::string pronouns, nouns;
   if (clause.indirect)
@@ -107,8 +108,8 @@ std::string middle(const Clause& clause) {
 
 std::string infinitive(const Verb& verb) { return std::string(verb.particle) + verb.infinitive; }
 
-/// The verb second: after the subject, or after what stands first in its place (a clause, an adverb, a question
-/// word).
+/// A clause with the verb second: after the subject, or after another first element (a clause, an adverb, a
+/// question word).
 std::string main_clause(const Clause& clause, const Sentence& sentence) {
   std::string subject = noun_phrase(clause.subject, Case::nominative);
   std::string text = sentence.question_word ? sentence.question_word->german : "";
@@ -124,7 +125,7 @@ std::string main_clause(const Clause& clause, const Sentence& sentence) {
   return text;
 }
 
-/// The verb last, joined with its particle.
+/// A clause with the verb last, joined with its particle.
 std::string subordinate_clause(const Clause& clause, const WordPair& conjunction) {
   std::string text = conjunction.german;
   add(text, noun_phrase(clause.subject, Case::nominative));

@@ -4,22 +4,22 @@
 
 #include "data/demo_lexicon.h"
 
-/// A small grammar of English and German, our own. A `Sentence` is what is meant, in neither language;
-/// `english` and `german` say it, each by its own rules of agreement and order. One meaning has one wording in
-/// each language, and two meanings with the same English have the same German.
+/// A small grammar of English and German. A `Sentence` is a meaning, independent of the language. `english` and
+/// `german` express it by the rules of agreement and word order of each language. A meaning has one wording in
+/// each language, and two meanings with the same English wording have the same German wording.
 namespace sixfold::demo {
 
-/// A pronoun alone, or a determiner (or a number, or neither) with an optional adjective and a noun.
+/// A pronoun, or a noun with an optional determiner or number and an optional adjective.
 struct NounPhrase {
   const Pronoun* pronoun = nullptr;
   const Determiner* determiner = nullptr;
-  int count = 0;  // 2..99 in place of a determiner
+  int count = 0;  // 2 to 99, instead of a determiner; 0: none
   const Adjective* adjective = nullptr;
   const Noun* noun = nullptr;
   bool plural = false;
 };
 
-/// Somebody does something, or, where there is a `predicate`, is something ("is old", "is not old").
+/// A clause with a verb, or, if there is a `predicate`, with "is" and that adjective ("is old", "is not old").
 struct Clause {
   NounPhrase subject;
   const Adjective* predicate = nullptr;
@@ -34,7 +34,7 @@ struct Clause {
   bool adverbial_first = false;
 };
 
-/// One clause, stated or asked, with perhaps a subordinate one behind it or before it.
+/// A main clause, a statement or question, with an optional subordinate clause after or before it.
 struct Sentence {
   Clause main;
   bool question = false;
@@ -47,6 +47,7 @@ struct Sentence {
   bool inverted() const { return question || subordinate_first || main.adverbial_first; }
 };
 
+/// The wording of a sentence in each language, with punctuation.
 std::string english(const Sentence& sentence);
 std::string german(const Sentence& sentence);
 

@@ -224,14 +224,14 @@ const WordPair& whether_conjunction() { return whether; }
 std::span<const WordPair> question_words() { return question_word_table; }
 
 std::string english_number(int number) {
-  require(number >= 2 && number <= 99, "the demo grammar counts from 2 to 99, not to {}", number);
+  require(number >= 2 && number <= 99, "the demo grammar has numbers from 2 to 99, not {}", number);
   if (number < 20) return english_small[number];
   std::string ten = english_tens[number / 10];
   return number % 10 == 0 ? ten : ten + "-" + english_small[number % 10];
 }
 
 std::string german_number(int number) {
-  require(number >= 2 && number <= 99, "the demo grammar counts from 2 to 99, not to {}", number);
+  require(number >= 2 && number <= 99, "the demo grammar has numbers from 2 to 99, not {}", number);
   if (number < 20) return german_small[number];
   std::string ten = german_tens[number / 10];
   return number % 10 == 0 ? ten : std::string(german_small[number % 10]) + "und" + ten;

@@ -2,24 +2,24 @@
 #include <span>
 #include <string>
 
-/// The words of the demo corpus (see demo_grammar.h). Each English word has one reading, so that it has one
-/// German counterpart; where German needs more than the word itself (a gender, a plural, a case), the entry
-/// says it.
+/// The words of the demo corpus (demo_grammar.h). Each English word has one reading and therefore one German
+/// translation. Entries include what German grammar needs besides the word: gender, plural, case.
 namespace sixfold::demo {
 
 enum class Gender { masculine, feminine, neuter };
 enum class Case { nominative, accusative, dative };
 
-/// What a noun stands for; verbs and adjectives name the kinds that they go with, as a sum of these bits.
+/// The kind of thing that a noun denotes. Verbs and adjectives list the kinds that they go with, as a sum of
+/// these bits.
 enum Kind : unsigned {
-  person = 1,       // man, woman, boy, girl: nobody's own
+  person = 1,       // man, woman, boy, girl: without possessives
   role = 2,         // king, doctor, child
-  kin = 4,          // brother, aunt: not counted by the dozen
+  kin = 4,          // brother, aunt: without large numbers
   parent = 8,       // father, mother: one of each
   animal = 16,      //
   food = 32,        //
-  text = 64,        // what one writes and reads
-  newspaper = 128,  // what one only reads
+  text = 64,        // can be written and read
+  newspaper = 128,  // can only be read
   thing = 256,      //
   closable = 512,   // door, window, box
   place = 1024,     //
@@ -36,7 +36,7 @@ struct Noun {
   const char* german_plural;  // nominative
   Gender gender;
   Kind kind;
-  bool weak = false;  // der Junge, den Jungen: takes the plural's form outside the nominative
+  bool weak = false;  // der Junge, den Jungen: has the plural's form outside the nominative
 };
 
 struct Adjective {
@@ -44,10 +44,10 @@ struct Adjective {
   const char* german;  // as a predicate: "teuer"
   const char* stem;    // before an ending: "teur-"
   unsigned kinds;
-  bool passing = false;  // true today and not tomorrow: goes with a time
+  bool passing = false;  // describes a temporary state: can be combined with a time
 };
 
-/// How a determiner declines, and which endings it leaves to the adjective.
+/// The declension of a determiner, which also decides the endings of adjectives after it.
 enum class Declension { article, der_word, ein_word };
 
 struct Determiner {
@@ -59,7 +59,7 @@ struct Determiner {
   bool quantifier = false;  // "a", "every", "no": not the subject of a negated sentence
 };
 
-/// Which form of the verb a subject takes.
+/// The verb form that a subject needs.
 enum class Agreement { i, he, they };
 
 struct Pronoun {
@@ -92,12 +92,12 @@ struct Verb {
   unsigned subjects;     // kinds
   unsigned objects = 0;  // kinds; 0: none
   Case governs = Case::accusative;
-  bool indirect = false;  // gives somebody something
+  bool indirect = false;  // takes an indirect object: gives somebody something
   unsigned links = 0;     // prepositions that may follow
-  bool lasting = false;   // "have", "love": not at a time
+  bool lasting = false;   // "have", "love": without a time
 };
 
-/// Only with a clause of its own: "says that", "asks whether".
+/// A verb with an object clause: "says that", "asks whether".
 struct ClauseVerb {
   Verb verb;
   bool that;
@@ -128,21 +128,21 @@ std::span<const Adjective> adjectives();
 std::span<const Determiner> determiners();
 /// I, he, she, we, they.
 std::span<const Pronoun> pronouns();
-/// "who", a subject that asks.
+/// The interrogative pronoun "who".
 const Pronoun& who();
 std::span<const Preposition> prepositions();
 std::span<const Verb> verbs();
 std::span<const ClauseVerb> clause_verbs();
 std::span<const Modal> modals();
 std::span<const Adverbial> adverbials();
-/// because, when: clauses that may stand first or last.
+/// because, when: conjunctions of clauses that may come first or last.
 std::span<const WordPair> adverbial_conjunctions();
 const WordPair& that_conjunction();
 const WordPair& whether_conjunction();
 /// why, where, in this order.
 std::span<const WordPair> question_words();
 
-/// The number 2..99 in words: "twenty-one", "einundzwanzig".
+/// A number from 2 to 99 in words: "twenty-one", "einundzwanzig".
 std::string english_number(int n);
 std::string german_number(int n);
 

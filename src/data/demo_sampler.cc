@@ -20,12 +20,13 @@ std::vector<const NounPhrase*> noun_phrases(const Clause& clause) {
   return phrases;
 }
 
-/// "I see us", or German "sie" for both: not wrong, but not what people say.
+/// Whether subject and object clash: "I see us", or German "sie" for both. Such sentences are correct but
+/// unusual.
 bool clash(const Pronoun& subject, const Pronoun& other) {
   return (subject.first_person && other.first_person) || std::string_view(subject.german[0]) == other.german[0];
 }
 
-/// German and English say the clause alike and without stumbling.
+/// Whether the clause is natural and means the same in both languages.
 bool natural(const Clause& clause, bool inverted) {
   int negations = clause.negated;
   int places = 0;
@@ -38,10 +39,10 @@ bool natural(const Clause& clause, bool inverted) {
     if (phrase->pronoun && subject.pronoun && clash(*subject.pronoun, *phrase->pronoun)) return false;
     bool after_preposition = phrase == &clause.prepositional;
     if (denies && after_preposition) return false;
-    // After the verb a German noun subject would rather let a pronoun pass: "Heute hilft ihm die Frau."
+    // In German, a pronoun object would come before a noun subject after the verb: "Heute hilft ihm die Frau."
     if (phrase->pronoun && !after_preposition && inverted && !subject.pronoun) return false;
   }
-  // Beside a modal or an adverb the two languages deny different things ("must not", "muss nicht").
+  // With a modal or an adverb, negation means different things in the two languages ("must not", "muss nicht").
   if (negations > 0 && (clause.modal || clause.adverbial)) return false;
   bool quantified = subject.determiner && subject.determiner->quantifier;
   return negations <= 1 && places <= 1 && !(clause.negated && quantified);
@@ -151,8 +152,8 @@ Clause Sampler::predicate_clause() {
   return drawn;
 }
 
-/// "The man often says", "Today the man wants to know": the time never last, where it would seem the other
-/// clause's.
+/// "The man often says", "Today the man wants to know". The time is never last, where it would seem to belong
+/// to the other clause.
 Clause Sampler::reporting_clause(const ClauseVerb& reporting) {
   Clause drawn;
   drawn.verb = &reporting.verb;
@@ -183,14 +184,14 @@ void Sampler::put_time_first(Clause& clause) {
 void Sampler::add_objects(Clause& clause) {
   if (clause.verb->indirect) clause.indirect = object(people);
   if (!clause.verb->objects) return;
-  // After an indirect object a pronoun would change the order ("gibt sie ihm"), and a noun alone mislead
-  // ("gives her books").
+  // After an indirect object, a pronoun would change the order ("gibt sie ihm"), and a noun without determiner
+  // would be ambiguous ("gives her books").
   clause.object = clause.indirect ? determined_phrase(clause.verb->objects) : object(clause.verb->objects);
 }
 
 void Sampler::add_preposition(Clause& clause) {
   unsigned links = clause.verb->links;
-  bool needed = links == to;  // nobody just "goes"
+  bool needed = links == to;  // "goes" needs a destination
   if (!links || !(needed || chance(clause.object ? 20 : 60))) return;
   do clause.preposition = &pick(prepositions());
   while (!(clause.preposition->link & links));
@@ -199,7 +200,7 @@ void Sampler::add_preposition(Clause& clause) {
 
 NounPhrase Sampler::subject(unsigned kinds) {
   if ((kinds & person) && chance(30)) return {.pronoun = &pick(pronouns())};
-  return determined_phrase(kinds);  // "Old women sing" would be said of all of them
+  return determined_phrase(kinds);  // "Old women sing" would be a statement about all of them
 }
 
 NounPhrase Sampler::object(unsigned kinds) {
@@ -207,7 +208,7 @@ NounPhrase Sampler::object(unsigned kinds) {
   return noun_phrase(kinds);
 }
 
-/// One known place: "in the old garden", "in my house".
+/// A definite place: "in the old garden", "in my house".
 NounPhrase Sampler::location() {
   while (true) {
     NounPhrase phrase = noun_phrase(place);
@@ -215,7 +216,7 @@ NounPhrase Sampler::location() {
   }
 }
 
-/// With a determiner or a number.
+/// A noun phrase with a determiner or a number.
 NounPhrase Sampler::determined_phrase(unsigned kinds) {
   while (true) {
     NounPhrase phrase = noun_phrase(kinds);

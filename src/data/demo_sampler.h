@@ -6,8 +6,8 @@
 
 namespace sixfold::demo {
 
-/// Draws sentences at random: 4 to 14 English words, none with a noun twice. What comes depends on the seed
-/// alone, on every machine.
+/// Draws random sentences of 4 to 14 English words, in which no noun occurs twice. The sequence depends only on
+/// the seed and is the same on every machine.
 class Sampler {
  public:
   explicit Sampler(uint64_t seed) : random_(seed, 0) {}

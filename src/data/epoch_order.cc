@@ -43,31 +43,31 @@ int64_t Permutation::operator()(int64_t place) const {
 EpochOrder::EpochOrder(const std::vector<Part>& parts, bool shuffle, uint64_t seed)
     : parts_(parts), shuffle_(shuffle), seed_(seed) {
   for (const Part& part : parts_) {
-    require(part.pairs >= 0 && part.weight >= 0 && std::isfinite(part.weight) &&
-                part.weight * static_cast<double>(part.pairs) < 0x1p60,
+    require(part.samples >= 0 && part.weight >= 0 && std::isfinite(part.weight) &&
+                part.weight * static_cast<double>(part.samples) < 0x1p60,
             "the weight of a corpus of {} is {}; it must be at least 0 and not too large",
-            counted(part.pairs, "pair"), part.weight);
-    begins_.push_back(begins_.back() + std::llround(part.weight * static_cast<double>(part.pairs)));
+            counted(part.samples, "sample"), part.weight);
+    begins_.push_back(begins_.back() + std::llround(part.weight * static_cast<double>(part.samples)));
   }
-  require(places() > 0, "no pair is left to train on: the corpus is empty, or every weight is 0");
+  require(places() > 0, "no sample is left to train on: there are none, or every weight is 0");
 }
 
-int64_t EpochOrder::pair(int64_t epoch, int64_t place) const {
-  // Streams of even numbers shuffle epochs, those of odd numbers the passes over a part.
+int64_t EpochOrder::sample(int64_t epoch, int64_t place) const {
+  // Even stream numbers are for the order of epochs, odd ones for the passes over a part.
   if (shuffle_) place = Permutation(places(), seed_, 2 * static_cast<uint64_t>(epoch))(place);
   const auto next = std::upper_bound(begins_.begin(), begins_.end(), place);
   const auto index = static_cast<size_t>(next - begins_.begin() - 1);
   const Part& part = parts_[index];
   const int64_t places_of_part = begins_[index + 1] - begins_[index];
-  // The part's places of all epochs, in a row, are passes over its pairs.
+  // The places of the part in all epochs, one after the other, form passes over its samples.
   const int64_t in_row = epoch * places_of_part + place - begins_[index];
-  int64_t pair = in_row % part.pairs;
-  if (shuffle_ && places_of_part != part.pairs) {
-    const auto pass = static_cast<uint64_t>(in_row / part.pairs);
-    pair = Permutation(part.pairs, seed_, 2 * (pass * parts_.size() + index) + 1)(pair);
+  int64_t sample = in_row % part.samples;
+  if (shuffle_ && places_of_part != part.samples) {
+    const auto pass = static_cast<uint64_t>(in_row / part.samples);
+    sample = Permutation(part.samples, seed_, 2 * (pass * parts_.size() + index) + 1)(sample);
   }
-  for (size_t i = 0; i < index; ++i) pair += parts_[i].pairs;
-  return pair;
+  for (size_t i = 0; i < index; ++i) sample += parts_[i].samples;
+  return sample;
 }
 
 }  // namespace sixfold

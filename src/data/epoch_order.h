@@ -4,9 +4,10 @@
 
 namespace sixfold {
 
-/// A permutation of 0 .. size-1 that is computed place by place and takes no memory: a Feistel network over the
-/// next power of four, whose values beyond `size` are sent through it again (Black and Rogaway 2002, "Ciphers
-/// with Arbitrary Finite Domains"). A function of its arguments alone, on every machine.
+/// A pseudorandom permutation of 0, ..., size - 1 that is computed element by element and needs no memory: a
+/// Feistel network over the next power of four, applied again while the result is not below `size` (Black and
+/// Rogaway 2002, "Ciphers with Arbitrary Finite Domains"). It depends only on its arguments and is the same on
+/// every machine.
 class Permutation {
  public:
   Permutation(int64_t size, uint64_t seed, uint64_t stream);
@@ -19,27 +20,29 @@ class Permutation {
   uint64_t stream_;
 };
 
-/// Some corpora as one sequence of pairs, epoch after epoch.
+/// The order of the samples of one or several corpora in each epoch.
 ///
-/// A corpus of weight w has round(w * pairs) places in each epoch: with 2 each of its pairs comes twice, with
-/// 0.5 every other one, the rest in the next epoch. The places of all corpora are then shuffled together.
+/// A corpus of weight w occurs round(w * samples) times in each epoch. With weight 2, each of its samples
+/// occurs twice; with weight 0.5, half of the samples occur in one epoch and the other half in the next. The
+/// samples of all corpora are shuffled together.
 class EpochOrder {
  public:
   struct Part {
-    int64_t pairs = 0;
+    int64_t samples = 0;
     double weight = 1;
   };
-  /// Throws an input error for a weight below 0, or where nothing is left.
+  /// Throws an input error for a negative weight, or if no pairs are left.
   EpochOrder(const std::vector<Part>& parts, bool shuffle, uint64_t seed);
 
-  /// Of an epoch.
+  /// The number of pairs of an epoch.
   int64_t places() const { return begins_.back(); }
-  /// The pair at a place of an epoch, numbered through all corpora.
-  int64_t pair(int64_t epoch, int64_t place) const;
+  /// The number of the sample at index `place` of an epoch. Samples are numbered consecutively over all
+  /// corpora.
+  int64_t sample(int64_t epoch, int64_t place) const;
 
  private:
   std::vector<Part> parts_;
-  std::vector<int64_t> begins_{0};  ///< of each part among the places, and their end
+  std::vector<int64_t> begins_{0};  ///< first place of each part, and the end
   bool shuffle_;
   uint64_t seed_;
 };

@@ -25,7 +25,8 @@ std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
 void require_regular_file(const std::string& path) {
   require_readable(path);
   require(fs::is_regular_file(path),
-          "{}: is not a regular file; training reads its text more than once, so save it first", path);
+          "{}: is not a regular file; training reads its text more than once, so save it to a file first",
+          path);
 }
 
 }  // namespace
@@ -56,30 +57,31 @@ std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
                                        const std::vector<FileStamp>& recorded) {
   const std::vector<std::string> paths = paths_of(texts);
   if (paths.size() != recorded.size())
-    return {fmt::format("there are {} files of text now, and there were {} when the run began", paths.size(),
+    return {fmt::format("there are {} text files now, but there were {} when the run began", paths.size(),
                         recorded.size())};
   std::vector<std::string> changed;
   for (size_t i = 0; i < paths.size(); ++i) {
     std::error_code ignored;
     if (!fs::is_regular_file(paths[i], ignored)) {
       changed.push_back(
-          fmt::format("{}: is {}", paths[i], fs::exists(paths[i], ignored) ? "no file any more" : "gone"));
+          fmt::format("{}: {}", paths[i],
+                      fs::exists(paths[i], ignored) ? "is no longer a regular file" : "no longer exists"));
       continue;
     }
     const FileStamp& then = recorded[i];
     FileStamp now = then;
     try {
       now.bytes = static_cast<int64_t>(fs::file_size(paths[i], ignored));
-      if (now.bytes == then.bytes) now = stamp_of(paths[i]);  // else the size says enough
+      if (now.bytes == then.bytes) now = stamp_of(paths[i]);  // hash it only if the size is the same
     } catch (const Error& error) {
       changed.emplace_back(error.what());
       continue;
     }
     if (now.bytes != then.bytes)
       changed.push_back(
-          fmt::format("{}: is not what it was ({} bytes, then {})", paths[i], now.bytes, then.bytes));
+          fmt::format("{}: has changed ({} bytes, formerly {})", paths[i], now.bytes, then.bytes));
     else if (now.hash != then.hash)
-      changed.push_back(fmt::format("{}: is not what it was ({} bytes with hash {}, then {} with {})", paths[i],
+      changed.push_back(fmt::format("{}: has changed ({} bytes with hash {}, formerly {} with {})", paths[i],
                                     now.bytes, now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
   }
   return changed;
@@ -94,7 +96,7 @@ std::string to_json_text(const std::vector<FileStamp>& files) {
 
 std::vector<FileStamp> parse_file_stamps(const std::string& json, const std::string& where) {
   const auto list = parse_json(json, where);
-  require(list.is_array(), "{}: the files are not a list", where);
+  require(list.is_array(), "{}: the list of files is missing", where);
   std::vector<FileStamp> files;
   for (const auto& entry : list) {
     const JsonObject object(entry, where);

@@ -26,18 +26,20 @@ std::string to_json_text(const KeptText& text) {
 
 KeptText parse_kept_text(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
-  const std::string place = where + ": is damaged; remove it, and the run reads data.valid again";
+  const std::string place = where + ": is damaged; remove it, and the run will read data.valid again";
   const JsonObject object(json, place);
   int64_t version = 0;
   object.read("format_version", version);
-  require(version == 1, "{}: is of another version of Sixfold", where);
+  require(version == 1,
+          "{}: was written by another version of Sixfold; remove it, and the run will read data.valid again",
+          where);
   KeptText kept;
   kept.files = parse_file_stamps(object.at("files").dump(), place);
   kept.corpus.report = parse_corpus_report(object.at("report").dump(), place);
   object.read("source", kept.corpus.text.source);
   object.read("target", kept.corpus.text.target);
   require(kept.corpus.text.source.size() == kept.corpus.text.target.size(),
-          "{}: {} lines of source and {} of target", place, kept.corpus.text.source.size(),
+          "{}: it has {} source lines and {} target lines", place, kept.corpus.text.source.size(),
           kept.corpus.text.target.size());
   return kept;
 }

@@ -7,15 +7,15 @@
 
 namespace sixfold {
 
-/// Text that is kept whole, such as a run's validation text, with what its files were.
+/// A text that is stored completely, such as the validation text of a run, with the stamps of its files.
 struct KeptText {
   std::vector<FileStamp> files;
   Corpus corpus;
 
-  std::string hash() const;  ///< of the lines
+  std::string hash() const;  ///< hash of the lines
 };
 
-/// As JSON, and back. Throws an input error that begins with `where`.
+/// Convert a text to JSON and back. Parsing throws an input error that begins with `where`.
 std::string to_json_text(const KeptText& text);
 KeptText parse_kept_text(const std::string& json, const std::string& where);
 

@@ -8,8 +8,8 @@ namespace {
 
 constexpr float least = 1e-4f;
 
-/// p(target | source) for the pairs of symbols that stand in some pair of sentences together. Row 0 is of no
-/// source symbol, row id + 1 of a source id.
+/// p(target | source) for the pairs of tokens that occur together in a pair of sentences. Row 0 is for no
+/// source token, row id + 1 for a source id.
 class LexicalTable {
  public:
   LexicalTable(const TokenCorpus& corpus, int source_vocab) : rows_(static_cast<size_t>(source_vocab) + 1) {
@@ -47,7 +47,7 @@ class LexicalTable {
 
  private:
   struct Row {
-    std::vector<int32_t> ids;  // once settled, in order
+    std::vector<int32_t> ids;  // sorted after `make_unique`
     std::vector<float> probability;
     std::vector<double> count;
     size_t settled = 0;
@@ -78,7 +78,8 @@ class LexicalTable {
     }
   };
 
-  /// Calls body for the row of no source, and that of each source symbol of pair i but the end symbol.
+  /// Calls `body` for the row of no source token and for those of the source tokens of pair i except the end
+  /// token.
   template <class Body>
   void for_sources(const TokenCorpus& corpus, int64_t i, const Body& body) {
     body(rows_[0]);

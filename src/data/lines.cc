@@ -22,7 +22,7 @@ constexpr std::string_view gzip_mark = "\x1f\x8b";
 constexpr std::string_view standard_input = "/dev/stdin";
 constexpr size_t chunk_bytes = 1 << 18;
 
-/// Standard input is used as it was opened: whoever runs the program may lack the right to open it again.
+/// Standard input is read through its descriptor: the process may not be allowed to open it again.
 int open_text(const std::string& path) {
   return path == standard_input ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
@@ -31,7 +31,7 @@ int open_text(const std::string& path) {
   throw_environment_error("{}: can't be read: {}", path, std::strerror(reason));
 }
 
-/// Appends what one call gives, up to a chunk; false at the end.
+/// Appends the result of one read call, up to a chunk. Returns false at the end.
 bool read_some(int descriptor, const std::string& path, std::string& bytes) {
   const size_t kept = bytes.size();
   bytes.resize(kept + chunk_bytes);
@@ -46,22 +46,22 @@ bool read_some(int descriptor, const std::string& path, std::string& bytes) {
 
 }  // namespace
 
-/// Unpacks gzip: one member, or several one after another.
+/// Decompresses gzip of one or several members.
 class LineReader::Gunzip {
  public:
   Gunzip() {
-    constexpr int gzip_window = 15 + 16;  // the largest window, and gzip's header
+    constexpr int gzip_window = 15 + 16;  // the largest window, with gzip's header
     if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
   }
   ~Gunzip() { inflateEnd(&stream_); }
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  /// Appends what the bytes unpack to; false when they are damaged.
+  /// Appends the decompressed bytes. Returns false if the data are damaged.
   bool append(std::string_view packed, std::string& text) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream_.avail_in = static_cast<uInt>(packed.size());
-    bool full = false;  // of the room for text: the stream may hold more of it back
+    bool full = false;  // whether the output buffer was filled: zlib may have more output
     while (stream_.avail_in > 0 || full) {
       if (whole_) inflateReset(&stream_);
       const size_t kept = text.size();
@@ -77,7 +77,7 @@ class LineReader::Gunzip {
     return true;
   }
 
-  /// Whether the last member has come to its end.
+  /// Whether the last member is complete.
   bool whole() const { return whole_; }
 
  private:
@@ -104,7 +104,7 @@ LineReader::LineReader(const std::string& path, ByteOrderMark mark) : path_(name
 
 LineReader::~LineReader() { ::close(descriptor_); }
 
-/// Reads more text, if only a part of a line; false at the end.
+/// Reads more text, perhaps less than a line. Returns false at the end.
 bool LineReader::fill() {
   buffer_.erase(0, used_);
   used_ = 0;
@@ -113,7 +113,7 @@ bool LineReader::fill() {
   const size_t before = bytes.size();
   ended_ = !read_some(descriptor_, path_, bytes);
   bytes_read_ += static_cast<int64_t>(bytes.size() - before);
-  if (!begun_) {  // what the file is shows in two bytes; a pipe may give the first of them alone
+  if (!begun_) {  // two bytes show whether it is gzipped; a pipe may return only one at first
     begun_ = true;
     while (!ended_ && buffer_.size() == 1 && gzip_mark.starts_with(buffer_))
       ended_ = !read_some(descriptor_, path_, buffer_);
@@ -124,7 +124,7 @@ bool LineReader::fill() {
   }
   if (gunzip_)
     require(gunzip_->append(packed, buffer_) && (!ended_ || gunzip_->whole()),
-            "{}: the gzip stream is damaged or cut off after line {}", path_, line_number_);
+            "{}: the gzip stream is damaged or truncated after line {}", path_, line_number_);
   return !ended_;
 }
 
@@ -167,7 +167,7 @@ std::optional<std::string> fault_of_text(std::string_view line) {
   if (const auto bad = first_invalid_utf8(line)) return fmt::format("byte {} is not valid UTF-8", *bad + 1);
   const size_t nul = line.find('\0');
   if (nul == line.npos) return std::nullopt;
-  return fmt::format("byte {} is NUL, which is no character of text (the text may be in UTF-16)", nul + 1);
+  return fmt::format("byte {} is NUL, which is not a character of text (the file may be in UTF-16)", nul + 1);
 }
 
 std::string replace_faults(std::string_view line) { return replace_nul(replace_invalid_utf8(line)); }

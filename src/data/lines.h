@@ -12,11 +12,11 @@
 
 namespace sixfold {
 
-/// What becomes of a line that is no text: not valid UTF-8, or with a NUL in it.
+/// What to do with a line that is not valid text: not valid UTF-8, or with a NUL.
 enum class InvalidUtf8 {
-  error,    ///< the error names file and line
-  replace,  ///< U+FFFD stands for the bad bytes
-  skip,     ///< the line, or in a corpus the pair, is left out
+  error,    ///< throw an error that names file and line
+  replace,  ///< replace the invalid bytes by U+FFFD
+  skip,     ///< drop the line, or in a corpus the pair
 };
 
 template <>
@@ -27,21 +27,22 @@ struct EnumNames<InvalidUtf8> {
 
 inline constexpr std::string_view byte_order_mark = "\uFEFF";
 
-/// What becomes of a byte order mark at the start of a file.
+/// What to do with a byte order mark at the beginning of a file.
 enum class ByteOrderMark {
-  drop,  ///< it tells the encoding
-  keep,  ///< it is the first character of the first line
+  drop,  ///< drop it, since it only marks the encoding
+  keep,  ///< keep it as the first character of the first line
 };
 
-/// Throws unless `path` is there, may be read and is no folder. Opens nothing, so that a pipe stays whole.
+/// Throws an input error unless `path` exists, may be read and is not a folder. The file is not opened, so a
+/// pipe loses no data.
 void require_readable(const std::string& path);
 
-/// What messages call a text: its path, or "standard input" for "/dev/stdin".
+/// The name of a text in messages: its path, or "standard input" for "/dev/stdin".
 std::string name_of_text(const std::string& path);
 
-/// The lines of a text file, plain or gzipped (told by its first bytes, whatever its name). A carriage return
-/// at the end of a line is dropped; the last line needs no line end. "/dev/stdin" is standard input: the
-/// descriptor that the process was given is read, and nothing opened.
+/// Reads the lines of a text file, plain or gzipped (detected by its first bytes, not by its name). A carriage
+/// return at the end of a line is dropped. The last line needs no line end. For "/dev/stdin" the existing
+/// descriptor of standard input is read, and no file is opened.
 class LineReader {
  public:
   /// Throws as `require_readable`.
@@ -50,17 +51,18 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// Reads the next line; false at the end. Throws when the file can't be read, or its gzip stream is damaged.
+  /// Reads the next line. Returns false at the end. Throws an environment error if the file can't be read, and
+  /// an input error if its gzip stream is damaged.
   bool next(std::string& line);
-  /// Whether `next` has a line, or the end, to tell without waiting for input much longer than that.
+  /// Whether `next` can return without waiting for input; waits at most about `patience`.
   bool ready(std::chrono::milliseconds patience);
 
-  /// The part of the file that was read, from 0 to 1; 0 for what is no regular file.
+  /// The share of the file that was read, from 0 to 1, or 0 if it is not a regular file.
   double part_read() const;
 
-  /// How many lines were read.
+  /// The number of lines that were read.
   int64_t line_number() const { return line_number_; }
-  /// "path:line", or "standard input:line", of the line read last.
+  /// The place of the last line that was read: "path:line" or "standard input:line".
   std::string place() const;
 
  private:
@@ -70,26 +72,26 @@ class LineReader {
   std::string path_;
   ByteOrderMark mark_;
   int descriptor_;
-  std::unique_ptr<Gunzip> gunzip_;  ///< none for plain text
-  std::string buffer_;              ///< text
-  size_t used_ = 0;                 ///< of the buffer
+  std::unique_ptr<Gunzip> gunzip_;  ///< null for plain text
+  std::string buffer_;              ///< decompressed text
+  size_t used_ = 0;                 ///< bytes of the buffer that `next` has returned
   bool begun_ = false, ended_ = false;
   int64_t line_number_ = 0;
-  int64_t bytes_read_ = 0, file_bytes_ = 0;  ///< gzipped if the file is; 0 bytes for a pipe
+  int64_t bytes_read_ = 0, file_bytes_ = 0;  ///< compressed bytes if the file is gzipped; 0 for a pipe
 };
 
-/// Why a line is no text ("byte 3 is not valid UTF-8"), or nothing. A NUL is no text: many programs take it for
-/// the end, and SentencePiece drops it.
+/// The reason why a line is not valid text ("byte 3 is not valid UTF-8"), or nothing if it is valid. A NUL is
+/// not valid: many programs treat it as the end of the text, and SentencePiece drops it.
 std::optional<std::string> fault_of_text(std::string_view line);
-/// The line with U+FFFD in place of what is no text.
+/// The line with invalid bytes replaced by U+FFFD.
 std::string replace_faults(std::string_view line);
 
-/// Makes text of a line that was just read: as it is, with U+FFFD for bad bytes, or empty where it is to be
-/// skipped. Throws for `error`, naming file, line and byte.
+/// Makes a line that was just read valid: by `replace`, U+FFFD replaces invalid bytes; by `skip`, an invalid
+/// line becomes empty; by `error`, an invalid line throws an input error that names file, line and byte.
 void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid);
 
-/// All lines of a text file. With `skip`, a line that is no text becomes an empty one, so that line numbers
-/// keep their meaning.
+/// Reads all lines of a text file. By `skip`, an invalid line becomes an empty one, so that line numbers are
+/// kept.
 std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid = InvalidUtf8::error,
                                     ByteOrderMark mark = ByteOrderMark::drop);
 

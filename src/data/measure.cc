@@ -18,7 +18,7 @@ int64_t count_words(const std::string& text) {
   return count;
 }
 
-/// By words, with the same rules as `encode_pairs` has for pieces.
+/// Measures pairs in words, by the rules that `encode_pairs` applies to tokens.
 void measure_words(PairReader& reader, const EncodeOptions& options, RepeatFinder& repeats,
                    CorpusReport& report) {
   for (std::string source, target; reader.next(source, target);) {
@@ -57,7 +57,8 @@ CorpusReport measure_corpus(const std::vector<CorpusFiles>& files, const std::op
   report.empty += reader.report().empty;
   report.invalid += reader.report().invalid;
   report.replaced += reader.report().replaced;
-  const auto repeated = repeats.find([](int64_t, int64_t) { return true; });  // 64 bits of hash tell them apart
+  const auto repeated =
+      repeats.find([](int64_t, int64_t) { return true; });  // equal 64-bit hashes are taken for equal pairs
   report.repeats = std::count(repeated.begin(), repeated.end(), true);
   return report;
 }

@@ -21,7 +21,8 @@ constexpr size_t buffered_records = 1 << 14;
 RepeatFinder::RepeatFinder(const std::string& folder) : folder_(folder) {
   std::string name = folder + "/repeats.XXXXXX";
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw_environment_error("{}: can't make a file: {}", folder, std::strerror(errno));
+  if (descriptor_ < 0)
+    throw_environment_error("{}: can't create a temporary file: {}", folder, std::strerror(errno));
   ::unlink(name.c_str());
 }
 
@@ -49,7 +50,8 @@ std::vector<bool> RepeatFinder::find(const std::function<bool(int64_t, int64_t)>
   if (count_ == 0) return repeated;
   const size_t bytes = static_cast<size_t>(count_) * sizeof(Record);
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (address == MAP_FAILED) throw_environment_error("{}: can't map a file: {}", folder_, std::strerror(errno));
+  if (address == MAP_FAILED)
+    throw_environment_error("{}: can't map the temporary file: {}", folder_, std::strerror(errno));
   const std::span records(static_cast<Record*>(address), static_cast<size_t>(count_));
   std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
     return a.hash != b.hash ? a.hash < b.hash : a.index < b.index;

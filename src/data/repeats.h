@@ -6,18 +6,19 @@
 
 namespace sixfold {
 
-/// Finds out which of many items repeat an earlier one, by a hash of each. The hashes lie in a file without a
-/// name, so that there may be more of them than memory.
+/// Finds the items that repeat an earlier one, by a hash of each. The hashes are in an unnamed temporary file,
+/// so there may be more of them than fit into memory.
 class RepeatFinder {
  public:
-  /// `folder`: where the file is made.
+  /// `folder` is the folder of the temporary file. Failures to write it are environment errors.
   explicit RepeatFinder(const std::string& folder);
   ~RepeatFinder();
   RepeatFinder(const RepeatFinder&) = delete;
   RepeatFinder& operator=(const RepeatFinder&) = delete;
 
   void add(uint64_t hash);
-  /// For each item whether an earlier one has its hash and `equal(earlier, item)`. Call once.
+  /// For each item, whether an earlier one has the same hash and `equal(earlier, item)` is true. Call once,
+  /// last.
   std::vector<bool> find(const std::function<bool(int64_t, int64_t)>& equal);
 
  private:

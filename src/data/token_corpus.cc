@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t block_pairs = 1024;
 
-/// Some pairs on their way from text to ids.
+/// A group of pairs that is being encoded.
 struct Block {
   ParallelText text;
   IdSequences source, target;
@@ -48,10 +48,11 @@ IdSequences IdSequences::map(const std::string& ids_path, const std::string& off
   require(offset_bytes >= sizeof(int64_t) && offset_bytes % sizeof(int64_t) == 0 &&
               id_bytes % sizeof(int32_t) == 0 && sequences.offsets()[0] == 0 &&
               sequences.total_length() == static_cast<int64_t>(id_bytes / sizeof(int32_t)),
-          "{} and {} don't fit together; remove their folder, it will be made anew", ids_path, offsets_path);
+          "{} and {} don't belong together; remove their folder, and it will be created again", ids_path,
+          offsets_path);
   for (int64_t i = 0; i < sequences.size(); ++i)
     require(sequences.offsets()[static_cast<size_t>(i)] <= sequences.offsets()[static_cast<size_t>(i) + 1],
-            "{}: is damaged; remove its folder, it will be made anew", offsets_path);
+            "{}: is damaged; remove its folder, and it will be created again", offsets_path);
   return sequences;
 }
 
@@ -106,7 +107,7 @@ void encode_pairs(
 namespace {
 
 std::string limit_of(const EncodeOptions& options) {
-  if (options.max_length == 0) return "there is no limit of length";
+  if (options.max_length == 0) return "there is no limit on the length";
   return fmt::format("a side may have at most {}", counted(options.max_length, "token"));
 }
 

@@ -13,11 +13,11 @@
 
 namespace sixfold {
 
-/// Many sequences of ids in one piece of memory, or in files that are mapped.
+/// A list of sequences of ids, in memory or in mapped files.
 class IdSequences {
  public:
   IdSequences() = default;
-  /// What `TokenStoreWriter` wrote to two files. Throws an input error where they don't fit together.
+  /// Maps two files that `write_token_store` wrote. Throws an input error if they don't fit together.
   static IdSequences map(const std::string& ids_path, const std::string& offsets_path);
 
   int64_t size() const { return std::ssize(offsets()) - 1; }
@@ -27,7 +27,7 @@ class IdSequences {
   }
   int64_t total_length() const { return offsets().back(); }
 
-  /// To what is in memory.
+  /// Append to a list in memory, not to a mapped one.
   void add(std::span<const int32_t> sequence);
   void add_all(const IdSequences& other);
 
@@ -40,44 +40,44 @@ class IdSequences {
 
   std::vector<int32_t> ids_;
   std::vector<int64_t> offsets_{0};
-  std::shared_ptr<const Mapped> mapped_;  ///< none: what is in memory
+  std::shared_ptr<const Mapped> mapped_;  ///< null for a list in memory
 };
 
-/// A corpus as ids.
+/// A parallel corpus as token ids.
 struct TokenCorpus {
-  IdSequences source;  ///< pieces and end symbol
-  IdSequences target;  ///< pieces alone; the batcher adds start and end symbol
+  IdSequences source;  ///< with the end token
+  IdSequences target;  ///< without start and end token, which the batcher adds
   int32_t target_eos = 0;
-  std::vector<EpochOrder::Part> mixture =
-      {};  ///< the corpora that it is made of, one after the other; none: one
+  std::vector<EpochOrder::Part> mixture = {};  ///< the corpora that it consists of, in order; empty: one corpus
 
   int64_t size() const { return source.size(); }
   std::vector<EpochOrder::Part> parts() const {
     return mixture.empty() ? std::vector<EpochOrder::Part>{{size(), 1}} : mixture;
   }
-  /// What pair `i` counts in a batch: its source and its target, both with the end symbol.
+  /// The number of tokens that pair `i` adds to a batch: source and target, both with the end token.
   int64_t tokens(int64_t i) const { return static_cast<int64_t>(source[i].size() + target[i].size()) + 1; }
   int64_t source_tokens() const { return source.total_length(); }
-  /// With the end symbols.
+  /// Includes the end tokens.
   int64_t target_tokens() const { return target.total_length() + size(); }
 };
 
 struct EncodeOptions {
-  int max_length =
-      0;  ///< pairs with more pieces on a side, end symbol not counted, are dropped; 0 for no limit
-  double max_ratio = 0;  ///< as are those with so many times more pieces on one side than on the other; 0: none
-  int threads = 1;       ///< changes nothing in the result
+  /// Pairs with more tokens on a side, not counting the end token, are dropped; 0: no limit.
+  int max_length = 0;
+  /// Pairs with more than this many times as many tokens on one side are dropped; 0: no limit.
+  double max_ratio = 0;
+  int threads = 1;  ///< does not affect the result
 };
 
-/// Encodes pairs, in their order, and hands them to `take`: the source with its end symbol, the target without.
-/// Those that are dropped are counted in `report`, the others measured. `next` gives the text, false at the
-/// end. A few thousand pairs are in memory at a time.
+/// Encodes pairs and calls `take` for each, in order: the source with its end token, the target without.
+/// Dropped pairs are counted in `report`; the lengths of the others are added to it. `next` reads a pair and
+/// returns false at the end. A few thousand pairs are in memory at a time.
 void encode_pairs(
     const std::function<bool(std::string& source, std::string& target)>& next, const Tokenizers& tokenizers,
     const EncodeOptions& options, CorpusReport& report,
     const std::function<void(std::span<const int32_t> source, std::span<const int32_t> target)>& take);
 
-/// Encodes all pairs. Throws when none is left.
+/// Encodes all pairs in memory. Throws an input error if no pair is left.
 TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report);
 

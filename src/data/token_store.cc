@@ -43,7 +43,7 @@ IdSequences map_side(const std::string& folder, const std::string& side) {
   return IdSequences::map(folder + "/" + side + ".ids", folder + "/" + side + ".offsets");
 }
 
-/// Says now and then how far reading is.
+/// Logs the progress of reading from time to time.
 class ReadingProgress {
  public:
   void tell(const PairReader& reader) {
@@ -62,7 +62,7 @@ class ReadingProgress {
   int64_t pairs_ = 0;
 };
 
-/// All pairs as they come, with the number of each text's.
+/// Encodes all pairs and counts those of each text.
 void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
                 const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
   SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
@@ -95,7 +95,7 @@ bool equal(const TokenCorpus& corpus, int64_t a, int64_t b) {
          std::ranges::equal(corpus.target[a], corpus.target[b]);
 }
 
-/// Writes the corpus anew without the pairs that are repeated.
+/// Writes the corpus again without repeated pairs.
 void drop(const std::string& folder, const std::vector<bool>& repeated, TokenStoreRecord& record) {
   TokenCorpus all;
   all.source = map_side(folder, "source");
@@ -150,11 +150,11 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
   record.report.repeats = std::count(repeated.begin(), repeated.end(), true);
   if (options.drop_repeats && record.report.repeats > 0) drop(whole.path(), repeated, record);
   record.hash = hash_of_ids(whole.path());
-  require(options.expected_hash.empty() || record.hash == options.expected_hash,
-          "{}{}: is not the text that the run began with (its ids have the hash {}, those of the run {}), and "
-          "{} is "
-          "gone; put the text back, or begin a new run",
-          name_of(texts[0]), texts.size() > 1 ? ", ..." : "", record.hash, options.expected_hash, folder);
+  require(
+      options.expected_hash.empty() || record.hash == options.expected_hash,
+      "{}{}: is not the text that the run began with (the hash of its ids is {}, that of the run is {}), and "
+      "{} no longer exists; restore the text, or start a new run",
+      name_of(texts[0]), texts.size() > 1 ? ", ..." : "", record.hash, options.expected_hash, folder);
   save_tokenizers(tokenizers, whole.path());
   write_file_atomically(whole.path() + "/corpus.json", to_json_text(record));
   whole.commit();
@@ -164,12 +164,14 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 TokenStoreRecord read_token_store_record(const std::string& folder) {
   const std::string path = folder + "/corpus.json";
   const auto json = parse_json(read_file(path), path);
-  const std::string place = path + ": is damaged; remove the folder, it will be made anew";
+  const std::string place = path + ": is damaged; remove the folder, and it will be created again";
   const JsonObject object(json, place);
   TokenStoreRecord record;
   int64_t version = 0;
   object.read("format_version", version);
-  require(version == 2, "{}: of another version; remove the folder", path);
+  require(version == 2,
+          "{}: was written by another version of Sixfold; remove the folder, and it will be created again",
+          path);
   object.read("hash", record.hash);
   object.read("settings", record.settings);
   object.read("pairs", record.pairs);
@@ -181,8 +183,8 @@ TokenStoreRecord read_token_store_record(const std::string& folder) {
 void verify_token_store(const std::string& folder, const TokenStoreRecord& record) {
   const std::string now = hash_of_ids(folder);
   require(now == record.hash,
-          "{}: is damaged (its ids have the hash {}, and had {}); remove it, it will be made anew", folder, now,
-          record.hash);
+          "{}: is damaged (the hash of its ids is {}, but was {}); remove it, and it will be created again",
+          folder, now, record.hash);
 }
 
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights) {
@@ -198,7 +200,7 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
     pairs += record.pairs[i];
   }
   require(pairs == corpus.size() && pairs == corpus.target.size(),
-          "{}: is damaged; remove it, it will be made anew", folder);
+          "{}: is damaged; remove it, and it will be created again", folder);
   return corpus;
 }
 

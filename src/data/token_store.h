@@ -14,36 +14,35 @@ struct TokenStoreOptions {
   EncodeOptions encode;
   InvalidUtf8 invalid = InvalidUtf8::error;
   bool drop_repeats = false;
-  std::string settings = {};               ///< kept in the record: what the text was encoded by
-  std::string expected_hash = {};          ///< of the ids, where they are known
-  const std::atomic<int>* stop = nullptr;  ///< when it turns nonzero, `Cancelled` is thrown
+  std::string settings = {};               ///< stored in the record: the settings by which the text was encoded
+  std::string expected_hash = {};          ///< expected hash of the ids; empty: any
+  const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown
 };
 
-/// What a folder of encoded text holds besides its ids.
+/// The record of a folder of encoded text.
 struct TokenStoreRecord {
-  std::vector<FileStamp> files;  ///< of the text, in order
-  std::vector<int64_t> pairs;    ///< kept of each text
+  std::vector<FileStamp> files;  ///< the text files, in order
+  std::vector<int64_t> pairs;    ///< number of pairs kept of each text
   CorpusReport report;
-  std::string hash;      ///< of all ids: what a run depends on
-  std::string settings;  ///< as they were given
+  std::string hash;      ///< hash of all ids, on which a run depends
+  std::string settings;  ///< those of `TokenStoreOptions`
 };
 
-/// Whether the folder of a store has a file of this name.
+/// Whether folders of encoded text have files of this name.
 bool is_token_store_file(std::string_view name);
 
-/// Encodes texts once, into a folder that is then mapped instead of being read: text of any size takes a few MB
-/// of memory. The tokenizers are kept beside the ids. The folder appears whole or not at all; where it is
-/// there, the files of a store are replaced. Throws as `PairReader`, when nothing is left, for ids other than
-/// those expected (before anything is replaced), and for text that is no regular file (it is read twice, and
-/// again to see whether it changed).
+/// Encodes texts into a folder that can be mapped into memory, so that text of any size needs only a few MB.
+/// The folder also contains the tokenizers. It is written atomically; if it exists, its files are replaced.
+/// Throws as `PairReader`, and throws an input error if no pair is left, if the ids do not have the expected
+/// hash (before anything is replaced), or if a text is not a regular file, since it is read more than once.
 TokenStoreRecord write_token_store(const std::string& folder, const std::vector<CorpusFiles>& texts,
                                    const Tokenizers& tokenizers, const TokenStoreOptions& options);
 
-/// What was written there. Throws an input error for a folder that is none or is damaged.
+/// Reads the record of a folder. Throws an input error if it is damaged or not a folder of encoded text.
 TokenStoreRecord read_token_store_record(const std::string& folder);
-/// Throws an input error where the ids are not those that were written.
+/// Throws an input error if the ids do not have the hash in the record.
 void verify_token_store(const std::string& folder, const TokenStoreRecord& record);
-/// The corpus, mapped; its `mixture` has the given weights, or 1 each.
+/// Maps the corpus of a folder. Its `mixture` has the given weights, or 1 for each text if there are none.
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights);
 
 }  // namespace sixfold

@@ -8,8 +8,8 @@
 #include "base/join.h"
 #include "formats/zip.h"
 
-// The format of a member is described in numpy.lib.format: a magic string, a version, the length of a header,
-// the header (a Python dictionary with descr, fortran_order and shape), the elements.
+// numpy.lib.format describes the format of a member: a magic string, a version, the length of the header, the
+// header (a Python dictionary with descr, fortran_order and shape), and the elements.
 
 namespace sixfold {
 namespace {
@@ -25,7 +25,7 @@ std::optional<DType> dtype_of(std::string_view descr) {
   return std::nullopt;
 }
 
-/// Reads the dictionary's few forms of value.
+/// Parses the header's dictionary.
 class HeaderReader {
  public:
   HeaderReader(std::string_view header, const std::string& where) : rest_(header), where_(where) {}
@@ -41,10 +41,11 @@ class HeaderReader {
       if (key == "descr") {
         const std::string_view descr = quoted();
         dtype = dtype_of(descr);
-        require(dtype.has_value(), "{}: the type {} is not one that is read here", where_, descr);
+        require(dtype.has_value(), "{}: elements of type {} are not supported", where_, descr);
       } else if (key == "fortran_order") {
         row_major = word() == "False";
-        require(row_major, "{}: its elements are in Fortran's order; save it in C's", where_);
+        require(row_major, "{}: its elements are in Fortran order, which is not supported; save it in C order",
+                where_);
       } else if (key == "shape") {
         shape = sizes();
       } else {
@@ -57,7 +58,7 @@ class HeaderReader {
   }
 
  private:
-  [[noreturn]] void fail() const { throw_input_error("{}: the header is not an array's", where_); }
+  [[noreturn]] void fail() const { throw_input_error("{}: the header is not that of a numpy array", where_); }
 
   void skip_spaces() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
@@ -107,20 +108,20 @@ class HeaderReader {
 
 TensorInfo parse_array(std::span<const std::byte> bytes, const std::string& where) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  require(text.size() >= 12 && text.starts_with(magic), "{}: not an array of numpy's", where);
+  require(text.size() >= 12 && text.starts_with(magic), "{}: not a numpy array", where);
   const int version = text[6];
-  require(version == 1 || version == 2 || version == 3, "{}: version {} of numpy's format is not read here",
+  require(version == 1 || version == 2 || version == 3, "{}: version {} of numpy's format is not supported",
           where, version);
   const size_t length_bytes = version == 1 ? 2 : 4;
   size_t length = 0;
   for (size_t i = 0; i < length_bytes; ++i)
     length |= size_t{static_cast<unsigned char>(text[8 + i])} << (8 * i);
   const size_t begin = 8 + length_bytes;
-  require(length <= text.size() - begin, "{}: the header is cut short", where);
+  require(length <= text.size() - begin, "{}: the header is truncated", where);
   TensorInfo tensor = HeaderReader(text.substr(begin, length), where).read();
   tensor.bytes = bytes.subspan(begin + length);
   require(tensor_bytes(tensor.dtype, tensor.shape) == tensor.bytes.size(),
-          "{}: {} bytes do not fit type {} and shape [{}]", where, tensor.bytes.size(), name_of(tensor.dtype),
+          "{}: {} bytes do not match type {} and shape [{}]", where, tensor.bytes.size(), name_of(tensor.dtype),
           join(tensor.shape));
   return tensor;
 }

@@ -5,9 +5,9 @@
 
 namespace sixfold {
 
-/// The arrays of an .npz file (numpy.savez, Marian), mapped into memory. Throws an input error that names the
-/// file, the array and what is wrong: compressed members, a type or an order of elements that is not read here,
-/// a header that does not fit its bytes.
+/// Maps an .npz file (numpy.savez, Marian) into memory and returns its arrays. Throws an input error that names
+/// the file and the array if members are compressed, a type or the order of elements is not supported, or a
+/// header does not match its data.
 TensorMap read_npz(const std::string& path);
 
 }  // namespace sixfold

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The stack machine that a pickle is a program for.
+/// The stack machine that executes a pickle.
 class Pickle::Machine {
  public:
   Machine(Pickle& pickle, std::string_view program, const std::string& where)
@@ -30,12 +30,12 @@ class Pickle::Machine {
   [[noreturn]] void fail(std::string_view what) const { throw_input_error("{}: {}", where_, what); }
 
   std::string_view take(size_t count) {
-    if (count > rest_.size()) fail("the pickle is cut short");
+    if (count > rest_.size()) fail("the pickle is truncated");
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return taken;
   }
-  /// A little-endian number of so many bytes.
+  /// Reads a little-endian number of `count` bytes.
   uint64_t number(size_t bytes) {
     uint64_t value = 0;
     const std::string_view digits = take(bytes);
@@ -44,7 +44,7 @@ class Pickle::Machine {
   }
   std::string_view line() {
     const size_t end = rest_.find('\n');
-    if (end == rest_.npos) fail("the pickle is cut short");
+    if (end == rest_.npos) fail("the pickle is truncated");
     const std::string_view text = take(end);
     take(1);
     return text;
@@ -64,20 +64,20 @@ class Pickle::Machine {
   }
   PickleValue* pop() {
     const size_t bottom = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() <= bottom) fail("the pickle takes more from its stack than is there");
+    if (stack_.size() <= bottom) fail("the pickle takes a value from an empty stack");
     PickleValue* value = stack_.back();
     stack_.pop_back();
     return value;
   }
   PickleValue* top(Kind kind) {
     PickleValue* value = pop();
-    if (value->kind != kind) fail("the pickle puts items into what holds none");
+    if (value->kind != kind) fail("the pickle adds items to a value that is not a container");
     push(value);
     return value;
   }
-  /// What was pushed since the last mark.
+  /// Removes and returns the values that were pushed since the last mark.
   std::vector<const PickleValue*> pop_to_mark() {
-    if (marks_.empty()) fail("the pickle asks for a mark that it never set");
+    if (marks_.empty()) fail("the pickle uses a mark that it never set");
     std::vector<const PickleValue*> items(stack_.begin() + static_cast<ptrdiff_t>(marks_.back()), stack_.end());
     stack_.resize(marks_.back());
     marks_.pop_back();
@@ -98,13 +98,13 @@ class Pickle::Machine {
     container->items.insert(container->items.end(), items.begin(), items.end());
   }
 
-  /// torch.save writes sys_info's and a magic number's integers so.
+  /// Reads a long integer; torch.save writes the magic number and sys_info in this form.
   void push_long(size_t bytes) {
     const std::string_view digits = take(bytes);
     uint64_t value = bytes > 0 && digits.back() < 0 ? ~uint64_t{0} : 0;
     for (size_t i = bytes; i-- > 0;)
       if (i < 8) value = value << 8 | static_cast<unsigned char>(digits[i]);
-    push_integer(static_cast<int64_t>(value));  // of longer ones the low 64 bits
+    push_integer(static_cast<int64_t>(value));  // longer integers are truncated to 64 bits
   }
   void push_global(std::string_view module, std::string_view name) {
     PickleValue& value = make(Kind::global);
@@ -116,13 +116,13 @@ class Pickle::Machine {
     PickleValue* arguments = pop();
     PickleValue* function = pop();
     if (function->kind != Kind::global || arguments->kind != Kind::list)
-      fail("the pickle calls what is no function");
-    // An empty dictionary that keeps its order is one that is filled, so it must be a value of its own.
+      fail("the pickle calls a value that is not a function");
+    // An empty OrderedDict is filled later, so it must be a new dictionary.
     if (function->text == "collections.OrderedDict" && arguments->items.empty())
       return push(&make(Kind::dictionary));
     push_items(Kind::call, {function, arguments});
   }
-  /// Attributes of a dictionary (the versions of modules) are of no use here.
+  /// Ignores attributes of a dictionary (the versions of modules).
   void build() {
     pop();
     top(Kind::dictionary);
@@ -134,11 +134,11 @@ class Pickle::Machine {
   }
   void recall(uint64_t index) {
     const auto found = memo_.find(index);
-    if (found == memo_.end()) fail("the pickle asks for what it never kept");
+    if (found == memo_.end()) fail("the pickle reads a memo entry that it never wrote");
     push(found->second);
   }
 
-  /// Does one operation. The result is the pickle's value at its end, `running` before.
+  /// Executes one operation. Returns the value of the pickle at its end, `running` before.
   const PickleValue* step();
   bool step_of_containers(unsigned char code);
   bool step_of_values(unsigned char code);
@@ -187,7 +187,8 @@ bool Pickle::Machine::step_of_values(unsigned char code) {
     case 0x93: {
       const PickleValue* name = pop();
       const PickleValue* module = pop();
-      if (name->kind != Kind::text || module->kind != Kind::text) fail("the pickle names a class by no text");
+      if (name->kind != Kind::text || module->kind != Kind::text)
+        fail("the pickle names a class by a value that is not text");
       push_global(module->text, name->text);
       return true;
     }
@@ -250,10 +251,11 @@ const PickleValue* Pickle::Machine::step() {
   switch (code) {
     case 0x80: {
       const uint64_t protocol = number(1);
-      if (protocol < 2 || protocol > 5) fail(fmt::format("protocol {} of pickles is not read here", protocol));
+      if (protocol < 2 || protocol > 5)
+        fail(fmt::format("version {} of the pickle protocol is not supported", protocol));
       break;
     }
-    case 0x95:  // how long what follows is
+    case 0x95:  // the length of the following frame
       number(8);
       break;
     case 'q':
@@ -283,7 +285,9 @@ const PickleValue* Pickle::Machine::step() {
     case '.':
       return pop();
     default:
-      fail(fmt::format("the pickle's operation 0x{:02X} is none that saved tensors need; it is refused", code));
+      fail(fmt::format(
+          "the pickle contains operation 0x{:02X}, which saved tensors do not need; such files are refused",
+          code));
   }
   return &running;
 }

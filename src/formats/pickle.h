@@ -10,40 +10,41 @@
 
 namespace sixfold {
 
-/// A value of a pickle: what Python's pickletools calls the stack's items.
+/// A value of a pickle, an item of the stack in the terms of Python's pickletools.
 struct PickleValue {
   enum class Kind {
     none,
     boolean,  ///< `integer` is 0 or 1
     integer,
     text,
-    list,        ///< also tuples: `items`
-    dictionary,  ///< `items` are key and value by turns
-    global,      ///< `text` is the name of a class or function, "module.name": named, never called
-    persistent,  ///< `items[0]` is what the program that saved it made of an object
-    call,        ///< `items` are a global and the tuple it was to be called with: written down, never done
+    list,        ///< a list or tuple: `items`
+    dictionary,  ///< `items` are alternately keys and values
+    global,      ///< a class or function, which is never called; `text` is its name, "module.name"
+    persistent,  ///< a reference to an external object; `items[0]` is its persistent id
+    call,        ///< a call, which is never made; `items` are a global and the tuple of its arguments
   };
   Kind kind = Kind::none;
   int64_t integer = 0;
-  std::string_view text;  ///< lives as long as the `Pickle` and its bytes
+  std::string_view text;  ///< valid during the lifetime of the `Pickle` and its bytes
   std::vector<const PickleValue*> items;
 };
 
-/// Reads pickles (Python's pickletools.py describes the format) as data: nothing is imported, nothing is run.
-/// Only what saved tensors need is known; every other operation is refused by its name.
+/// Reads pickles (Python's pickletools.py describes the format) as data: nothing is imported and no code is
+/// run. Only the operations that saved tensors need are supported; every other one is an input error.
 class Pickle {
  public:
-  /// Reads one pickle from the beginning of `bytes`, which must outlive it. `where` names it in errors.
+  /// Reads one pickle from the beginning of `bytes`, which must outlive this object. `where` begins error
+  /// messages.
   Pickle(std::span<const std::byte> bytes, const std::string& where);
 
   const PickleValue& value() const { return *value_; }
-  /// Its length in bytes.
+  /// The length of the pickle in bytes.
   size_t size() const { return size_; }
 
  private:
   class Machine;
 
-  std::deque<PickleValue> values_;  ///< owns all values; they may point to each other in rings
+  std::deque<PickleValue> values_;  ///< owns all values, which may refer to each other in cycles
   std::deque<std::string> names_;   ///< of globals
   const PickleValue* value_ = nullptr;
   size_t size_ = 0;

@@ -25,31 +25,31 @@ constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
 constexpr std::string_view metadata_key = "__metadata__";
 const std::string checksum_key = "sixfold.xxh3_128";
 
-/// One entry of the header. `where` is the file and the tensor, for messages.
+/// Parses one entry of the header. `where`, the file and the tensor, begins error messages.
 TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const std::string& where) {
   require(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
               entry.contains("data_offsets"),
           "{}: expected an entry with dtype, shape and data_offsets", where);
   const json& type = entry["dtype"];
   const auto dtype = type.is_string() ? dtype_from_name(type.get<std::string>()) : std::nullopt;
-  if (!dtype) throw_input_error("{}: the type {} is not one that is read here", where, type.dump());
+  if (!dtype) throw_input_error("{}: elements of type {} are not supported", where, type.dump());
 
   TensorInfo tensor{*dtype, {}, {}};
   require(entry["shape"].is_array(), "{}: the shape is not a list", where);
   for (const json& size : entry["shape"]) {
     require(size.is_number_unsigned() && size.get<uint64_t>() <= std::numeric_limits<int64_t>::max(),
-            "{}: the shape holds {}, which is no size", where, size.dump());
+            "{}: the shape contains {}, which is not a size", where, size.dump());
     tensor.shape.push_back(size.get<int64_t>());
   }
   const json& offsets = entry["data_offsets"];
   require(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
               offsets[1].is_number_unsigned(),
-          "{}: data_offsets are not two whole numbers", where);
+          "{}: data_offsets must be two whole numbers", where);
   const uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
-  require(begin <= end && end <= data.size(), "{}: bytes {} to {} do not lie in the file's {} bytes of data",
+  require(begin <= end && end <= data.size(), "{}: bytes {} to {} are outside the file's {} bytes of data",
           where, begin, end, data.size());
   const auto expected = tensor_bytes(*dtype, tensor.shape);
-  require(expected == end - begin, "{}: {} bytes do not fit type {} and shape [{}]", where, end - begin,
+  require(expected == end - begin, "{}: {} bytes do not match type {} and shape [{}]", where, end - begin,
           name_of(*dtype), join(tensor.shape));
   tensor.bytes = data.subspan(begin, end - begin);
   return tensor;
@@ -57,15 +57,15 @@ TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const
 
 std::map<std::string, std::string> parse_metadata(const json& entry, const std::string& path) {
   std::map<std::string, std::string> metadata;
-  require(entry.is_object(), "{}: the metadata are not an object", path);
+  require(entry.is_object(), "{}: the metadata must be an object", path);
   for (const auto& [key, value] : entry.items()) {
-    require(value.is_string(), "{}: the metadata's '{}' is not text", path, key);
+    require(value.is_string(), "{}: the metadata entry '{}' must be a string", path, key);
     metadata[key] = value.get<std::string>();
   }
   return metadata;
 }
 
-/// Every byte of the data belongs to one tensor. `names` are in the order of the tensors.
+/// Checks that every byte of the data belongs to one tensor. `names` are in the order of the tensors.
 void require_no_gaps(const std::vector<std::string>& names,
                      const std::map<std::string, TensorInfo, std::less<>>& tensors,
                      std::span<const std::byte> data, const std::string& path) {
@@ -76,16 +76,17 @@ void require_no_gaps(const std::vector<std::string>& names,
             bytes.data() < end ? "overlap" : "leave a gap after");
     end = bytes.data() + bytes.size();
   }
-  require(end == data.data() + data.size(), "{}: the last {} bytes belong to no tensor; the file is damaged",
-          path, data.data() + data.size() - end);
+  require(end == data.data() + data.size(),
+          "{}: the last {} bytes do not belong to any tensor; the file is damaged", path,
+          data.data() + data.size() - end);
 }
 
-/// JSON for the header of a file to write.
+/// A value as JSON for the header of a file.
 std::string text_of(const json& value, const std::string& path) {
   try {
     return value.dump();
   } catch (const json::type_error&) {
-    throw_input_error("{}: a name or the metadata are not valid UTF-8, as the format demands", path);
+    throw_input_error("{}: a name or the metadata are not valid UTF-8, which the format requires", path);
   }
 }
 
@@ -98,8 +99,8 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
   uint64_t header_length;
   std::memcpy(&header_length, bytes.data(), length_bytes);
   require(header_length <= longest_header && header_length <= bytes.size() - length_bytes,
-          "{}: not a safetensors file, or cut short: a header of {} bytes in a file of {}", path, header_length,
-          bytes.size());
+          "{}: not a safetensors file, or truncated: a header of {} bytes does not fit into its {} bytes", path,
+          header_length, bytes.size());
   const auto header_bytes = bytes.subspan(length_bytes, header_length);
   const auto data = file.data_ = bytes.subspan(length_bytes + header_length);
   const json header =
@@ -114,7 +115,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
       file.names_.push_back(name);
     }
   }
-  // A tensor without elements ends where it begins, so that its end decides its place too.
+  // A tensor without elements ends where it begins, so ties are ordered by the end.
   std::stable_sort(file.names_.begin(), file.names_.end(), [&](const std::string& a, const std::string& b) {
     const auto left = file.tensors_.at(a).bytes, right = file.tensors_.at(b).bytes;
     return std::pair(left.data(), left.size()) < std::pair(right.data(), right.size());
@@ -144,15 +145,15 @@ TensorMap read_safetensors(const std::string& path) {
 TensorMap read_sharded_safetensors(const std::string& index_path) {
   const json index = parse_json(read_file(index_path), index_path);
   require(index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
-          "{}: there is no weight_map that says which tensor lies in which file", index_path);
+          "{}: has no weight_map, which says which file contains which tensor", index_path);
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
   TensorMap map(index_path);
   for (const auto& [name, entry] : index["weight_map"].items()) {
-    require(entry.is_string(), "{}: the file of tensor '{}' is not text", index_path, name);
+    require(entry.is_string(), "{}: the file name of tensor '{}' must be a string", index_path, name);
     const std::string file_name = entry.get<std::string>();
     require(
         !file_name.empty() && file_name.find('/') == file_name.npos && file_name != "." && file_name != "..",
-        "{}: '{}' is not the name of a file beside it", index_path, file_name);
+        "{}: '{}' is not the name of a file in the same folder", index_path, file_name);
     auto& file = files[file_name];
     if (!file) {
       const auto path = std::filesystem::path(index_path).parent_path() / file_name;
@@ -172,9 +173,8 @@ void SafetensorsFile::verify() const {
   if (found == metadata_.end()) return;
   const std::string now = hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
   require(found->second == now,
-          "{}: is damaged: its tensors have the checksum {}, and had {} when they were written; take a copy "
-          "that is "
-          "whole",
+          "{}: is damaged: the checksum of its tensors is {}, but was {} when they were written; use a copy "
+          "that is intact",
           path_, now, found->second);
 }
 
@@ -187,10 +187,11 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const Te
   std::set<std::string> names{std::string(metadata_key)};
   uint64_t begin = 0;
   for (const TensorEntry& tensor : tensors) {
-    require(names.insert(tensor.name).second, "{}: the name '{}' can't be given to a tensor, or not to two",
+    require(names.insert(tensor.name).second, "{}: '{}' is not a valid name for a tensor, or is used twice",
             path, tensor.name);
     const auto size = tensor_bytes(tensor.dtype, tensor.shape);
-    require(size.has_value(), "{}: tensor '{}': [{}] is no shape", path, tensor.name, join(tensor.shape));
+    require(size.has_value(), "{}: tensor '{}': [{}] is not a valid shape", path, tensor.name,
+            join(tensor.shape));
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   text_of(tensor.name, path), name_of(tensor.dtype), join(tensor.shape, ","),
                                   begin, begin + *size));
@@ -198,7 +199,7 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const Te
     sizes_.push_back(*size);
   }
   std::string header = fmt::format("{{{}}}", join(entries, ","));
-  header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begin at a multiple of eight bytes
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // aligns the data to eight bytes
   require(header.size() <= longest_header, "{}: too many tensors for a safetensors header", path);
   checksum_at_ = static_cast<int64_t>(length_bytes + header.find(placeholder));
   const uint64_t header_length = header.size();

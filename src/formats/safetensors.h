@@ -11,30 +11,31 @@
 #include "base/hash.h"
 #include "formats/tensor_map.h"
 
-// The safetensors format: eight bytes with the length of a JSON header, the header (for each tensor its type,
-// shape and range of bytes), and the tensors, little endian and without gaps.
+// The safetensors format: eight bytes with the length of a JSON header, the header (type, shape and byte range
+// of each tensor), and the data of the tensors, little endian and without gaps.
 
 namespace sixfold {
 
-/// A file of named tensors, mapped into memory; the bytes of its tensors live as long as it does.
+/// A file of named tensors, mapped into memory. The bytes of its tensors are valid during the lifetime of the
+/// object. Any number of threads may read one object.
 class SafetensorsFile {
  public:
-  /// Reads and checks the header: every length, type and range, that no bytes belong to two tensors or to none.
-  /// Throws an input error that names the file, the tensor and what is wrong.
+  /// Reads and checks the header: every length, type and range, and that each byte belongs to exactly one
+  /// tensor. Throws an input error that names the file and the tensor.
   static SafetensorsFile open(const std::string& path);
 
-  /// The names, in the order in which the tensors lie in the file.
+  /// The names of the tensors, in the order of their data in the file.
   const std::vector<std::string>& names() const { return names_; }
   /// The tensor of that name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// The tensor of that name; without one throws an input error with the nearest name there is.
+  /// The tensor of that name. If there is none, throws an input error with the nearest existing name.
   const TensorInfo& at(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
   /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an
-  /// input error where they differ; files of other programs have none.
+  /// input error if they differ. Files of other programs have no checksum and are not checked.
   void verify() const;
-  /// For who has made something else of the tensors: the memory that reading them took is given back.
+  /// Releases the memory of the pages that were read, for callers that have converted the tensors.
   void let_go_pages() const { file_.let_go_pages(); }
 
  private:
@@ -42,20 +43,20 @@ class SafetensorsFile {
 
   std::string path_;
   MappedFile file_;
-  std::span<const std::byte> data_;  ///< of all tensors
+  std::span<const std::byte> data_;  ///< the data of all tensors
   std::vector<std::string> names_;
   std::map<std::string, TensorInfo, std::less<>> tensors_;
   std::map<std::string, std::string> metadata_;
 };
 
-/// The tensors of such a file, and those of a model in several, by the index that lists which tensor lies in
-/// which
-/// ("weight_map" of model.safetensors.index.json). Throws an input error for files outside the index's folder,
-/// missing ones, and tensors that the index and the files do not agree on.
+/// Maps a safetensors file and returns its tensors.
 TensorMap read_safetensors(const std::string& path);
+/// Maps a model that is split into several files and returns its tensors. The index ("weight_map" of
+/// model.safetensors.index.json) says which file contains which tensor. Throws an input error for missing
+/// files, files outside the folder of the index, and tensors on which the index and the files disagree.
 TensorMap read_sharded_safetensors(const std::string& index_path);
 
-/// What the header of a file says of a tensor.
+/// The header entry of a tensor to write.
 struct TensorEntry {
   std::string name;
   DType dtype;
@@ -63,13 +64,13 @@ struct TensorEntry {
 };
 
 /// Writes a file tensor by tensor, atomically, with a checksum of all of them in its metadata. Throws an input
-/// error for a name given twice or a negative size, an environment error when the file can't be written.
+/// error for a repeated name or a negative size, and an environment error if the file can't be written.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,
                     std::map<std::string, std::string> metadata = {});
 
-  /// The next tensor's elements, row-major, in the order of the entries.
+  /// Writes the elements of the next tensor, row-major. Tensors come in the order of the entries.
   void add(const void* data);
   /// Call once, last.
   void commit();
@@ -82,7 +83,7 @@ class SafetensorsWriter {
   int64_t checksum_at_ = 0;
 };
 
-/// A tensor to write: `data` holds the product of `shape` elements, row-major.
+/// A tensor to write. `data` points to its elements, row-major; their number is the product of `shape`.
 struct NamedTensor {
   std::string name;
   DType dtype;
@@ -90,7 +91,7 @@ struct NamedTensor {
   const void* data;
 };
 
-/// The same for tensors that are all in memory.
+/// Writes tensors that are all in memory, as `SafetensorsWriter`.
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

@@ -19,7 +19,7 @@ float float_of_half(uint16_t half) {
   return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
 }
 
-/// Reads elements of type `Stored` wherever they lie and turns each into a float.
+/// Converts elements of type `Stored`, which need not be aligned, to floats.
 template <class Stored, class Convert>
 std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert) {
   std::vector<float> values(bytes.size() / sizeof(Stored));
@@ -58,12 +58,13 @@ std::vector<float> to_floats(const TensorInfo& tensor) {
 
 void throw_no_tensor(const std::string& origin, std::string_view name, const std::vector<std::string>& names) {
   const auto meant = nearest(name, names);
-  throw_input_error("{}: no tensor '{}'{}", origin, name, meant ? fmt::format(" (there is '{}')", *meant) : "");
+  throw_input_error("{}: no tensor '{}'{}", origin, name,
+                    meant ? fmt::format(" (did you mean '{}'?)", *meant) : "");
 }
 
 void TensorMap::add(const std::string& name, TensorInfo tensor) {
   const bool added = tensors_.emplace(name, std::move(tensor)).second;
-  require(added, "{}: the tensor '{}' is there twice", origin_, name);
+  require(added, "{}: the tensor '{}' occurs twice", origin_, name);
 }
 
 std::vector<std::string> TensorMap::names() const {

@@ -20,33 +20,32 @@ struct TensorInfo {
   std::span<const std::byte> bytes;
 };
 
-/// The bytes of a tensor of that shape; nothing when a size is negative or the product overflows.
+/// The number of bytes of a tensor, or nothing if a size is negative or the product overflows.
 std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& shape);
 
-/// The values of a tensor of type F32, F64, F16 or BF16; F64 is rounded. Throws an input error for another
-/// type.
+/// Converts a tensor of type F32, F64, F16 or BF16 to fp32. Throws an input error for other types.
 std::vector<float> to_floats(const TensorInfo& tensor);
 
-/// Throws the error that `origin` has no such tensor, with the nearest name that it has.
+/// Throws an input error that `origin` has no tensor `name`, with the nearest of `names`.
 [[noreturn]] void throw_no_tensor(const std::string& origin, std::string_view name,
                                   const std::vector<std::string>& names);
 
-/// Named tensors of mapped files, whatever the files' format.
+/// Named tensors in mapped files of any format.
 class TensorMap {
  public:
-  /// `origin` names the files in errors.
+  /// `origin` is the name of the files in error messages.
   explicit TensorMap(std::string origin) : origin_(std::move(origin)) {}
 
-  /// Throws an input error when there is one of that name.
+  /// Adds a tensor. Throws an input error if there is already one of that name.
   void add(const std::string& name, TensorInfo tensor);
-  /// Keeps what the tensors' bytes lie in.
+  /// Keeps `file`, which owns bytes of the tensors, during the lifetime of the map.
   void keep(std::shared_ptr<const void> file) { files_.push_back(std::move(file)); }
 
   const std::string& origin() const { return origin_; }
   std::vector<std::string> names() const;
   /// The tensor of that name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// The tensor of that name; without one throws an input error with the nearest name there is.
+  /// The tensor of that name. If there is none, throws an input error with the nearest existing name.
   const TensorInfo& at(std::string_view name) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr uint32_t member_signature = 0x04034B50, entry_signature = 0x02014B50, 
 constexpr size_t member_header = 30, entry_header = 46, end_record = 22, locator64 = 20, end64_record = 56;
 constexpr size_t longest_comment = 65535;
 
-/// A little-endian number at `offset`, which lies within.
+/// Reads a little-endian number at `offset`, which must be within `bytes`.
 template <class T>
 uint64_t number(Bytes bytes, size_t offset) {
   T value;
@@ -24,16 +24,16 @@ uint64_t number(Bytes bytes, size_t offset) {
   return value;
 }
 
-/// The range, or an error that it is not within the file.
+/// Returns a range of bytes; throws if it is not within the file.
 Bytes part(Bytes bytes, uint64_t offset, uint64_t size, const std::string& path) {
-  require(offset <= bytes.size() && size <= bytes.size() - offset, "{}: the archive is cut short or damaged",
+  require(offset <= bytes.size() && size <= bytes.size() - offset, "{}: the archive is truncated or damaged",
           path);
   return bytes.subspan(offset, size);
 }
 
 std::string text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Where the directory lies.
+/// The position of the directory.
 struct Directory {
   uint64_t entries, size, offset;
 };
@@ -45,7 +45,7 @@ Directory find_directory(Bytes file, const std::string& path) {
   while (file.size() >= end_record && end-- > first)
     if (number<uint32_t>(file, end) == end_signature) break;
   require(file.size() >= end_record && end <= last && number<uint32_t>(file, end) == end_signature,
-          "{}: no zip archive, or one that is cut short", path);
+          "{}: not a zip archive, or a truncated one", path);
   Directory directory{number<uint16_t>(file, end + 10), number<uint32_t>(file, end + 12),
                       number<uint32_t>(file, end + 16)};
   if (end < locator64 || number<uint32_t>(file, end - locator64) != locator64_signature) return directory;
@@ -61,7 +61,7 @@ struct Entry {
   uint64_t flags, method;
 };
 
-/// Sizes that 32 bits can't hold stand in the extra field 1, those alone, in this order.
+/// Reads the sizes that do not fit into 32 bits. They are in extra field 1, in this order, without the others.
 void read_wide_sizes(Bytes extra, Entry& entry, const std::string& path) {
   while (extra.size() >= 4) {
     const uint64_t id = number<uint16_t>(extra, 0), length = number<uint16_t>(extra, 2);
@@ -94,13 +94,14 @@ Entry take_entry(Bytes& rest, const std::string& path) {
 
 Bytes member_bytes(Bytes file, const Entry& entry, const std::string& path) {
   require((entry.flags & 1) == 0, "{}: member '{}' is encrypted", path, entry.name);
-  require(entry.method == 0 && entry.packed == entry.size,
-          "{}: member '{}' is compressed; only stored members are read (numpy.savez and torch.save store, "
-          "numpy.savez_compressed doesn't)",
-          path, entry.name);
+  require(
+      entry.method == 0 && entry.packed == entry.size,
+      "{}: member '{}' is compressed, which is not supported; write the file with numpy.savez or torch.save, "
+      "not with numpy.savez_compressed",
+      path, entry.name);
   const Bytes header = part(file, entry.offset, member_header, path);
-  require(number<uint32_t>(header, 0) == member_signature, "{}: member '{}' does not lie where it should", path,
-          entry.name);
+  require(number<uint32_t>(header, 0) == member_signature,
+          "{}: member '{}' is not at its position; the archive is damaged", path, entry.name);
   const uint64_t skip = member_header + number<uint16_t>(header, 26) + number<uint16_t>(header, 28);
   return part(part(file, entry.offset, file.size() - entry.offset, path), skip, entry.size, path);
 }
@@ -119,7 +120,7 @@ ZipFile ZipFile::open(const std::string& path) {
   for (uint64_t i = 0; i < directory.entries; ++i) {
     const Entry entry = take_entry(rest, path);
     const bool added = zip.members_.emplace(entry.name, member_bytes(file, entry, path)).second;
-    require(added, "{}: member '{}' is there twice", path, entry.name);
+    require(added, "{}: member '{}' occurs twice", path, entry.name);
   }
   return zip;
 }

@@ -9,14 +9,14 @@
 
 namespace sixfold {
 
-/// A zip archive whose members are stored as they are, mapped into memory: what numpy.savez and torch.save
-/// write. (The format is PKWARE's APPNOTE.TXT; 64-bit sizes are read, compressed and encrypted members are
-/// refused.)
+/// A zip archive, mapped into memory, whose members are stored without compression, as numpy.savez and
+/// torch.save write them. (PKWARE's APPNOTE.TXT describes the format. 64-bit sizes are supported; compressed
+/// and encrypted members are not.)
 class ZipFile {
  public:
-  /// Reads and checks the directory. Throws an input error that names the file, the member and what is wrong.
+  /// Reads and checks the directory of the archive. Throws an input error that names the file and the member.
   static ZipFile open(const std::string& path);
-  /// Whether a file begins as a zip archive does.
+  /// Whether the bytes of a file begin like a zip archive.
   static bool looks_like_one(std::span<const std::byte> bytes);
 
   const std::string& path() const { return path_; }

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "interop/json/keys.h"
 
-// What the settings mean stands in transformers' generation/configuration_utils.py, utils.py and
+// The meaning of the settings is defined in transformers' generation/configuration_utils.py, utils.py and
 // logits_process.py.
 
 namespace sixfold {
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 14> obeyed = {
     "min_length",          "min_new_tokens",         "num_beams",      "pad_token_id",
     "renormalize_logits",  "suppress_tokens"};
 
-/// Settings of sampling (whose switch is `do_sample`), of speed, and of what is returned beside the tokens.
+/// Settings of sampling (which `do_sample` enables), of speed, and of optional outputs.
 constexpr std::array<std::string_view, 42> without_effect = {"_from_model_config",
                                                              "_commit_hash",
                                                              "assistant_confidence_threshold",
@@ -70,7 +70,7 @@ constexpr std::array<std::string_view, 42> without_effect = {"_from_model_config
                                                              "use_cache",
                                                              "use_mtp"};
 
-/// A setting that changes translations in a way that is not known here, and the value with which it doesn't.
+/// A setting that is not supported, and its value without effect on translations.
 struct Unknown {
   const char* key;
   json idle;
@@ -103,7 +103,7 @@ const std::vector<Unknown>& unknown_settings() {
   return settings;
 }
 
-/// The settings of a folder, and where they stand.
+/// The settings of a folder, and the files that contain them.
 class Settings {
  public:
   explicit Settings(const fs::path& folder)
@@ -120,7 +120,7 @@ class Settings {
   std::optional<JsonKeys> own_;
 };
 
-/// The tokens that a setting lists.
+/// The list of tokens in a setting.
 std::vector<int64_t> token_list(const JsonKeys& keys, const char* key) {
   std::vector<int64_t> tokens;
   if (!keys.has(key)) return tokens;
@@ -131,8 +131,7 @@ std::vector<int64_t> token_list(const JsonKeys& keys, const char* key) {
   return list.get<std::vector<int64_t>>();
 }
 
-/// Words that may not come, each as the ids of its tokens. The end token is none of them, whatever the list
-/// says.
+/// The suppressed words, each as the ids of its tokens. The end token is never suppressed, as in transformers.
 std::vector<std::vector<int>> bad_words(const JsonKeys& keys, const GenerationModel& model) {
   std::vector<std::vector<int>> words;
   if (!keys.has("bad_words_ids")) return words;
@@ -156,11 +155,11 @@ std::vector<int> suppressed_tokens(const JsonKeys& keys, const GenerationModel& 
     if (word.size() == 1) tokens.push_back(word[0]);
   for (const int64_t id : token_list(keys, "suppress_tokens"))
     if (id >= 0 && id < model.target_tokens)
-      tokens.push_back(static_cast<int>(id));  // others are no tokens there
+      tokens.push_back(static_cast<int>(id));  // transformers ignores other ids
   return tokens;
 }
 
-/// The settings whose effect is missing here.
+/// The names of the settings that are not supported.
 std::vector<std::string> names_of_unknown(const Settings& settings, const GenerationModel& model) {
   const JsonKeys& keys = settings.keys();
   std::vector<std::string> names;
@@ -181,7 +180,7 @@ std::vector<std::string> names_of_unknown(const Settings& settings, const Genera
   return names;
 }
 
-/// The tokens that `generate` puts out at most, with the end token. It counts the start token too.
+/// The maximum number of generated tokens, including the end token. `max_length` also includes the start token.
 int longest(const Settings& settings) {
   const JsonKeys& keys = settings.keys();
   if (keys.has("max_new_tokens")) return keys.count("max_new_tokens", 0);
@@ -190,7 +189,7 @@ int longest(const Settings& settings) {
       std::min(default_new_tokens, settings.config().count("max_position_embeddings", 1024) - 1);
   log_info(
       "{}: neither max_length nor max_new_tokens is set, so translations have at most {} tokens, as in "
-      "transformers; set generation.length_offset in the new model's config.json to have longer ones",
+      "transformers; for longer ones, increase generation.length_offset in config.json of the new model",
       keys.path(), longest);
   return longest;
 }
@@ -216,7 +215,7 @@ int decoder_start_token(const Settings& settings) {
   return -1;
 }
 
-/// One end token is known here, the vocabulary's.
+/// Checks that a setting names the end token of the vocabulary, the only one that is supported.
 void check_end(const JsonKeys& keys, const char* key, int eos) {
   if (!keys.has(key)) return;
   const json& end = keys.at(key);
@@ -230,16 +229,15 @@ ImportedGeneration read_generation_config(const fs::path& folder, const Generati
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
   if (const auto names = names_of_unknown(settings, model); !names.empty())
-    log_warning("{}: not known here, so translations may differ from those of `generate`: {}", keys.path(),
-                join(names, ", "));
+    log_warning("{}: these settings are not supported, so translations may differ from those of `generate`: {}",
+                keys.path(), join(names, ", "));
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
   GenerationConfig rules;
   rules.beam_size = keys.count("num_beams", 1);
   rules.normalization = ScoreNormalization::length;
   rules.length_penalty = static_cast<float>(keys.get("length_penalty", 1.0));
-  require(rules.length_penalty >= 0,
-          "{}: length_penalty is {}; only those that are not negative are known here", keys.path(),
+  require(rules.length_penalty >= 0, "{}: length_penalty is {}; negative values are not supported", keys.path(),
           rules.length_penalty);
   rules.stopping_criterion = search_end(keys);
   rules.length_factor = 0;

@@ -5,22 +5,21 @@
 
 namespace sixfold {
 
-/// What the rules of search must know of the model.
+/// Properties of the model that the generation settings depend on.
 struct GenerationModel {
   int eos = 0;            ///< id of the vocabulary's end token
   int target_tokens = 0;  ///< size of the vocabulary
 };
 
-/// What `generate` goes by.
+/// The imported settings.
 struct ImportedGeneration {
   GenerationConfig generation;
   int decoder_start_token = -1;  ///< -1: an embedding of zeros (`ModelConfig::zero_start`)
 };
 
-/// The rules of search by which `generate` of transformers 5 translates with the settings of a folder. They
-/// stand in generation_config.json; older folders have none and keep them in config.json. A setting is obeyed,
-/// or has no effect on a translation, or is named in a warning. Throws an input error for one that is not of
-/// its type.
+/// Reads the settings by which `generate` of transformers 5 translates with a model folder. They are in
+/// generation_config.json, or in config.json in older folders. Settings that would change translations but are
+/// not supported are named in a warning. Throws an input error if a setting has the wrong type.
 ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model);
 
 }  // namespace sixfold

@@ -18,8 +18,7 @@
 #include "text/sentence_piece.h"
 #include "translate/binding.h"
 
-// What keys and tensors mean stands in transformers' configuration_marian.py and
-// modeling_marian.py.
+// The meaning of keys and tensors is defined in transformers' configuration_marian.py and modeling_marian.py.
 
 namespace sixfold {
 namespace {
@@ -32,7 +31,7 @@ TensorMap read_tensors(const fs::path& folder) {
   if (fs::exists(whole)) return read_safetensors(whole);
   if (fs::exists(parts)) return read_sharded_safetensors(parts);
   require(fs::exists(torch),
-          "{}: there are no weights: no model.safetensors, no index of its parts, no pytorch_model.bin",
+          "{}: has no weights; expected model.safetensors, model.safetensors.index.json or pytorch_model.bin",
           folder.string());
   return read_torch(torch);
 }
@@ -42,7 +41,8 @@ Activation activation_of(const JsonKeys& config) {
   if (name == "relu") return Activation::relu;
   if (name == "swish" || name == "silu") return Activation::swish;
   if (name == "quick_gelu") return Activation::sigmoid_gelu;
-  require(name == "gelu", "{}: activation_function is {}; relu, swish, silu, gelu and quick_gelu are read here",
+  require(name == "gelu",
+          "{}: activation_function is {}; only relu, swish, silu, gelu and quick_gelu are supported",
           config.path(), name);
   return Activation::gelu;
 }
@@ -84,7 +84,7 @@ bool holds_positions(const Matrix& table, Positions kind) {
   return true;
 }
 
-/// The positions are the sinusoidal ones, unless there are tables: then they are what those hold.
+/// Imports position encodings: sinusoidal ones, unless the model has tables of them.
 void read_positions(WeightReader& reader, Architecture& a, NamedMatrices& weights) {
   const std::string encoder = "model.encoder.embed_positions.weight",
                     decoder = "model.decoder.embed_positions.weight";
@@ -98,26 +98,24 @@ void read_positions(WeightReader& reader, Architecture& a, NamedMatrices& weight
       return;
   }
   require(tables.size() == 2 && tables[0].values == tables[1].values,
-          "tensors '{}' and '{}' are not one table; only one of both is read here, or the sinusoidal ones",
+          "tensors '{}' and '{}' differ; only sinusoidal positions or one table for encoder and decoder are "
+          "supported",
           encoder, decoder);
   a.positions = Positions::learned;
   a.max_positions = static_cast<int>(tables[0].rows);
   weights["embed_positions.weight"] = std::move(tables[0]);
 }
 
-/// What is tied may be there more than once, but only as the same numbers.
+/// Tied weights may be stored several times, but their values must be the same.
 void check_copy(WeightReader& reader, const std::string& name, const Matrix& original) {
   if (reader.has(name))
-    require(reader.take(name).values == original.values, "tensor '{}' differs from the one that it is tied to",
-            name);
+    require(reader.take(name).values == original.values,
+            "tensor '{}' differs from the tensor that it is tied to", name);
 }
 
 NamedMatrices read_embeddings(WeightReader& reader, const Architecture& a) {
   NamedMatrices weights;
-  const bool joint = a.tied_embeddings == TiedEmbeddings::all || a.tied_embeddings == TiedEmbeddings::source;
-  const bool output_tied =
-      a.tied_embeddings == TiedEmbeddings::all || a.tied_embeddings == TiedEmbeddings::decoder;
-  if (joint) {
+  if (a.shares_embedding()) {
     const Matrix& shared = weights["shared.weight"] = reader.take("model.shared.weight", -1, a.d_model);
     check_copy(reader, "model.encoder.embed_tokens.weight", shared);
     check_copy(reader, "model.decoder.embed_tokens.weight", shared);
@@ -127,8 +125,9 @@ NamedMatrices read_embeddings(WeightReader& reader, const Architecture& a) {
       weights[name] = reader.take("model." + name, -1, a.d_model);
     }
   }
-  if (output_tied)
-    check_copy(reader, "lm_head.weight", weights[joint ? "shared.weight" : "decoder.embed_tokens.weight"]);
+  if (a.shares_output())
+    check_copy(reader, "lm_head.weight",
+               weights[a.shares_embedding() ? "shared.weight" : "decoder.embed_tokens.weight"]);
   else
     weights["output_projection.weight"] = reader.take("lm_head.weight", -1, a.d_model);
   weights["output_projection.bias"] = reader.take("final_logits_bias", 1, -1);
@@ -160,7 +159,7 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   require_new_or_model(output, {folder_name});
   const fs::path folder(folder_name);
   require(fs::is_regular_file(folder / "config.json"),
-          "{}: no config.json; is it the folder of a MarianMTModel?", folder_name);
+          "{}: has no config.json; give the folder of a MarianMTModel", folder_name);
   const JsonKeys keys(folder / "config.json");
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(keys);
@@ -178,7 +177,7 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
       read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, Spaces::as_trained),
       read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, Spaces::keep));
   bind_tokenizers(config, tokenizers);
-  config.bos = -1;  // nothing begins a target but the start symbol, and only bad_words_ids are banned
+  config.bos = -1;  // targets begin with decoder_start_token_id, and only bad_words_ids are suppressed
   const ImportedGeneration imported =
       read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});
   config.generation = imported.generation;

@@ -26,51 +26,53 @@ using nlohmann::ordered_json;
 
 constexpr const char* pad = "<pad>";
 constexpr const char* positions_parameter = "embed_positions.weight";
-constexpr int longest_source = 512;  // what its tokenizer takes, end token and all
+constexpr int longest_source = 512;  // maximum of its tokenizer, including the end token
 constexpr int usual_positions = 1024;
 constexpr int most_positions = 1 << 14;
 
-/// What the exported model is, beside its config here.
+/// Properties of the exported model in addition to the config.
 struct Exported {
-  int tokens;  ///< of the vocabulary, with the padding token
-  int pad_id;  ///< the last of them
+  int tokens;  ///< size of the vocabulary, including the padding token
+  int pad_id;  ///< id of the padding token, the last one
   int max_length;
   int positions;
 };
 
-/// The tokens that `generate` may put out, its start token counted. Where the limit follows the source's length
-/// here, that of the longest source: there it is one for all.
+/// The maximum number of tokens for `generate`, including the start token. A limit that depends on the length
+/// of the source becomes that of the longest source, since `generate` has one limit for all.
 int max_length(const GenerationConfig& rules) {
   return std::min(longest_output(rules, longest_source), most_positions - 1) + 1;
 }
 
-/// Whether the model's own vocabulary ends with the symbol that stands for an embedding of zeros there.
+/// Whether the model's vocabulary already ends with the padding token, which MarianMTModel uses as start token.
 bool has_pad(const ModelConfig& config, const Tokenizers& tokenizers) {
-  return tokenizers.target->piece(config.target_vocab - 1) == pad;
+  return tokenizers.target->token_text(config.target_vocab - 1) == pad;
 }
 
-/// Throws where MarianMTModel has no counterpart.
+/// Throws an input error if MarianMTModel does not support the model.
 void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, const std::string& folder) {
   const auto need = [&](bool condition, const std::string& difference) {
-    require(condition, "{}: a MarianMTModel can't be this model: {}", folder, difference);
+    require(condition, "{}: can't be exported as a MarianMTModel: {}", folder, difference);
   };
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
-       "its norms don't stand where the paper has them");
+       "its norms are not placed as in the paper");
   need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
-       "its heads have widths of their own; there they are d_model / heads");
+       "its d_k or d_v differs from d_model / heads");
   need(c.source_vocab == c.target_vocab,
-       "its vocabularies differ in size; there one padding symbol has one id in both");
+       "its vocabularies differ in size, but MarianMTModel has one id for the padding token in both");
   need(c.decoder_start_token == ModelConfig::zero_start ||
            (has_pad(c, tokenizers) && c.decoder_start_token == c.target_vocab - 1),
-       fmt::format("its decoder begins with symbol {}; there it begins with an embedding of zeros",
-                   c.decoder_start_token));
+       fmt::format(
+           "its decoder begins with token {}, but that of MarianMTModel begins with an embedding of zeros",
+           c.decoder_start_token));
   need(tokenizers.source->kind() == TokenizerKind::sentencepiece &&
            tokenizers.target->kind() == TokenizerKind::sentencepiece,
        "its tokenizer is not SentencePiece");
 }
 
-/// d_model's features in the order of Hugging Face: of interleaved positions first the sines, then the cosines.
+/// The order of the features of d_model in Hugging Face: for interleaved positions first the sines, then the
+/// cosines.
 std::vector<int64_t> feature_order(const ModelConfig& c) {
   std::vector<int64_t> order;
   const int64_t step = c.positions == Positions::sinusoidal ? 2 : 1;
@@ -90,8 +92,8 @@ Matrix rows_in_order(const Matrix& matrix, const std::vector<int64_t>& order) {
   return transposed(columns_in_order(transposed(matrix), order));
 }
 
-/// The weight with d_model's features in order: they are the rows of maps back to it, and the columns of all
-/// else, but for what lies inside a head or a feed-forward layer.
+/// Permutes the features of d_model in a weight. They are the rows of projections to d_model and the columns of
+/// all other weights, except of biases inside attention and feed-forward layers.
 Matrix in_order(const std::string& name, Matrix matrix, const std::vector<int64_t>& order) {
   const auto ends = [&](std::initializer_list<const char*> endings) {
     return std::any_of(endings.begin(), endings.end(),
@@ -112,13 +114,14 @@ bool is_of_symbols(const std::string& name) {
   return name.ends_with("embed_tokens.weight") || name == "shared.weight" || name == "output_projection.weight";
 }
 
-/// By how much the states between sub-layers grow. A norm whose epsilon grows by a factor puts out the same
-/// where its input grows by the factor's root: so MarianMTModel's norms, whose epsilon is 1e-5, become those of
-/// this model.
+/// The factor by which the states between sub-layers are scaled. If the epsilon of a norm grows by a factor and
+/// its input by the square root of that factor, its output is unchanged. So MarianMTModel's norms, whose
+/// epsilon is 1e-5, give the same results as those of this model.
 double growth(const ModelConfig& c) { return c.norm_epsilon == 1e-5f ? 1 : std::sqrt(1e-5 / c.norm_epsilon); }
 
-/// What the weight is multiplied by, so that the states grow and the logits don't: what makes states grows,
-/// what reads them shrinks. So does the decoder's last norm, since the output projection may be an embedding.
+/// The factor of a weight that scales the states but not the logits: weights that produce states grow, weights
+/// that read them shrink. The decoder's last norm shrinks too, since the output projection may be a tied
+/// embedding.
 double factor_of(const std::string& name, const ModelConfig& c) {
   const double factor = growth(c);
   const std::string_view parameter = std::string_view(name).substr(0, name.rfind('.'));
@@ -129,7 +132,7 @@ double factor_of(const std::string& name, const ModelConfig& c) {
   return name == "output_projection.bias" ? 1 : factor;
 }
 
-/// The table of positions there, where it does not follow from their formula and their norms.
+/// The table of positions to write, unless MarianMTModel computes the same positions itself.
 std::optional<Matrix> positions_table(const Transformer& model, int rows) {
   const ModelConfig& c = model.config();
   const bool theirs = c.positions == Positions::sinusoidal || c.positions == Positions::sinusoidal_halves;
@@ -204,7 +207,7 @@ std::string_view activation_name(Activation activation) {
   return "quick_gelu";
 }
 
-/// The number that is written as `value` is, not with the digits of its double.
+/// A number with the decimal digits of the float `value`, not with those of its conversion to double.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
 ordered_json early_stopping(StoppingCriterion end) {
@@ -212,7 +215,7 @@ ordered_json early_stopping(StoppingCriterion end) {
   return end == StoppingCriterion::beam_finished;
 }
 
-/// The token that is put where an output is longest; null where it is cut.
+/// The token that is forced at the maximum length, or null if the output is cut.
 ordered_json forced_end(const ModelConfig& c) {
   return c.generation.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
 }
@@ -239,44 +242,42 @@ ordered_json generation_json(const ModelConfig& c, const Exported& e) {
 }
 
 ordered_json config_json(const ModelConfig& c, const Exported& e) {
-  const TiedEmbeddings tied = c.tied_embeddings;
-  ordered_json json{
-      {"architectures", {"MarianMTModel"}},
-      {"model_type", "marian"},
-      {"is_encoder_decoder", true},
-      {"vocab_size", e.tokens},
-      {"decoder_vocab_size", e.tokens},
-      {"d_model", c.d_model},
-      {"encoder_layers", c.encoder_layers},
-      {"decoder_layers", c.decoder_layers},
-      {"encoder_attention_heads", c.heads},
-      {"decoder_attention_heads", c.heads},
-      {"encoder_ffn_dim", c.d_ff},
-      {"decoder_ffn_dim", c.d_ff},
-      {"activation_function", activation_name(c.activation)},
-      {"dropout", as_written(c.dropout)},
-      {"attention_dropout", as_written(c.attention_dropout)},
-      {"activation_dropout", as_written(c.activation_dropout)},
-      {"scale_embedding", c.embedding_scale},
-      {"static_position_embeddings", true},
-      {"normalize_before", false},
-      {"normalize_embedding", false},
-      {"add_final_layer_norm", false},
-      {"add_bias_logits", false},
-      {"max_position_embeddings", e.positions},
-      {"share_encoder_decoder_embeddings", tied == TiedEmbeddings::all || tied == TiedEmbeddings::source},
-      {"tie_word_embeddings", tied == TiedEmbeddings::all || tied == TiedEmbeddings::decoder},
-      {"torch_dtype", "float32"}};
+  ordered_json json{{"architectures", {"MarianMTModel"}},
+                    {"model_type", "marian"},
+                    {"is_encoder_decoder", true},
+                    {"vocab_size", e.tokens},
+                    {"decoder_vocab_size", e.tokens},
+                    {"d_model", c.d_model},
+                    {"encoder_layers", c.encoder_layers},
+                    {"decoder_layers", c.decoder_layers},
+                    {"encoder_attention_heads", c.heads},
+                    {"decoder_attention_heads", c.heads},
+                    {"encoder_ffn_dim", c.d_ff},
+                    {"decoder_ffn_dim", c.d_ff},
+                    {"activation_function", activation_name(c.activation)},
+                    {"dropout", as_written(c.dropout)},
+                    {"attention_dropout", as_written(c.attention_dropout)},
+                    {"activation_dropout", as_written(c.activation_dropout)},
+                    {"scale_embedding", c.embedding_scale},
+                    {"static_position_embeddings", true},
+                    {"normalize_before", false},
+                    {"normalize_embedding", false},
+                    {"add_final_layer_norm", false},
+                    {"add_bias_logits", false},
+                    {"max_position_embeddings", e.positions},
+                    {"share_encoder_decoder_embeddings", c.shares_embedding()},
+                    {"tie_word_embeddings", c.shares_output()},
+                    {"torch_dtype", "float32"}};
   json["decoder_start_token_id"] = json["pad_token_id"] = e.pad_id;
   json["eos_token_id"] = c.eos;
   json["forced_eos_token_id"] = forced_end(c);
   return json;
 }
 
-/// The pieces, and the padding token as the last; another piece of its name gets another.
+/// The pieces of the vocabulary, with the padding token as the last. Another piece of its name is renamed.
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer, int tokens) {
   std::vector<std::string> pieces;
-  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.piece(id));
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.token_text(id));
   std::replace(pieces.begin(), pieces.begin() + std::min<ptrdiff_t>(tokens - 1, std::ssize(pieces)),
                std::string(pad), std::string("<own_pad>"));
   if (std::ssize(pieces) < tokens) pieces.emplace_back(pad);
@@ -305,7 +306,8 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
   require_new(output, {model_folder});
-  const auto model = load_model(model_folder, make_reference_backend(), DType::f32, WeightType::fp32);
+  const auto model =
+      load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
   require_encoder_and_decoder(model->config(), model_folder);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
@@ -313,8 +315,7 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   const bool add_pad = !has_pad(config, tokenizers);
   const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.generation);
   const Exported exported{tokens, tokens - 1, longest, std::max(longest, usual_positions)};
-  const bool joint =
-      config.tied_embeddings == TiedEmbeddings::all || config.tied_embeddings == TiedEmbeddings::source;
+  const bool joint = config.shares_embedding();
 
   AtomicDirectory folder(output);
   const fs::path path(folder.path());

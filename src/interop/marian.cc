@@ -17,8 +17,8 @@
 #include "text/whitespace.h"
 #include "translate/binding.h"
 
-// Marian's tensors are named after layers that count from 1; its linear maps are [in, out]. Its options stand
-// as YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)
+// In Marian's names of tensors, layers are counted from 1. Its linear layers are [in, out]. Its options are
+// YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)
 
 namespace sixfold {
 namespace {
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* options_tensor = "special:model.yml";
 
-/// Options of Marian's, read from a tree, each with its default.
+/// Reads Marian's options from a tree, with Marian's defaults.
 class MarianOptions {
  public:
   MarianOptions(OptionNode root, std::string where) : root_(std::move(root)), where_(std::move(where)) {}
@@ -40,20 +40,20 @@ class MarianOptions {
   }
   bool has(const char* key) { return root_.find(key) != nullptr; }
 
-  /// The option must be as it is in the models known here.
+  /// Throws an input error unless the option has a supported value.
   template <class T>
   void require_is(const char* key, T wanted) {
     const T found = get<T>(key, wanted);
-    require(found == wanted, "{}: {} is {}; only models with {} are read here", where_, key, found, wanted);
+    require(found == wanted, "{}: {} is {}; only {} is supported", where_, key, found, wanted);
   }
   void require_empty(const char* key) {
-    require(get<std::vector<std::string>>(key, {}).empty(), "{}: {} is set; such models are not read here",
+    require(get<std::vector<std::string>>(key, {}).empty(), "{}: {} is set; such models are not supported",
             where_, key);
   }
   void require_same(const char* key, int otherwise, int wanted) {
     const int found = get<int>(key, otherwise);
-    require(found == otherwise || found == wanted, "{}: {} is {}; only models where it is {} are read here",
-            where_, key, found, wanted);
+    require(found == otherwise || found == wanted, "{}: {} is {}; only {} is supported", where_, key, found,
+            wanted);
   }
   const std::string& where() const { return where_; }
 
@@ -70,7 +70,7 @@ MarianOptions embedded_options(const TensorMap& tensors) {
   return {parse_yaml_options(text, where), where};
 }
 
-/// Refuses what changes the architecture beyond what the model here can be.
+/// Throws an input error for options that need an unsupported architecture.
 void check_supported(MarianOptions& options) {
   options.require_is<std::string>("type", "transformer");
   options.require_is<std::string>("transformer-decoder-autoreg", "self-attention");
@@ -87,12 +87,12 @@ void check_supported(MarianOptions& options) {
   options.require_empty("input-types");
 }
 
-/// "dan" and the like.
+/// Parses steps such as "dan".
 std::vector<ProcessStep> steps_of(MarianOptions& options, const char* key, const char* otherwise) {
   std::vector<ProcessStep> steps;
   for (const char letter : options.get<std::string>(key, otherwise)) {
     require(letter == 'd' || letter == 'a' || letter == 'n',
-            "{}: {} has '{}'; only d (dropout), a (add) and n (layer norm) are read here", options.where(), key,
+            "{}: {} has '{}'; only d (dropout), a (add) and n (layer norm) are supported", options.where(), key,
             letter);
     steps.push_back(letter == 'd'   ? ProcessStep::dropout
                     : letter == 'a' ? ProcessStep::add
@@ -101,7 +101,7 @@ std::vector<ProcessStep> steps_of(MarianOptions& options, const char* key, const
   return steps;
 }
 
-/// Whether 1.12.0 ("v1.12.0 ...") or an earlier Marian wrote the model.
+/// Whether Marian 1.12.0 ("v1.12.0 ...") or an earlier version wrote the model.
 bool is_of_1_12_or_before(MarianOptions& options) {
   const std::string version = options.get<std::string>("version", "");
   const char* end = version.data() + version.size();
@@ -116,9 +116,10 @@ Activation activation_of(MarianOptions& options) {
   const std::string name = options.get<std::string>("transformer-ffn-activation", "swish");
   if (name == "relu") return Activation::relu;
   if (name == "swish") return Activation::swish;
-  require(name == "gelu", "{}: transformer-ffn-activation is {}; relu, swish and gelu are read here",
+  require(name == "gelu", "{}: transformer-ffn-activation is {}; only relu, swish and gelu are supported",
           options.where(), name);
-  return is_of_1_12_or_before(options) ? Activation::sigmoid_gelu : Activation::gelu;  // exact in later ones
+  return is_of_1_12_or_before(options) ? Activation::sigmoid_gelu
+                                       : Activation::gelu;  // exact in later versions
 }
 
 TiedEmbeddings tied_of(MarianOptions& options) {
@@ -130,8 +131,8 @@ TiedEmbeddings tied_of(MarianOptions& options) {
   return decoder ? TiedEmbeddings::decoder : TiedEmbeddings::none;
 }
 
-/// Whether positions were trained shows in the tensors: there are Marians that offer the option and leave it at
-/// that.
+/// Whether positions were trained is decided by the tensors, since some versions of Marian accept the option
+/// without applying it.
 Positions positions_of(MarianOptions& options, const TensorMap& tensors) {
   if (options.get("transformer-disable-position-embeddings", false)) return Positions::none;
   return tensors.find("Wpos") ? Positions::learned : Positions::sinusoidal_marian;
@@ -159,7 +160,7 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   return a;
 }
 
-/// Gives Marian's tensors the names of the parameters here.
+/// Renames Marian's tensors to the names of parameters.
 class MarianWeights {
  public:
   MarianWeights(const TensorMap& tensors, Architecture& architecture) : reader_(tensors), a_(architecture) {}
@@ -174,9 +175,7 @@ class MarianWeights {
 
  private:
   void embeddings() {
-    const bool joint =
-        a_.tied_embeddings == TiedEmbeddings::all || a_.tied_embeddings == TiedEmbeddings::source;
-    if (joint) {
+    if (a_.shares_embedding()) {
       put("shared.weight", reader_.take("Wemb", -1, a_.d_model));
     } else {
       put("encoder.embed_tokens.weight", reader_.take("encoder_Wemb", -1, a_.d_model));
@@ -247,7 +246,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const 
                                                 int64_t rows, Spaces spaces) {
   if (vocab.ends_with(".spm")) return load_sentence_piece(read_file(vocab), vocab, spaces);
   require(vocab.ends_with(".yml") || vocab.ends_with(".yaml") || vocab.ends_with(".json"),
-          "{}: vocabularies end in .spm, .yml or .json; others (factors) are not read here", vocab);
+          "{}: only vocabularies in .spm, .yml or .json are supported, not factored ones", vocab);
   const std::vector<std::string> pieces = fitted(read_vocabulary(vocab), rows);
   if (!sentence_piece.empty())
     return load_sentence_piece(add_vocabulary(read_file(sentence_piece), pieces, sentence_piece),
@@ -277,13 +276,14 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
   MarianOptions options(parse_yaml_options(read_file(path), path), path);
   const fs::path folder = options.get("relative-paths", false) ? fs::path(path).parent_path() : fs::path();
   const auto models = options.get<std::vector<std::string>>("models", {});
-  require(models.size() == 1, "{}: {} models; one is read here, not an ensemble", path, models.size());
+  require(models.size() == 1, "{}: names {} models; ensembles are not supported, only one model", path,
+          models.size());
   options.require_is("word-penalty", 0.0);
   MarianFiles files{.model = folder / models[0], .vocabs = {}};
   for (const std::string& vocab : options.get<std::vector<std::string>>("vocabs", {}))
     files.vocabs.push_back(folder / vocab);
   files.beam_size = options.get("beam-size", files.beam_size);
-  // The option without a value stands for 1.
+  // The option without a value means 1.
   files.normalize = options.get("normalize", options.has("normalize") ? 1.0 : files.normalize);
   files.max_length_factor = options.get("max-length-factor", files.max_length_factor);
   files.allow_unk = options.get("allow-unk", files.allow_unk);
@@ -292,10 +292,10 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
 
 void import_marian(const MarianFiles& files, const std::string& output) {
   require(files.vocabs.size() == 2,
-          "{} vocabularies; give two, the source's and the target's (they may be one file)",
+          "{} vocabularies are given; give two, of source and target (they may be the same file)",
           files.vocabs.size());
   require(files.sentence_pieces.empty() || files.sentence_pieces.size() == 2,
-          "{} SentencePiece models; give two, the source's and the target's", files.sentence_pieces.size());
+          "{} SentencePiece models are given; give two, of source and target", files.sentence_pieces.size());
   std::vector<std::string> inputs{files.model};
   inputs.insert(inputs.end(), files.vocabs.begin(), files.vocabs.end());
   inputs.insert(inputs.end(), files.sentence_pieces.begin(), files.sentence_pieces.end());
@@ -316,11 +316,12 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, Spaces::as_trained),
                           read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, Spaces::keep));
   bind_tokenizers(config, tokenizers);
-  config.bos = -1;  // nothing begins a target, and nothing is banned but what the rules say
+  config.bos = -1;  // targets have no start token; suppressed tokens are in the generation settings
   config.generation = generation_config(files, config.unk);
   require(
       config.source_vocab == source_rows && config.target_vocab == target_rows,
-      "{}: embeds {} source and {} target symbols, but the vocabularies have {} and {}; are they this model's?",
+      "{}: has embeddings for {} source and {} target tokens, but the vocabularies have {} and {}; give the "
+      "vocabularies of this model",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
   write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& folder) {
     write_provenance(folder, {}, R"({"step": "import", "from": "marian"})");

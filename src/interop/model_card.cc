@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// The language that a text's name ends with, "en" of "train.en.gz"; nothing where it ends with something else.
+/// The language code at the end of a file name, "en" in "train.en.gz", or an empty text if there is none.
 std::string language_of_name(fs::path name) {
   if (name.extension() == ".gz") name.replace_extension();
   std::string ending = name.extension().string();
@@ -24,7 +24,7 @@ std::string language_of_name(fs::path name) {
   return code ? ending : "";
 }
 
-/// Source and target, by the names of the training text; none where they don't tell.
+/// Source and target language by the names of the training text, or none if the names have no codes.
 std::vector<std::string> languages_of_text(const std::string& model_folder) {
   std::vector<std::string> languages;
   for (const std::string& line : read_provenance(model_folder)) {
@@ -60,20 +60,20 @@ std::string sizes(const ModelConfig& c, const Tokenizers& tokenizers) {
              fmt::format("{} in the encoder, {} in the decoder", c.encoder_layers, c.decoder_layers)) +
          row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
          row("activation", name_of_enum(c.activation)) +
-         row("vocabulary", fmt::format("{} pieces of SentencePiece, {}", c.target_vocab,
-                                       tokenizers.joint ? "one for both languages" : "for each language"));
+         row("vocabulary", fmt::format("{} SentencePiece tokens, {}", c.target_vocab,
+                                       tokenizers.joint ? "shared by both languages" : "for each language"));
 }
 
-std::string history(const std::string& model_folder) {
+std::string provenance(const std::string& model_folder) {
   const std::vector<std::string> steps = describe_provenance(model_folder);
-  if (steps.empty()) return "How it was made is not known.\n";
+  if (steps.empty()) return "It is not known how the model was made.\n";
   std::string text;
   for (const std::string& step : steps) text += "- " + step + "\n";
   return text;
 }
 
-/// `prefix` begins each source. CTranslate2 takes no list of banned symbols, but knows to leave out the unknown
-/// one.
+/// `prefix` begins each source. CTranslate2 has no list of suppressed tokens, but an option to suppress the
+/// unknown token.
 std::string usage(const std::string& prefix, bool bans_unknown) {
   return fmt::format(R"(With transformers, where FOLDER is the place of these files:
 
@@ -107,16 +107,16 @@ With Sixfold: `sixfold import hf FOLDER --output MODEL`, then `sixfold translate
 }
 
 std::string search_text(const GenerationConfig& rules) {
-  std::string text = fmt::format("generation_config.json asks for a beam of {}.", rules.beam_size);
+  std::string text = fmt::format("generation_config.json sets a beam size of {}.", rules.beam_size);
   if (rules.normalization == ScoreNormalization::gnmt)
     text += fmt::format(
-        " The model was made for scores divided by ((5 + n) / 6)^{0}; `generate` divides by n^{0}, so beam "
-        "search may "
-        "choose otherwise than Sixfold does. Greedy search does not.",
+        " The model was made for scores divided by ((5 + n) / 6)^{0}, but `generate` divides by n^{0}. Beam "
+        "search may therefore give other translations than Sixfold. Greedy search gives the same.",
         rules.length_penalty);
   if (rules.finished_keeps_slot)
     text +=
-        " The model was made for a beam that shrinks as hypotheses finish; that of `generate` keeps its width.";
+        " The model was made for a beam that shrinks as hypotheses finish, but that of `generate` keeps its "
+        "width.";
   return text + "\n";
 }
 
@@ -125,7 +125,7 @@ std::string search_text(const GenerationConfig& rules) {
 std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
                        const std::string& model_folder) {
   const std::vector<std::string> languages = languages_of_text(model_folder),
-                                 targets = tokenizers.source->language_symbols();
+                                 targets = tokenizers.source->language_tokens();
   const std::vector<int>& banned = config.generation.suppress_tokens;
   const bool bans_unknown = std::count(banned.begin(), banned.end(), config.unk) > 0;
   std::string text = front_matter(languages);
@@ -133,12 +133,12 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
               ? "\n# A translation model\n"
               : fmt::format("\n# A translation model from {} to {}\n", languages[0], languages[1]);
   text += "\nAn encoder-decoder Transformer, exported by Sixfold " SIXFOLD_VERSION
-          " as a MarianMTModel. It translates a sentence at a time.\n";
-  if (!languages.empty()) text += "The languages are those that the names of its training text end with.\n";
+          " as a MarianMTModel. It translates one sentence at a time.\n";
+  if (!languages.empty()) text += "The languages were taken from the file names of the training text.\n";
   if (!targets.empty())
-    text += fmt::format("A source begins with the symbol of the language wanted: {}.\n", join(targets, " "));
+    text += fmt::format("The first token of a source selects the target language: {}.\n", join(targets, " "));
   text += "\n## Sizes\n\n" + sizes(config, tokenizers);
-  text += "\n## How it was made\n\n" + history(model_folder);
+  text += "\n## How it was made\n\n" + provenance(model_folder);
   text += "\n## Use\n\n" + usage(targets.empty() ? "" : targets.front() + " ", bans_unknown);
   return text + "\n## Search\n\n" + search_text(config.generation);
 }

@@ -6,8 +6,8 @@
 
 namespace sixfold {
 
-/// What README.md of an exported folder tells, in the form that the Hugging Face hub reads: what the model is,
-/// its sizes and languages, how it was made (the history of `model_folder`), how it is used.
+/// The text of README.md in an exported folder, in the format of the Hugging Face hub: what the model is, its
+/// sizes and languages, how it was made (the provenance of `model_folder`), how to use it.
 std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
                        const std::string& model_folder);
 

@@ -19,7 +19,7 @@ namespace {
 
 using Entries = std::vector<std::pair<std::string, int64_t>>;
 
-/// Takes the one map of a YAML vocabulary from the parser's events.
+/// Reads the map of a YAML vocabulary from the events of the parser.
 class VocabularyBuilder : public YAML::EventHandler {
  public:
   VocabularyBuilder(Entries& entries, const std::string& path) : entries_(entries), path_(path) {}
@@ -50,7 +50,7 @@ class VocabularyBuilder : public YAML::EventHandler {
 
  private:
   [[noreturn]] void fail(const YAML::Mark& mark) const {
-    throw_input_error("{}:{}: a vocabulary is a map of pieces to ids", path_, mark.line + 1);
+    throw_input_error("{}:{}: expected a map of pieces to ids", path_, mark.line + 1);
   }
 
   Entries& entries_;
@@ -74,7 +74,7 @@ Entries read_yaml(const std::string& text, const std::string& path) {
 Entries read_json(const std::string& text, const std::string& path) {
   Entries entries;
   const auto json = parse_json(text, path);
-  require(json.is_object(), "{}: a vocabulary is a map of pieces to ids", path);
+  require(json.is_object(), "{}: expected a map of pieces to ids", path);
   for (const auto& [piece, id] : json.items())
     entries.emplace_back(piece, whole_number(id, fmt::format("{}: the id of '{}'", path, piece), 0,
                                              std::numeric_limits<int32_t>::max()));
@@ -86,14 +86,14 @@ Entries read_json(const std::string& text, const std::string& path) {
 std::vector<std::string> read_vocabulary(const std::string& path) {
   constexpr size_t largest = size_t{1} << 26;
   const std::string text = read_file(path);
-  require(text.size() <= largest, "{}: {} bytes are too many for a vocabulary", path, text.size());
+  require(text.size() <= largest, "{}: has {} bytes, which is too large for a vocabulary", path, text.size());
   const Entries entries = path.ends_with(".json") ? read_json(text, path) : read_yaml(text, path);
   require(!entries.empty(), "{}: the vocabulary is empty", path);
   std::vector<std::string> pieces(entries.size());
   std::vector<bool> seen(entries.size());
   for (const auto& [piece, id] : entries) {
     require(id >= 0 && id < static_cast<int64_t>(entries.size()) && !seen[static_cast<size_t>(id)],
-            "{}: '{}' has the id {}, but the ids of {} pieces are 0 to {}, each once", path, piece, id,
+            "{}: '{}' has the id {}, but {} pieces must have the ids 0 to {}, each once", path, piece, id,
             entries.size(), entries.size() - 1);
     seen[static_cast<size_t>(id)] = true;
     pieces[static_cast<size_t>(id)] = piece;

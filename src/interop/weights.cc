@@ -18,16 +18,17 @@ Matrix transposed(const Matrix& matrix) {
 Matrix WeightReader::take(const std::string& name) {
   const TensorInfo& tensor = tensors_.at(name);
   require(tensor.shape.size() == 1 || tensor.shape.size() == 2,
-          "{}: tensor '{}' has the shape [{}], not that of a matrix", tensors_.origin(), name,
+          "{}: tensor '{}' has the shape [{}]; expected a matrix or vector", tensors_.origin(), name,
           join(tensor.shape));
   require(tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16 ||
               tensor.dtype == DType::f64,
-          "{}: tensor '{}' is of type {}; only models in floating-point numbers are read, not quantised ones",
+          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
           tensors_.origin(), name, name_of(tensor.dtype));
   const bool vector = tensor.shape.size() == 1;
   Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor)};
   require(std::all_of(matrix.values.begin(), matrix.values.end(), [](float x) { return std::isfinite(x); }),
-          "{}: tensor '{}' holds what is no finite number; the weights are damaged", tensors_.origin(), name);
+          "{}: tensor '{}' contains values that are not finite; the weights are damaged", tensors_.origin(),
+          name);
   taken_.insert(name);
   return matrix;
 }
@@ -35,7 +36,7 @@ Matrix WeightReader::take(const std::string& name) {
 Matrix WeightReader::take(const std::string& name, int64_t rows, int64_t cols) {
   Matrix matrix = take(name);
   require((rows < 0 || matrix.rows == rows) && (cols < 0 || matrix.cols == cols),
-          "{}: tensor '{}' has the shape [{}, {}], the config asks for [{}, {}]", tensors_.origin(), name,
+          "{}: tensor '{}' has the shape [{}, {}], but the config needs [{}, {}]", tensors_.origin(), name,
           matrix.rows, matrix.cols, rows < 0 ? "any" : std::to_string(rows),
           cols < 0 ? "any" : std::to_string(cols));
   return matrix;
@@ -43,23 +44,23 @@ Matrix WeightReader::take(const std::string& name, int64_t rows, int64_t cols) {
 
 void WeightReader::require_all_taken() const {
   for (const std::string& name : tensors_.names())
-    require(taken_.contains(name), "{}: tensor '{}' is of no part of the model that is known here",
+    require(taken_.contains(name), "{}: tensor '{}' does not belong to any supported part of the model",
             tensors_.origin(), name);
 }
 
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights) {
-  auto model = std::make_unique<Transformer>(config, make_reference_backend(), DType::f32, std::nullopt);
+  auto model =
+      std::make_unique<Transformer>(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
   for (Parameter& parameter : model->parameters()) {
     const auto found = weights.find(parameter.name);
-    require(found != weights.end(), "no weights were given for {}", parameter.name);
+    require(found != weights.end(), "the weights of {} are missing", parameter.name);
     const Matrix& matrix = found->second;
     require(matrix.rows == parameter.tensor.rows() && matrix.cols == parameter.tensor.cols(),
-            "{}: the weights have the shape [{}, {}], the model asks for [{}, {}]", parameter.name, matrix.rows,
-            matrix.cols, parameter.tensor.rows(), parameter.tensor.cols());
+            "{}: the weights have the shape [{}, {}], but the model needs [{}, {}]", parameter.name,
+            matrix.rows, matrix.cols, parameter.tensor.rows(), parameter.tensor.cols());
     parameter.tensor.copy_from(*model->backend(), matrix.values);
   }
-  require(weights.size() == model->parameters().size(),
-          "weights were given that the model has no parameters for");
+  require(weights.size() == model->parameters().size(), "there are weights without a parameter in the model");
   return model;
 }
 

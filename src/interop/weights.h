@@ -9,7 +9,7 @@
 
 namespace sixfold {
 
-/// A matrix on its way from one model's form to another's, row-major. Vectors are one row.
+/// A weight that is being converted, row-major. Vectors have one row.
 struct Matrix {
   int64_t rows = 0, cols = 0;
   std::vector<float> values;
@@ -20,20 +20,20 @@ struct Matrix {
 
 Matrix transposed(const Matrix& matrix);
 
-/// Takes tensors out of foreign files and remembers which, so that none is overlooked.
+/// Reads tensors of another program's model and records which were read, so that none is overlooked.
 class WeightReader {
  public:
   explicit WeightReader(const TensorMap& tensors) : tensors_(tensors) {}
 
   bool has(const std::string& name) const { return tensors_.find(name) != nullptr; }
-  /// A tensor of two axes, or of one (as one row), whose numbers are finite. Throws an input error that names
-  /// it.
+  /// Reads a tensor of two dimensions, or of one (as one row). Throws an input error that names it if it is
+  /// missing, has another shape, is not of a floating-point type, or has values that are not finite.
   Matrix take(const std::string& name);
-  /// The same, of that shape; a negative size is any.
+  /// Also throws unless it has this shape. A negative size matches any size.
   Matrix take(const std::string& name, int64_t rows, int64_t cols);
-  /// The tensor is of no use here.
+  /// Marks a tensor that is not needed as read.
   void skip(const std::string& name) { taken_.insert(name); }
-  /// Throws an input error that names a tensor which nothing took.
+  /// Throws an input error that names a tensor that was not read.
   void require_all_taken() const;
 
  private:
@@ -41,10 +41,11 @@ class WeightReader {
   std::set<std::string> taken_;
 };
 
-/// By the names of the model's parameters.
+/// Weights by the names of the model's parameters.
 using NamedMatrices = std::map<std::string, Matrix>;
 
-/// A model with those weights, one for each of its parameters and none besides.
+/// Makes a model with these weights. Throws an input error unless there is exactly one of the right shape for
+/// each parameter.
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights);
 
 }  // namespace sixfold

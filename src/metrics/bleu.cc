@@ -11,11 +11,10 @@
 namespace sixfold {
 namespace {
 
-/// exp(log_sum / orders) is 0 as soon as one precision is; the number is sacreBLEU's.
+/// The logarithm of a precision of 0, large enough in magnitude to make the score 0; the value is sacreBLEU's.
 double floored_log(double x) { return x == 0 ? -9999999999.0 : std::log(x); }
 
-/// True if a reference of `length` words suits the hypothesis better than one of `best` words: nearer, or as
-/// near and shorter.
+/// Whether `length` is closer to the length of the hypothesis than `best` is, or as close and shorter.
 bool is_nearer(int64_t length, int64_t best, int64_t hypothesis) {
   const int64_t distance = std::abs(length - hypothesis), best_distance = std::abs(best - hypothesis);
   return distance < best_distance || (distance == best_distance && length < best);
@@ -52,12 +51,12 @@ BleuStatistics Bleu::statistics(std::string_view hypothesis, std::span<const std
   require(!references.empty(), "BLEU needs at least one reference for each sentence");
   const std::u32string hypothesis_text = words(hypothesis);
   const auto hypothesis_words = split_words(hypothesis_text);
-  std::vector<std::u32string> texts;  // whole before any view of them is taken
+  std::vector<std::u32string> texts;  // complete before views of them are taken
   for (const std::string& reference : references) texts.push_back(words(reference));
 
   BleuStatistics result;
   result.hypothesis_length = static_cast<int64_t>(hypothesis_words.size());
-  std::array<NgramCounts, BleuStatistics::kOrders> allowed;  // the most that any reference has of an n-gram
+  std::array<NgramCounts, BleuStatistics::kOrders> allowed;  // the maximum count of each n-gram in a reference
   for (size_t i = 0; i < texts.size(); ++i) {
     const auto reference_words = split_words(texts[i]);
     const auto length = static_cast<int64_t>(reference_words.size());

@@ -13,7 +13,7 @@ bool is_not_digit(char32_t c) { return !is_digit(c); }
 bool is_dash(char32_t c) { return c == U'-'; }
 bool is_dot_or_comma(char32_t c) { return c == U'.' || c == U','; }
 
-/// ASCII punctuation except for `'`, `-`, `.` and `,`, which have rules of their own or stay in the word.
+/// ASCII punctuation except `'`, `-`, `.` and `,`, which have separate rules or stay in the word.
 bool is_ascii_punctuation(char32_t c) {
   return (c >= U' ' && c <= U'&') || (c >= U'(' && c <= U'+') || c == U'/' || (c >= U':' && c <= U'@') ||
          (c >= U'[' && c <= U'`') || (c >= U'{' && c <= U'~');
@@ -39,8 +39,8 @@ std::u32string space_around(std::u32string_view text, Matches matches) {
 enum class Side { left, right };
 
 /// Puts spaces around the punctuation of each pair (first, second): its left or its right half. Pairs are found
-/// from left to right and do not overlap, as in a regular expression's substitution, so every other dot of
-/// "...." stays unseen: mteval's habit, kept because scores depend on it.
+/// from left to right without overlap, as in a substitution of regular expressions, so every other dot of
+/// "...." is missed. mteval does the same, and scores depend on it.
 template <class First, class Second>
 std::u32string split_pairs(std::u32string_view text, First first, Second second, Side punctuation) {
   std::u32string out;
@@ -88,7 +88,7 @@ std::u32string split_international(std::u32string_view sentence) {
 }  // namespace
 
 std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer) {
-  // sacreBLEU drops trailing space first: it decides whether a last dot has a neighbour in `international`.
+  // sacreBLEU removes trailing space first, which matters for a final dot in `international`.
   while (!sentence.empty() && is_space(sentence.back())) sentence.remove_suffix(1);
   switch (tokenizer) {
     case BleuTokenizer::v13a:

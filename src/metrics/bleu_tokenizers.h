@@ -7,15 +7,15 @@
 
 namespace sixfold {
 
-/// How BLEU cuts a sentence into words.
-///   v13a           mteval-v13a, the standard of WMT: ASCII punctuation, but not inside of numbers
-///   none           at white space alone, for text that is already cut
-///   character      every character is a word, as for Chinese, Japanese and whatever writes no spaces
-///   international  mteval-v14: punctuation and symbols of all scripts, as the Unicode of the ICU library knows
-///                  them (a character that is younger than it is taken for a letter)
+/// How BLEU splits a sentence into words.
+///   v13a           mteval-v13a, the standard of WMT: also at ASCII punctuation, except inside numbers
+///   none           only at white space, for text that is already tokenized
+///   character      every character is a word, for languages without spaces, such as Chinese and Japanese
+///   international  mteval-v14: also at punctuation and symbols of all scripts, by the Unicode version of ICU
+///                  (newer characters count as letters)
 enum class BleuTokenizer { v13a, none, character, international };
 
-/// sacreBLEU's names.
+/// The names in sacreBLEU.
 template <>
 struct EnumNames<BleuTokenizer> {
   static constexpr std::pair<BleuTokenizer, std::string_view> names[] = {
@@ -25,7 +25,7 @@ struct EnumNames<BleuTokenizer> {
       {BleuTokenizer::international, "intl"}};
 };
 
-/// The words of one sentence, joined by single spaces.
+/// The words of one sentence, separated by single spaces.
 std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer);
 
 }  // namespace sixfold

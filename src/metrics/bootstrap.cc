@@ -11,7 +11,8 @@ namespace sixfold {
 
 std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options,
                               const std::function<double(std::span<const uint32_t>)>& score) {
-  require(sentences >= 1 && sentences <= UINT32_MAX, "bootstrap of {} sentences", sentences);
+  require(sentences >= 1 && sentences <= UINT32_MAX, "bootstrap: {} sentences; there must be at least one",
+          sentences);
   require(options.samples >= 1, "bootstrap: {} samples; there must be at least one", options.samples);
   std::vector<double> scores;
   std::vector<uint32_t> drawn(static_cast<size_t>(sentences));
@@ -24,7 +25,7 @@ std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options
 }
 
 Confidence confidence(std::vector<double> samples) {
-  require(!samples.empty(), "confidence of no samples");
+  require(!samples.empty(), "bootstrap: a confidence interval needs at least one sample");
   std::sort(samples.begin(), samples.end());
   const size_t outside = samples.size() / 40;  // 2.5 % at each end
   const double mean =
@@ -33,8 +34,9 @@ Confidence confidence(std::vector<double> samples) {
 }
 
 double paired_p_value(std::span<const double> first, std::span<const double> second, double difference) {
-  require(first.size() == second.size() && !first.empty(), "paired samples: {} and {}", first.size(),
-          second.size());
+  require(first.size() == second.size() && !first.empty(),
+          "bootstrap: the systems have {} and {} samples; they must have the same number, at least one",
+          first.size(), second.size());
   std::vector<double> differences;
   for (size_t i = 0; i < first.size(); ++i) differences.push_back(std::abs(second[i] - first[i]));
   const auto samples = static_cast<double>(differences.size());

@@ -6,29 +6,30 @@
 
 namespace sixfold {
 
-/// Bootstrap resampling (Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation"): the
-/// score of many corpora drawn, with replacement, from the sentences of one.
+/// Options of bootstrap resampling (Koehn 2004, "Statistical Significance Tests for Machine Translation
+/// Evaluation"): many corpora are drawn, with replacement, from the sentences of one corpus and scored.
 struct BootstrapOptions {
   int samples = 1000;
   uint64_t seed = 12345;
 };
 
-/// For each sample, the score of the sentences (from 0 to `sentences` - 1, some of them several times) that
-/// were drawn for it. The same seed draws the same sentences, so that two systems are compared on the same
-/// ones; they are those that sacreBLEU draws with this seed.
+/// Draws samples and returns the score of each. `score` gets the numbers of the drawn sentences, from 0 to
+/// `sentences` - 1 with repetitions. The same seed draws the same sentences, so that systems are compared on
+/// the same samples; sacreBLEU draws the same sentences with this seed. Throws an input error if there are no
+/// sentences.
 std::vector<double> bootstrap(int64_t sentences, const BootstrapOptions& options,
                               const std::function<double(std::span<const uint32_t>)>& score);
 
-/// A mean and half the width of the interval that holds the middle 95 % of the samples.
+/// The mean of the samples, and half the width of the interval that contains the middle 95 % of them.
 struct Confidence {
   double mean = 0, half_width = 0;
 };
 Confidence confidence(std::vector<double> samples);
 
-/// The p-value that sacreBLEU's paired bootstrap test gives the difference of two systems' scores on the whole
-/// corpus: the share of samples, one added, whose absolute difference exceeds the mean absolute difference by
-/// more than `difference`. Both have samples of the same seed. Two systems that score the same in every sample
-/// get the smallest value there is.
+/// The p-value of sacreBLEU's paired bootstrap test for the difference of two systems' scores on the whole
+/// corpus: the share of samples (with one added to both counts) whose absolute difference exceeds the mean
+/// absolute difference by more than `difference`. Both systems must have samples of the same seed. If they
+/// score the same in every sample, the result is the smallest possible value and has no meaning.
 double paired_p_value(std::span<const double> first, std::span<const double> second, double difference);
 
 }  // namespace sixfold

@@ -15,8 +15,7 @@ bool is_ascii_punctuation(char32_t c) {
   return std::u32string_view(U"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(c) != std::u32string_view::npos;
 }
 
-/// A word apart from the punctuation at its end, or else at its beginning: one character at most ("(hi)" ->
-/// "(hi )").
+/// Separates one punctuation character from a word, at its end or else at its beginning ("(hi)" -> "(hi )").
 std::u32string split_punctuation(std::u32string_view text) {
   std::u32string out;
   for (const std::u32string_view word : split_words(text)) {
@@ -62,7 +61,7 @@ int64_t total(const NgramCounts& counts) {
 ChrfStatistics compare(const Ngrams& hypothesis, const Ngrams& reference) {
   ChrfStatistics result;
   for (size_t i = 0; i < result.orders.size(); ++i) {
-    // A reference too short for this order says nothing about the hypothesis.
+    // A reference that is too short for this order is ignored.
     if (reference[i].empty()) continue;
     result.orders[i] = {total(hypothesis[i]), total(reference[i]), count_matches(hypothesis[i], reference[i])};
   }
@@ -82,8 +81,8 @@ ChrfStatistics& ChrfStatistics::operator+=(const ChrfStatistics& other) {
 
 Chrf::Chrf(ChrfOptions options) : options_(options) {
   require(options.word_order >= 0 && options.word_order <= static_cast<int>(ChrfStatistics::kWordOrders),
-          "chrF counts words up to order {}, not {}: use 0 (chrF2) or 2 (chrF2++)", ChrfStatistics::kWordOrders,
-          options.word_order);
+          "chrF: word_order must be from 0 to {}, not {}; use 0 (chrF2) or 2 (chrF2++)",
+          ChrfStatistics::kWordOrders, options.word_order);
 }
 
 ChrfStatistics Chrf::statistics(std::string_view hypothesis, std::span<const std::string> references) const {

@@ -6,7 +6,7 @@
 namespace sixfold {
 namespace {
 
-/// Spreads a seed over as many words as a generator needs.
+/// Expands a seed to as many words as a generator needs.
 class SeedSequence {
  public:
   explicit SeedSequence(uint64_t seed)
@@ -26,7 +26,7 @@ class SeedSequence {
  private:
   static uint32_t folded(uint32_t word) { return word ^ word >> 16; }
 
-  /// A hash of words that is another one for each.
+  /// A hash of a word that changes with each call.
   struct Hash {
     uint32_t key, multiplier;
     uint32_t operator()(uint32_t word) {

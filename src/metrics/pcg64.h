@@ -4,15 +4,15 @@
 
 namespace sixfold {
 
-/// The random numbers that NumPy's `default_rng(seed)` gives, so that a bootstrap draws the very sentences that
-/// sacreBLEU draws: PCG64 (O'Neill 2014, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
-/// Algorithms for Random Number Generation", XSL-RR 128/64), its state spread from the seed as by her seed_seq.
+/// The random numbers of NumPy's `default_rng(seed)`, so that a bootstrap draws the same sentences as
+/// sacreBLEU: PCG64 (O'Neill 2014, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms
+/// for Random Number Generation", XSL-RR 128/64), with NumPy's SeedSequence, which follows O'Neill's seed_seq.
 class Pcg64 {
  public:
   explicit Pcg64(uint64_t seed);
 
-  /// In [0, n), n > 0, without bias (Lemire 2019, "Fast Random Integer Generation in an Interval"): one value
-  /// of `integers(0, n)` or `choice(n)`.
+  /// An integer in [0, n), n > 0, without bias (Lemire 2019, "Fast Random Integer Generation in an Interval"):
+  /// one value of `integers(0, n)` or `choice(n)`.
   uint32_t below(uint32_t n);
 
  private:
@@ -20,7 +20,7 @@ class Pcg64 {
 
   void step() { state_ = state_ * multiplier + increment_; }
   uint64_t bits64();
-  /// The lower half of 64 bits, then the upper.
+  /// The lower half of 64 bits, then, in the next call, the upper half.
   uint32_t bits32();
 
   static constexpr Uint128 multiplier = Uint128{0x2360ED051FC65DA4} << 64 | 0x4385DF649FCCF645;

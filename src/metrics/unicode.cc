@@ -17,7 +17,7 @@ std::u32string decode_utf8(std::string_view text) {
     const int32_t start = i;
     UChar32 c;
     U8_NEXT(text.data(), i, length, c);
-    require(c >= 0, "invalid UTF-8 at byte {}: convert the text to UTF-8", start + 1);
+    require(c >= 0, "invalid UTF-8 at byte {}; convert the text to UTF-8", start + 1);
     out.push_back(static_cast<char32_t>(c));
   }
   return out;

@@ -1,5 +1,7 @@
 #include "model/attention.h"
 
+#include <array>
+
 namespace sixfold {
 
 MultiHeadAttention::MultiHeadAttention(ParameterBuilder make, const std::string& name, const Architecture& a)
@@ -9,6 +11,7 @@ MultiHeadAttention::MultiHeadAttention(ParameterBuilder make, const std::string&
       value_(make.in(name).in("v_proj"), a.d_model, a.heads * a.value_width(), Initial::projection),
       out_(make.in(name).in("out_proj"), a.heads * a.value_width(), a.d_model),
       heads_(a.heads),
+      widths_{int64_t{a.heads} * a.key_width(), int64_t{a.heads} * a.value_width()},
       dropout_(a.attention_dropout) {}
 
 KeyValues MultiHeadAttention::project(const Tensor& x, Context& context) const {
@@ -25,6 +28,13 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, At
   const Tensor heads =
       ops::attention(c.context, inputs, seen.pattern, c.context.dropout(dropout_, c.rows));  // [q, heads * d_v]
   return out_(heads, c.context);
+}
+
+Tensor SelfAttention::operator()(const Tensor& x, LayerContext& c) const {
+  const KeyValues own = attention_.project(x, c.context);
+  const std::array parts{own.keys, own.values};
+  const StateRows seen = c.state.append(c.layer, parts);
+  return attention_(x, {seen.parts[0], seen.parts[1], seen.pattern}, c.kind, c);
 }
 
 }  // namespace sixfold

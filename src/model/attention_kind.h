@@ -6,8 +6,8 @@
 
 namespace sixfold {
 
-/// Which attention to look at (section 3.2.3): the encoder's and the decoder's of themselves, or the decoder's
-/// of the source.
+/// The kinds of attention (section 3.2.3): self-attention of the encoder, self-attention of the decoder, and
+/// cross-attention of the decoder over the source.
 enum class AttentionKind { encoder, decoder, cross };
 
 template <>

@@ -26,7 +26,7 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
                                                   AttentionKind kind, int layer, Context& context) {
   const ModelConfig& config = model.config();
   int layers = kind == AttentionKind::encoder ? config.encoder_layers : config.decoder_layers;
-  if (kind == AttentionKind::cross && !model.has_encoder()) layers = 0;
+  if (kind == AttentionKind::cross && !config.has_encoder()) layers = 0;
   require(layers > 0, "attention: the model has no {} attention", name_of_enum(kind));
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);

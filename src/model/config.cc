@@ -16,12 +16,12 @@ Children::iterator find_child(OptionNode& node, std::string_view key) {
                       [&](const auto& child) { return child.first == key; });
 }
 
-/// Throws an input error where the new name, which an old file can't have, is there.
+/// Throws an input error if the node has a present name, which a file of version 0.1.0 can't have.
 void refuse_child(OptionNode& node, std::string_view name) {
   if (const auto found = find_child(node, name); found != node.children.end())
     throw_input_error(
-        "{}: '{}' stands beside names of version 0.1.0; use today's names alone (`sixfold train --options` "
-        "lists them)",
+        "{}: '{}' is mixed with names of version 0.1.0; use only the present names, which `sixfold train "
+        "--options` lists",
         found->second.where, name);
 }
 
@@ -30,7 +30,7 @@ void rename_child(OptionNode& node, std::string_view from, std::string_view to) 
   if (const auto found = find_child(node, from); found != node.children.end()) found->first = to;
 }
 
-/// Takes a child out of `node`; none where it is not there.
+/// Removes a child from `node` and returns it, or nothing if there is none.
 std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
   const auto found = find_child(node, key);
   if (found == node.children.end()) return std::nullopt;
@@ -73,36 +73,33 @@ int64_t parameter_count(const ModelConfig& c) {
     return has_step(steps, ProcessStep::norm) ? 2 * d_model : 0;
   };
   const int64_t around = norms(c.preprocess) + norms(c.postprocess);  // of each sub-layer
-  const bool encoder = c.encoder_layers > 0, decoder = c.decoder_layers > 0;
   const int64_t encoder_layer = attention + feed_forward + 2 * around;
-  const int64_t decoder_layer = encoder ? 2 * attention + feed_forward + 3 * around
-                                        : encoder_layer;  // without an encoder, no cross-attention
-  const int64_t ends = (encoder + decoder) * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
+  const int64_t decoder_layer =
+      c.has_encoder() ? 2 * attention + feed_forward + 3 * around : encoder_layer;  // else no cross-attention
+  const int64_t ends =
+      (c.has_encoder() + c.has_decoder()) * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
   const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model : 0;
 
-  const TiedEmbeddings tied = c.tied_embeddings;
-  const bool one_embedding = tied == TiedEmbeddings::all || tied == TiedEmbeddings::source;
-  const bool own_output = !(tied == TiedEmbeddings::all || (decoder && tied == TiedEmbeddings::decoder));
-  int64_t tokens = own_output ? c.target_vocab : 0;  // rows of all embeddings and output projections
-  if (encoder) tokens += c.source_vocab;
-  if (decoder && !(encoder && one_embedding)) tokens += c.target_vocab;
+  int64_t tokens =
+      c.shares_output() ? 0 : c.target_vocab;  // rows of all embeddings and of an untied output projection
+  if (c.has_encoder()) tokens += c.source_vocab;
+  if (c.has_decoder() && !(c.has_encoder() && c.shares_embedding())) tokens += c.target_vocab;
   return tokens * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
          c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + ends;
 }
 
 void validate(const Architecture& a) {
   check_ranges(a);
-  require(a.encoder_layers + a.decoder_layers > 0,
-          "encoder_layers and decoder_layers are both 0; a model has layers");
+  require(a.has_encoder() || a.has_decoder(),
+          "encoder_layers and decoder_layers are both 0; at least one must be positive");
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
-          "d_model {} is not divisible by {} heads; choose other heads, or set d_k and d_v", a.d_model,
-          a.heads);
+          "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
+          a.d_model, a.heads);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
-      require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} is there twice", key,
+      require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} occurs twice; remove one", key,
               name_of_enum(step));
-    require(may_add || !has_step(steps, ProcessStep::add), "{}: there is nothing to add here; leave 'add' out",
-            key);
+    require(may_add || !has_step(steps, ProcessStep::add), "{}: 'add' is not possible here; remove it", key);
   };
   check("postprocess_embedding", a.postprocess_embedding, false);
   check("preprocess", a.preprocess, false);
@@ -113,34 +110,33 @@ void validate(const Architecture& a) {
 void validate(const ModelConfig& c) {
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
-  const bool all = c.tied_embeddings == TiedEmbeddings::all,
-             both = c.encoder_layers > 0 && c.decoder_layers > 0;
-  const bool joint = both ? all || c.tied_embeddings == TiedEmbeddings::source : all && c.decoder_layers == 0;
+  const bool joint = c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
   require(!joint || c.source_vocab == c.target_vocab,
-          "tied_embeddings: '{}' needs one joint vocabulary, but the source has {} symbols and the target {}; "
+          "tied_embeddings: '{}' needs a joint vocabulary, but the source has {} tokens and the target {}; "
           "choose 'decoder' or 'none'",
           name_of_enum(c.tied_embeddings), c.source_vocab, c.target_vocab);
-  const auto require_symbol = [&](std::string_view key, int id) {
-    require(id < c.target_vocab, "{}: the id {} lies beyond the vocabulary of {} symbols", key, id,
+  const auto require_token = [&](std::string_view key, int id) {
+    require(id < c.target_vocab, "{}: the id {} is not in the vocabulary of {} tokens", key, id,
             c.target_vocab);
   };
-  require_symbol("unk", c.unk);
-  require_symbol("bos", c.bos);
-  require_symbol("eos", c.eos);
-  require_symbol("decoder_start_token", c.decoder_start_token);
-  for (const int id : c.generation.suppress_tokens) require_symbol("generation.suppress_tokens", id);
+  require_token("unk", c.unk);
+  require_token("bos", c.bos);
+  require_token("eos", c.eos);
+  require_token("decoder_start_token", c.decoder_start_token);
+  for (const int id : c.generation.suppress_tokens) require_token("generation.suppress_tokens", id);
 }
 
 [[noreturn]] static void throw_newer_format(const std::string& path, const std::string& found) {
   throw_input_error(
-      "{}: format_version: this program reads formats up to {}, found {}; a later version wrote the model",
+      "{}: format_version: this program reads formats up to {}, found {}; the model was written by a later "
+      "version of Sixfold: use that",
       path, ModelConfig::current_format_version, found);
 }
 
 void require_encoder_and_decoder(const Architecture& a, const std::string& where) {
-  require(a.encoder_layers > 0 && a.decoder_layers > 0,
-          "{}: a model that translates has an encoder and a decoder, but {}_layers is 0", where,
-          a.encoder_layers > 0 ? "decoder" : "encoder");
+  require(a.has_encoder() && a.has_decoder(),
+          "{}: translation needs an encoder and a decoder, but {}_layers is 0", where,
+          a.has_encoder() ? "decoder" : "encoder");
 }
 
 void upgrade_architecture(OptionNode& architecture, OptionNode& root) {
@@ -161,7 +157,7 @@ void upgrade_architecture(OptionNode& architecture, OptionNode& root) {
 
 ModelConfig load_config(const std::string& path) {
   ModelConfig config;
-  // What decides the weights' shapes has no default in a file: a missing key is out of its range.
+  // The sizes of weights have no default in a file: if a key is missing, its value is out of range.
   config.format_version = config.d_model = config.heads = config.d_ff = 0;
   config.encoder_layers = config.decoder_layers = -1;
   OptionNode root = parse_json_options(read_file(path), path);

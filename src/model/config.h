@@ -12,28 +12,29 @@
 
 namespace sixfold {
 
-/// Which of the three matrices of section 3.4 are one: source embedding, target embedding, output projection.
+/// Which of the three matrices of section 3.4 share their weights: source embedding, target embedding, output
+/// projection.
 enum class TiedEmbeddings {
-  all,      ///< all three, as the paper; needs a joint vocabulary
+  all,      ///< all three, as in the paper; needs a joint vocabulary
   decoder,  ///< target embedding and output projection
   source,   ///< source and target embedding; needs a joint vocabulary
   none,
 };
 
-/// How a symbol's place enters the model (section 3.5).
+/// How the positions of tokens are encoded (section 3.5).
 enum class Positions {
-  sinusoidal,         ///< the paper's: sine and cosine by turns
-  sinusoidal_halves,  ///< the same numbers, all sines before all cosines; Hugging Face's Marian
-  sinusoidal_marian,  ///< likewise, wavelengths up to 2 pi 10000 itself; Marian
-  learned,            ///< a vector for each place, one table for source and target
+  sinusoidal,         ///< the paper's: sines and cosines interleaved
+  sinusoidal_halves,  ///< the same values, all sines before all cosines, as in Hugging Face's Marian
+  sinusoidal_marian,  ///< all sines before all cosines, wavelengths up to exactly 2 pi 10000, as in Marian
+  learned,            ///< a learned vector for each position, one table for source and target
   none,
 };
 
-/// A step of what happens to the input or output of a sub-layer.
+/// An operation on the input or output of a sub-layer.
 enum class ProcessStep {
   dropout,
-  add,   ///< of what the sub-layer was given: the residual connection
-  norm,  ///< layer norm
+  add,   ///< adds the input of the sub-layer: the residual connection
+  norm,  ///< layer normalization
 };
 
 /// The sizes of table 3 of the paper (`base`, `big`), and two smaller ones for less text or time.
@@ -78,36 +79,46 @@ struct EnumNames<Preset> {
       {Preset::tiny, "tiny"}, {Preset::small, "small"}, {Preset::base, "base"}, {Preset::big, "big"}};
 };
 
-/// The sizes and choices that make an architecture, but for the vocabularies. The defaults are the paper's base
-/// model.
+/// An architecture without its vocabularies. The defaults are the paper's base model.
 struct Architecture {
   int d_model = 512;
   int heads = 8;
-  int d_k = 0;  ///< width of a head's queries and keys; 0 stands for d_model / heads
-  int d_v = 0;  ///< width of a head's values; 0 stands for d_model / heads
+  int d_k = 0;  ///< width of a head's queries and keys; 0: d_model / heads
+  int d_v = 0;  ///< width of a head's values; 0: d_model / heads
   int d_ff = 2048;
   int encoder_layers = 6;
   int decoder_layers = 6;
   TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
   Activation activation = Activation::relu;
   Positions positions = Positions::sinusoidal;
-  int max_positions = 512;  ///< of learned ones; what lies beyond has the last one's vector
-  std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< of embedding and position
-  std::vector<ProcessStep> preprocess = {};                                 ///< of a sub-layer's input
+  int max_positions = 512;  ///< size of the table of learned positions; later positions use its last vector
+  std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
+  std::vector<ProcessStep> preprocess = {};                                 ///< on a sub-layer's input
   std::vector<ProcessStep> postprocess = {ProcessStep::dropout, ProcessStep::add,
-                                          ProcessStep::norm};  ///< of its output
-  std::vector<ProcessStep> postprocess_top = {};  ///< of a stack's output; `add` is of the stack's input
+                                          ProcessStep::norm};  ///< on its output
+  std::vector<ProcessStep> postprocess_top = {};  ///< on a stack's output; `add` adds the stack's input
   float norm_epsilon = 1e-5f;
-  bool embedding_scale = true;  ///< embeddings times sqrt(d_model)
+  bool embedding_scale = true;  ///< multiply embeddings by sqrt(d_model)
   bool output_bias = false;
-  float dropout = 0.1f;  ///< on sub-layer outputs and on the sums of embedding and position, section 5.4
+  float dropout = 0.1f;  ///< on outputs of sub-layers and on embedding + position (section 5.4)
   float attention_dropout = 0;
   float activation_dropout = 0;
-  int decoder_start_token = zero_start;  ///< what the decoder reads first, an id of the target
+  int decoder_start_token = zero_start;  ///< first input of the decoder, an id of the target vocabulary
 
-  /// Stands for no token: the decoder begins with an embedding of zeros, as the paper's own program does.
+  /// No token: the decoder begins with an embedding of zeros, as the paper's own program does.
   static constexpr int zero_start = -1;
 
+  bool has_encoder() const { return encoder_layers > 0; }
+  bool has_decoder() const { return decoder_layers > 0; }
+  /// Whether source and target use one embedding matrix.
+  bool shares_embedding() const {
+    return tied_embeddings == TiedEmbeddings::all || tied_embeddings == TiedEmbeddings::source;
+  }
+  /// Whether the output projection is an embedding matrix: the target's, or without a decoder the source's.
+  bool shares_output() const {
+    return tied_embeddings == TiedEmbeddings::all ||
+           (has_decoder() && tied_embeddings == TiedEmbeddings::decoder);
+  }
   int key_width() const { return d_k ? d_k : d_model / heads; }
   int value_width() const { return d_v ? d_v : d_model / heads; }
 };
@@ -115,102 +126,105 @@ struct Architecture {
 template <class Visitor>
 void visit(Visitor& v, Architecture& o) {
   const Range share = from_to_below(0, 1);
-  v.field("d_model", o.d_model, "width of the states between layers", between(1, 1 << 20));
-  v.field("heads", o.heads, "attention heads", between(1, 1024));
-  v.field("d_k", o.d_k, "width of a head's queries and keys; 0 stands for d_model / heads",
-          between(0, 1 << 16));
-  v.field("d_v", o.d_v, "width of a head's values; 0 stands for d_model / heads", between(0, 1 << 16));
+  v.field("d_model", o.d_model, "width of the model: size of embeddings and of the outputs of layers",
+          between(1, 1 << 20));
+  v.field("heads", o.heads, "number of attention heads", between(1, 1024));
+  v.field("d_k", o.d_k, "width of a head's queries and keys; 0: d_model / heads", between(0, 1 << 16));
+  v.field("d_v", o.d_v, "width of a head's values; 0: d_model / heads", between(0, 1 << 16));
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
-  v.field("encoder_layers", o.encoder_layers, "layers of the encoder; a model that translates has at least 1",
+  v.field("encoder_layers", o.encoder_layers, "number of encoder layers; translation needs at least 1",
           between(0, 1000));
-  v.field("decoder_layers", o.decoder_layers, "layers of the decoder; a model that translates has at least 1",
+  v.field("decoder_layers", o.decoder_layers, "number of decoder layers; translation needs at least 1",
           between(0, 1000));
   v.field(
       "tied_embeddings", o.tied_embeddings,
-      "all: source, target and output are one matrix; decoder: the latter two; source: the first two; none");
-  v.field("activation", o.activation, "of the feed-forward layers: relu, swish, gelu or sigmoid_gelu");
+      "which embeddings share weights: all (source, target, output), decoder (target, output), source (source, "
+      "target) or none");
+  v.field("activation", o.activation,
+          "activation of the feed-forward layers: relu, swish, gelu or sigmoid_gelu");
   v.field("positions", o.positions,
-          "sinusoidal, sinusoidal_halves, sinusoidal_marian, learned (a vector for each) or none");
-  v.field("max_positions", o.max_positions, "of learned positions; those beyond share the last one's vector",
-          between(1, 1 << 20));
+          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned or none");
+  v.field("max_positions", o.max_positions,
+          "number of learned positions; later ones use the vector of the last", between(1, 1 << 20));
   v.field("postprocess_embedding", o.postprocess_embedding,
-          "after embedding and position are added: of dropout and norm");
-  v.field("preprocess", o.preprocess,
-          "before each sub-layer: of dropout and norm; [norm] makes a pre-norm model");
+          "steps after embedding and position are added: dropout, norm");
+  v.field("preprocess", o.preprocess, "steps before each sub-layer: dropout, norm; [norm] in a pre-norm model");
   v.field("postprocess", o.postprocess,
-          "after each sub-layer: of dropout, add and norm; [dropout, add] in a pre-norm model");
+          "steps after each sub-layer: dropout, add, norm; [dropout, add] in a pre-norm model");
   v.field("postprocess_top", o.postprocess_top,
-          "at the top of encoder and decoder; [norm] in a pre-norm model");
-  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer norms", between(1e-12, 1));
-  v.field("embedding_scale", o.embedding_scale, "embeddings times sqrt(d_model)");
-  v.field("output_bias", o.output_bias, "a bias for each symbol of the output");
-  v.field("dropout", o.dropout, "on outputs of sub-layers and on embeddings", share);
-  v.field("attention_dropout", o.attention_dropout, "on attention weights", share);
-  v.field("activation_dropout", o.activation_dropout, "inside the feed-forward layers", share);
+          "steps after the last layer of encoder and decoder: dropout, add, norm; [norm] in a pre-norm model");
+  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer normalization", between(1e-12, 1));
+  v.field("embedding_scale", o.embedding_scale, "multiply embeddings by sqrt(d_model)");
+  v.field("output_bias", o.output_bias, "add a bias to the output logits");
+  v.field("dropout", o.dropout, "dropout rate on outputs of sub-layers and on embeddings", share);
+  v.field("attention_dropout", o.attention_dropout, "dropout rate on attention weights", share);
+  v.field("activation_dropout", o.activation_dropout, "dropout rate inside the feed-forward layers", share);
   v.field("decoder_start_token", o.decoder_start_token,
-          "the id that the decoder begins with; -1: an embedding of zeros", at_least(-1));
+          "id of the first input of the decoder; -1: an embedding of zeros", at_least(-1));
 }
 
-/// A model as config.json describes it: the architecture, the vocabularies it speaks and the tokenizers it is
-/// bound to.
+/// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
+/// and the generation settings.
 struct ModelConfig : Architecture {
   static constexpr int current_format_version = 2;
   int format_version = current_format_version;
   int source_vocab = 0;
   int target_vocab = 0;
-  int unk = 0;  ///< ids of the target's vocabulary
-  int bos = 1;  ///< -1 if there is none
-  int eos = 2;
-  std::string source_tokenizer_hash;  ///< as `hash_hex` of the tokenizer's file
+  int unk = 0;                        ///< id of the unknown token in the target vocabulary
+  int bos = 1;                        ///< id of the start token there, or -1 if there is none
+  int eos = 2;                        ///< id of the end token there
+  std::string source_tokenizer_hash;  ///< `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
 
-  GenerationConfig generation;  ///< how translations are searched for, unless a caller asks otherwise
+  GenerationConfig generation;  ///< defaults, which a caller may override
 
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
 
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& o) {
-  v.field("format_version", o.format_version, "of this file", between(1, ModelConfig::current_format_version));
-  v.field("source_vocab", o.source_vocab, "symbols of the source", at_least(1));
-  v.field("target_vocab", o.target_vocab, "symbols of the target", at_least(1));
-  v.field("unk", o.unk, "id of the unknown symbol", at_least(0));
-  v.field("bos", o.bos, "id of the symbol that begins, -1 if there is none", at_least(-1));
-  v.field("eos", o.eos, "id of the symbol that ends", at_least(0));
+  v.field("format_version", o.format_version, "version of this format",
+          between(1, ModelConfig::current_format_version));
+  v.field("source_vocab", o.source_vocab, "number of tokens in the source vocabulary", at_least(1));
+  v.field("target_vocab", o.target_vocab, "number of tokens in the target vocabulary", at_least(1));
+  v.field("unk", o.unk, "id of the unknown token", at_least(0));
+  v.field("bos", o.bos, "id of the start token; -1 if there is none", at_least(-1));
+  v.field("eos", o.eos, "id of the end token", at_least(0));
   v.field("source_tokenizer_hash", o.source_tokenizer_hash, "hash of the source tokenizer's file");
   v.field("target_tokenizer_hash", o.target_tokenizer_hash, "hash of the target tokenizer's file");
   visit(v, static_cast<Architecture&>(o));
-  v.group("generation", o.generation, "how translations are searched for");
+  v.group("generation", o.generation, "generation settings");
 }
 
-/// The architecture of that name.
+/// The architecture of a preset.
 Architecture preset(Preset name);
 
-/// Whether `steps` have one of that kind.
+/// Whether `steps` contain `step`.
 bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
 
-/// The number of weights, from the formulas: 4 linear maps with biases for an attention, 2 for a feed-forward,
-/// 2 vectors for a norm; embeddings as they are tied. 63,082,496 for `base` with the paper's 37,000 joint
-/// symbols.
+/// The number of weights, computed from the formulas: an attention has 4 linear layers with biases, a
+/// feed-forward network 2, a norm 2 vectors; tied embeddings count once. It is 63,082,496 for `base` with the
+/// paper's joint vocabulary of 37,000 tokens.
 int64_t parameter_count(const ModelConfig& config);
 
-/// Throws an input error naming the key and what is wrong: a size out of range, a head width that is not whole.
+/// Throws an input error that names the key if a size is out of range, d_model is not divisible by the number
+/// of heads, or steps are not allowed where they stand.
 void validate(const Architecture& architecture);
-/// The same, and: vocabularies that differ though tied, a special id beyond its vocabulary.
+/// Also throws if vocabularies with tied embeddings differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
 
-/// Throws an input error, which begins with `where`, for a model that lacks the encoder or the decoder.
+/// Throws an input error that begins with `where` if the model lacks the encoder or the decoder.
 void require_encoder_and_decoder(const Architecture& architecture, const std::string& where);
 
-/// Gives the keys of an architecture of version 0.1.0 their names of today. Its group "search" becomes the
-/// group "generation" of `root`. What has today's names is left as it is.
+/// Renames the keys of an architecture from their names in version 0.1.0 to their present names. The group
+/// "search" becomes the group "generation" of `root`. Throws an input error if old and new names are mixed.
 void upgrade_architecture(OptionNode& architecture, OptionNode& root);
 
-/// Reads a config.json, of an earlier format too, and validates it. Unknown keys are errors; the sizes must all
-/// be there.
+/// Reads a config.json of this or an earlier format and validates it. Unknown keys and missing sizes are
+/// errors.
 ModelConfig load_config(const std::string& path);
 
-/// Writes a config.json, atomically.
+/// Writes a config.json atomically.
 void save_config(const std::string& path, const ModelConfig& config);
 
 }  // namespace sixfold

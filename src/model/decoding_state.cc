@@ -1,182 +1,270 @@
 #include "model/decoding_state.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 namespace sixfold {
 namespace {
 
-/// The history of a step: new tokens go into their rows of the cache, and see those before them there.
-class StoredTarget final : public KVSource {
- public:
-  StoredTarget(KVStore& pool, Tensor rows, std::shared_ptr<const ops::AttentionPattern> pattern)
-      : pool_(pool), rows_(std::move(rows)), pattern_(std::move(pattern)) {}
-  KeyValues extend(int layer, const KeyValues& tokens) override {
-    pool_.put(layer, rows_, tokens);
-    return pool_.at(layer, pattern_);
-  }
+using Widths = std::vector<std::vector<int64_t>>;
 
- private:
-  KVStore& pool_;
-  Tensor rows_;
-  std::shared_ptr<const ops::AttentionPattern> pattern_;
-};
-
-/// As rows of a batch the tokens are sequences of one, each with the position that it has in its hypothesis.
-TokenRows batch_rows(std::span<const DecodingState::NextToken> tokens, Context& context) {
-  TokenRows rows;
-  std::vector<int32_t> sentences, positions;
-  for (const auto& token : tokens) {
-    rows.ragged.add(1);
-    sentences.push_back(token.sentence);
-    positions.push_back(static_cast<int32_t>(token.rows->size()) - 1);
-    rows.longest = std::max(rows.longest, positions.back() + 1);
-  }
-  rows.sentence = context.indices(sentences);
-  rows.position = context.indices(positions);
-  return rows;
+/// The widths of the keys and values of the encoder's output in each layer of the decoder.
+Widths memory_widths(const ModelConfig& config) {
+  if (!config.has_encoder()) return {};
+  return Widths(static_cast<size_t>(config.decoder_layers),
+                {int64_t{config.heads} * config.key_width(), int64_t{config.heads} * config.value_width()});
 }
 
-/// Each token sees its hypothesis, itself included.
-std::shared_ptr<const ops::AttentionPattern> see_hypothesis(std::span<const DecodingState::NextToken> tokens,
-                                                            Context& context) {
-  auto pattern = std::make_shared<ops::AttentionPattern>();
-  std::vector<int32_t> rows;
-  for (const auto& token : tokens) {
-    pattern->spans.push_back({static_cast<int32_t>(pattern->spans.size()), 1, static_cast<int32_t>(rows.size()),
-                              static_cast<int32_t>(token.rows->size())});
-    rows.insert(rows.end(), token.rows->begin(), token.rows->end());
-  }
-  pattern->key_rows = context.indices(rows);
-  return pattern;
+/// The widths of the layers that retain this many tokens; empty for the others.
+Widths widths_of(const std::vector<StateShape>& layers, int retain) {
+  Widths widths;
+  for (const StateShape& layer : layers)
+    widths.push_back(layer.retain == retain ? layer.widths : std::vector<int64_t>());
+  return widths;
+}
+
+/// Returns the first extension that belongs to another request.
+size_t end_of_request(std::span<const Extension> extensions, size_t begin) {
+  size_t end = begin;
+  while (end < extensions.size() && extensions[end].request == extensions[begin].request) ++end;
+  return end;
 }
 
 }  // namespace
 
-KVStore::KVStore(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype)
-    : backend_(std::move(backend)),
-      memory_(lasting_memory(backend_)),
-      dtype_(dtype),
-      key_width_(int64_t{config.heads} * config.key_width()),
-      value_width_(int64_t{config.heads} * config.value_width()),
-      layers_(static_cast<size_t>(config.decoder_layers)) {}
+/// The data of one call of `extend`: the extensions, and the hypotheses created from them.
+class DecodingState::Step final : public SequenceState {
+ public:
+  Step(DecodingState& state, std::span<const Extension> extensions, Context& context);
 
-void KVStore::allocate(int count, std::vector<int32_t>& rows) {
-  if (free_rows() < count) grow(std::max({fewest_rows, 2 * rows_, rows_ + count}));
-  rows.insert(rows.end(), free_.end() - count, free_.end());
-  free_.resize(free_.size() - static_cast<size_t>(count));
-}
+  const TokenRows& rows() const { return rows_; }
+  const std::vector<int32_t>& ids() const { return ids_; }
+  StateRows before(int layer) override;
+  StateRows append(int layer, std::span<const Tensor> parts) override;
+  /// Releases the rows that no mixer needs any more.
+  void trim();
 
-void KVStore::free(std::span<const int32_t> rows) { free_.insert(free_.end(), rows.begin(), rows.end()); }
+ private:
+  using Pattern = std::shared_ptr<const ops::AttentionPattern>;
+  struct Stored {
+    Tensor new_rows;
+    Pattern before, after;
+  };
+  Pattern pattern(size_t store, bool with_new) const;
+  Stored& stored(int layer) { return stored_[state_.store_of_[static_cast<size_t>(layer)]]; }
+  RowStore& store(int layer) { return state_.target_[state_.store_of_[static_cast<size_t>(layer)]]; }
+  int count(size_t i) const { return rows_.ragged.length(static_cast<int>(i)); }
 
-void KVStore::put(int layer, const Tensor& rows, const KeyValues& tokens) {
-  const Layer& to = layers_[static_cast<size_t>(layer)];
-  backend_->copy_rows(to.keys.view(), rows.ids(), tokens.keys.view());
-  backend_->copy_rows(to.values.view(), rows.ids(), tokens.values.view());
-}
+  DecodingState& state_;
+  Context& context_;
+  std::vector<Hypothesis*> hypotheses_;  // one for each extension
+  TokenRows rows_;
+  std::vector<int32_t> ids_;
+  std::vector<Stored> stored_;  // one for each store
+};
 
-KeyValues KVStore::at(int layer, std::shared_ptr<const ops::AttentionPattern> pattern) const {
-  const Layer& from = layers_[static_cast<size_t>(layer)];
-  return {from.keys, from.values, std::move(pattern)};
-}
-
-void KVStore::grow(int64_t rows) {
-  std::vector<int32_t> old_places(static_cast<size_t>(rows_));
-  std::iota(old_places.begin(), old_places.end(), 0);
-  const Tensor places(memory_, 1, rows_, DType::i32);
-  backend_->copy_in(places.view().data, old_places.data(), places.bytes());
-  for (Layer& layer : layers_) {
-    layer.keys = grown(layer.keys, rows, key_width_, places);
-    layer.values = grown(layer.values, rows, value_width_, places);
+DecodingState::Step::Step(DecodingState& state, std::span<const Extension> extensions, Context& context)
+    : state_(state), context_(context), stored_(state.target_.size()) {
+  std::vector<int32_t> samples, positions;
+  size_t place = 0;
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    const Extension& extension = extensions[i];
+    place = i > 0 && extensions[i - 1].request == extension.request ? place + 1 : 0;
+    Hypothesis& hypothesis = state.at(extension.request).hypotheses[place];
+    hypotheses_.push_back(&hypothesis);
+    rows_.ragged.add(static_cast<int>(extension.tokens.size()));
+    for (const int32_t id : extension.tokens) {
+      ids_.push_back(id);
+      samples.push_back(extension.request);
+      positions.push_back(hypothesis.length++);
+    }
+    rows_.longest = std::max(rows_.longest, hypothesis.length);
   }
-  for (int64_t row = rows; row-- > rows_;) free_.push_back(static_cast<int32_t>(row));
-  rows_ = rows;
+  rows_.sentence = context.indices(samples);
+  rows_.position = context.indices(positions);
+  for (size_t s = 0; s < stored_.size(); ++s) {
+    std::vector<int32_t> rows;
+    state.target_[s].allocate(rows_.ragged.tokens(), rows);
+    for (size_t i = 0; i < hypotheses_.size(); ++i) {
+      const auto begin = rows.begin() + rows_.ragged.begin(static_cast<int>(i));
+      auto& own = hypotheses_[i]->rows[s];
+      own.insert(own.end(), begin, begin + count(i));
+    }
+    stored_[s] = {context.indices(rows), nullptr, pattern(s, true)};
+  }
 }
 
-Tensor KVStore::grown(const Tensor& old, int64_t rows, int64_t cols, const Tensor& places) const {
-  Tensor larger(memory_, rows, cols, dtype_);
-  if (old) backend_->copy_rows(larger.view(), places.ids(), old.view());
-  return larger;
+/// Each token attends to the rows of its hypothesis, either including the new tokens up to itself or without
+/// new tokens.
+DecodingState::Step::Pattern DecodingState::Step::pattern(size_t store, bool with_new) const {
+  std::vector<AttentionSpan> spans;
+  std::vector<int32_t> places;
+  bool several = false;
+  for (size_t i = 0; i < hypotheses_.size(); ++i) {
+    const auto& rows = hypotheses_[i]->rows[store];
+    const auto end = rows.end() - (with_new ? 0 : count(i));
+    spans.push_back({rows_.ragged.begin(static_cast<int>(i)), count(i), static_cast<int32_t>(places.size()),
+                     static_cast<int32_t>(end - rows.begin())});
+    several = several || count(i) > 1;
+    places.insert(places.end(), rows.begin(), end);
+  }
+  return ops::attention_pattern(context_, std::move(spans), /*causal=*/with_new && several, places);
+}
+
+StateRows DecodingState::Step::before(int layer) {
+  Stored& at = stored(layer);
+  if (!at.before) at.before = pattern(state_.store_of_[static_cast<size_t>(layer)], false);
+  return {store(layer).parts(layer), at.before};
+}
+
+StateRows DecodingState::Step::append(int layer, std::span<const Tensor> parts) {
+  const Stored& at = stored(layer);
+  store(layer).put(layer, at.new_rows, parts);
+  return {store(layer).parts(layer), at.after};
+}
+
+void DecodingState::Step::trim() {
+  for (size_t s = 0; s < stored_.size(); ++s)
+    for (Hypothesis* hypothesis : hypotheses_) {
+      auto& rows = hypothesis->rows[s];
+      const auto old = std::ssize(rows) - state_.retained_[s];
+      if (old <= 0) continue;
+      state_.target_[s].release(std::span(rows).first(static_cast<size_t>(old)));
+      rows.erase(rows.begin(), rows.begin() + old);
+    }
 }
 
 DecodingState::DecodingState(const Transformer& model, std::shared_ptr<Backend> backend)
-    : model_(model),
-      source_(model.config(), backend, model.dtype()),
-      target_(model.config(), backend, model.dtype()) {
-  require_encoder_and_decoder(model.config(), "decoding");
+    : model_(model), source_(memory_widths(model.config()), backend, model.dtype()) {
+  require(model.config().has_decoder(), "decoding: the model has no decoder (decoder_layers is 0)");
+  const std::vector<StateShape> layers = model.decoder_state();
+  for (const StateShape& layer : layers) {
+    const auto known = std::find(retained_.begin(), retained_.end(), layer.retain);
+    store_of_.push_back(static_cast<size_t>(known - retained_.begin()));
+    if (known != retained_.end()) continue;
+    retained_.push_back(layer.retain);
+    target_.emplace_back(widths_of(layers, layer.retain), backend, model.dtype());
+  }
 }
 
-std::vector<int> DecodingState::enter(const IdBatch& sources, Context& context) {
-  const TokenRows tokens = context.token_rows(sources.rows);
-  const auto memory = model_.project_memory(model_.encode(sources, tokens, context), nullptr, context);
-  std::vector<int32_t> rows;
-  source_.allocate(sources.rows.tokens(), rows);
-  const Tensor places = context.indices(rows);
-  for (size_t layer = 0; layer < memory.size(); ++layer)
-    source_.put(static_cast<int>(layer), places, memory[layer]);
+DecodingState::Request& DecodingState::at(int request) {
+  require(request >= 0 && request < std::ssize(requests_) &&
+              !requests_[static_cast<size_t>(request)].hypotheses.empty(),
+          "decoding: there is no request {}", request);
+  return requests_[static_cast<size_t>(request)];
+}
 
-  std::vector<int> numbers;
+void DecodingState::enter(std::span<const int> requests, const IdBatch& sources, Context& context) {
+  require(sources.rows.sequences() == std::ssize(requests), "decoding: {} sources for {} requests",
+          sources.rows.sequences(), requests.size());
+  std::vector<int32_t> rows;
+  if (model_.config().has_encoder()) {
+    const TokenRows tokens = context.token_rows(sources.rows);
+    const auto memory = model_.project_memory(model_.encode(sources, tokens, context), nullptr, context);
+    source_.allocate(sources.rows.tokens(), rows);
+    const Tensor places = context.indices(rows);
+    for (size_t layer = 0; layer < memory.size(); ++layer) {
+      const std::array parts{memory[layer].keys, memory[layer].values};
+      source_.put(static_cast<int>(layer), places, parts);
+    }
+  } else {
+    require(sources.ids.empty(), "decoding: the model has no encoder, so that sources must be empty");
+  }
+  std::vector<Request> entering(requests.size());  // whole before any is kept, should memory run out
   for (int i = 0; i < sources.rows.sequences(); ++i) {
-    if (free_sentences_.empty()) {
-      free_sentences_.push_back(static_cast<int>(sentences_.size()));
-      sentences_.emplace_back();
-    }
-    numbers.push_back(free_sentences_.back());
-    free_sentences_.pop_back();
-    sentences_[static_cast<size_t>(numbers.back())].source_rows.assign(
-        rows.begin() + sources.rows.begin(i), rows.begin() + sources.rows.begin(i + 1));
+    const auto number = static_cast<size_t>(requests[static_cast<size_t>(i)]);
+    if (number >= requests_.size()) requests_.resize(number + 1);
+    require(requests_[number].hypotheses.empty(), "decoding: request {} exists already", number);
+    Request& request = entering[static_cast<size_t>(i)];
+    if (!rows.empty())
+      request.source_rows.assign(rows.begin() + sources.rows.begin(i),
+                                 rows.begin() + sources.rows.begin(i + 1));
+    request.hypotheses.resize(1);
+    request.hypotheses.front().rows.resize(target_.size());
   }
-  return numbers;
+  for (size_t i = 0; i < requests.size(); ++i)
+    requests_[static_cast<size_t>(requests[i])] = std::move(entering[i]);
 }
 
-void DecodingState::leave(int sentence) {
-  Sentence& leaving = sentences_[static_cast<size_t>(sentence)];
-  source_.free(leaving.source_rows);
-  target_.free(leaving.target_rows);
+void DecodingState::leave(int request) {
+  Request& leaving = at(request);
+  source_.release(leaving.source_rows);
+  for (const Hypothesis& hypothesis : leaving.hypotheses) release(hypothesis);
   leaving = {};
-  free_sentences_.push_back(sentence);
 }
 
-Tensor DecodingState::step(std::span<const NextToken> tokens, Context& context) {
-  const Tensor new_rows = context.indices(allocate_rows(tokens));
-  StoredTarget history(target_, new_rows, see_hypothesis(tokens, context));
-  const TokenRows rows = batch_rows(tokens, context);
-  const auto sources = see_source(tokens, context);
+DecodingState::Hypothesis DecodingState::copy(const Hypothesis& hypothesis) {
+  for (size_t s = 0; s < target_.size(); ++s) target_[s].share(hypothesis.rows[s]);
+  return hypothesis;
+}
+
+void DecodingState::release(const Hypothesis& hypothesis) {
+  for (size_t s = 0; s < target_.size(); ++s) target_[s].release(hypothesis.rows[s]);
+}
+
+/// Replaces the hypotheses of a request by their children. The last child of each parent takes over the
+/// parent's rows without copying.
+void DecodingState::branch(std::span<const Extension> siblings) {
+  Request& request = at(siblings.front().request);
+  require(request.generation != generation_, "decoding: the extensions of request {} are not adjacent",
+          siblings.front().request);
+  request.generation = generation_;
+  auto& parents = request.hypotheses;
+  std::vector<int> children(parents.size());
+  for (const Extension& extension : siblings) {
+    require(extension.parent >= 0 && extension.parent < std::ssize(parents),
+            "decoding: request {} has no hypothesis {}; it has {}", extension.request, extension.parent,
+            parents.size());
+    require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
+    ++children[static_cast<size_t>(extension.parent)];
+  }
+  for (size_t parent = 0; parent < parents.size(); ++parent)
+    if (children[parent] == 0) release(parents[parent]);
+  std::vector<Hypothesis> next;
+  next.reserve(siblings.size());
+  for (const Extension& extension : siblings) {
+    const auto parent = static_cast<size_t>(extension.parent);
+    next.push_back(--children[parent] > 0 ? copy(parents[parent]) : std::move(parents[parent]));
+  }
+  parents = std::move(next);
+}
+
+Tensor DecodingState::extend(std::span<const Extension> extensions, Context& context) {
+  ++generation_;
+  for (size_t begin = 0, end = 0; begin < extensions.size(); begin = end) {
+    end = end_of_request(extensions, begin);
+    branch(extensions.subspan(begin, end - begin));
+  }
+  Step step(*this, extensions, context);
+  const std::vector<KeyValues> memory = see_sources(extensions, context);
+  const Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context);
+  step.trim();
+  return states;
+}
+
+/// The tokens of a request are adjacent and share one span of its source.
+std::vector<KeyValues> DecodingState::see_sources(std::span<const Extension> extensions,
+                                                  Context& context) const {
+  if (!model_.config().has_encoder()) return {};
+  std::vector<AttentionSpan> spans;
+  std::vector<int32_t> places;
+  int32_t tokens = 0;
+  for (size_t begin = 0, end = 0; begin < extensions.size(); begin = end) {
+    end = end_of_request(extensions, begin);
+    int32_t count = 0;
+    for (size_t i = begin; i < end; ++i) count += static_cast<int32_t>(extensions[i].tokens.size());
+    const auto& seen = requests_[static_cast<size_t>(extensions[begin].request)].source_rows;
+    spans.push_back({tokens, count, static_cast<int32_t>(places.size()), static_cast<int32_t>(seen.size())});
+    places.insert(places.end(), seen.begin(), seen.end());
+    tokens += count;
+  }
+  const auto pattern = ops::attention_pattern(context, std::move(spans), /*causal=*/false, places);
   std::vector<KeyValues> memory;
-  for (int layer = 0; layer < model_.config().decoder_layers; ++layer)
-    memory.push_back(source_.at(layer, sources));
-  std::vector<int32_t> ids;
-  for (const NextToken& token : tokens) ids.push_back(token.id);
-  return model_.decode(ids, {rows, history, memory}, context);
-}
-
-std::vector<int32_t> DecodingState::allocate_rows(std::span<const NextToken> tokens) {
-  std::vector<int32_t> rows;
-  target_.allocate(static_cast<int>(tokens.size()), rows);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    tokens[i].rows->push_back(rows[i]);
-    sentences_[static_cast<size_t>(tokens[i].sentence)].target_rows.push_back(rows[i]);
+  for (int layer = 0; layer < model_.config().decoder_layers; ++layer) {
+    const auto parts = source_.parts(layer);
+    memory.push_back({parts[0], parts[1], pattern});
   }
-  return rows;
-}
-
-/// The tokens of a sentence, side by side, see its source together.
-std::shared_ptr<const ops::AttentionPattern> DecodingState::see_source(std::span<const NextToken> tokens,
-                                                                       Context& context) const {
-  auto pattern = std::make_shared<ops::AttentionPattern>();
-  std::vector<int32_t> rows;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (i > 0 && tokens[i].sentence == tokens[i - 1].sentence) {
-      ++pattern->spans.back().query_count;
-      continue;
-    }
-    const auto& seen = sentences_[static_cast<size_t>(tokens[i].sentence)].source_rows;
-    pattern->spans.push_back(
-        {static_cast<int32_t>(i), 1, static_cast<int32_t>(rows.size()), static_cast<int32_t>(seen.size())});
-    rows.insert(rows.end(), seen.begin(), seen.end());
-  }
-  pattern->key_rows = context.indices(rows);
-  return pattern;
+  return memory;
 }
 
 }  // namespace sixfold

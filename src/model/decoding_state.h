@@ -3,86 +3,74 @@
 #include <span>
 #include <vector>
 
+#include "model/row_store.h"
 #include "model/transformer.h"
 
 namespace sixfold {
 
-/// Keys and values of tokens in every layer: each token has one row, the same in all layers. Rows are taken and
-/// given back in any order; where none is free, the memory doubles.
-class KVStore {
- public:
-  static constexpr int64_t fewest_rows = 256;
-
-  KVStore(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype);
-
-  /// Appends `count` free rows to `rows`.
-  void allocate(int count, std::vector<int32_t>& rows);
-  void free(std::span<const int32_t> rows);
-  /// Copies the keys and values of tokens into `rows`, one row for each.
-  void put(int layer, const Tensor& rows, const KeyValues& tokens);
-  /// A layer's rows as attention sees them; `pattern` names them by `key_rows`.
-  KeyValues at(int layer, std::shared_ptr<const ops::AttentionPattern> pattern) const;
-
-  int64_t rows() const { return rows_; }
-  int64_t free_rows() const { return static_cast<int64_t>(free_.size()); }
-
- private:
-  struct Layer {
-    Tensor keys, values;  // [rows, heads * d_k], [rows, heads * d_v]
-  };
-  void grow(int64_t rows);
-  Tensor grown(const Tensor& old, int64_t rows, int64_t cols, const Tensor& places) const;
-
-  std::shared_ptr<Backend> backend_;
-  std::shared_ptr<Memory> memory_;
-  DType dtype_;
-  int64_t key_width_, value_width_, rows_ = 0;
-  std::vector<Layer> layers_;
-  std::vector<int32_t> free_;
+/// The continuation of a hypothesis: its parent, and the tokens that the decoder reads next.
+struct Extension {
+  int request = 0;
+  /// Index of the parent among the request's extensions in the last call; 0 in the first call.
+  int parent = 0;
+  std::span<const int32_t> tokens;  ///< the next token, or several: a prompt or a forced prefix
 };
 
-/// What a decoder knows of the sentences it is at: of each the source, projected once for the cross-attention
-/// of every layer, and of each hypothesis the keys and values of its tokens. A hypothesis is a list of rows;
-/// hypotheses share the rows of what they have in common, and putting them in another order moves no key or
-/// value. A position belongs to a row and there is no global step: sentences enter, go on and leave each for
-/// itself.
+/// The state of decoding several requests. For each request it holds the source, projected once for the
+/// cross-attention of every layer; for each hypothesis it holds the rows that the mixers keep. Hypotheses share
+/// the rows of their common tokens, and reordering them copies no rows. Each hypothesis has its own position:
+/// there is no global step, and requests enter and leave independently. For one thread at a time.
 class DecodingState {
  public:
-  /// Keeps its rows in the memory of `backend`, which the passes compute with too.
+  /// Stores rows in the memory of `backend`; the contexts of later calls must use the same backend. Throws an
+  /// input error if the model has no decoder.
   DecodingState(const Transformer& model, std::shared_ptr<Backend> backend);
 
-  /// Encodes sources (with end symbols), all at once. The result has for each the number that it goes by from
-  /// now on.
-  std::vector<int> enter(const IdBatch& sources, Context& context);
-  /// Gives back all that was kept for a sentence; its number may be another's next.
-  void leave(int sentence);
+  /// Encodes the sources (with end tokens) of new requests in one batch. The caller chooses a small number for
+  /// each request, which must not be in use. A new request has one hypothesis, which has read no token. If the
+  /// model has no encoder, the sources must be empty.
+  void enter(std::span<const int> requests, const IdBatch& sources, Context& context);
+  /// Frees the state of a request. Its number can be used again.
+  void leave(int request);
 
-  /// A hypothesis and the token that it is to read next.
-  struct NextToken {
-    int sentence;
-    int32_t id;
-    std::vector<int32_t>* rows;  ///< of the tokens it has read; this token's row is appended
-  };
-  /// Reads one token in each hypothesis. The hypotheses of a sentence stand side by side. Returns the decoder's
-  /// states, [tokens, d_model].
-  Tensor step(std::span<const NextToken> tokens, Context& context);
+  /// Extends hypotheses. The extensions of a request must be adjacent; they become its new hypotheses, and
+  /// hypotheses without an extension are dropped. Requests without extensions are unchanged. Returns the
+  /// decoder's states of all new tokens, [tokens, d_model], in the order of the extensions. Does not wait for
+  /// the kernels.
+  Tensor extend(std::span<const Extension> extensions, Context& context);
 
-  const KVStore& target() const { return target_; }
-  const KVStore& source() const { return source_; }
+  /// The rows of the mixers: one store for all layers that retain the same number of tokens, in the order in
+  /// which the layers first use them.
+  std::span<const RowStore> target() const { return target_; }
+  /// The rows of the projected sources.
+  const RowStore& source() const { return source_; }
 
  private:
-  std::vector<int32_t> allocate_rows(std::span<const NextToken> tokens);
-  std::shared_ptr<const ops::AttentionPattern> see_source(std::span<const NextToken> tokens,
-                                                          Context& context) const;
-
-  struct Sentence {
-    std::vector<int32_t> source_rows, target_rows;
+  /// A hypothesis: the rows of its tokens in each store of `target_`, oldest first.
+  struct Hypothesis {
+    int32_t length = 0;  ///< number of tokens read
+    std::vector<std::vector<int32_t>> rows;
   };
+  struct Request {
+    std::vector<int32_t> source_rows;
+    std::vector<Hypothesis> hypotheses;  ///< empty: the number is free
+    int64_t generation = 0;              ///< number of the call of `extend` that created them
+  };
+  class Step;
+
+  Request& at(int request);
+  void branch(std::span<const Extension> siblings);
+  Hypothesis copy(const Hypothesis& hypothesis);
+  void release(const Hypothesis& hypothesis);
+  std::vector<KeyValues> see_sources(std::span<const Extension> extensions, Context& context) const;
 
   const Transformer& model_;
-  KVStore source_, target_;
-  std::vector<Sentence> sentences_;
-  std::vector<int> free_sentences_;
+  RowStore source_;
+  std::vector<int> retained_;     // for each store of target_: number of newest tokens that have rows
+  std::vector<size_t> store_of_;  // by layer
+  std::vector<RowStore> target_;
+  std::vector<Request> requests_;
+  int64_t generation_ = 0;
 };
 
 }  // namespace sixfold

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws unless both models have the same architecture and vocabularies; dropout and the rules of search may
-/// differ.
+/// Throws an input error unless both models have the same architecture and vocabularies. Dropout and generation
+/// settings may differ.
 void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
@@ -24,7 +24,7 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
   for (size_t i = 0; i < left.children.size(); ++i) {
     const auto& [key, value] = left.children[i];
     const OptionNode& other = right.children[i].second;
-    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the one and {} in the other",
+    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the first and {} in the second",
             folder_a, folder_b, key, value.text, other.text);
   }
 }
@@ -42,7 +42,7 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
 void average_weights(const std::vector<std::string>& folders, Transformer& model) {
   std::vector<std::unique_ptr<Transformer>> models;
   for (const std::string& folder : folders)
-    models.push_back(load_model(folder, make_reference_backend(), DType::f32, WeightType::fp32));
+    models.push_back(load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32));
   for (size_t p = 0; p < model.parameters().size(); ++p) {
     Parameter& parameter = model.parameters()[p];
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
@@ -56,12 +56,12 @@ void average_weights(const std::vector<std::string>& folders, Transformer& model
 }
 
 void average_models(const std::vector<std::string>& folders, const std::string& output) {
-  require(!folders.empty(), "the mean of no models is asked for; name at least one");
+  require(!folders.empty(), "nothing to average; name at least one model");
   require_new_or_model(output, folders);
   const ModelConfig config = load_model_config(folders.front());
   for (const std::string& folder : folders)
     require_alike(config, load_model_config(folder), folders.front(), folder);
-  Transformer model(config, make_reference_backend(), DType::f32, std::nullopt);
+  Transformer model(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
   average_weights(folders, model);
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
@@ -73,8 +73,8 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
 
 void quantize_model(const std::string& folder, const std::string& output) {
   require_new_or_model(output, {folder});
-  require(!holds_int8(folder), "{}: is in int8 already; take the model that it was made from", folder);
-  const auto model = load_model(folder, make_reference_backend(), DType::f32, WeightType::int8);
+  require(!holds_int8(folder), "{}: is already in int8; use the model that it was made from", folder);
+  const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::int8);
   AtomicDirectory target(output, is_model_file);
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());

@@ -4,19 +4,20 @@
 
 #include "model/transformer.h"
 
-// Model folders made of model folders. Tokenizers come along. The folder `output` appears whole or not at all;
-// what it may replace, `require_new_or_model` says.
+// Functions that make a model folder from model folders. They copy the tokenizers. They write the folder
+// `output` atomically, and may replace what `require_new_or_model` allows.
 
 namespace sixfold {
 
-/// Puts the mean of the weights of several models into one like them.
+/// Sets the weights of `model` to the average of those of several models of the same architecture.
 void average_weights(const std::vector<std::string>& folders, Transformer& model);
 
-/// The mean of the weights of several models of one architecture and vocabulary, with the config and tokenizers
-/// of the first (section 6.1; also `sixfold average`). Throws an input error for models that are not alike.
+/// Averages the weights of several models of the same architecture and vocabulary (section 6.1; also `sixfold
+/// average`). The config and tokenizers are those of the first. Throws an input error if the models differ.
 void average_models(const std::vector<std::string>& folders, const std::string& output);
 
-/// The model with its matrices in int8 (docs/int8.md; also `sixfold quantize`).
+/// Converts the matrices of a model to int8 (docs/int8.md; also `sixfold quantize`). Throws an input error if
+/// it is in int8 already.
 void quantize_model(const std::string& folder, const std::string& output);
 
 }  // namespace sixfold

@@ -8,26 +8,28 @@
 
 namespace sixfold {
 
-/// What the sum of log-probabilities of a hypothesis of n symbols, its end symbol counted, is divided by.
+/// The divisor of the sum of log-probabilities of a hypothesis. n is its number of tokens, including the end
+/// token; alpha is `length_penalty`.
 enum class ScoreNormalization {
   none,    ///< 1
   length,  ///< n^alpha
-  gnmt,    ///< ((5 + n) / 6)^alpha, of Wu et al. 2016, equation 14; section 6.1 of the paper
+  gnmt,    ///< ((5 + n) / 6)^alpha (Wu et al. 2016, equation 14; section 6.1 of the paper)
 };
 
-/// What ends the search for a sentence, when it has not reached its longest length.
+/// When the search for a sentence ends before the maximum length.
 enum class StoppingCriterion {
-  best_cannot_improve,  ///< no unfinished hypothesis can still score better than the best finished one
-  beam_finished,        ///< as many hypotheses have finished as the beam is wide
-  /// The same, and the best unfinished one, scored as if it ended now, is no better than the worst of them.
+  best_cannot_improve,  ///< when no unfinished hypothesis can still score better than the best finished one
+  beam_finished,        ///< when as many hypotheses have finished as the beam is wide
+  /// When as many hypotheses have finished as the beam is wide and the current score of the best unfinished one
+  /// is no better than the worst of them.
   best_is_no_better_now,
 };
 
-/// What becomes of a hypothesis that reaches the longest length.
+/// How a hypothesis that reaches the maximum length ends.
 enum class AtLongest {
-  end_symbol,   ///< it gets the end symbol as its last one, with the probability that the model gives it
-  certain_end,  ///< likewise, but as if certain: its score stays as it is
-  cut,          ///< it counts as finished with what it has, no end symbol
+  end_symbol,   ///< the end token is appended, with the probability that the model gives it
+  certain_end,  ///< the end token is appended with probability 1, so that the score does not change
+  cut,          ///< it counts as finished without an end token
 };
 
 template <>
@@ -52,8 +54,8 @@ struct EnumNames<AtLongest> {
       {AtLongest::end_symbol, "end_symbol"}, {AtLongest::certain_end, "certain_end"}, {AtLongest::cut, "cut"}};
 };
 
-/// The rules of search that a model is made for; stored with it. The defaults are those of section 6.1 of the
-/// paper.
+/// The generation settings that a model is made for. They are stored with it. The defaults are those of section
+/// 6.1 of the paper.
 struct GenerationConfig {
   int beam_size = 4;
   ScoreNormalization normalization = ScoreNormalization::gnmt;
@@ -70,24 +72,27 @@ struct GenerationConfig {
 
 template <class Visitor>
 void visit(Visitor& v, GenerationConfig& o) {
-  v.field("beam_size", o.beam_size, "hypotheses kept for each sentence", between(1, 1000));
+  v.field("beam_size", o.beam_size, "number of hypotheses kept for each sentence; 1: greedy search",
+          between(1, 1000));
   v.field("normalization", o.normalization,
-          "what scores are divided by, n being the length: none, length: n^penalty, gnmt: ((5+n)/6)^penalty");
+          "divisor of scores for n tokens: none, length: n^length_penalty, gnmt: ((5 + n) / 6)^length_penalty");
   v.field("length_penalty", o.length_penalty,
-          "the exponent of the normalization; a larger one favours longer output", at_least(0));
+          "exponent of the normalization; larger values favour longer outputs", at_least(0));
   v.field("stopping_criterion", o.stopping_criterion,
           "when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now");
   v.field("finished_keeps_slot", o.finished_keeps_slot,
-          "a finished hypothesis leaves its slot of the beam empty");
-  v.field("length_factor", o.length_factor, "an output has at most factor * source tokens + offset tokens",
+          "a finished hypothesis keeps its slot, so that the beam shrinks");
+  v.field("length_factor", o.length_factor,
+          "an output has at most length_factor * source tokens + length_offset tokens", at_least(0));
+  v.field("length_offset", o.length_offset, "see length_factor; both lengths include the end token",
           at_least(0));
-  v.field("length_offset", o.length_offset, "both lengths counted with their end symbols", at_least(0));
   v.field("at_longest", o.at_longest,
-          "a hypothesis gets its end_symbol, certain_end (as if of probability 1), or is cut");
-  v.field("suppress_tokens", o.suppress_tokens, "ids that are never generated", at_least(0));
-  v.field("min_new_tokens", o.min_new_tokens, "tokens that an output must have before it may end", at_least(0));
+          "how an output of maximum length ends: end_symbol (an end token is appended), certain_end (one of "
+          "probability 1), or cut (no end token)");
+  v.field("suppress_tokens", o.suppress_tokens, "ids of tokens that are never generated", at_least(0));
+  v.field("min_new_tokens", o.min_new_tokens, "minimum number of tokens before the end token", at_least(0));
   v.field("renormalize_logits", o.renormalize_logits,
-          "tokens that may not come leave their probability to those that may");
+          "normalize the probabilities over the tokens that are allowed");
 }
 
 }  // namespace sixfold

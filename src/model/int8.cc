@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* scales_suffix = ".scales";
 
-/// Rows without a larger number are taken for zero: their scale would be no normal number.
+/// A row without a larger magnitude becomes zero, because its scale would not be a normal number.
 constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
 }  // namespace

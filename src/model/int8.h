@@ -5,16 +5,16 @@
 
 namespace sixfold {
 
-/// A matrix in int8: row r counts data * scales[r], the scale being the row's largest magnitude / 127.
+/// A matrix in int8. The values of row r are data * scales[r]; the scale is the row's largest magnitude / 127.
 struct Int8Matrix {
   std::vector<int8_t> data;
   std::vector<float> scales;
 };
 
-/// Rounds finite values, rows of `cols`, to the nearest (halves to even).
+/// Quantizes finite values, in rows of `cols`, rounding to the nearest integer (ties to even).
 Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols);
 
-/// The name in a model file of a matrix's scales, and whether a name is such a one.
+/// The name of a matrix's scales in a model file, and whether a name is such a name.
 std::string scales_of(const std::string& parameter);
 bool is_scales(const std::string& name);
 

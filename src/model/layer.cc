@@ -7,18 +7,33 @@ namespace {
 
 std::string layer_name(int index) { return fmt::format("layers.{}", index); }
 
-std::vector<TransformerLayer> make_layers(const ParameterBuilder& make, const Architecture& a, int count,
-                                          bool cross_attention) {
+std::vector<std::string> layer_scopes(const std::string& stack, int count) {
+  std::vector<std::string> scopes;
+  for (int i = 0; i < count; ++i) scopes.push_back(stack + "." + layer_name(i));
+  return scopes;
+}
+
+std::vector<TransformerLayer> make_layers(const ParameterBuilder& make, AttentionKind stack,
+                                          const Architecture& a, int count, bool cross_attention,
+                                          const MixerFactory& mixer) {
   std::vector<TransformerLayer> layers;
-  for (int i = 0; i < count; ++i) layers.emplace_back(make.in(layer_name(i)), a, cross_attention);
+  for (int i = 0; i < count; ++i) {
+    const ParameterBuilder place = make.in(layer_name(i));
+    layers.emplace_back(place, a, mixer(place, a, {stack, i}), cross_attention);
+  }
   return layers;
+}
+
+int layer_count(const Architecture& a, AttentionKind stack) {
+  return stack == AttentionKind::encoder ? a.encoder_layers : a.decoder_layers;
 }
 
 }  // namespace
 
-TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a, bool cross_attention)
-    : self_attention_(make, a),
-      self_residual_(make, "self_attn_layer_norm", a),
+TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a,
+                                   std::unique_ptr<const Mixer> mixer, bool cross_attention)
+    : mixer_(std::move(mixer)),
+      mixer_residual_(make, "self_attn_layer_norm", a),
       cross_(cross_attention ? std::optional(CrossSublayer{CrossAttention(make, a),
                                                            Residual(make, "encoder_attn_layer_norm", a)})
                              : std::nullopt),
@@ -26,7 +41,7 @@ TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a,
       feed_forward_residual_(make, "final_layer_norm", a) {}
 
 Tensor TransformerLayer::operator()(Tensor x, LayerContext& c) const {
-  x = self_residual_.add(x, self_attention_(self_residual_.input(x, c), c), c);
+  x = mixer_residual_.add(x, (*mixer_)(mixer_residual_.input(x, c), c), c);
   if (cross_) x = cross_->residual.add(x, cross_->attention(cross_->residual.input(x, c), c), c);
   return feed_forward_residual_.add(x, feed_forward_(feed_forward_residual_.input(x, c), c), c);
 }
@@ -35,20 +50,27 @@ KeyValues TransformerLayer::project_memory(const Tensor& encoder_output, Context
   return cross_->attention.project_memory(encoder_output, context);
 }
 
-Stack::Stack(ParameterBuilder make, const std::string& name, const Architecture& a, int layers,
-             bool cross_attention)
-    : name_(name),
-      postprocess_embedding_(make.in(name).in("layernorm_embedding"), process_after_embedding(a), a),
-      layers_(make_layers(make.in(name), a, layers, cross_attention)),
-      postprocess_top_(make.in(name).in("layer_norm"), a.postprocess_top, a) {}
+Stack::Stack(ParameterBuilder make, AttentionKind kind, const Architecture& a, bool cross_attention,
+             const MixerFactory& mixer)
+    : scopes_(layer_scopes(std::string(name_of_enum(kind)), layer_count(a, kind))),
+      postprocess_embedding_(make.in("layernorm_embedding"), process_after_embedding(a), a),
+      layers_(make_layers(make, kind, a, layer_count(a, kind), cross_attention, mixer)),
+      postprocess_top_(make.in("layer_norm"), a.postprocess_top, a) {}
+
+std::vector<StateShape> Stack::state() const {
+  std::vector<StateShape> shapes;
+  for (const TransformerLayer& layer : layers_) shapes.push_back(layer.state());
+  return shapes;
+}
 
 Tensor Stack::operator()(const Tensor& embedded, LayerContext& c) const {
   const Tensor first = postprocess_embedding_(embedded, {}, c);
   Tensor x = first;
   for (c.layer = 0; c.layer < layers(); ++c.layer) {
     if (c.observer && c.observer->done()) return x;
-    Context::Scope scope(c.context, name_ + "." + layer_name(c.layer));
-    x = layers_[static_cast<size_t>(c.layer)](x, c);
+    const auto index = static_cast<size_t>(c.layer);
+    Context::Scope scope(c.context, scopes_[index]);
+    x = layers_[index](x, c);
   }
   return postprocess_top_(x, first, c);
 }
@@ -57,9 +79,9 @@ std::vector<KeyValues> Stack::project_memory(const Tensor& encoder_output,
                                              const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                              Context& context) const {
   std::vector<KeyValues> memory;
-  for (int i = 0; i < layers(); ++i) {
-    Context::Scope scope(context, name_ + "." + layer_name(i));
-    KeyValues projected = layers_[static_cast<size_t>(i)].project_memory(encoder_output, context);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Context::Scope scope(context, scopes_[i]);
+    KeyValues projected = layers_[i].project_memory(encoder_output, context);
     projected.pattern = pattern;
     memory.push_back(std::move(projected));
   }

@@ -1,20 +1,28 @@
 #pragma once
+#include <memory>
 #include <optional>
 
 #include "model/attention.h"
+#include "model/mixer.h"
 
 namespace sixfold {
 
-/// Figure 1, one layer: self-attention, attention over the encoder's output where there is one (the right
-/// column), and feed-forward, each with its residual connection.
+/// Figure 1, one layer: self-attention or another mixer, cross-attention over the encoder's output in the
+/// layers of a decoder (the right column), and the feed-forward network, each with its residual connection.
+/// Immutable; const members may be called from several threads.
 class TransformerLayer {
  public:
-  /// With `cross_attention` a layer of the right column, else of the left one.
-  TransformerLayer(ParameterBuilder make, const Architecture& a, bool cross_attention);
+  /// With `cross_attention` it is a layer of the figure's right column, otherwise of the left one. Weights are
+  /// named within `make`'s scope.
+  TransformerLayer(ParameterBuilder make, const Architecture& a, std::unique_ptr<const Mixer> mixer,
+                   bool cross_attention);
 
   /// x: [tokens, d_model] -> [tokens, d_model].
   Tensor operator()(Tensor x, LayerContext& c) const;
-  /// The encoder's output [source tokens, d_model] as keys and values of cross-attention, without a pattern.
+  /// The state that the mixer keeps for each token in decoding.
+  StateShape state() const { return mixer_->state(); }
+  /// Projects the encoder's output [source tokens, d_model] to keys and values of cross-attention. Their
+  /// pattern is null.
   KeyValues project_memory(const Tensor& encoder_output, Context& context) const;
 
  private:
@@ -23,31 +31,35 @@ class TransformerLayer {
     Residual residual;
   };
 
-  SelfAttention self_attention_;
-  Residual self_residual_;
+  std::unique_ptr<const Mixer> mixer_;  // self-attention or another mixer
+  Residual mixer_residual_;
   std::optional<CrossSublayer> cross_;
   FeedForward feed_forward_;
   Residual feed_forward_residual_;
 };
 
-/// Section 3.1: a stack of identical layers, the encoder or the decoder, over embedded tokens.
+/// Section 3.1: a stack of identical layers, the encoder or the decoder, applied to embedded tokens. Immutable;
+/// const members may be called from several threads.
 class Stack {
  public:
-  /// `name` "encoder" or "decoder" begins the names of weights and is the module that a tape knows.
-  Stack(ParameterBuilder make, const std::string& name, const Architecture& a, int layers,
-        bool cross_attention);
+  /// `kind`: encoder or decoder. Weights are named within `make`'s scope. The tape records ops of the layers
+  /// under modules such as "encoder.layers.0".
+  Stack(ParameterBuilder make, AttentionKind kind, const Architecture& a, bool cross_attention,
+        const MixerFactory& mixer);
 
   int layers() const { return static_cast<int>(layers_.size()); }
+  /// The state that each layer keeps for a token in decoding.
+  std::vector<StateShape> state() const;
   /// embedded: [tokens, d_model] -> states [tokens, d_model].
   Tensor operator()(const Tensor& embedded, LayerContext& c) const;
-  /// The encoder's output [source tokens, d_model], projected once for the cross-attention of all layers;
-  /// `pattern` says what the stack's tokens see of it.
+  /// Projects the encoder's output [source tokens, d_model] to keys and values for the cross-attention of each
+  /// layer. `pattern`: the source tokens that each target token attends to.
   std::vector<KeyValues> project_memory(const Tensor& encoder_output,
                                         const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                         Context& context) const;
 
  private:
-  std::string name_;
+  std::vector<std::string> scopes_;  // names of the layers: "encoder.layers.0"
   ProcessSequence postprocess_embedding_;
   std::vector<TransformerLayer> layers_;
   ProcessSequence postprocess_top_;

@@ -19,7 +19,8 @@ ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep>
              .epsilon = a.norm_epsilon};
 }
 
-/// Dropout waits for the step after it, and `add` for a norm that follows: one op does them together.
+/// A dropout is applied by the op of the next step, and an `add` by the op of a norm that follows it: one fused
+/// op computes all three.
 Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContext& c) const {
   Context& context = c.context;
   Dropped now{std::move(y), {}};

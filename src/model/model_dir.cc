@@ -11,6 +11,7 @@
 #include "base/join.h"
 #include "formats/safetensors.h"
 #include "model/int8.h"
+#include "model/ownership.h"
 #include "model/what_is.h"
 
 namespace sixfold {
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 std::string config_path(const std::string& folder) { return fs::path(folder) / "config.json"; }
 std::string weights_path(const std::string& folder) { return fs::path(folder) / "model.safetensors"; }
 
-/// Opens a file of tensors and checks that they are those wanted, by name; int8 comes with its scales.
+/// Opens a file of tensors and checks that it has exactly those of `parameters`. Tensors in int8 also have
+/// scales.
 std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
                                                        std::span<const Parameter> parameters) {
   auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
@@ -30,14 +32,15 @@ std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
   for (const Parameter& parameter : parameters) {
     const TensorInfo& tensor = file->at(parameter.name);
     require(tensor.shape == parameter.shape,
-            "{}: tensor '{}' has the shape [{}], the model's config asks for [{}]", path, parameter.name,
+            "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", path, parameter.name,
             join(tensor.shape), join(parameter.shape));
     wanted.insert(parameter.name);
     if (tensor.dtype == DType::i8) wanted.insert(scales_of(parameter.name));
   }
   for (const std::string& name : file->names())
     require(wanted.contains(name),
-            "{}: tensor '{}' is none of this model's; do config and weights belong together?", path, name);
+            "{}: tensor '{}' does not belong to this model; copy config and weights from the same model", path,
+            name);
   return file;
 }
 
@@ -45,26 +48,25 @@ void check_finite(const SafetensorsFile& file, const std::string& name, std::spa
   const auto bad = std::find_if_not(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
   if (bad != values.end())
     throw_input_error(
-        "{}: tensor '{}' holds {} at place {}; the weights are damaged, or their training diverged",
+        "{}: tensor '{}' has the value {} at index {}; the weights are damaged, or their training diverged",
         file.path(), name, *bad, bad - values.begin());
 }
 
 std::vector<float> values_of(const SafetensorsFile& file, const std::string& name) {
   const TensorInfo& tensor = file.at(name);
   require(tensor.dtype != DType::i8,
-          "{}: tensor '{}' is in int8, which is for decoding alone; take the model that it "
-          "was made from",
+          "{}: tensor '{}' is in int8, which supports only decoding; use the model that it was made from",
           file.path(), name);
   const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
                        tensor.dtype == DType::bf16;
-  require(numbers, "{}: tensor '{}' is of type {}; weights are F32, F64, F16 or BF16, or I8 with scales",
+  require(numbers, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
           file.path(), name, name_of(tensor.dtype));
   std::vector<float> values = to_floats(tensor);
   check_finite(file, name, values);
   return values;
 }
 
-/// A mapped tensor's elements, where they lie as a processor likes them; none of another type.
+/// The elements of a mapped tensor, or none if it has another type or is not aligned.
 template <class T>
 std::span<T> elements(const TensorInfo& tensor, DType dtype) {
   if (tensor.dtype != dtype || reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(T) != 0) return {};
@@ -72,46 +74,59 @@ std::span<T> elements(const TensorInfo& tensor, DType dtype) {
   return {first, tensor.bytes.size() / sizeof(T)};
 }
 
-/// What keeps the elements of a borrowed tensor.
+/// Owns the elements of a borrowed tensor.
 struct BorrowedInt8 {
   std::shared_ptr<const SafetensorsFile> file;
   Int8Matrix rounded;
   std::vector<float> scales;
 };
 
-void borrow_int8(Parameter& parameter, std::shared_ptr<BorrowedInt8> owner, const int8_t* data,
-                 const float* scales) {
+/// Sets a parameter to elements and scales in host memory, which `owner` keeps alive. They are used without a
+/// copy if the backend's memory is host memory.
+void set_int8(Parameter& parameter, const std::shared_ptr<Backend>& backend,
+              std::shared_ptr<BorrowedInt8> owner, std::span<const int8_t> data,
+              std::span<const float> scales) {
   const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
-  parameter.tensor.borrow({const_cast<int8_t*>(data), DType::i8, rows, cols, cols, scales}, std::move(owner));
+  if (backend->is_host())
+    return parameter.tensor.borrow(
+        {const_cast<int8_t*>(data.data()), DType::i8, rows, cols, cols, {scales.data(), rows}},
+        std::move(owner));
+  const auto memory = lasting_memory(backend);
+  const Tensor elements(memory, rows, cols, DType::i8), row_scales(memory, 1, rows, DType::f32);
+  backend->upload(elements.view().data, std::as_bytes(data));
+  backend->upload(row_scales.view().data, std::as_bytes(scales));
+  const auto matrix = std::make_shared<const Tensor>(Tensor::of_int8(elements, row_scales));
+  parameter.tensor.borrow(matrix->view(), matrix);
 }
 
-/// A matrix that the file has in int8.
-void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter) {
+/// Uses a matrix that is in int8 in the file.
+void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
+              const std::shared_ptr<Backend>& backend) {
   const std::string name = scales_of(parameter.name);
   auto owner = std::make_shared<BorrowedInt8>(BorrowedInt8{file, {}, values_of(*file, name)});
-  require(parameter.can_be_int8(), "{}: tensor '{}' is in int8; only matrices can be", file->path(),
-          parameter.name);
+  require(parameter.can_be_int8(), "{}: tensor '{}' is in int8, which is allowed only for matrices",
+          file->path(), parameter.name);
   require(std::ssize(owner->scales) == parameter.tensor.rows() &&
               std::all_of(owner->scales.begin(), owner->scales.end(), [](float scale) { return scale >= 0; }),
-          "{}: tensor '{}' has not one scale for each of the {} rows of '{}'", file->path(), name,
-          parameter.tensor.rows(), parameter.name);
-  const float* scales = owner->scales.data();
-  borrow_int8(parameter, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8).data(),
-              scales);
+          "{}: tensor '{}' must have one scale, at least 0, for each of the {} rows of '{}'", file->path(),
+          name, parameter.tensor.rows(), parameter.name);
+  const std::span<const float> scales = owner->scales;
+  set_int8(parameter, backend, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8), scales);
 }
 
-void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter, Backend& backend,
-                   WeightType type) {
+void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
+                   const std::shared_ptr<Backend>& backend, WeightType type) {
   const TensorInfo& tensor = file->at(parameter.name);
-  if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter);
+  if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter, backend);
   if (type == WeightType::int8 && parameter.can_be_int8()) {
     auto owner = std::make_shared<BorrowedInt8>();
     owner->rounded = round_to_int8(values_of(*file, parameter.name), parameter.tensor.cols());
     const Int8Matrix& rounded = owner->rounded;
-    return borrow_int8(parameter, owner, rounded.data.data(), rounded.scales.data());
+    return set_int8(parameter, backend, owner, rounded.data, rounded.scales);
   }
   const auto values = elements<float>(tensor, parameter.tensor.dtype());
-  if (values.empty()) return parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
+  if (values.empty() || !backend->is_host())
+    return parameter.tensor.copy_from(*backend, values_of(*file, parameter.name));
   check_finite(*file, parameter.name, values);
   View view = parameter.tensor.view();
   view.data = values.data();
@@ -119,6 +134,14 @@ void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter
 }
 
 }  // namespace
+
+void write_model_folder(const std::string& folder, const Transformer& model,
+                        const std::function<void(const std::string&)>& add) {
+  AtomicDirectory directory(folder, is_checkpoint_file);
+  save_model(model, directory.path());
+  add(directory.path());
+  directory.commit();
+}
 
 ModelConfig load_model_config(const std::string& folder) {
   require_model_folder(folder);
@@ -135,8 +158,8 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
   const auto file = open_parameters(weights_path(folder), model->parameters());
-  for (Parameter& parameter : model->parameters()) map_parameter(file, parameter, *model->backend(), type);
-  if (type == WeightType::int8) file->let_go_pages();  // fp32 that was rounded
+  for (Parameter& parameter : model->parameters()) map_parameter(file, parameter, model->backend(), type);
+  if (type == WeightType::int8) file->let_go_pages();  // the fp32 weights, which have been quantized
   return model;
 }
 
@@ -163,11 +186,13 @@ void write_parameters(const std::string& path, std::span<const Parameter> parame
   SafetensorsWriter file(path, entries);
   for (const Parameter& parameter : parameters) {
     const View view = parameter.tensor.view();
-    if (view.dtype == DType::i8)
-      file.add(view.data), file.add(view.scales);
-    else
-      file.add(
-          parameter.tensor.to_floats(backend).data());  // one at a time: a copy of all would double the memory
+    // Tensors are copied one at a time; a copy of all of them would double the memory.
+    if (view.dtype != DType::i8) {
+      file.add(parameter.tensor.to_floats(backend).data());
+    } else {
+      file.add(parameter.tensor.to_host<int8_t>(backend).data());
+      file.add(download(backend, view.scales).data());
+    }
   }
   file.commit();
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,31 +10,38 @@
 
 namespace sixfold {
 
-/// Writes config.json and model.safetensors into `folder`, which is there (the caller adds the tokenizers and
-/// makes the folder whole at once: `AtomicDirectory`).
+/// Writes config.json and model.safetensors into an existing folder. The caller adds the tokenizers, and uses
+/// `AtomicDirectory` to write the whole folder atomically.
 void save_model(const Transformer& model, const std::string& folder);
 
-/// Reads the config.json of a model folder. Throws an input error for a folder that is none.
+/// Writes a whole model folder, or nothing: config, weights, and the files that `add` puts beside them. If the
+/// folder exists, a model's files are replaced and others kept (`require_new_or_model` refuses them
+/// beforehand).
+void write_model_folder(const std::string& folder, const Transformer& model,
+                        const std::function<void(const std::string& folder)>& add);
+
+/// Reads the config.json of a model folder. Throws an input error if the folder is not a model.
 ModelConfig load_model_config(const std::string& folder);
 
-/// Opens a model folder for decoding and scoring. Weights stay in the mapped file where they can be used as
-/// they are there, so they must not be written. Throws an input error that names what is missing, extra, of the
-/// wrong shape or not finite, and for fp32 of a model in int8.
+/// Opens a model folder for decoding and scoring. Weights whose type and alignment allow it are used directly
+/// in the mapped file, so they must not be modified. Throws an input error that names the tensor if one is
+/// missing, extra, of the wrong shape or not finite, or if fp32 is requested of a model in int8.
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype = DType::f32, WeightType type = WeightType::stored);
 
-/// Whether a model folder holds weights in int8.
+/// Whether a model folder has weights in int8.
 bool holds_int8(const std::string& folder);
 
-/// Throws an input error where a file of tensors is missing or damaged.
+/// Throws an input error if a file of tensors is missing or damaged.
 void verify_parameters(const std::string& path);
 
-/// Copies the tensors of a safetensors file into the model's weights: each must be there, of the right shape,
-/// finite, and none besides.
+/// Copies the tensors of a safetensors file into the weights of a model. Throws an input error unless there is
+/// exactly one tensor of the right shape, with finite values, for each weight.
 void load_weights(const std::string& path, Transformer& model);
 
-/// The same for any named tensors, such as an optimizer's: to a safetensors file in fp32 (int8 as it is, with
-/// its scales in `NAME.scales`) and, but for int8, back.
+/// Write named tensors, such as those of an optimizer, to a safetensors file in fp32, and read them back as
+/// `load_weights` does. Tensors in int8 are written as int8 with their scales in `NAME.scales` and can't be
+/// read back.
 void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend);
 void read_parameters(const std::string& path, std::span<Parameter> parameters, Backend& backend);
 

@@ -18,10 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 9> model_files = {"config.json",   "model.safetensors", "history.json",
-                                                         "tokenizer.spm", "tokenizer.vocab",   "source.spm",
-                                                         "source.vocab",  "target.spm",        "target.vocab"};
-constexpr std::array<std::string_view, 2> more_of_a_checkpoint = {"optimizer.safetensors", "state.json"};
+/// history.json is what version 0.1.0 called provenance.json.
+constexpr std::array<std::string_view, 10> model_files = {
+    "config.json",     "model.safetensors", "provenance.json", "history.json", "tokenizer.spm",
+    "tokenizer.vocab", "source.spm",        "source.vocab",    "target.spm",   "target.vocab"};
+constexpr std::array<std::string_view, 2> additional_checkpoint_files = {"optimizer.safetensors", "state.json"};
 constexpr std::array<std::string_view, 9> run_parts = {run_mark,        "config.json",  "train.jsonl",
                                                        "checkpoints",   "best",         "model",
                                                        "diverged.json", "encoded-text", "validation-text.json"};
@@ -30,7 +31,7 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The path without links and dots, as far as it exists.
+/// The path with links and dots resolved, as far as it exists.
 fs::path real_path(const std::string& path) {
   std::error_code failure;
   const fs::path real = fs::weakly_canonical(fs::absolute(path), failure);
@@ -43,7 +44,7 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
   return rest == outer.end();
 }
 
-/// The run that the path is a part of, or empty. Of a run's parts only the run itself writes.
+/// The folder of the run that the path is a part of, or an empty path.
 fs::path run_around(const fs::path& path) {
   for (fs::path part = path; part.has_relative_path(); part = part.parent_path())
     if (is_run_part(part.filename().string()) && is_run_folder(part.parent_path().string()))
@@ -54,7 +55,7 @@ fs::path run_around(const fs::path& path) {
 void require_no_part_of_a_run(const std::string& output, const fs::path& real) {
   const fs::path run = run_around(real);
   require(run.empty(),
-          "{}: belongs to the training run {}, and only that run writes there; name another output", output,
+          "{}: belongs to the training run {}, and only that run writes there; choose another output", output,
           run.string());
 }
 
@@ -63,16 +64,15 @@ void require_apart(const std::string& folder, const std::vector<std::string>& in
   require_no_part_of_a_run(folder, output);
   for (const std::string& name : inputs) {
     const fs::path input = real_path(name);
-    const char* relation = output == input          ? "is what the command reads"
-                           : lies_in(output, input) ? "lies in what the command reads"
-                           : lies_in(input, output) ? "holds what the command reads"
+    const char* relation = output == input          ? "is an input of the command"
+                           : lies_in(output, input) ? "is inside an input of the command"
+                           : lies_in(input, output) ? "contains an input of the command"
                                                     : nullptr;
-    require(!relation, "{}: {}, {}; name another folder for the output", folder, relation ? relation : "",
-            name);
+    require(!relation, "{}: {}, {}; choose another output folder", folder, relation ? relation : "", name);
   }
 }
 
-/// The name of something in the folder that no model folder has; none where it holds nothing else.
+/// The name of an entry of the folder that is not a file of a model, or an empty text if there is none.
 std::string foreign_entry(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -90,7 +90,7 @@ bool has_model_config(const std::string& folder) {
   }
 }
 
-/// Whether a path is the regular file that this descriptor of ours has open.
+/// Whether a path is the regular file that is open as this descriptor.
 bool is_open_as(const std::string& path, int descriptor) {
   struct stat open {
   }, named{};
@@ -104,7 +104,7 @@ bool is_new_or_empty(const std::string& folder) {
   std::error_code failure;
   const fs::file_status status = fs::status(folder, failure);
   if (!fs::exists(status)) return true;
-  require(fs::is_directory(status), "{}: is a file, not a folder; name a new folder for the output", folder);
+  require(fs::is_directory(status), "{}: is a file, not a folder; choose a new folder for the output", folder);
   const bool empty = fs::is_empty(folder, failure);
   require(!failure, "{}: can't be read: {}", folder, failure.message());
   return empty;
@@ -113,7 +113,7 @@ bool is_new_or_empty(const std::string& folder) {
 bool is_model_file(std::string_view name) { return is_among(model_files, name); }
 
 bool is_checkpoint_file(std::string_view name) {
-  return is_model_file(name) || is_among(more_of_a_checkpoint, name);
+  return is_model_file(name) || is_among(additional_checkpoint_files, name);
 }
 
 bool is_run_part(std::string_view name) { return is_among(run_parts, name); }
@@ -126,45 +126,45 @@ bool is_run_folder(const std::string& folder) {
   std::ifstream file(mark, std::ios::binary);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.gcount() > 0 || !file.eof()) return text == run_mark_text;
-  // It was killed before it could write the text: then there is nothing else yet.
+  // If the run was killed before it wrote the text, the folder has no other files yet.
   return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
 }
 
 void require_outside_runs(const std::string& path) { require_no_part_of_a_run(path, real_path(path)); }
 
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
-  require(!folder.empty(), "name a folder for the new model");
+  require(!folder.empty(), "the name of the output folder is empty; name a folder for the new model");
   require_apart(folder, inputs);
   if (is_new_or_empty(folder)) return;
   const std::string foreign = foreign_entry(folder);
   require(foreign.empty(),
-          "{}: is there already and holds '{}', which is no file of a model; name a new folder", folder,
+          "{}: already exists and holds '{}', which is not a file of a model; choose a new folder", folder,
           foreign);
   require(has_model_config(folder),
-          "{}: is there already and is not a model folder that Sixfold made; name a new folder", folder);
+          "{}: already exists and is not a model folder made by Sixfold; choose a new folder", folder);
 }
 
 void require_new(const std::string& folder, const std::vector<std::string>& inputs) {
-  require(!folder.empty(), "name a folder for the output");
+  require(!folder.empty(), "the name of the output folder is empty; name a folder for the output");
   require_apart(folder, inputs);
-  require(is_new_or_empty(folder), "{}: is there already and not empty; name a new folder", folder);
+  require(is_new_or_empty(folder), "{}: already exists and is not empty; choose a new folder", folder);
 }
 
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);
   std::error_code ignored;
-  require(!is_open_as(path, STDIN_FILENO), "{}: is what the command reads as standard input; name another file",
-          path);
-  require(!is_open_as(path, STDOUT_FILENO), "{}: is standard output already; leave the option away", path);
+  require(!is_open_as(path, STDIN_FILENO),
+          "{}: is the standard input of the command; choose another output file", path);
+  require(!is_open_as(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option", path);
   for (const std::string& input : inputs)
     require(
         input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),
-        "{}: is what the command reads; name another file for the output", path);
+        "{}: is an input of the command; choose another output file", path);
   require_no_part_of_a_run(path, output);
   const std::string folder = output.parent_path().string(), name = output.filename().string();
   require(!is_checkpoint_file(name) || !has_model_config(folder),
-          "{}: belongs to the model {}; name another file for the output", path, folder);
+          "{}: belongs to the model {}; choose another output file", path, folder);
 }
 
 }  // namespace sixfold

@@ -3,43 +3,44 @@
 #include <string_view>
 #include <vector>
 
-// What a command may replace (docs/reliability.md, "People's files"): a folder only where every file in it is
-// one that Sixfold writes, and never what the command reads or what a training run keeps.
+// What a command may replace (docs/reliability.md, "People's files"): a folder only if every file in it is one
+// that Sixfold writes, and never the files that the command reads or those of a training run.
 
 namespace sixfold {
 
 /// The file that marks the folder of a training run. Its process holds a lock on it.
 inline constexpr std::string_view run_mark = "sixfold-run";
-/// How it begins; a file of that name with another text is somebody's.
+/// The beginning of that file. A file of that name with another text does not mark a run.
 inline constexpr std::string_view run_mark_text =
     "This folder is a training run of sixfold, whose process locks this file.\n";
 
-/// Whether there is nothing at that path, or an empty folder. Throws an input error for a file, and for a
-/// folder that can't be read.
+/// Whether the path does not exist or is an empty folder. Throws an input error if it is a file, or a folder
+/// that can't be read.
 bool is_new_or_empty(const std::string& folder);
 
-/// Whether a model folder has a file of this name. Checkpoints have two more.
+/// Whether model folders have files of this name. Checkpoints have two more.
 bool is_model_file(std::string_view name);
 bool is_checkpoint_file(std::string_view name);
 
-/// Whether a run keeps a file or folder of this name in its folder.
+/// Whether the folder of a run has a file or folder of this name.
 bool is_run_part(std::string_view name);
+/// Whether a folder is that of a training run.
 bool is_run_folder(const std::string& folder);
 
-/// For a command that makes a model folder of `inputs`, before it does anything. Throws an input error unless
-/// `folder` is new, empty, or a model folder that holds nothing but a model; and where it is one of the inputs,
-/// lies in one or around one, or is a part of a training run.
+/// Checks the output of a command that makes a model folder from `inputs`; to be called before the command does
+/// anything. Throws an input error unless `folder` is new, empty, or a model folder without other files, and if
+/// it is one of the inputs, inside or around one, or a part of a training run.
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs);
 
-/// The same for a folder that is no model of ours, which has to be new or empty.
+/// The same for an output folder that is not a Sixfold model: it must be new or empty.
 void require_new(const std::string& folder, const std::vector<std::string>& inputs);
 
-/// Throws an input error where a path is a part of a training run, or lies in one: only that run writes there.
-/// The folder of a run itself is no part of it.
+/// Throws an input error if a path is a part of a training run, or inside one: only that run writes there. The
+/// folder of the run itself is not a part.
 void require_outside_runs(const std::string& path);
 
-/// For a command that writes a file. Throws an input error where it is one of the inputs, or belongs to a model
-/// or a training run. "-" and "" stand for no file, in both places.
+/// Checks the output file of a command. Throws an input error if it is one of the inputs, or belongs to a model
+/// or a training run. "-" and "" mean no file, for the output and for the inputs.
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs);
 
 }  // namespace sixfold

@@ -15,10 +15,11 @@ enum class ParameterUse {
   product,             ///< [out, in], the transposed right side of products: a linear map
   lookup,              ///< [vocab, d_model], rows are looked up: an embedding
   lookup_and_product,  ///< both: an embedding that the output is projected with too (section 3.4)
-  elementwise,         ///< added to states or multiplied with them: a bias, a norm's weights, learned positions
+  /// Added to states or multiplied with them: a bias, the weights of a norm, learned positions.
+  elementwise,
 };
 
-/// The part of a model that a weight belongs to: what `start.freeze` names.
+/// The part of a model that a weight belongs to. `start.freeze` lists such parts.
 enum class ModelPart {
   embeddings,  ///< embeddings, positions and the output projection
   encoder,
@@ -31,50 +32,51 @@ struct EnumNames<ModelPart> {
       {ModelPart::embeddings, "embeddings"}, {ModelPart::encoder, "encoder"}, {ModelPart::decoder, "decoder"}};
 };
 
-/// A weight and what is known of it.
+/// A weight and its properties.
 struct Parameter {
-  std::string name;  ///< in a model file: "encoder.layers.0.self_attn.q_proj.weight"
+  std::string name;  ///< its name in a model file: "encoder.layers.0.self_attn.q_proj.weight"
   Tensor tensor;
-  std::vector<int64_t> shape;  ///< in a model file: [out, in], and [n] for biases and norms
+  std::vector<int64_t> shape;  ///< its shape in a model file: [out, in], or [n] for biases and norms
   ParameterUse use = ParameterUse::elementwise;
   ModelPart part = ModelPart::embeddings;
 
   bool in_products() const { return use == ParameterUse::product || use == ParameterUse::lookup_and_product; }
-  /// Whether int8 may stand for it, a scale for each row.
+  /// Whether it can be quantized to int8, with a scale for each row.
   bool can_be_int8() const { return use != ParameterUse::elementwise; }
 };
 
-/// What a weight begins with.
+/// The initial value of a weight.
 enum class Initial {
-  xavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
-  projection,  ///< the same for W_q, W_k and W_v as one matrix, +-sqrt(6 / (in + 3 out)): post-norm training is
-               ///< steadier
-  embedding,   ///< normal with variance 1 / d_model: of unit size once scaled by sqrt(d_model)
+  xavier,  ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  /// The same, with W_q, W_k and W_v counted as one matrix: +-sqrt(6 / (in + 3 out)). This makes training of
+  /// post-norm models more stable.
+  projection,
+  embedding,  ///< normal with variance 1 / d_model; unit variance after scaling by sqrt(d_model)
   ones,
   zeros,
 };
 
-/// Makes a model's weights. A builder is a place in the model, a name's beginning and a part; all that come
-/// from one add to the same list. What a weight begins with depends on the seed and on its place in the order
-/// of making alone.
+/// Creates the weights of a model. A builder stands for a scope in the model: a prefix of names, and a part.
+/// Builders derived from one another add to the same list. The initial value of a weight depends only on the
+/// seed and on its number in the order of creation. For one thread at a time.
 class ParameterBuilder {
  public:
   /// Without a seed the weights are not initialised.
   ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed);
 
-  /// Within this place: names begin with `name` and a dot.
+  /// Returns a builder for the scope `name` within this one. Names in it begin with `name` and a dot.
   ParameterBuilder in(const std::string& name) const;
-  /// The same place; weights belong to `part`.
+  /// Returns a builder for the same scope whose weights belong to `part`.
   ParameterBuilder of(ModelPart part) const;
 
-  /// A linear map's weight [out, in].
+  /// Creates the weight of a linear map, [out, in].
   Tensor matrix(const std::string& name, int64_t out, int64_t in, Initial initial = Initial::xavier);
-  /// An embedding [rows, d_model].
+  /// Creates an embedding, [rows, d_model].
   Tensor table(const std::string& name, int64_t rows, int64_t d_model, ParameterUse use);
-  /// A vector [1, n], [n] in a file, of ones or zeros.
+  /// Creates a vector of ones or zeros, [1, n]; its shape in a file is [n].
   Tensor vector(const std::string& name, int64_t n, Initial initial);
 
-  /// All that were made, in that order.
+  /// All weights created so far, in the order of creation.
   std::vector<Parameter> take_parameters();
 
  private:

@@ -7,16 +7,16 @@
 namespace sixfold {
 
 /// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle. `kind`
-/// is one of the sinusoidal ones.
+/// must be a sinusoidal kind.
 double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model,
                            Positions kind = Positions::sinusoidal);
 
-/// The table of position encodings; it grows to the longest sentence met. Safe to share between threads.
+/// The table of position encodings. It grows to the longest sentence so far. Safe to share between threads.
 class PositionTable {
  public:
   PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model,
                 Positions kind = Positions::sinusoidal);
-  /// [rows, d_model] with rows >= length; no tensor for positions that are not sinusoidal.
+  /// Returns a table [rows, d_model] with rows >= length; an empty tensor if positions are not sinusoidal.
   Tensor at_least(int64_t length) const;
 
  private:

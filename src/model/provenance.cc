@@ -14,6 +14,17 @@ using nlohmann::ordered_json;
 
 namespace {
 
+constexpr const char* file_name = "provenance.json";
+constexpr const char* file_name_of_0_1_0 = "history.json";
+
+/// The file of a model folder that holds its provenance, by its present name or that of version 0.1.0. Empty if
+/// there is none.
+std::string provenance_path(const std::string& folder) {
+  for (const char* name : {file_name, file_name_of_0_1_0})
+    if (std::string path = folder + "/" + name; std::filesystem::exists(path)) return path;
+  return {};
+}
+
 std::string in_words(const ordered_json& step) {
   const std::string name = step.at("step");
   const auto count = [&](const char* key, std::string_view noun) {
@@ -21,8 +32,8 @@ std::string in_words(const ordered_json& step) {
     return known ? counted(step[key].get<int64_t>(), noun) : fmt::format("? {}s", noun);
   };
   const std::string version = " (sixfold " + step.value("version", "?") + ")";
-  if (name == "average") return fmt::format("the mean of {}{}", count("models", "model"), version);
-  if (name == "quantize") return "weights made " + step.value("type", "?") + version;
+  if (name == "average") return fmt::format("average of {}{}", count("models", "model"), version);
+  if (name == "quantize") return "weights quantized to " + step.value("type", "?") + version;
   if (name == "import") return "imported from " + step.value("from", "?") + version;
   if (name != "train") return name + version;
   std::string text = fmt::format("trained for {} on {}", count("updates", "update"), count("pairs", "pair"));
@@ -35,15 +46,20 @@ std::string in_words(const ordered_json& step) {
 }  // namespace
 
 std::vector<std::string> read_provenance(const std::string& folder) {
-  const std::string path = folder + "/history.json";
+  const std::string path = provenance_path(folder);
   std::vector<std::string> steps;
-  if (!std::filesystem::exists(path)) return steps;
-  parse_json(read_file(path), path);  // for its errors
+  if (path.empty()) return steps;
+  parse_json(read_file(path), path);  // to report syntax errors
   const auto json = ordered_json::parse(read_file(path));
-  require(json.is_array(), "{}: should be an array of steps; without the file the model has no history", path);
+  require(
+      json.is_array(),
+      "{}: expected an array of steps; restore the file, or remove it: the model then has no recorded steps",
+      path);
   for (const auto& step : json) {
     require(step.is_object() && step.contains("step") && step["step"].is_string(),
-            "{}: a step has no name; without the file the model has no history", path);
+            "{}: a step lacks its name, 'step'; restore the file, or remove it: the model then has no recorded "
+            "steps",
+            path);
     steps.push_back(step.dump());
   }
   return steps;
@@ -55,7 +71,8 @@ std::vector<std::string> describe_provenance(const std::string& folder) {
     try {
       lines.push_back(in_words(ordered_json::parse(step)));
     } catch (const nlohmann::json::exception& error) {
-      throw_input_error("{}/history.json: {}; without the file the model has no history", folder, error.what());
+      throw_input_error("{}: {}; restore the file, or remove it: the model then has no recorded steps",
+                        provenance_path(folder), error.what());
     }
   }
   return lines;
@@ -68,7 +85,7 @@ void write_provenance(const std::string& folder, const std::vector<std::string>&
   auto newest = ordered_json::parse(step);
   newest["version"] = SIXFOLD_VERSION;
   json.push_back(std::move(newest));
-  write_file_atomically(folder + "/history.json", json.dump(1) + "\n");
+  write_file_atomically(folder + "/" + file_name, json.dump(1) + "\n");
 }
 
 }  // namespace sixfold

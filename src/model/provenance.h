@@ -4,15 +4,18 @@
 
 namespace sixfold {
 
-/// What was done to make a model, oldest first: history.json of its folder, an array of JSON objects that each
-/// have "step" ("train", "average", "quantize", "import") and "version". A folder without one has no history.
+/// The steps that made a model, oldest first, each as the text of a JSON object. They are the elements of the
+/// array in provenance.json (history.json in folders of version 0.1.0). Each has "step" ("train", "average",
+/// "quantize" or "import") and "version", the version of Sixfold. Returns no steps for a folder without the
+/// file. Throws an input error that names the file if it is damaged.
 std::vector<std::string> read_provenance(const std::string& folder);
 
-/// The same in words, a line for each step: "trained for 9800 updates on 29000 pairs; best bleu 39.51 at update
-/// 9500".
+/// The same steps in words, one line for each: "trained for 9800 updates on 29000 pairs; best bleu 39.51 at
+/// update 9500 (sixfold 0.2.0)".
 std::vector<std::string> describe_provenance(const std::string& folder);
 
-/// Writes into `folder` the steps `before` and one more, a JSON object; its version is added.
+/// Writes provenance.json into `folder`: the steps `before`, then `step`, a JSON object to which "version" is
+/// added. The file is written atomically.
 void write_provenance(const std::string& folder, const std::vector<std::string>& before,
                       const std::string& step);
 

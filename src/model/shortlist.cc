@@ -13,15 +13,15 @@ namespace {
 constexpr const char* source_key = "source_tokenizer_hash";
 constexpr const char* target_key = "target_tokenizer_hash";
 
-/// The numbers of a tensor, each from 0 to `most`.
+/// The numbers of a tensor, which must be from 0 to `most`.
 std::vector<int32_t> numbers(const SafetensorsFile& file, const char* name, int64_t most) {
   const TensorInfo& tensor = file.at(name);
-  require(tensor.dtype == DType::i32 && tensor.shape.size() == 1, "{}: tensor '{}' is no list of I32",
+  require(tensor.dtype == DType::i32 && tensor.shape.size() == 1, "{}: tensor '{}' must be a list of I32",
           file.path(), name);
   std::vector<int32_t> values(tensor.bytes.size() / sizeof(int32_t));
   if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   for (const int32_t value : values)
-    require(value >= 0 && value <= most, "{}: tensor '{}' holds {}, which is not from 0 to {}", file.path(),
+    require(value >= 0 && value <= most, "{}: tensor '{}' contains {}, which is not from 0 to {}", file.path(),
             name, value, most);
   return values;
 }
@@ -62,7 +62,8 @@ Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
   const auto made_for = [&](const char* key, const std::string& hash) {
     const auto found = metadata.find(key);
     require(found != metadata.end() && found->second == hash,
-            "{}: is no shortlist for this model's vocabularies; make one with sixfold shortlist", path);
+            "{}: is not a shortlist for the vocabularies of this model; make one with 'sixfold shortlist'",
+            path);
   };
   made_for(source_key, config.source_tokenizer_hash);
   made_for(target_key, config.target_tokenizer_hash);

@@ -8,16 +8,16 @@
 
 namespace sixfold {
 
-/// For each source symbol the target symbols that it may become. Translating, the output layer then has only
-/// the symbols that a sentence's own may become, and those that are common; others are never put out.
+/// For each source token, the target tokens that may translate it. When translating with a shortlist, the
+/// output of a sentence is restricted to the translations of its source tokens and to the common target tokens.
 class Shortlist {
  public:
   Shortlist() = default;
-  /// `by_source`: for each source id its target ids.
+  /// `by_source` has the target ids of each source id; `common` are the target ids that are always allowed.
   Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source)
       : common_(std::move(common)), by_source_(std::move(by_source)) {}
 
-  /// The target ids for a source: in order, each once. Depends on no other source.
+  /// The allowed target ids for the source ids of a sentence, sorted, each once. Ids out of range are ignored.
   std::vector<int32_t> targets(std::span<const int32_t> source) const;
 
   const std::vector<int32_t>& common() const { return common_; }
@@ -28,11 +28,12 @@ class Shortlist {
   std::vector<std::vector<int32_t>> by_source_;
 };
 
-/// As a safetensors file, atomically: "common", "targets" (those of all source ids, one after the other) and
-/// "counts" (how many each has), with the hashes of the model's tokenizers.
+/// Writes a shortlist to a safetensors file, atomically: "common", "targets" (of all source ids, concatenated)
+/// and "counts" (the number of targets of each source id), with the hashes of the model's tokenizers in its
+/// metadata.
 void save_shortlist(const std::string& path, const Shortlist& shortlist, const ModelConfig& config);
 
-/// Throws an input error for a file that is none, or that was made for another model's vocabularies.
+/// Reads a shortlist. Throws an input error if the file is not a shortlist or was made for other vocabularies.
 Shortlist load_shortlist(const std::string& path, const ModelConfig& config);
 
 }  // namespace sixfold

@@ -10,55 +10,45 @@ namespace {
 
 void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int lowest = 0) {
   for (const int32_t id : ids)
-    require(id >= lowest && id < vocab, "a {} id is {}, the model's vocabulary has {} symbols", side, id,
+    require(id >= lowest && id < vocab, "{} id {} is not in the model's vocabulary of {} tokens", side, id,
             vocab);
-}
-
-bool wants_encoder(const ModelConfig& c) { return c.encoder_layers > 0; }
-bool wants_decoder(const ModelConfig& c) { return c.decoder_layers > 0; }
-
-/// Whether source and target are embedded by one matrix.
-bool share_embedding(const ModelConfig& c) {
-  return c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::source;
-}
-/// Whether the output is projected by an embedding, the target's where there is a decoder.
-bool share_output(const ModelConfig& c) {
-  return c.tied_embeddings == TiedEmbeddings::all ||
-         (wants_decoder(c) && c.tied_embeddings == TiedEmbeddings::decoder);
 }
 
 Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const char* own_name, int vocab,
                       bool projects_output) {
-  return builder.table(share_embedding(c) ? "shared.weight" : own_name, vocab, c.d_model,
+  return builder.table(c.shares_embedding() ? "shared.weight" : own_name, vocab, c.d_model,
                        projects_output ? ParameterUse::lookup_and_product : ParameterUse::lookup);
 }
 
 Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
-  if (!wants_encoder(c)) return {};
-  const bool projects_output = share_output(c) && (share_embedding(c) || !wants_decoder(c));
+  if (!c.has_encoder()) return {};
+  const bool projects_output = c.shares_output() && (c.shares_embedding() || !c.has_decoder());
   return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
 }
 
 Tensor make_target_embedding(ParameterBuilder& builder, const ModelConfig& c, const Tensor& source_embedding) {
-  if (!wants_decoder(c)) return {};
-  if (wants_encoder(c) && share_embedding(c)) return source_embedding;
-  return make_embedding(builder, c, "decoder.embed_tokens.weight", c.target_vocab, share_output(c));
+  if (!c.has_decoder()) return {};
+  if (c.has_encoder() && c.shares_embedding()) return source_embedding;
+  return make_embedding(builder, c, "decoder.embed_tokens.weight", c.target_vocab, c.shares_output());
 }
 
-std::optional<Stack> make_encoder(const ParameterBuilder& builder, const ModelConfig& c) {
-  if (!wants_encoder(c)) return std::nullopt;
-  return Stack(builder.of(ModelPart::encoder), "encoder", c, c.encoder_layers, /*cross_attention=*/false);
+std::optional<Stack> make_encoder(const ParameterBuilder& builder, const ModelConfig& c,
+                                  const MixerFactory& mixer) {
+  if (!c.has_encoder()) return std::nullopt;
+  return Stack(builder.of(ModelPart::encoder).in("encoder"), AttentionKind::encoder, c,
+               /*cross_attention=*/false, mixer);
 }
 
-std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelConfig& c) {
-  if (!wants_decoder(c)) return std::nullopt;
-  return Stack(builder.of(ModelPart::decoder), "decoder", c, c.decoder_layers, wants_encoder(c));
+std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelConfig& c,
+                                  const MixerFactory& mixer) {
+  if (!c.has_decoder()) return std::nullopt;
+  return Stack(builder.of(ModelPart::decoder).in("decoder"), AttentionKind::decoder, c, c.has_encoder(), mixer);
 }
 
 ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, const Tensor& embedding) {
   ParameterBuilder place = builder.in("output_projection");
   const Tensor weight =
-      share_output(c) ? embedding : place.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
+      c.shares_output() ? embedding : place.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
   return {weight, c.output_bias ? place.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
 }
 
@@ -70,15 +60,15 @@ Tensor make_learned_positions(ParameterBuilder& builder, const ModelConfig& c) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
-                         std::optional<uint64_t> seed)
+                         std::optional<uint64_t> seed, const MixerFactory& mixer)
     : config_((validate(config), config)),
       backend_(std::move(backend)),
       dtype_(dtype),
       builder_(backend_, dtype, seed),
       source_embedding_(make_source_embedding(builder_, config)),
       target_embedding_(make_target_embedding(builder_, config, source_embedding_)),
-      encoder_(make_encoder(builder_, config)),
-      decoder_(make_decoder(builder_, config)),
+      encoder_(make_encoder(builder_, config, mixer)),
+      decoder_(make_decoder(builder_, config, mixer)),
       output_(make_output(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
       positions_(backend_, dtype, config.d_model, config.positions),
       learned_positions_(make_learned_positions(builder_, config)),
@@ -101,30 +91,30 @@ Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, con
 
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
                            AttentionObserver* observer) const {
-  require(has_encoder(), "encode: the model has no encoder");
+  require(config_.has_encoder(), "encode: the model has no encoder");
   check_ids(source.ids, config_.source_vocab, "source");
-  WholeSequences sequences(rows.ragged, /*causal=*/false);
-  LayerContext c{.context = context, .rows = rows, .tokens = sequences, .observer = observer};
+  WholeSequences sequences(rows.ragged, /*causal=*/false, context);
+  LayerContext c{.context = context, .rows = rows, .state = sequences, .observer = observer};
   return (*encoder_)(embed(source_embedding_, source.ids, rows, context), c);
 }
 
 std::vector<KeyValues> Transformer::project_memory(const Tensor& encoder_output,
                                                    const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                                    Context& context) const {
-  require(has_encoder() && has_decoder(), "project_memory: the model has no {}",
-          has_encoder() ? "decoder" : "encoder");
+  require(config_.has_encoder() && config_.has_decoder(), "project_memory: the model has no {}",
+          config_.has_encoder() ? "decoder" : "encoder");
   return decoder_->project_memory(encoder_output, pattern, context);
 }
 
 Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context,
                            AttentionObserver* observer) const {
-  require(has_decoder(), "decode: the model has no decoder");
-  const int memories = has_encoder() ? config_.decoder_layers : 0;
-  require(std::ssize(input.memory) == memories, "decode: the encoder's output for {} layers, expected {}",
-          input.memory.size(), memories);
+  require(config_.has_decoder(), "decode: the model has no decoder");
+  const int memories = config_.has_encoder() ? config_.decoder_layers : 0;
+  require(std::ssize(input.memory) == memories,
+          "decode: the encoder's output is given for {} layers, expected {}", input.memory.size(), memories);
   LayerContext c{.context = context,
                  .rows = input.rows,
-                 .tokens = input.tokens,
+                 .state = input.state,
                  .memory = input.memory,
                  .kind = AttentionKind::decoder,
                  .observer = observer};
@@ -139,17 +129,16 @@ Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserv
   if (encoder_) {
     std::shared_ptr<const ops::AttentionPattern> pattern;
     if (decoder_)
-      pattern = std::make_shared<ops::AttentionPattern>(
-          ops::attention_pattern(batch.target.rows, batch.source.rows, /*causal=*/false));
+      pattern = ops::attention_pattern(context, batch.target.rows, batch.source.rows, /*causal=*/false);
     const Tensor encoded = encode(batch.source, source, context, observer);
     if (!decoder_ || (observer && observer->done())) return encoded;
     memory = project_memory(encoded, pattern, context);
   }
-  WholeSequences sequences(batch.target.rows, /*causal=*/true);
+  WholeSequences sequences(batch.target.rows, /*causal=*/true, context);
   return decode(batch.target.ids, {target, sequences, memory}, context, observer);
 }
 
-double Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
+Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
   check_ids(batch.labels, config_.target_vocab, "label");
   const Tensor labelled = states(batch, context);
   return ops::cross_entropy(context, labelled, output_, context.indices(batch.labels), options);

@@ -11,55 +11,61 @@
 
 namespace sixfold {
 
-/// What the decoder decodes from, besides the tokens themselves.
+/// The inputs of the decoder besides the token ids.
 struct DecoderInput {
-  const TokenRows& rows;  ///< of the target tokens
-  KVSource& tokens;       ///< what they see of their own sequences
-  std::span<const KeyValues>
-      memory;  ///< the encoder's output, projected for each layer; none without an encoder
+  const TokenRows& rows;  ///< rows of the target tokens
+  SequenceState& state;   ///< the earlier tokens of their sequences
+  /// The encoder's output, projected for each layer; empty without an encoder.
+  std::span<const KeyValues> memory;
 };
 
-/// The model of the paper, figure 1: an encoder, a decoder, or both. Training, scoring and decoding run this
-/// code; a context that records trains. Const members may be called from several threads.
+/// The model of the paper (figure 1): an encoder, a decoder, or both. Training, scoring and decoding use the
+/// same code; only a context that records computes gradients. Const members may be called from several threads,
+/// with one context for each thread. Results are in the backend's memory; no function waits for the kernels.
+/// Functions throw an input error for ids outside the vocabulary and for missing parts of the model.
 class Transformer {
  public:
-  /// With fresh weights; all follow from `seed`. Without one they are not initialised, for the caller to fill.
+  /// Creates a model with random weights that are determined by `seed`; without a seed they are not
+  /// initialised. `mixer` creates the mixer of each layer.
   Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
-              std::optional<uint64_t> seed);
+              std::optional<uint64_t> seed, const MixerFactory& mixer = make_mixer);
 
   const ModelConfig& config() const { return config_; }
   std::span<const Parameter> parameters() const { return parameters_; }
   std::span<Parameter> parameters() { return parameters_; }
   const std::shared_ptr<Backend>& backend() const { return backend_; }
-  /// What is computed in, which the type of weights may differ from.
+  /// The type of the computation. Stored weights may have another type.
   DType dtype() const { return dtype_; }
-  bool has_encoder() const { return encoder_.has_value(); }
-  bool has_decoder() const { return decoder_.has_value(); }
 
-  /// The states that the output is taken from: the decoder's [target tokens, d_model] given the whole target,
-  /// or where there is no decoder the encoder's [source tokens, d_model].
+  /// Returns the states from which the output is computed: [target tokens, d_model] of the decoder, given the
+  /// whole target, or [source tokens, d_model] of the encoder if there is no decoder.
   Tensor states(const Batch& batch, Context& context, AttentionObserver* observer = nullptr) const;
-  /// Section 5.4: the label-smoothed cross entropy, summed over the batch's labels. A context that records has
-  /// the gradients with respect to the states afterwards; `Tape::backward` does the rest.
-  double loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
+  /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the
+  /// context records, this also computes the gradients of the states; `Tape::backward` computes the others.
+  Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
-  /// source ids -> encoder output [source tokens, d_model].
+  /// Runs the encoder: source ids -> output [source tokens, d_model].
   Tensor encode(const IdBatch& source, const TokenRows& rows, Context& context,
                 AttentionObserver* observer = nullptr) const;
-  /// The encoder's output as keys and values of each decoder layer; `pattern` says what target tokens see of
-  /// it.
+  /// Projects the encoder's output to keys and values for each decoder layer. `pattern`: the source tokens that
+  /// each target token attends to.
   std::vector<KeyValues> project_memory(const Tensor& encoder_output,
                                         const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                         Context& context) const;
-  /// ids of target tokens -> decoder states [target tokens, d_model].
+  /// Runs the decoder: ids of target tokens -> states [target tokens, d_model].
   Tensor decode(std::span<const int32_t> ids, const DecoderInput& input, Context& context,
                 AttentionObserver* observer = nullptr) const;
+  /// The state that each layer of the decoder keeps for a token in decoding.
+  std::vector<StateShape> decoder_state() const {
+    return decoder_ ? decoder_->state() : std::vector<StateShape>();
+  }
   /// The projection of states to logits (section 3.4).
   const ops::OutputWeights& output() const { return output_; }
 
-  /// Lays the weights of products out for contexts that do not record. To be called again when they have
-  /// changed.
+  /// Packs the weights of products for contexts that do not record. To be called again when the weights have
+  /// changed. Not thread-safe.
   void pack();
+  /// Discards the packed weights.
   void discard_packed();
 
  private:
@@ -74,7 +80,7 @@ class Transformer {
   std::optional<Stack> encoder_, decoder_;
   ops::OutputWeights output_;
   PositionTable positions_;
-  Tensor learned_positions_;  // [max_positions, d_model] or none
+  Tensor learned_positions_;  // [max_positions, d_model], or empty
   std::vector<Parameter> parameters_;
 };
 

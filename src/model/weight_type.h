@@ -3,11 +3,11 @@
 
 namespace sixfold {
 
-/// How the matrices of a model are multiplied.
+/// The type in which the matrices of a model are multiplied.
 enum class WeightType {
-  stored,  ///< as the model folder has them
+  stored,  ///< the type in the model folder
   fp32,
-  int8,  ///< docs/int8.md; those in other types are rounded while the model is read
+  int8,  ///< see docs/int8.md; matrices of other types are quantized while the model is loaded
 };
 
 template <>

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* what_a_model_is =
-    "a model folder holds config.json, model.safetensors and its tokenizer, as sixfold train makes them";
+    "a model folder contains config.json, model.safetensors and a tokenizer, as made by 'sixfold train'";
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -28,7 +28,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// What lies in a folder, in the order of its names; nothing where it can't be read.
+/// The entries of a folder, sorted by name. Empty if it can't be read.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code ignored;
@@ -37,7 +37,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-/// Whether a file of options (YAML, or JSON, which is YAML too) has one of these keys.
+/// Whether a YAML or JSON file has one of these keys at the top level.
 bool has_key(const fs::path& path, std::initializer_list<const char*> keys) {
   std::error_code ignored;
   if (!is_file(path) || fs::file_size(path, ignored) > largest_options_text) return false;
@@ -46,7 +46,7 @@ bool has_key(const fs::path& path, std::initializer_list<const char*> keys) {
     OptionNode root =
         path.extension() == ".json" ? parse_json_options(text, path) : parse_yaml_options(text, path);
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return root.find(key) != nullptr; });
-  } catch (const Error&) {  // whoever reads the file as what it should be says what is wrong with it
+  } catch (const Error&) {  // reading the file as what it should be gives a better message
     return false;
   }
 }
@@ -62,7 +62,7 @@ bool looks_like_model(const fs::path& folder) {
   return is_file(config) && is_file(folder / "model.safetensors") && !is_config_of_hugging_face(config);
 }
 
-/// The folders inside a folder that look like models.
+/// The subfolders that look like models.
 std::vector<fs::path> models_in(const fs::path& folder) {
   std::vector<fs::path> models = entries_of(folder);
   std::erase_if(models, [](const fs::path& path) { return !looks_like_model(path); });
@@ -81,30 +81,30 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 [[noreturn]] void refuse_file(const std::string& path) {
   const fs::path file(path);
   const std::string extension = file.extension(), parent = file.has_parent_path() ? file.parent_path() : ".";
-  if (looks_like_model(parent)) throw_input_error("{} is a file of a model; give its folder, {}", path, parent);
+  if (looks_like_model(parent))
+    throw_input_error("{} is a file of a model; give the model folder, {}", path, parent);
   if (extension == ".npz")
     throw_input_error(
-        "{} is a model of Marian; make a model folder of it by sixfold import marian {} --vocabs SOURCE TARGET "
+        "{} is a model of Marian; convert it with: sixfold import marian {} --vocabs SOURCE TARGET "
         "--output FOLDER",
         path, path);
   if (file.filename() == "pytorch_model.bin" || is_config_of_hugging_face(file.parent_path() / "config.json"))
     throw_input_error(
-        "{} is a file of a Hugging Face model; make a model folder of it by sixfold import hf {} --output "
-        "FOLDER",
-        path, parent);
+        "{} is a file of a Hugging Face model; convert it with: sixfold import hf {} --output FOLDER", path,
+        parent);
   if (extension == ".bin")
     throw_input_error(
-        "{} is a binary model of another program; of Marian's models, the .npz can be imported: sixfold import "
-        "marian MODEL.npz --vocabs SOURCE TARGET --output FOLDER",
+        "{} is a binary model of another program; of Marian's models only the .npz can be imported: sixfold "
+        "import marian MODEL.npz --vocabs SOURCE TARGET --output FOLDER",
         path);
   if ((extension == ".yml" || extension == ".yaml") && has_key(file, {"models"}))
     throw_input_error(
-        "{} is a decoder configuration of Marian; make a model folder by sixfold import marian {} --output "
+        "{} is a decoder configuration of Marian; convert the model with: sixfold import marian {} --output "
         "FOLDER",
         path, path);
   if (is_config_of_training(file))
-    throw_input_error("{} is a training configuration; sixfold train {} --output RUN makes the model RUN/model",
-                      path, path);
+    throw_input_error("{} is a training config; sixfold train {} --output RUN trains the model RUN/model", path,
+                      path);
   throw_input_error("{} is a file, not a model folder; {}", path, what_a_model_is);
 }
 
@@ -112,22 +112,22 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 [[noreturn]] void refuse_folder(const std::string& path) {
   const auto models = models_in(path), entries = entries_of(path);
   if (!models.empty() && models.back().filename().string().starts_with("update-"))
-    throw_input_error("{} holds the checkpoints of a training run; the newest is {}", path,
+    throw_input_error("{} contains the checkpoints of a training run; the newest is {}", path,
                       models.back().string());
   if (!models.empty())
-    throw_input_error("{} is no model folder, but holds one: {}", path, models.front().string());
+    throw_input_error("{} is not a model folder, but contains one: {}", path, models.front().string());
   for (const fs::path& entry : entries)
     if (entry.extension() == ".npz" || entry.filename() == "decoder.yml")
       throw_input_error(
-          "{} holds a model of Marian; make a model folder of it by sixfold import marian {} --output FOLDER",
-          path, is_file(fs::path(path) / "decoder.yml") ? path + "/decoder.yml" : entry.string());
+          "{} contains a model of Marian; convert it with: sixfold import marian {} --output FOLDER", path,
+          is_file(fs::path(path) / "decoder.yml") ? path + "/decoder.yml" : entry.string());
   require(!is_file(fs::path(path) / "model.safetensors"),
-          "{} holds weights but no config.json; copy the whole model folder", path);
+          "{} contains weights but no config.json; copy the whole model folder", path);
   require(!entries.empty(), "{} is an empty folder; {}", path, what_a_model_is);
-  throw_input_error("{} is no model folder; {}", path, what_a_model_is);
+  throw_input_error("{} is not a model folder; {}", path, what_a_model_is);
 }
 
-/// A file that was cut off at its beginning is no puzzle for the parsers of its contents.
+/// Throws an input error for empty files, which gives a clearer message than the parsers of their contents.
 void refuse_empty_files(const std::string& path) {
   for (const char* extension : {".json", ".safetensors", ".spm", ".vocab"})
     for (const fs::path& file : entries_of(path)) {
@@ -145,7 +145,8 @@ void require_model_folder(const std::string& path) {
   require(!name.empty(), "the name of the model folder is empty");
   if (!is_folder(name)) {
     std::error_code ignored;
-    require(fs::exists(name, ignored), "{}: is no model folder; there is no file or folder of that name", name);
+    require(fs::exists(name, ignored), "{}: there is no file or folder of that name; give a model folder",
+            name);
     refuse_file(name);
   }
   const fs::path config = fs::path(name) / "config.json";
@@ -154,9 +155,8 @@ void require_model_folder(const std::string& path) {
   refuse_empty_files(name);
   if (is_config_of_hugging_face(config))
     throw_input_error(
-        "{} is a folder of a Hugging Face model; make a model folder of it by sixfold import hf {} --output "
-        "FOLDER",
-        name, name);
+        "{} is the folder of a Hugging Face model; convert it with: sixfold import hf {} --output FOLDER", name,
+        name);
 }
 
 }  // namespace sixfold

@@ -5,9 +5,9 @@
 namespace sixfold::ops {
 namespace {
 
-/// What backward needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). Of ReLU `hidden`
-/// tells all: what it zeroed and what dropout zeroed is zero there, one condition serves both. There `inner` is
-/// none.
+/// What the backward pass needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). For ReLU
+/// `hidden` suffices and `inner` is empty: `hidden` is zero where ReLU or dropout gave zero, and the gradient
+/// is zero in both cases.
 struct Kept {
   Tensor inner, hidden;  // [n, d_ff]
 };
@@ -20,25 +20,25 @@ Kept expand(Context& context, const Tensor& x, const FeedForwardWeights& w, cons
   Kept kept{{}, inner};
   if (!relu) {
     if (context.recording()) kept = {inner, context.tensor(inner.rows(), inner.cols(), x.dtype())};
-    backend.activate(kept.hidden.view(), inner.view(), w.activation);
+    backend.run(kernel::Activate{kept.hidden.view(), inner.view(), w.activation});
   }
-  if (dropout) backend.dropout(kept.hidden.view(), kept.hidden.view(), dropout);
+  if (dropout) backend.run(kernel::ApplyDropout{kept.hidden.view(), kept.hidden.view(), dropout});
   return kept;
 }
 
-/// d loss / d inner, from that of the output.
+/// Returns d loss / d inner, given the gradient of the output.
 Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const Kept& kept,
                       const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
   Tensor grad = context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
-  Matmul product{.result = grad.view(), .a = grad_y.view(), .b = w.weight2.view()};
+  kernel::Matmul product{.result = grad.view(), .a = grad_y.view(), .b = w.weight2.view()};
   if (!kept.inner) product.epilogue.relu_of = kept.hidden.view();
-  backend.matmul(product);
+  backend.run(product);
   if (kept.inner) {
-    if (dropout) backend.dropout(grad.view(), grad.view(), dropout);
-    backend.activate_gradient(grad.view(), grad.view(), kept.inner.view(), w.activation);
+    if (dropout) backend.run(kernel::ApplyDropout{grad.view(), grad.view(), dropout});
+    backend.run(kernel::ActivateGradient{grad.view(), grad.view(), kept.inner.view(), w.activation});
   } else if (dropout) {
-    backend.scale(grad.view(), grad.view(), dropout.keep_scale());
+    backend.run(kernel::Scale{grad.view(), grad.view(), dropout.keep_scale()});
   }
   return grad;
 }

@@ -6,7 +6,7 @@
 namespace sixfold::ops {
 namespace {
 
-/// LayerNorm(x + dropout(y)), y possibly none. `sum` is where x + dropout(y) is kept for backward.
+/// LayerNorm(x + dropout(y)); y may be empty. `sum`: where x + dropout(y) is stored for the backward pass.
 Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Tensor& sum,
                    const NormWeights& norm) {
   check_shape("norm", "weight", norm.weight, 1, x.cols());
@@ -14,37 +14,37 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
   Tensor out = context.tensor(x.rows(), x.cols(), x.dtype());
   const bool wants = context.track(out, {x, y.x, norm.weight, norm.bias});
   Tensor statistics = wants ? context.tensor(x.rows(), 2, x.dtype()) : Tensor();
-  context.backend().residual_norm({.x = x.view(),
-                                   .y = y.x.view(),
-                                   .sum = sum.view(),
-                                   .statistics = statistics.view(),
-                                   .weight = norm.weight.view(),
-                                   .bias = norm.bias.view(),
-                                   .out = out.view(),
-                                   .epsilon = norm.epsilon,
-                                   .dropout = y.dropout});
+  context.backend().run(kernel::ResidualNorm{.x = x.view(),
+                                             .y = y.x.view(),
+                                             .sum = sum.view(),
+                                             .statistics = statistics.view(),
+                                             .weight = norm.weight.view(),
+                                             .bias = norm.bias.view(),
+                                             .out = out.view(),
+                                             .epsilon = norm.epsilon,
+                                             .dropout = y.dropout});
   if (wants)
     context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
       const auto grad_x = context.gradient_of(x);
       std::optional<WrittenGradient> grad_y;
       if (y.x && y.x.requires_grad()) {
         require(!y.x.gradient() || !sum.same_as(y.x),
-                "residual_norm_in_place: y, which it overwrote, has another reader");
+                "residual_norm_in_place: y was overwritten, but another op reads it");
         grad_y.emplace(context, y.x);
       }
       const auto grad_weight = context.gradient_of(norm.weight), grad_bias = context.gradient_of(norm.bias);
       for (const auto& slot : {grad_weight, grad_bias})
-        if (slot.view && !slot.accumulate) context.backend().fill(slot.view, 0);
-      context.backend().residual_norm_gradient({.grad_out = out.gradient().view(),
-                                                .sum = sum.view(),
-                                                .statistics = statistics.view(),
-                                                .weight = norm.weight.view(),
-                                                .grad_x = grad_x.view,
-                                                .grad_y = grad_y ? grad_y->view() : View{},
-                                                .grad_weight = grad_weight.view,
-                                                .grad_bias = grad_bias.view,
-                                                .accumulate_x = grad_x.accumulate,
-                                                .dropout = y.dropout});
+        if (slot.view && !slot.accumulate) context.backend().run(kernel::Fill{slot.view, 0});
+      context.backend().run(kernel::ResidualNormGradient{.grad_out = out.gradient().view(),
+                                                         .sum = sum.view(),
+                                                         .statistics = statistics.view(),
+                                                         .weight = norm.weight.view(),
+                                                         .grad_x = grad_x.view,
+                                                         .grad_y = grad_y ? grad_y->view() : View{},
+                                                         .grad_weight = grad_weight.view,
+                                                         .grad_bias = grad_bias.view,
+                                                         .accumulate_x = grad_x.accumulate,
+                                                         .dropout = y.dropout});
       if (grad_y) grad_y->add();
     });
   return out;

@@ -5,15 +5,17 @@
 
 #include "autograd/context.h"
 
-/// The ops: each checks shapes, computes, and records its backward. One .cc file for each. A tensor may have
-/// several readers, whose gradients are added, and any operand may need none. Rows are tokens throughout;
-/// tensors are [rows, features] of one dtype. A bias that is an empty tensor is none.
+/// The ops. Each op checks shapes, computes its result, and records its backward pass if the context records.
+/// Each has a .cc file of its own. A tensor may be the operand of several ops, whose gradients are added, and
+/// any operand may be one that needs no gradient. Rows are tokens; tensors are [rows, features], of one dtype,
+/// in the backend's memory. An empty tensor as bias means that there is no bias. A wrong shape throws an input
+/// error. Ops that return tensors do not wait for the kernels.
 namespace sixfold::ops {
 
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
 Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias);
 
-/// The position-wise feed-forward network.
+/// The weights of the position-wise feed-forward network.
 struct FeedForwardWeights {
   Tensor weight1, bias1;  ///< [d_ff, d_model], [1, d_ff]
   Tensor weight2, bias2;  ///< [d_model, d_ff], [1, d_model]
@@ -24,19 +26,19 @@ struct FeedForwardWeights {
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& weights,
                     const Dropout& dropout = {});
 
-/// What a row's embedding is made from.
+/// The tables from which embeddings are computed.
 struct Embedding {
   Tensor table;      ///< [vocab, d_model]
-  Tensor positions;  ///< [longest, d_model], constant; or none
+  Tensor positions;  ///< [longest, d_model], constant; may be empty
   double scale = 1;  ///< sqrt(d_model)
 };
 
-/// Sections 3.4, 3.5: dropout(table[ids] * scale + positions[rows.position]) [n, d_model]; ids from
-/// `Context::indices`. A negative id stands for a row of zeros, one beyond the table for its last row.
+/// Sections 3.4, 3.5: dropout(table[ids] * scale + positions[rows.position]) [n, d_model]. `ids`: from
+/// `Context::indices`. A negative id gives a row of zeros; an id beyond the table gives the table's last row.
 Tensor embed(Context& context, const Embedding& embedding, const Tensor& ids, const TokenRows& rows,
              const Dropout& dropout = {});
 
-/// dropout(x), where no other op can take it along.
+/// dropout(x), for places where no other op can apply it.
 Tensor dropout(Context& context, const Dropped& x);
 
 /// a + b.
@@ -49,67 +51,78 @@ struct NormWeights {
 
 /// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model].
 Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
-/// The same in less memory: the sum is written over y's elements, so y must have no other reader. One whose
-/// gradient comes back before this op's is an error.
+/// The same, but the sum overwrites the elements of y to save memory. No other op may read y: if another op's
+/// gradient reaches y first, backward throws an error.
 Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
 /// LayerNorm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
-/// Which keys each query sees.
+/// The keys that each query attends to. A pattern is created once and shared by all layers.
 struct AttentionPattern {
   std::vector<AttentionSpan> spans;
   bool causal = false;
-  Tensor key_rows;  ///< [1, places] i32, or none: the identity (training)
+  Tensor key_rows;        ///< [1, places] i32, or empty: the identity (in training)
+  Tensor uploaded_spans;  ///< [spans, 4] i32, the spans in the backend's memory; empty if that is host memory
+
+  /// The spans in the memory that kernels read. Valid as long as the pattern.
+  DeviceSpan<const AttentionSpan> on_device() const;
 };
 
-/// Spans over packed sequences: sequence i of the queries sees sequence i of the keys.
-AttentionPattern attention_pattern(const Ragged& queries, const Ragged& keys, bool causal);
+/// Creates a pattern. `key_rows`: the row of each key place; empty: the identity.
+std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std::vector<AttentionSpan> spans,
+                                                          bool causal, std::span<const int32_t> key_rows = {});
+/// Creates a pattern for packed sequences: sequence i of the queries attends to sequence i of the keys.
+std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, const Ragged& queries,
+                                                          const Ragged& keys, bool causal);
 
-/// Section 3.2: query [q, heads * d_k], key [k, heads * d_k], value [k, heads * d_v] ->
-/// softmax(query key^T / sqrt(d_k)) value [q, heads * d_v] in each head; dropout is of the weights.
+/// Section 3.2: query [q, heads * d_k], key [k, heads * d_k], value [k, heads * d_v] -> softmax(query key^T /
+/// sqrt(d_k)) value [q, heads * d_v] in each head. Dropout applies to the attention weights.
 struct AttentionInputs {
   Tensor query, key, value;
   int heads = 1;
 };
 Tensor attention(Context& context, const AttentionInputs& inputs,
                  std::shared_ptr<const AttentionPattern> pattern, const Dropout& dropout = {});
-/// The weights themselves: [heads * q, most keys], row head * q + query; places beyond a query's keys are 0.
+/// Returns the attention weights: [heads * q, largest number of keys]. Row head * q + query holds the weights
+/// of that query; columns beyond its keys are 0.
 Tensor attention_weights(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern);
 
-/// The projection of states to scores over the vocabulary.
+/// The projection of states to logits over the vocabulary.
 struct OutputWeights {
-  Tensor weight, bias;  ///< [vocab, d_model], [1, vocab] or none
+  Tensor weight, bias;  ///< [vocab, d_model], [1, vocab]; the bias may be empty
 };
 
 struct LossOptions {
   double label_smoothing = 0;
-  double scale = 1;  ///< of the gradients: one over the target tokens of the whole update
+  double scale = 1;  ///< factor of the gradients: 1 / number of target tokens of the update
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
-/// ids of `Context::indices`), in chunks of rows, so that the logits never exist whole. Where the context
-/// records, gradients are computed at once, chunk by chunk, while the logits are there, and added to those of
-/// the states.
-double cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
+/// ids from `Context::indices`): [1, 1] f64. It is computed in chunks of rows, so that the logits are never all
+/// in memory. If the context records, the gradients are computed at once for each chunk, while its logits are
+/// in memory, and added to those of the states.
+Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
-/// log p(target) of each row, [n, 1], in chunks likewise.
+/// Returns log p(target) of each row, [n, 1], also computed in chunks.
 Tensor log_probability(Context& context, const Tensor& states, const OutputWeights& output,
                        const Tensor& targets);
-/// The logits whole, [n, vocab]: for tests and for looking at.
+/// Returns all logits, [n, vocab]; for tests and inspection.
 Tensor logits(Context& context, const Tensor& states, const OutputWeights& output);
 
-/// The output layer of some of its symbols alone, in the order of `ids`, laid out for products without
-/// gradients, in memory of its own.
+/// Returns the output layer restricted to the tokens `ids` (host), in their order. Its weights are in memory of
+/// their own and packed for products without gradients.
 OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const OutputWeights& output,
                              std::span<const int32_t> ids);
 
-/// The k likeliest ids of each row, k at most the vocabulary, best first, and their log-probabilities.
+/// The k most probable ids of each row, best first, with their log-probabilities. In host memory.
 struct Candidates {
   int k = 0;
   std::vector<int32_t> ids;      ///< [rows, k]
   std::vector<float> log_probs;  ///< [rows, k]
 };
+/// Returns the k most probable ids of each row; 1 <= k <= vocab. `banned`: ids that are not chosen, [1, n] i32,
+/// may be empty. Waits for the kernels.
 Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
-                 std::span<const int32_t> banned);
+                 const Tensor& banned);
 
 }  // namespace sixfold::ops

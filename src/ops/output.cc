@@ -9,10 +9,10 @@
 namespace sixfold::ops {
 namespace {
 
-constexpr int64_t chunk_elements = int64_t{1} << 21;  // of logits at a time: 8 MB, some hundred rows
+constexpr int64_t chunk_elements = int64_t{1} << 21;  // logits at a time: 8 MB, some hundreds of rows
 
-/// The output's weight laid out for a context that records: its chunks all multiply with it, forward and
-/// backward.
+/// The output weights packed for a context that records: all chunks use them, in the forward and the backward
+/// pass.
 class RecordedWeight {
  public:
   RecordedWeight(Context& context, const Tensor& weight, bool transposed) {
@@ -27,7 +27,7 @@ class RecordedWeight {
   std::shared_ptr<PackedWeight> packed_;
 };
 
-/// Calls body(begin, count, logits of these rows) for chunks of rows.
+/// Calls body(begin, count, logits of these rows) for each chunk of rows.
 void for_chunks(Context& context, const Tensor& states, const OutputWeights& output,
                 const std::function<void(int64_t, int64_t, View)>& body) {
   check_shape("output", "weight", output.weight, -1, states.cols());
@@ -38,24 +38,24 @@ void for_chunks(Context& context, const Tensor& states, const OutputWeights& out
   if (context.recording() && chunks > 1) recorded.emplace(context, output.weight, /*transposed=*/true);
   Tensor logits = context.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
   for (int64_t begin = 0; begin == 0 || begin < states.rows();
-       begin += rows) {  // once for no rows: zero gradients
+       begin += rows) {  // also once for no rows, to set gradients to zero
     const int64_t count = std::min(rows, states.rows() - begin);
     const View chunk = logits.view().slice_rows(0, count);
-    Matmul product{.result = chunk,
-                   .a = states.view().slice_rows(begin, count),
-                   .b = output.weight.view(),
-                   .transpose_b = true,
-                   .epilogue = {.bias = output.bias.view()}};
+    kernel::Matmul product{.result = chunk,
+                           .a = states.view().slice_rows(begin, count),
+                           .b = output.weight.view(),
+                           .transpose_b = true,
+                           .epilogue = {.bias = output.bias.view()}};
     if (recorded) product.packed_b = recorded->get();
     if (!context.recording()) product.packed_b = output.weight.packed();
-    context.backend().matmul(product);
+    context.backend().run(product);
     body(begin, count, chunk);
   }
 }
 
 }  // namespace
 
-double cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
+Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options) {
   check_shape("cross_entropy", "targets", targets, 1, states.rows());
   Backend& backend = context.backend();
@@ -67,34 +67,31 @@ double cross_entropy(Context& context, const Tensor& states, const OutputWeights
   std::optional<RecordedWeight> backward;
   if (grad_states.view) backward.emplace(context, output.weight, /*transposed=*/false);
   for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
-    View chunk_losses = losses.view();
-    chunk_losses.data =
-        static_cast<char*>(chunk_losses.data) + begin * static_cast<int64_t>(size_of(losses.dtype()));
-    chunk_losses.cols = count;
-    backend.cross_entropy({.logits = logits,
-                           .targets = targets.ids() + begin,
-                           .losses = chunk_losses,
-                           .smoothing = options.label_smoothing,
-                           .scale = options.scale,
-                           .gradient = wants});
+    backend.run(kernel::CrossEntropy{.logits = logits,
+                                     .targets = targets.ids().subspan(begin, count),
+                                     .losses = losses.view().slice_cols(begin, count),
+                                     .smoothing = options.label_smoothing,
+                                     .scale = options.scale,
+                                     .gradient = wants});
     if (!wants) return;
     const View x = states.view().slice_rows(begin, count);
     if (grad_weight.view)
-      backend.matmul({.result = grad_weight.view,
-                      .a = logits,
-                      .b = x,
-                      .transpose_a = true,
-                      .accumulate = grad_weight.accumulate || begin > 0});
-    if (grad_bias.view) backend.column_sum(grad_bias.view, logits, grad_bias.accumulate || begin > 0);
+      backend.run(kernel::Matmul{.result = grad_weight.view,
+                                 .a = logits,
+                                 .b = x,
+                                 .transpose_a = true,
+                                 .accumulate = grad_weight.accumulate || begin > 0});
+    if (grad_bias.view)
+      backend.run(kernel::ColumnSum{grad_bias.view, logits, grad_bias.accumulate || begin > 0});
     if (grad_states.view)
-      backend.matmul({.result = grad_states.view.slice_rows(begin, count),
-                      .a = logits,
-                      .b = output.weight.view(),
-                      .accumulate = grad_states.accumulate,
-                      .packed_b = backward->get()});
+      backend.run(kernel::Matmul{.result = grad_states.view.slice_rows(begin, count),
+                                 .a = logits,
+                                 .b = output.weight.view(),
+                                 .accumulate = grad_states.accumulate,
+                                 .packed_b = backward->get()});
   });
-  double sum = 0;
-  for (const double loss : losses.to_doubles(backend)) sum += loss;
+  Tensor sum = context.tensor(1, 1, DType::f64);
+  backend.run(kernel::Sum{sum.view(), losses.view()});
   return sum;
 }
 
@@ -103,7 +100,8 @@ Tensor log_probability(Context& context, const Tensor& states, const OutputWeigh
   check_shape("log_probability", "targets", targets, 1, states.rows());
   Tensor out = context.tensor(states.rows(), 1, states.dtype());
   for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
-    context.backend().log_probability(out.view().slice_rows(begin, count), logits, targets.ids() + begin);
+    context.backend().run(kernel::LogProbability{out.view().slice_rows(begin, count), logits,
+                                                 targets.ids().subspan(begin, count)});
   });
   return out;
 }
@@ -118,52 +116,46 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
                              std::span<const int32_t> ids) {
   const auto memory = lasting_memory(backend);
   const int64_t count = std::ssize(ids);
+  const Tensor chosen = Tensor::of_ids(*backend, memory, ids);
   const auto select = [&](const Tensor& from) {
     Tensor rows(memory, count, from.cols(), from.dtype());
-    View view = rows.view();
     if (from.dtype() != DType::i8) {
-      backend->gather_rows(view, from.view(), ids.data());
+      backend->run(kernel::GatherRows{rows.view(), from.view(), chosen.ids()});
       return rows;
     }
     const Tensor scales(memory, 1, count, DType::f32);
-    view.scales = scales.view().as<float>();
-    backend->gather_rows(view, from.view(), ids.data());
-    return Tensor::of(view, std::make_shared<const std::pair<Tensor, Tensor>>(rows, scales));
+    backend->run(kernel::GatherRows{rows.view(), from.view(), chosen.ids(), scales.view().span<float>()});
+    return Tensor::of_int8(rows, scales);
   };
   OutputWeights some{select(output.weight), {}};
   some.weight.set_packed(backend->pack(some.weight.view(), /*transpose_b=*/true));
   if (output.bias) {
-    View column = output.bias.view();  // of one element each
+    View column = output.bias.view();  // a column: one element in each row
     column.rows = column.cols, column.cols = column.stride = 1;
     some.bias = Tensor(memory, 1, count, output.bias.dtype());
     View to = some.bias.view();
     to.rows = count, to.cols = to.stride = 1;
-    backend->gather_rows(to, column, ids.data());
+    backend->run(kernel::GatherRows{to, column, chosen.ids()});
   }
   return some;
 }
 
 Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
-                 std::span<const int32_t> banned) {
-  require(k >= 1 && k <= output.weight.rows(), "top_k: the {} likeliest of {} symbols", k,
+                 const Tensor& banned) {
+  require(k >= 1 && k <= output.weight.rows(), "top_k: k is {}, but the vocabulary has {} tokens", k,
           output.weight.rows());
-  for (const int32_t id : banned)
-    require(id >= 0 && id < output.weight.rows(), "top_k: the banned id {} is not one of {} symbols", id,
-            output.weight.rows());
-  const size_t count = static_cast<size_t>(states.rows()) * static_cast<size_t>(k);
   Tensor ids = context.tensor(states.rows(), k, DType::i32),
          log_probs = context.tensor(states.rows(), k, DType::f32);
-  for_chunks(context, states, output, [&](int64_t begin, int64_t, View logits) {
-    context.backend().top_k({.logits = logits,
-                             .k = k,
-                             .ids = ids.view().row<int32_t>(begin),
-                             .log_probs = log_probs.view().row<float>(begin),
-                             .banned = banned});
+  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
+    context.backend().run(kernel::TopK{.logits = logits,
+                                       .k = k,
+                                       .ids = ids.view().slice_rows(begin, count),
+                                       .log_probs = log_probs.view().slice_rows(begin, count),
+                                       .banned = banned.ids()});
   });
-  Candidates best{
-      .k = k, .ids = std::vector<int32_t>(count), .log_probs = log_probs.to_floats(context.backend())};
-  context.backend().copy_out(best.ids.data(), ids.view().data, ids.bytes());
-  return best;
+  return {.k = k,
+          .ids = ids.to_host<int32_t>(context.backend()),
+          .log_probs = log_probs.to_host<float>(context.backend())};
 }
 
 }  // namespace sixfold::ops

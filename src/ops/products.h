@@ -1,38 +1,39 @@
 #pragma once
 #include "autograd/context.h"
 
-/// The three products of a linear map y = x W^T + b, which several ops are made of.
+/// The three matrix products of a linear map y = x W^T + b, which several ops use.
 namespace sixfold::ops {
 
 /// y = x weight^T, then `epilogue`.
 inline void multiply_weight(const Context& context, const Tensor& y, const Tensor& x, const Tensor& weight,
                             const Epilogue& epilogue) {
-  Matmul product{
+  kernel::Matmul product{
       .result = y.view(), .a = x.view(), .b = weight.view(), .transpose_b = true, .epilogue = epilogue};
   if (!context.recording()) product.packed_b = weight.packed();
-  context.backend().matmul(product);
+  context.backend().run(product);
 }
 
-/// weight's gradient += grad_y^T x, bias's += the sum of grad_y's rows.
+/// gradient of weight += grad_y^T x; gradient of bias += sum of the rows of grad_y. Operands that need no
+/// gradient are skipped.
 inline void weight_gradients(const Context& context, const Tensor& x, const Tensor& grad_y,
                              const Tensor& weight, const Tensor& bias) {
   if (const auto grad = context.gradient_of(weight); grad.view)
-    context.backend().matmul({.result = grad.view,
-                              .a = grad_y.view(),
-                              .b = x.view(),
-                              .transpose_a = true,
-                              .accumulate = grad.accumulate});
+    context.backend().run(kernel::Matmul{.result = grad.view,
+                                         .a = grad_y.view(),
+                                         .b = x.view(),
+                                         .transpose_a = true,
+                                         .accumulate = grad.accumulate});
   if (!bias) return;
   if (const auto grad = context.gradient_of(bias); grad.view)
-    context.backend().column_sum(grad.view, grad_y.view(), grad.accumulate);
+    context.backend().run(kernel::ColumnSum{grad.view, grad_y.view(), grad.accumulate});
 }
 
-/// x's gradient += grad_y weight.
+/// gradient of x += grad_y weight, if x needs a gradient.
 inline void input_gradient(const Context& context, const Tensor& x, const Tensor& grad_y,
                            const Tensor& weight) {
   if (const auto grad = context.gradient_of(x); grad.view)
-    context.backend().matmul(
-        {.result = grad.view, .a = grad_y.view(), .b = weight.view(), .accumulate = grad.accumulate});
+    context.backend().run(kernel::Matmul{
+        .result = grad.view, .a = grad_y.view(), .b = weight.view(), .accumulate = grad.accumulate});
 }
 
 }  // namespace sixfold::ops

@@ -14,18 +14,18 @@ namespace {
 
 constexpr double margin = 20, gap = 22;
 constexpr double title_size = 15, label_size = 11, note_size = 11;
-constexpr double slant = -60;                // of the source pieces, in degrees
+constexpr double slant = -60;                // of the source tokens, in degrees
 constexpr double steep = 0.866, flat = 0.5;  // sine and cosine of 60 degrees
 constexpr double longest_label = 150;
 constexpr double scale_width = 140, scale_height = 10;
 constexpr double longest_title = 640;
 constexpr std::string_view mean_name = "mean of heads";
 
-/// How strongly a weight is coloured. Not in proportion: most weights are small, and should be seen. The scale
+/// The strength of the colour of a weight. It is not proportional, so that small weights are visible. The scale
 /// below the maps shows the same curve.
 double strength(double weight) { return std::min(1.0, std::pow(weight, 0.7)); }
 
-/// Sizes and places, all in pixels.
+/// Sizes and positions, all in pixels.
 struct Layout {
   int columns, panels;  // of the grid of panels
   double cell;          // side of a cell
@@ -54,11 +54,12 @@ struct Layout {
 void check(const AttentionMap& map) {
   require(
       map.heads > 0 && !map.source.empty() && !map.target.empty(),
-      "an attention map needs heads, source and target pieces, not {} heads, {} source and {} target pieces",
+      "an attention map needs at least one head, source token and target token, not {} heads, {} source and {} "
+      "target tokens",
       map.heads, map.source.size(), map.target.size());
   size_t expected = static_cast<size_t>(map.heads) * map.target.size() * map.source.size();
   require(map.weights.size() == expected,
-          "attention weights: {} values for [{} heads, {} target, {} source] pieces", map.weights.size(),
+          "attention weights: {} values for [{} heads, {} target tokens, {} source tokens]", map.weights.size(),
           map.heads, map.target.size(), map.source.size());
   constexpr float rounding = 1e-4f;
   for (float weight : map.weights)
@@ -71,7 +72,7 @@ double longest(const std::vector<std::string>& pieces) {
   return std::min(width, longest_label);
 }
 
-/// As many columns of panels as make the picture nearest to 3:2, with few places left empty.
+/// Chooses the number of columns of panels that makes the picture closest to 3:2 with few empty places.
 int best_columns(Layout layout) {
   int best = 1;
   double least = INFINITY;
@@ -139,7 +140,7 @@ void draw_panel(Svg& svg, const AttentionMap& map, const Layout& layout, int pan
   }
 }
 
-/// The colours' meaning, from 0 to 1, and what rows and columns are.
+/// Draws the scale of colours, from 0 to 1, and the meaning of rows and columns.
 void draw_scale(Svg& svg, const Layout& layout, const std::string& axes) {
   double left = layout.left(0), top = layout.bottom() + gap;
   TextStyle number = {.size = note_size, .anchor = Anchor::middle, .css = "muted"};

@@ -14,7 +14,7 @@ namespace {
 constexpr double margin = 20, gap = 34;
 constexpr double title_size = 15, name_size = 13, label_size = 11;
 constexpr double plot_width = 430, plot_height = 240;
-constexpr double left_room = 74, bottom_room = 40;  // of an axis' numbers and its label
+constexpr double left_room = 74, bottom_room = 40;  // space for the numbers and the label of an axis
 constexpr double legend_row = 17, swatch = 18;
 
 struct Range {
@@ -26,7 +26,7 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-/// One axis: values to pixels.
+/// An axis, which maps values to pixels.
 class Axis {
  public:
   Axis(Range range, bool logarithmic, double begin, double end)
@@ -35,7 +35,7 @@ class Axis {
       range_.low = std::log10(range_.low);
       range_.high = std::log10(range_.high);
     }
-    // A single value stands in the middle, zeros below.
+    // A single value is drawn in the middle, a single zero at the bottom.
     if (range_.high - range_.low < 1e-12 * std::max(1.0, std::abs(range_.high))) {
       const double room = std::abs(range_.low) * 0.1;
       range_.low -= room;
@@ -60,7 +60,7 @@ class Axis {
         }
       if (std::ssize(values) >= std::min(wanted, 3)) break;
     }
-    while (std::ssize(values) > 2 * wanted) {  // of many powers every other one
+    while (std::ssize(values) > 2 * wanted) {  // of many powers, only every other one
       std::vector<double> fewer;
       for (size_t i = 0; i < values.size(); i += 2) fewer.push_back(values[i]);
       values = fewer;
@@ -87,13 +87,13 @@ void check(const std::vector<Chart>& charts) {
   for (const Chart& chart : charts)
     for (const Series& series : chart.series) {
       require(series.x.size() == series.y.size() + (series.steps ? 1 : 0),
-              "curve '{}' has {} values of x and {} of y", series.name, series.x.size(), series.y.size());
+              "curve '{}' has {} x values but {} y values", series.name, series.x.size(), series.y.size());
       any = any || !series.y.empty();
     }
   require(any, "there is nothing to draw");
 }
 
-/// Where each name of a legend stands, in rows as wide as the chart; the number of rows.
+/// The positions of the names in a legend, in rows as wide as the chart, and the number of rows.
 struct Legend {
   std::vector<Point> places;
   std::vector<std::string> names;
@@ -149,7 +149,7 @@ class ChartDrawer {
         if (std::isfinite(value) && (!logarithmic || value > 0)) range.add(value);
     if (range.empty()) range = {logarithmic ? 1.0 : 0.0, logarithmic ? 10.0 : 1.0};
     if (!horizontal && chart_.from_zero && !logarithmic) range.add(0);
-    if (!horizontal) {  // some air above and below
+    if (!horizontal) {  // a margin above and below
       if (logarithmic) return {range.low / 1.05, range.high * 1.05};
       const double air = 0.04 * (range.high - range.low);
       range.low = range.low >= 0 ? std::max(0.0, range.low - air) : range.low - air;
@@ -188,7 +188,7 @@ class ChartDrawer {
       svg_.polyline(line, {"grid", 1});
       const std::string name = number_text(value);
       const double half = text_width(name, label_size) / 2;
-      if (x - half < free_from) continue;  // it would touch the one before
+      if (x - half < free_from) continue;  // it would touch the previous one
       svg_.text(x, bottom + label_size + 5, name,
                 {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
       free_from = x + half + 6;
@@ -199,7 +199,7 @@ class ChartDrawer {
               {.size = label_size, .anchor = Anchor::middle, .rotate = -90});
   }
 
-  /// A value that no line can show; of a dashed curve it is a ring.
+  /// A single value, which a line can't show; a ring for a dashed curve.
   void draw_point(const Point& point, const Series& series) {
     svg_.dot(point, 3.5, area_class(series), series.name);
     if (series.dashed) svg_.dot(point, 1.8, "paper", series.name);

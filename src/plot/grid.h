@@ -6,16 +6,17 @@
 
 namespace sixfold {
 
-/// A table of numbers from -1 to 1, as colours: one colour for those above 0, another for those below.
+/// A table of numbers from -1 to 1 to be drawn as colours: one colour for positive numbers, another for
+/// negative ones.
 struct GridMap {
   std::string title, row_label, column_label;
   int64_t rows = 0, columns = 0;
   std::vector<float> values;          ///< [rows, columns]
-  std::vector<int64_t> column_names;  ///< what the axis calls them; none: 0, 1, 2, ...
+  std::vector<int64_t> column_names;  ///< numbers on the axis; empty: 0, 1, 2, ...
   Theme theme = Theme::automatic;
 };
 
-/// The table as an SVG picture, a cell for each number. Throws an input error for an empty table or a wrong
+/// Draws the table as SVG, with a cell for each number. Throws an input error for an empty table or a wrong
 /// number of values.
 std::string grid_svg(const GridMap& map);
 

@@ -15,8 +15,8 @@
 namespace sixfold {
 namespace {
 
-// What we use of librsvg and cairo, as their documentation declares it. They are opened when needed, so that a
-// program that draws nothing loads neither them nor the twenty libraries behind them.
+// The functions of librsvg and cairo that are used here, declared as in their documentation. The libraries are
+// loaded when needed, so that a program that draws nothing loads neither them nor their twenty dependencies.
 struct Rectangle {
   double x, y, width, height;
 };
@@ -26,17 +26,20 @@ class Library {
  public:
   explicit Library(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
     if (!handle_)
-      throw_environment_error("PNG needs {} (Debian: librsvg2-2), which is not here; write .svg instead", name);
+      throw_environment_error(
+          "PNG needs {} (Debian: librsvg2-2), which is not installed; install it, or write .svg", name);
   }
   template <class Function>
   Function* function(const char* name) const {
     void* found = ::dlsym(handle_, name);
-    if (!found) throw_environment_error("PNG: the library that draws has no {}; write .svg instead", name);
+    if (!found)
+      throw_environment_error("PNG: the installed librsvg or cairo has no function {}; write .svg instead",
+                              name);
     return reinterpret_cast<Function*>(found);
   }
 
  private:
-  void* handle_;  // stays open: such libraries are not made to be closed
+  void* handle_;  // never closed: these libraries do not support it
 };
 
 int append(void* closure, const unsigned char* data, unsigned length) {
@@ -44,13 +47,13 @@ int append(void* closure, const unsigned char* data, unsigned length) {
   return 0;
 }
 
-/// fontconfig's list of fonts, as its documentation declares it.
+/// fontconfig's list of fonts, declared as in its documentation.
 struct FontSet {
   int count, room;
   void** fonts;
 };
 
-/// Which characters the installed fonts have.
+/// The characters of the installed fonts.
 class Fonts {
  public:
   Fonts() {
@@ -70,7 +73,7 @@ class Fonts {
       if (void* found = nullptr; characters(set->fonts[i], "charset", 0, &found) == 0) sets_.push_back(found);
   }
 
-  /// False too where nothing is known of fonts.
+  /// Whether no font has the character. False if fontconfig is not available.
   bool lack(char32_t c) const {
     return known_ && std::none_of(sets_.begin(), sets_.end(), [&](const void* set) { return has_(set, c); });
   }
@@ -89,7 +92,7 @@ std::vector<std::string> characters_without_font(const std::string& svg) {
   std::unordered_set<UChar32> seen;
   constexpr std::string_view tooltip = "<title>", tooltip_end = "</title>";
   for (size_t at = 0; at < svg.size();) {
-    if (std::string_view(svg).substr(at).starts_with(tooltip)) {  // is not drawn
+    if (std::string_view(svg).substr(at).starts_with(tooltip)) {  // tooltips are not drawn
       at = std::min(svg.find(tooltip_end, at), svg.size());
       continue;
     }
@@ -117,7 +120,7 @@ std::string png_of_svg(const std::string& svg, double scale) {
   double width = 0, height = 0;
   if (!rsvg.function<int(void*, double*, double*)>("rsvg_handle_get_intrinsic_size_in_pixels")(handle.get(),
                                                                                                &width, &height))
-    throw_environment_error("PNG: librsvg can't tell the picture's size");
+    throw_environment_error("PNG: librsvg can't determine the size of the picture");
   constexpr int argb32 = 0;
   const std::unique_ptr<void, void (*)(void*)> surface(
       cairo.function<void*(int, int, int)>("cairo_image_surface_create")(

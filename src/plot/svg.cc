@@ -9,8 +9,8 @@
 namespace sixfold {
 namespace {
 
-// Two sets of colours. No CSS variables: not every viewer of SVG knows them. Lines keep their difference for
-// those who see red and green alike.
+// Two sets of colours. There are no CSS variables, since some viewers of SVG do not support them. The colours
+// of lines can be distinguished by people with red-green colour blindness.
 constexpr std::string_view common_style =
     R"(text{font-family:"Helvetica Neue",Arial,"DejaVu Sans","Noto Sans","Noto Sans CJK JP",sans-serif}
 .strong{font-weight:600}
@@ -39,7 +39,7 @@ std::string style_sheet(Theme theme) {
 
 constexpr UChar32 replacement = 0xFFFD;
 
-/// The character at `position`, which moves behind it; U+FFFD for broken UTF-8.
+/// Returns the character at `position` and moves `position` after it. Returns U+FFFD for invalid UTF-8.
 UChar32 next_character(std::string_view text, size_t& position) {
   UChar32 c = 0;
   U8_NEXT_OR_FFFD(text.data(), position, text.size(), c);
@@ -53,7 +53,7 @@ void append(std::string& text, UChar32 c) {
   text.append(bytes, static_cast<size_t>(length));
 }
 
-/// In em, as wide as the widest of the common sans-serif fonts draws it.
+/// The width of a character in em, in the widest of the common sans-serif fonts.
 double character_width(UChar32 c) {
   if (c < 0x80) {
     char byte = static_cast<char>(c);
@@ -69,7 +69,7 @@ double character_width(UChar32 c) {
   return c < 0x530 ? 0.79 : 0.9;
 }
 
-/// A coordinate: two digits behind the point, none where they are zeros.
+/// A coordinate with up to two decimal places.
 std::string number(double value) {
   std::string text = fmt::format("{:.2f}", value);
   while (text.back() == '0') text.pop_back();

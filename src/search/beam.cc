@@ -37,8 +37,8 @@ Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
       slots_(static_cast<size_t>(rules.beam_size)),
       keeps_slot_(finished_keeps_slot(rules)) {}
 
-// Of the end symbol and the others together as many as there are slots must be known, or, where slots stay
-// full, as many others.
+// The end token and the other tokens must together fill all slots. If finished hypotheses do not keep their
+// slots, the other tokens alone must fill them.
 int Beam::candidates(const GenerationConfig& rules) {
   return rules.beam_size + (finished_keeps_slot(rules) ? 0 : 1);
 }
@@ -65,7 +65,8 @@ void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs
 
 void Beam::end(std::span<const float> log_probs) {
   ++length_;
-  for (size_t i = 0; i < live_.size(); ++i) finish(live_[i], live_[i].log_probability + double{log_probs[i]});
+  for (size_t i = 0; i < live_.size(); ++i)
+    finish(live_[i], live_[i].log_probability + double{log_probs[i]}, FinishReason::forced_end);
   live_.clear();
 }
 
@@ -73,7 +74,7 @@ void Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) 
   const size_t k = ids.size() / live_.size();
   ranked_.clear();
   for (size_t i = 0; i < ids.size(); ++i)
-    if (std::isfinite(log_probs[i]))  // banned symbols are not
+    if (std::isfinite(log_probs[i]))  // banned tokens are -infinity
       ranked_.push_back({live_[i / k].log_probability + double{log_probs[i]}, i / k, ids[i]});
   std::sort(ranked_.begin(), ranked_.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(-a.log_probability, a.parent, a.id) < std::tuple(-b.log_probability, b.parent, b.id);
@@ -86,30 +87,31 @@ void Beam::go_on(const Candidate& candidate) {
   child.ids.reserve(parent.ids.size() + 1);
   child.ids = parent.ids;
   child.ids.push_back(candidate.id);
-  child.rows.reserve(parent.rows.size() + 1);
-  child.rows = parent.rows;
+  child.parent = static_cast<int>(candidate.parent);
   child.log_probability = candidate.log_probability;
 }
 
-/// `parent` ends with the end symbol; cut at the longest length, with another.
+/// Finishes `parent` with the candidate: the end token, or another token if the output is cut at its maximum
+/// length.
 void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
-  if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability);
+  if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability, FinishReason::end_token);
   LiveHypothesis cut = parent;
   cut.ids.push_back(candidate.id);
-  finish(cut, candidate.log_probability);
+  finish(cut, candidate.log_probability, FinishReason::cut);
 }
 
-void Beam::finish(const LiveHypothesis& hypothesis, double log_probability) {
+void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason) {
   if (std::isnan(log_probability)) return;
-  Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_)};
+  Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_), reason};
   const auto place =
       std::upper_bound(finished_.begin(), finished_.end(), finished,
                        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   finished_.insert(place, std::move(finished));
 }
 
-/// Whether an unfinished hypothesis can still be one of the n best, or what else the rules ask.
-/// Log-probabilities are at most 0, so the best that one can come to is what it has now, divided by the most.
+/// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion asks
+/// to go on. Log-probabilities are at most 0. An upper bound of a final score is therefore the current sum,
+/// divided by the largest divisor.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
   if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {

@@ -7,60 +7,65 @@
 
 namespace sixfold {
 
-/// What the sum of log-probabilities of `length` symbols, the end symbol counted, is divided by.
+/// Returns the divisor that turns the sum of log-probabilities of an output into its score. `length`: number of
+/// tokens of the output, including the end token.
 double normalizer(const GenerationConfig& rules, int length);
 
-/// The most symbols, the end symbol counted, that a source of `source_tokens` symbols (its end symbol counted)
-/// may give: floor(length_factor * source_tokens) + length_offset, but at least 1.
+/// Returns the maximum number of tokens, including the end token, of the output for a source of `source_tokens`
+/// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, but at least 1.
 int longest_output(const GenerationConfig& rules, int source_tokens);
 
-/// A hypothesis that goes on.
+/// An unfinished hypothesis.
 struct LiveHypothesis {
-  std::vector<int32_t> ids;   ///< so far, without the start symbol
-  std::vector<int32_t> rows;  ///< of the decoder's cache: of the start symbol and all ids but the newest
+  std::vector<int32_t> ids;  ///< tokens so far, without the start token
+  int parent = 0;            ///< index of its parent in `live()` before the last `extend`
   double log_probability = 0;
 };
 
-/// What a beam must know besides the rules.
+/// The settings of a beam that depend on the model and on the source.
 struct BeamLimits {
   int eos = 2;
   int longest = 1;  ///< `longest_output`
-  int n_best = 1;   ///< hypotheses wanted, at most the beam size
+  int n_best = 1;   ///< number of hypotheses to return, at most the beam size
 };
 
-/// The search for one source. It knows nothing of the model: asked by turns which hypotheses go on, and told
-/// the likeliest next symbols of each, it keeps those of the best sums of log-probabilities.
+/// The beam search for one source, independent of the model. In each step the caller reads the unfinished
+/// hypotheses (`live`) and passes the most probable next tokens of each to `extend`. The beam keeps the
+/// hypotheses with the highest sums of log-probabilities. For one thread at a time.
 ///
-/// In a turn, all hypotheses' next symbols are ranked by their sums; of equals the one of the better hypothesis
-/// comes first, then that of the lower id. An end symbol among the first `slots` finishes its hypothesis; one
-/// of lower rank is passed over. Then, if a finished hypothesis keeps its slot, what is left of the first
-/// `slots` goes on, in as many slots; else the best `slots` hypotheses that have not ended do. Slots are
-/// `beam_size` at first. A beam of 1 always keeps slots: this is greedy search, over at the first end symbol.
+/// In a step, the next tokens of all hypotheses are ranked by these sums. Ties are broken by the rank of the
+/// hypothesis, then by the lower token id. An end token among the first `slots` candidates finishes its
+/// hypothesis; an end token of lower rank is discarded. If a finished hypothesis keeps its slot
+/// (`finished_keeps_slot`), the other candidates among the first `slots` continue, and the number of slots
+/// falls by the number of finished hypotheses. Otherwise the best `slots` candidates other than end tokens
+/// continue. The number of slots is `beam_size` at first. With a beam size of 1, a finished hypothesis always
+/// keeps its slot: this is greedy search, which ends at the first end token.
 ///
-/// A hypothesis that would get its `longest`-th symbol gets the end symbol, whatever its probability; where the
-/// rules say `cut`, it gets what is likeliest and has then finished, with or without an end symbol.
+/// Token number `longest` of a hypothesis is the end token, whatever its probability. With `AtLongest::cut` it
+/// is the most probable token instead, and the hypothesis is finished with or without an end token.
 class Beam {
  public:
   /// The rules must outlive the beam.
   Beam(const GenerationConfig& rules, const BeamLimits& limits);
 
-  /// The hypotheses that go on, best first.
-  std::vector<LiveHypothesis>& live() { return live_; }
+  /// The unfinished hypotheses, best first.
+  const std::vector<LiveHypothesis>& live() const { return live_; }
   bool done() const { return live_.empty(); }
-  /// Of the hypotheses that go on, without the start symbol.
+  /// The number of tokens of the unfinished hypotheses, without the start token.
   int length() const { return length_; }
-  /// The next symbol must be the end symbol.
+  /// Whether the next token must be the end token.
   bool must_end() const { return length_ + 1 == limits_.longest && rules_->at_longest != AtLongest::cut; }
 
-  /// How many of each live hypothesis's likeliest next symbols `extend` is to be given.
+  /// The number of most probable next tokens of each unfinished hypothesis that `extend` needs.
   static int candidates(const GenerationConfig& rules);
-  /// Ids and their log-probabilities, [live, k], each hypothesis's best first.
+  /// Continues the hypotheses. `ids` and `log_probs`, both [live, k] on the host: the most probable next tokens
+  /// of each hypothesis, best first.
   void extend(std::span<const int32_t> ids, std::span<const float> log_probs);
-  /// Ends every live hypothesis, given the log-probability of the end symbol after each.
+  /// Finishes every hypothesis, given the log-probability of the end token after each.
   void end(std::span<const float> log_probs);
 
-  /// The n best finished hypotheses, best first; of equals the one that finished first. None where the
-  /// probabilities were no numbers.
+  /// Returns the `n_best` best finished hypotheses, best first, ties in the order in which they finished.
+  /// Returns none if the probabilities are NaN. To be called once.
   std::vector<Hypothesis> take_best();
 
  private:
@@ -70,7 +75,7 @@ class Beam {
     int32_t id;
   };
   void rank(std::span<const int32_t> ids, std::span<const float> log_probs);
-  void finish(const LiveHypothesis& hypothesis, double log_probability);
+  void finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason);
   void finish(const LiveHypothesis& parent, const Candidate& candidate);
   void go_on(const Candidate& candidate);
   bool can_improve() const;
@@ -79,7 +84,7 @@ class Beam {
   BeamLimits limits_;
   size_t slots_;
   bool keeps_slot_;
-  int length_ = 0;  ///< of the live hypotheses
+  int length_ = 0;  ///< of the unfinished hypotheses
   std::vector<LiveHypothesis> live_{1}, next_;
   std::vector<Candidate> ranked_;
   std::vector<Hypothesis> finished_;  ///< best first

@@ -4,11 +4,23 @@
 
 namespace sixfold {
 
-/// What decoding put out for one source.
-struct Hypothesis {
-  std::vector<int32_t> ids;    ///< without start and end symbol
-  double log_probability = 0;  ///< the sum over ids and end symbol
-  double score = 0;            ///< divided as `GenerationConfig::normalization` says
+/// Why a hypothesis is finished.
+enum class FinishReason {
+  end_token,   ///< the end token was chosen
+  forced_end,  ///< the end token was appended at the maximum length, whatever its probability
+  cut,         ///< it was cut at the maximum length and has no end token
 };
+
+/// An output of decoding for one source.
+struct Hypothesis {
+  std::vector<int32_t> ids;    ///< without start token and end token
+  double log_probability = 0;  ///< sum over `ids` and the end token
+  double score = 0;            ///< `log_probability`, normalized as `GenerationConfig::normalization` says
+  FinishReason reason = FinishReason::end_token;
+};
+
+/// Whether the ids end in a repetition: the same 1 to 8 tokens at least four times in a row. This is typical of
+/// models that do not find an end.
+bool ends_in_a_loop(const std::vector<int32_t>& ids);
 
 }  // namespace sixfold

@@ -37,8 +37,8 @@ void Arena::add_chunk(size_t bytes) {
   reserved_ += bytes;
 }
 
-// A computation that outgrew its chunk leaves several; the next one starts on a single chunk that holds what
-// was in use, and some for the gaps between: more each time that it was not enough.
+// A computation that needed more memory than one chunk leaves several chunks. They are replaced by a single
+// chunk that holds the memory used and some more for gaps. The extra amount grows each time it was not enough.
 void Arena::merge_chunks() {
   const size_t total = padded(peak_ + peak_ / 8 * ++merges_);
   for (auto& [data, bytes] : chunks_) backend_->free(data, bytes);
@@ -57,7 +57,7 @@ void* Arena::allocate(size_t bytes) {
         (best == blocks_.end() || it->second.bytes < best->second.bytes))
       best = it;
   if (best == blocks_.end()) {
-    add_chunk(std::max({bytes, smallest_chunk, reserved_}));  // host pages cost nothing before they are touched
+    add_chunk(std::max({bytes, smallest_chunk, reserved_}));  // untouched pages of host memory cost nothing
     best = blocks_.find(chunks_.back().first);
   }
   if (best->second.bytes > bytes) blocks_[best->first + bytes] = {best->second.bytes - bytes, true, false};

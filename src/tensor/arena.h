@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// Where tensors live.
+/// Allocates the memory of tensors.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -15,11 +15,12 @@ class Memory {
   virtual void free(void* data, size_t bytes) = 0;
 };
 
-/// Memory for what lasts, such as weights: each piece straight from the backend.
+/// Memory for long-lived tensors, such as weights: each allocation goes directly to the backend.
 std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend);
 
-/// The buffers of a context. A piece that was freed is used again, the best fit first; the same computation
-/// gets the same places each time. Once warm it asks the backend for nothing. For one thread at a time.
+/// An allocator for the temporary tensors of a context. It reuses freed blocks, the best fit first, so that
+/// equal computations get the same addresses each time. After the first computations it asks the backend for no
+/// more memory. For one thread at a time.
 class Arena final : public Memory {
  public:
   explicit Arena(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
@@ -28,15 +29,16 @@ class Arena final : public Memory {
   void* allocate(size_t bytes) override;
   void free(void* data, size_t bytes) override;
 
+  /// Bytes in use.
   size_t in_use() const { return in_use_; }
-  size_t peak() const { return peak_; }          ///< most bytes in use at once
-  size_t reserved() const { return reserved_; }  ///< bytes held from the backend
+  size_t peak() const { return peak_; }          ///< maximum number of bytes in use at the same time
+  size_t reserved() const { return reserved_; }  ///< bytes allocated from the backend
 
  private:
   struct Block {
     size_t bytes;
     bool free;
-    bool first;  ///< of its chunk: never joined with the block before
+    bool first;  ///< first block of its chunk; never merged with the block before it
   };
   void add_chunk(size_t bytes);
   void merge_chunks();

@@ -15,7 +15,7 @@ void append(std::vector<int32_t>& to, std::span<const int32_t> ids) {
   to.insert(to.end(), ids.begin(), ids.end());
 }
 
-/// Appends a sequence: `first`, then `rest`.
+/// Appends a sequence that consists of `first` and `rest`.
 void add_after(IdBatch& to, int32_t first, std::span<const int32_t> rest) {
   to.ids.push_back(first);
   append(to.ids, rest);
@@ -37,7 +37,7 @@ void Batch::check() const {
   const int sources = source.rows.sequences(), targets = target.rows.sequences();
   require(sources == 0 || targets == 0 || sources == targets, "a batch of {} sources and {} targets", sources,
           targets);
-  require(samples.empty() || std::ssize(samples) == size(), "{} numbers for a batch of {} samples",
+  require(samples.empty() || std::ssize(samples) == size(), "{} sample numbers for a batch of {} samples",
           samples.size(), size());
   const int rows = targets > 0 ? target.rows.tokens() : source.rows.tokens();
   require(labels.empty() || std::ssize(labels) == rows, "{} labels for {} rows of a batch", labels.size(),
@@ -62,7 +62,7 @@ BatchBuilder& BatchBuilder::teacher_forced(std::span<const int32_t> target, Targ
 }
 
 BatchBuilder& BatchBuilder::teacher_forced_prefix(std::span<const int32_t> target, int32_t start) {
-  require(!target.empty(), "a target that is cut off has no token");
+  require(!target.empty(), "a target that was cut off is empty; it must have at least one token");
   add_after(batch_.target, start, target.first(target.size() - 1));
   append(batch_.labels, target);
   return *this;

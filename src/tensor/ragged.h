@@ -4,7 +4,7 @@
 
 namespace sixfold {
 
-/// Where each sequence of a packed batch begins: sequence i owns rows [offsets[i], offsets[i + 1]) of a
+/// The boundaries of the sequences in a packed batch: sequence i owns rows [offsets[i], offsets[i + 1]) of a
 /// [tokens, width] tensor. There is no padding.
 struct Ragged {
   std::vector<int32_t> offsets{0};
@@ -17,7 +17,7 @@ struct Ragged {
   void add(int length) { offsets.push_back(offsets.back() + length); }
 };
 
-/// A packed batch of ids: `ids[r]` for each row r of `rows`.
+/// A packed batch of ids: `ids[r]` is the id of row r of `rows`.
 struct IdBatch {
   std::vector<int32_t> ids;
   Ragged rows;

@@ -4,27 +4,29 @@
 #include <string>
 #include <string_view>
 
-/// Protobuf's wire format (protobuf.dev, "Encoding"), as far as a SentencePiece model's file needs it.
+/// The parts of protobuf's wire format (protobuf.dev, "Encoding") that SentencePiece model files use.
 namespace sixfold::protobuf {
 
-/// What is wrong with a message, to be told together with its name.
+/// An error in a message. The caller adds the name of the file.
 struct Flaw {
   std::string what;
 };
 
+/// Throws a `Flaw` unless `condition` is true.
 void expect(bool condition, const char* what);
 
 /// One field of a message.
 struct Field {
   uint64_t number = 0;
-  uint64_t value = 0;      ///< of a number
-  std::string_view bytes;  ///< of a string or message
+  uint64_t value = 0;      ///< of a number field
+  std::string_view bytes;  ///< of a string or message field
 };
 
-/// Takes the first field off a message; nothing at its end. Throws a `Flaw`.
+/// Removes the first field from a message and returns it, or nothing at the end of the message. Throws a `Flaw`
+/// if the message is malformed.
 std::optional<Field> take_field(std::string_view& message);
 
-/// A field that holds bytes, to be appended to a message.
+/// The encoding of a field that holds bytes, to be appended to a message.
 std::string bytes_field(uint64_t number, std::string_view bytes);
 
 }  // namespace sixfold::protobuf

@@ -13,12 +13,12 @@ namespace sixfold {
 namespace {
 
 // A normalizer_spec (field 3) in which only remove_extra_whitespaces (field 4) is set, to false. Protobuf
-// merges what is appended to a message into it.
+// merges a field that is appended to a message with the existing one.
 constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
 constexpr uint64_t vocabulary_field = 200;
 
-constexpr std::string_view word_mark = "\u2581";  // SentencePiece writes it for a space
+constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for a space
 
 void check(const sentencepiece::util::Status& status) {
   require(status.ok(), "SentencePiece: {}", status.ToString());
@@ -31,10 +31,10 @@ void load(sentencepiece::SentencePieceProcessor& processor, const std::string& m
     reason =
         processor.LoadFromSerializedProto(spaces == Spaces::keep ? model + std::string(keep_spaces) : model)
             .ToString();
-  } catch (const std::exception& error) {  // its trie's builder throws
+  } catch (const std::exception& error) {  // thrown by the library's trie builder
     reason = error.what();
   }
-  require(reason == "OK", "{}: SentencePiece refuses the model: {}", origin, reason);
+  require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
 }
 
 class SentencePieceTokenizer : public Tokenizer {
@@ -45,7 +45,7 @@ class SentencePieceTokenizer : public Tokenizer {
     unk_ = processor_.unk_id();
     bos_ = processor_.bos_id();
     eos_ = processor_.eos_id();
-    require(eos_ >= 0, "{}: the SentencePiece model has no end symbol; train it with --eos_id", origin);
+    require(eos_ >= 0, "{}: the SentencePiece model has no end token; train it with --eos_id", origin);
   }
 
   std::vector<int32_t> encode(std::string_view text) const override {
@@ -54,7 +54,7 @@ class SentencePieceTokenizer : public Tokenizer {
     return ids;
   }
 
-  std::string decode_pieces(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids) const override {
     std::string text;
     check(processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text));
     return text;
@@ -62,8 +62,8 @@ class SentencePieceTokenizer : public Tokenizer {
 
   int vocab_size() const override { return processor_.GetPieceSize(); }
 
-  std::string piece(int32_t id) const override {
-    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} pieces", id,
+  std::string token_text(int32_t id) const override {
+    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} tokens", id,
             vocab_size());
     return processor_.IdToPiece(id);
   }
@@ -76,7 +76,7 @@ class SentencePieceTokenizer : public Tokenizer {
   sentencepiece::SentencePieceProcessor processor_;
 };
 
-/// The vocabulary that was added to a model; empty if none was.
+/// The vocabulary that `add_vocabulary` appended to a model, or an empty list.
 std::vector<std::string> added_vocabulary(std::string_view model) {
   std::vector<std::string> vocabulary;
   while (const auto field = protobuf::take_field(model))
@@ -84,7 +84,7 @@ std::vector<std::string> added_vocabulary(std::string_view model) {
   return vocabulary;
 }
 
-/// SentencePiece divides the text, a vocabulary of its own gives the pieces their ids.
+/// SentencePiece segments the text; a separate vocabulary maps the pieces to ids.
 class RenumberedTokenizer : public Tokenizer {
  public:
   RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
@@ -92,17 +92,17 @@ class RenumberedTokenizer : public Tokenizer {
       : model_(std::move(model)), vocabulary_(std::move(vocabulary)), drops_unknown_(spaces == Spaces::keep) {
     load(processor_, model_, origin, spaces);
     for (size_t i = 0; i < vocabulary_.size(); ++i)
-      require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second, "{}: the vocabulary has '{}' twice",
-              origin, vocabulary_[i]);
+      require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second,
+              "{}: the vocabulary has '{}' twice; remove one", origin, vocabulary_[i]);
     unk_ = id_of("<unk>"), eos_ = id_of("</s>"), bos_ = id_of("<s>"), pad_ = id_of("<pad>");
     require(unk_ >= 0 && eos_ >= 0, "{}: the vocabulary lacks {}", origin, unk_ < 0 ? "<unk>" : "</s>");
   }
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids;
-    if (const size_t symbol = language_symbol_length(text)) {
-      ids.push_back(id_or_unknown(text.substr(0, symbol)));
-      text.remove_prefix(symbol);
+    if (const size_t token = language_token_length(text)) {
+      ids.push_back(id_or_unknown(text.substr(0, token)));
+      text.remove_prefix(token);
     }
     std::vector<std::string> pieces;
     check(processor_.Encode(text, &pieces));
@@ -111,11 +111,11 @@ class RenumberedTokenizer : public Tokenizer {
     return ids;
   }
 
-  /// As MarianTokenizer of transformers decodes with skip_special_tokens.
-  std::string decode_pieces(std::span<const int32_t> ids) const override {
+  /// Decodes as MarianTokenizer of transformers does with skip_special_tokens.
+  std::string decode_tokens(std::span<const int32_t> ids) const override {
     std::vector<std::string> pieces;
     for (const int32_t id : ids)
-      if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(piece(id));
+      if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(token_text(id));
     std::string text;
     check(processor_.Decode(pieces, &text));
     return std::string(trim_spaces(with_spaces(text)));
@@ -123,8 +123,8 @@ class RenumberedTokenizer : public Tokenizer {
 
   int vocab_size() const override { return static_cast<int>(vocabulary_.size()); }
 
-  std::string piece(int32_t id) const override {
-    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} pieces", id,
+  std::string token_text(int32_t id) const override {
+    require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} tokens", id,
             vocab_size());
     return vocabulary_[static_cast<size_t>(id)];
   }
@@ -143,7 +143,8 @@ class RenumberedTokenizer : public Tokenizer {
   }
   bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
 
-  /// SentencePiece leaves the marks of pieces that it does not know: those of the other side's model.
+  /// Replaces the space signs that SentencePiece leaves in pieces that it does not know (those of the other
+  /// side's model).
   static std::string with_spaces(std::string_view text) {
     std::string spaced;
     for (size_t mark; (mark = text.find(word_mark)) != text.npos; text.remove_prefix(mark + word_mark.size()))
@@ -151,7 +152,7 @@ class RenumberedTokenizer : public Tokenizer {
     return spaced.append(text);
   }
 
-  static size_t language_symbol_length(std::string_view text) {
+  static size_t language_token_length(std::string_view text) {
     const size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
     return end == text.npos ? 0 : end + 2;
   }
@@ -160,7 +161,8 @@ class RenumberedTokenizer : public Tokenizer {
   std::vector<std::string> vocabulary_;
   std::unordered_map<std::string, int32_t> ids_;
   int32_t pad_ = -1;
-  bool drops_unknown_;  ///< from the text of targets; a source's text keeps a sign for it, so that words count
+  bool drops_unknown_;  ///< whether decoding omits unknown tokens: true for targets; for sources a
+                        ///< sign is kept, so that words can be counted
   sentencepiece::SentencePieceProcessor processor_;
 };
 
@@ -189,7 +191,7 @@ std::string add_vocabulary(std::string model, const std::vector<std::string>& vo
   check_sentence_piece_model(model, origin);
   model = remove_vocabulary(model);
   for (const std::string& piece : vocabulary) model += protobuf::bytes_field(vocabulary_field, piece);
-  load_sentence_piece(model, origin, Spaces::as_trained);  // or an error
+  load_sentence_piece(model, origin, Spaces::as_trained);  // throws if the result is not valid
   return model;
 }
 

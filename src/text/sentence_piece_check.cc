@@ -34,16 +34,17 @@ uint32_t unit_at(std::string_view trie, size_t index) {
   return unit;
 }
 
-// The table is the trie's size in bytes, the trie, and the strings that its leaves point to, each ended by a
-// zero. The trie is a double array (darts-clone): from unit i and byte c one goes to unit i ^ offset(i) ^ c.
+// The table consists of the trie's size in bytes, the trie, and the strings that its leaves point to, each
+// terminated by a zero byte. The trie is a double array (darts-clone): the child of unit i for byte c is unit
+// i ^ offset(i) ^ c.
 void check_charsmap(std::string_view table) {
   if (table.empty()) return;
-  expect(table.size() > 4, "its normalisation table is cut off");
+  expect(table.size() > 4, "its normalisation table is truncated");
   const uint32_t trie_size = unit_at(table, 0);
   expect(trie_size % 4 == 0 && trie_size >= 4 && trie_size < table.size() - 4,
          "its normalisation table has a trie of impossible size");
   const std::string_view trie = table.substr(4, trie_size), strings = table.substr(4 + trie_size);
-  expect(strings.back() == '\0', "the strings of its normalisation table have no end");
+  expect(strings.back() == '\0', "the strings of its normalisation table are not terminated");
   const size_t units = trie_size / 4;
   for (size_t i = 0; i < units; ++i) {
     const uint32_t unit = unit_at(trie, i);
@@ -63,7 +64,7 @@ void check_normalizer(std::string_view message) {
 
 void check_trainer(std::string_view message) {
   while (const auto field = take_field(message))
-    if (field->number == 3) expect(field->value >= 1 && field->value <= 4, "its kind of model is unknown");
+    if (field->number == 3) expect(field->value >= 1 && field->value <= 4, "its model type is unknown");
 }
 
 void check_model(std::string_view message) {
@@ -88,7 +89,7 @@ void check_model(std::string_view message) {
     }
   }
   expect(has_pieces, "it has no pieces");
-  expect(has_trainer && has_normalizer, "it is cut off: what follows the pieces is missing");
+  expect(has_trainer && has_normalizer, "it is truncated after its pieces");
 }
 
 }  // namespace
@@ -97,9 +98,8 @@ void check_sentence_piece_model(std::string_view model, const std::string& origi
   try {
     check_model(model);
   } catch (const Flaw& flaw) {
-    throw_input_error(
-        "{}: is not a whole SentencePiece model: {}; give the .model or .spm file that spm_train wrote", origin,
-        flaw.what);
+    throw_input_error("{}: not a valid SentencePiece model: {}; give a .model or .spm file made by spm_train",
+                      origin, flaw.what);
   }
 }
 

@@ -4,9 +4,9 @@
 
 namespace sixfold {
 
-/// Throws unless `model` is well formed as far as SentencePiece's own loader takes it on trust: whole protobuf
-/// fields, both specifications present, pieces of well-formed UTF-8 with finite scores, and tables of
-/// normalisation that never point outside themselves. `origin` names the file in errors.
+/// Checks what SentencePiece's own loader does not check: complete protobuf fields, both specifications
+/// present, pieces of well-formed UTF-8 with finite scores, and normalisation tables without pointers out of
+/// bounds. Throws an input error if a check fails. `origin` names the file in errors.
 void check_sentence_piece_model(std::string_view model, const std::string& origin);
 
 }  // namespace sixfold

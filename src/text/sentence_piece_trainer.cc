@@ -12,11 +12,11 @@
 namespace sixfold {
 namespace {
 
-// BPE training keeps positions in 16 bits and ends the process where they don't suffice.
+// BPE training stores positions in 16 bits and aborts the process if a sentence is longer.
 constexpr size_t max_sentence_bytes = 1 << 15;
 // The unigram trainer's suffix array has 32-bit indices.
 constexpr size_t max_text_bytes = 1u << 31;
-// The trainer marks unknown characters with it, so it skips sentences that contain it.
+// The trainer's marker for unknown characters; it skips sentences that contain it.
 constexpr std::string_view reserved_character = "\u2585";
 
 bool usable(const std::string& sentence) {
@@ -24,8 +24,9 @@ bool usable(const std::string& sentence) {
          has_visible_character(sentence);
 }
 
-// At most `most` usable sentences (0 for all), evenly spread over the texts. Of a text, twice as many are held
-// at a time: then every other one is let go, and of what follows one for each that was.
+// Samples at most `most` usable sentences (0: all), evenly spread over the texts. Of each text, at most twice
+// as many are held in memory: when there are that many, every other one is dropped, and the sampling interval
+// is doubled.
 std::vector<std::string> choose_sentences(const std::vector<TextReader>& texts, size_t most) {
   std::vector<std::string> all;
   for (const TextReader& text : texts) {
@@ -61,7 +62,7 @@ class Sentences : public sentencepiece::SentenceIterator {
   const std::string* end_;
 };
 
-// Values stand in quotes, and a quote within is doubled.
+// Values are quoted, and quotes inside them doubled.
 std::string comma_separated(const std::vector<std::string>& symbols) {
   std::string list;
   for (const std::string& symbol : symbols) {
@@ -82,7 +83,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"max_sentence_length", fmt::format("{}", max_sentence_bytes)},
       {"hard_vocab_limit", "false"},
-      {"num_threads", "16"},  // part of the result: each thread's sums are added in order
+      {"num_threads", "16"},  // affects the result: the sums of the threads are added in order
       {"minloglevel", "2"},
   };
   if (!options.user_defined_symbols.empty())
@@ -90,14 +91,14 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   return arguments;
 }
 
-// What the library says, without the file and condition that it puts first: "src/x.cc(1) [a <= b] reason".
+// The reason in a message of the library, which has the form "src/x.cc(1) [a <= b] reason".
 std::string reason_of(const sentencepiece::util::Status& status) {
   const std::string message = status.ToString();
   const size_t end = message.rfind("] ");
   return end == message.npos ? message : message.substr(end + 2);
 }
 
-/// The library starts threads of its own and doesn't look whether it may.
+/// Throws if the system can't start the threads that the library needs; the library does not check that itself.
 sentencepiece::util::Status train(const TokenizerOptions& options, Normalization normalization,
                                   const std::vector<std::string>& chosen, std::string& model) {
   try {
@@ -106,8 +107,8 @@ sentencepiece::util::Status train(const TokenizerOptions& options, Normalization
                                                       &model);
   } catch (const std::system_error& refusal) {
     throw_environment_error(
-        "the system refuses the threads that SentencePiece trains the tokenizer with ({}); raise its limits "
-        "(ulimit -u, ulimit -v), or give a trained tokenizer (tokenizer.source)",
+        "the system can't start the threads that SentencePiece needs to train the tokenizer ({}); raise the "
+        "limits (ulimit -u, ulimit -v), or give a trained tokenizer (tokenizer.source)",
         refusal.code().message());
   }
 }
@@ -117,8 +118,7 @@ sentencepiece::util::Status train(const TokenizerOptions& options, Normalization
 std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
                                  const std::vector<TextReader>& texts) {
   require(options.vocab_size > 3 && options.vocab_size <= 1'000'000,
-          "tokenizer.vocab_size is {}: a SentencePiece vocabulary has from 4 to 1,000,000 pieces",
-          options.vocab_size);
+          "tokenizer.vocab_size is {}; it must be from 4 to 1,000,000 for SentencePiece", options.vocab_size);
   const auto chosen = choose_sentences(texts, options.max_sentences);
   require(!chosen.empty(),
           "there is no text to train the tokenizer on: no line of at most {} bytes has a visible character",
@@ -126,19 +126,19 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
   size_t bytes = 0;
   for (const std::string& sentence : chosen) bytes += sentence.size();
   require(bytes < max_text_bytes,
-          "the text to train the tokenizer on has {} bytes, more than SentencePiece can hold; "
+          "the text to train the tokenizer on has {} bytes, more than SentencePiece can process; "
           "set tokenizer.max_sentences to less than {}",
           bytes, chosen.size());
 
   std::string model;
   const auto status = train(options, normalization, chosen, model);
   require(status.ok(),
-          "SentencePiece can't train a vocabulary of {} pieces on this text (see tokenizer.vocab_size and "
+          "SentencePiece can't train a vocabulary of {} tokens on this text (see tokenizer.vocab_size and "
           "tokenizer.character_coverage): {}",
           options.vocab_size, reason_of(status));
   const int size = load_sentence_piece(model, "the trained tokenizer", Spaces::as_trained)->vocab_size();
   if (size < options.vocab_size)
-    log_warning("the text gives only {} of the {} pieces that tokenizer.vocab_size asks for", size,
+    log_warning("the text has only {} of the {} tokens that tokenizer.vocab_size asks for", size,
                 options.vocab_size);
   return model;
 }

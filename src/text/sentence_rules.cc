@@ -27,11 +27,11 @@ bool is_closing(char32_t c) {
 bool is_opening(char32_t c) { return is_closing(c) || (category(c) & U_GC_PS_MASK); }
 
 bool is_number(std::u32string_view word) { return !word.empty() && std::ranges::all_of(word, is_digit); }
-/// Of two digits or more: "I" is a word as well.
+/// Whether it is a Roman numeral of two or more letters; "I" alone is also a word.
 bool is_roman(std::u32string_view word) {
   return word.size() > 1 && word.find_first_not_of(U"IVXLC") == word.npos;
 }
-/// "U.S", "z.B", "J.-P": letters alone or in twos, with full stops between.
+/// Whether it is of the form "U.S", "z.B" or "J.-P": groups of one or two letters, separated by full stops.
 bool is_dotted(std::u32string_view word) {
   size_t letters = 0, stops = 0;
   for (const char32_t c : word) {
@@ -43,7 +43,7 @@ bool is_dotted(std::u32string_view word) {
   return stops > 0 && letters > 0;
 }
 
-/// Where the run of what is no space, and not before `begin`, begins that ends before `end`.
+/// The beginning of the run of non-space characters that ends before `end`, but not before `begin`.
 size_t token_begin(std::u32string_view text, size_t begin, size_t end) {
   while (end > begin && !is_space(text[end - 1])) --end;
   return end;
@@ -56,9 +56,9 @@ std::u32string_view letters_at(std::u32string_view text, size_t at) {
 }
 
 struct WordBefore {
-  std::u32string word;  ///< what the full stop follows; "z. B" without its space
-  bool first;           ///< of its sentence
-  bool after_lower;     ///< the word before it begins in lower case
+  std::u32string word;  ///< the word before the full stop; "z. B" without its space
+  bool first;           ///< whether it is the first of its sentence
+  bool after_lower;     ///< whether the word before it begins in lower case
 };
 
 WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
@@ -67,7 +67,7 @@ WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
   while (!token.empty() && !u_isalnum(static_cast<UChar32>(token[0]))) token.remove_prefix(1);
   WordBefore found{std::u32string(token), true, false};
   const bool single = token.size() == 1 && is_letter(token[0]);
-  constexpr int most_initials = 8;  // more would only cost time
+  constexpr int most_initials = 8;  // limits the running time
   for (int initials = 0;; ++initials) {
     size_t end = at;
     while (end > begin && is_space(text[end - 1])) --end;
@@ -84,8 +84,8 @@ WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
   }
 }
 
-/// What the sentence says where three full stops with spaces between stand for something left out: it goes on.
-/// Where they are four, the last is the sentence's.
+/// Three full stops separated by spaces are an ellipsis, after which the sentence continues. Of four, the last
+/// ends the sentence.
 std::optional<bool> ends_after_spaced_stops(std::u32string_view text, size_t stop) {
   size_t stops = 1;
   for (size_t at = stop; at >= 2 && text[at - 1] == U' ' && text[at - 2] == U'.'; at -= 2) ++stops;
@@ -103,7 +103,7 @@ std::unordered_set<std::u32string_view> words_of(std::u32string_view list) {
   return words;
 }
 
-/// "12)", "3.)", "4." or "b)" at the beginning of a token: its number and how it is written.
+/// The number and notation of a list item at the beginning of a word: "12)", "3.)", "4." or "b)".
 struct Marker {
   int number;
   bool letter;
@@ -125,7 +125,7 @@ std::optional<Marker> marker_at(std::u32string_view text, size_t at) {
   return Marker{number, letter, sign};
 }
 
-/// How a Japanese sentence goes on after a quotation.
+/// Whether a Japanese sentence continues here after a quotation.
 bool continues_quotation(std::u32string_view rest) {
   for (const std::u32string_view other : {U"でも", U"では", U"もう", U"だから", U"だが", U"とても", U"ところ"})
     if (rest.starts_with(other)) return false;
@@ -161,7 +161,7 @@ bool SentenceRules::ends(std::u32string_view text, size_t begin, size_t place) c
   return text[stop - 1] != U'.' || !knows_abbreviations() || ends_after_stop(text, begin, stop - 1, next);
 }
 
-/// `stop`: of the full stop; `next`: of the next sentence's first letter or digit, if it is one.
+/// `stop` is the position of the full stop, `next` that of the first letter or digit after it.
 bool SentenceRules::ends_after_stop(std::u32string_view text, size_t begin, size_t stop, size_t next) const {
   if (const auto ends = ends_after_spaced_stops(text, stop)) return *ends;
   const auto [word, first, after_lower] = word_before(text, begin, stop);
@@ -169,8 +169,8 @@ bool SentenceRules::ends_after_stop(std::u32string_view text, size_t begin, size
   const std::u32string_view last_part = std::u32string_view(word).substr(word.find_last_of(U".-/") + 1);
   const bool number_follows = is_digit(text[next]) || is_roman(letters_at(text, next));
   const bool letter = word.size() == 1 && is_letter(word[0]);
-  if (first && (is_number(word) || (letter && is_lower(word[0])))) return false;  // of a list
-  // In German a small letter stands for a word too: "z. B."
+  if (first && (is_number(word) || (letter && is_lower(word[0])))) return false;  // the number of a list item
+  // In German a lower-case letter can be an abbreviation too: "z. B."
   const bool initial = letter && (ordinals_ || is_upper(word[0]));
   if (never_last_.contains(word) || never_last_.contains(last_part)) return false;
   if (number_follows && before_numbers_.contains(word)) return false;

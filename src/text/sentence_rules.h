@@ -7,25 +7,26 @@
 
 namespace sixfold {
 
-/// What tells the end of a sentence beyond Unicode's rules (UAX 29), which know no words: abbreviations and
-/// initials of English and German, German ordinals, quotations that a sentence goes on after, lists. Texts are
-/// code points.
+/// Rules for the ends of sentences in addition to Unicode's (UAX 29), which do not look at words: abbreviations
+/// and initials in English and German, German ordinals, quotations within a sentence, lists. Texts are code
+/// points, and positions are indices of code points.
 class SentenceRules {
  public:
-  /// `language`: "en", "de" (both with lists of words) or another.
+  /// `language` is "en" or "de", which have lists of words, or another language.
   explicit SentenceRules(std::string_view language);
 
-  /// Whether the language's abbreviations are known here.
+  /// Whether there are lists of words for the language.
   bool knows_abbreviations() const { return !first_words_.empty(); }
 
-  /// Whether the sentence that begins at `begin` ends before `place`, where UAX 29 lets it end.
+  /// Whether the sentence that begins at `begin` ends before `place`, a position where UAX 29 allows an end.
   bool ends(std::u32string_view text, size_t begin, size_t place) const;
 
-  /// Where items of a list begin though no sentence ends before them: "1) apples 2) pears", "• apples • pears".
+  /// The positions where items of a list begin without the end of a sentence before them: "1) apples 2) pears",
+  /// "• apples • pears".
   std::vector<size_t> list_items(std::u32string_view text) const;
 
-  /// `place`, or where the opening brackets and quotation marks begin that stand directly before it: UAX 29
-  /// takes them for closing ones.
+  /// The beginning of the opening brackets and quotation marks directly before `place`, or `place` if there are
+  /// none. UAX 29 treats them as closing ones.
   size_t before_opening(std::u32string_view text, size_t place) const;
 
  private:
@@ -33,15 +34,15 @@ class SentenceRules {
   bool ends_after_stop(std::u32string_view text, size_t begin, size_t stop, size_t next) const;
   bool begins_sentence(std::u32string_view text, size_t next) const;
 
-  Words never_last_;       ///< abbreviations that go before something: "Dr", "e.g"
-  Words before_numbers_;   ///< those that do so where a number follows: "No", "Fig"
-  Words maybe_last_;       ///< those that end a sentence only where one of the first words follows: "Co", "etc"
-  Words first_words_;      ///< with a capital they are seldom within a sentence: "The", "However"
-  bool ordinals_ = false;  ///< "3." is "third"
+  Words never_last_;       ///< abbreviations that never end a sentence: "Dr", "e.g"
+  Words before_numbers_;   ///< abbreviations that do not end one before a number: "No", "Fig"
+  Words maybe_last_;       ///< abbreviations that end one only before one of the first words: "Co", "etc"
+  Words first_words_;      ///< words rarely capitalised within a sentence: "The", "However"
+  bool ordinals_ = false;  ///< whether "3." means "third"
 };
 
-/// The spans of Japanese and Chinese brackets: of each pair, the place of the opening one and that behind the
-/// closing one. Only pairs so near that what is between them can stand in one sentence.
+/// The spans of pairs of Japanese and Chinese brackets: the position of the opening bracket and the position
+/// after the closing one. Pairs that are too far apart to be within one sentence are not included.
 std::vector<std::pair<size_t, size_t>> bracketed(std::u32string_view text);
 
 }  // namespace sixfold

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-// Words that tell sentence ends, as they are written before the full stop, with spaces between.
+// Lists of words for the rules of sentence ends, as written before the full stop, separated by spaces.
 
 namespace sixfold::sentence_words {
 

@@ -22,7 +22,7 @@ bool is_space(std::string_view text, size_t& i) {
   return c >= 0 && u_isUWhiteSpace(c);
 }
 
-/// How many bytes of white space begin it.
+/// The number of bytes of white space at the beginning of a text.
 size_t leading_space(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
@@ -31,7 +31,7 @@ size_t leading_space(std::string_view text) {
   return text.size();
 }
 
-/// Where white space that ends it begins.
+/// The position where the white space at the end of a text begins.
 size_t trailing_space(std::string_view text) {
   size_t end = 0;
   for (size_t i = 0; i < text.size();)
@@ -48,7 +48,7 @@ bool ends_wide(std::string_view text) {
   return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
 }
 
-/// A paragraph by code points, and where each begins in its bytes.
+/// A paragraph as code points, and the byte offset of each.
 struct Characters {
   explicit Characters(std::string_view text) {
     const auto length = static_cast<int32_t>(text.size());
@@ -68,7 +68,8 @@ struct Characters {
   std::vector<size_t> bytes;
 };
 
-/// Where sentences may end by UAX 29 and what ICU's `locale` adds; the end of the text is the last.
+/// The positions where sentences may end by UAX 29 and the rules of ICU's `locale`. The end of the text is the
+/// last.
 std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view text,
                                    const Characters& characters) {
   UErrorCode status = U_ZERO_ERROR;
@@ -86,7 +87,8 @@ std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view t
   return places;
 }
 
-/// Where sentences end: those of `places` that the rules confirm, and the beginnings of a list's items.
+/// The positions where sentences end: those of `places` that the rules confirm, and the beginnings of list
+/// items.
 std::vector<size_t> sentence_ends(const SentenceRules& rules, std::u32string_view text,
                                   std::vector<size_t> places) {
   for (size_t& place : places)
@@ -113,12 +115,11 @@ std::vector<size_t> sentence_ends(const SentenceRules& rules, std::u32string_vie
 
 SentenceSplitter::SentenceSplitter(const std::string& language)
     : rules_(icu::Locale::createFromName(language.c_str()).getLanguage()),
-      // ICU knows abbreviations of some languages more.
+      // For some other languages, ICU has lists of abbreviations.
       locale_(rules_.knows_abbreviations() ? language : language + "@ss=standard") {
   const icu::Locale locale = icu::Locale::createFromName(locale_.c_str());
   require(!locale.isBogus() && *locale.getISO3Language() != 0,
-          "sentences of '{}': that is no language that is known here; en, de, pt-BR and the like are",
-          language);
+          "unknown language '{}' for splitting sentences; give a code such as en, de or pt-BR", language);
 }
 
 SplitParagraph SentenceSplitter::split(std::string_view paragraph) const {

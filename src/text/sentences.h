@@ -7,22 +7,22 @@
 
 namespace sixfold {
 
-/// A paragraph as sentences and what stands between them: `spaces[0]`, `sentences[0]`, `spaces[1]`, ..., the
-/// last of `spaces`, together, are the paragraph.
+/// A paragraph as sentences and the white space between them. The paragraph is the concatenation of
+/// `spaces[0]`, `sentences[0]`, `spaces[1]`, ..., `spaces.back()`.
 struct SplitParagraph {
-  std::vector<std::string> sentences;  ///< without white space around them; none where there is nothing else
-  std::vector<std::string> spaces;     ///< one more than sentences
+  std::vector<std::string> sentences;  ///< without surrounding white space; empty if the paragraph is blank
+  std::vector<std::string> spaces;     ///< one more than `sentences`
 };
 
-/// Splits paragraphs where sentences end, by the rules of Unicode (UAX 29) and of a language: its abbreviations
-/// ("Mr. Smith") and the like, which are our own for English and German (`SentenceRules`) and ICU's for some
-/// others.
+/// Splits paragraphs into sentences, by the rules of Unicode (UAX 29) and of a language, such as its
+/// abbreviations (Mr. Smith). For English and German these are in `SentenceRules`; for some other languages ICU
+/// has them. Any number of threads may use one splitter at once.
 class SentenceSplitter {
  public:
-  /// `language`: en, de, pt-BR, ... Throws an input error for what is no language.
+  /// `language` is a code such as en, de or pt-BR. Throws an input error for an unknown code.
   explicit SentenceSplitter(const std::string& language);
 
-  /// Of well-formed UTF-8.
+  /// Splits well-formed UTF-8.
   SplitParagraph split(std::string_view paragraph) const;
 
  private:
@@ -30,8 +30,9 @@ class SentenceSplitter {
   std::string locale_;
 };
 
-/// The paragraph that `sentences` make with the spaces of `split`, which has as many. Where the original has
-/// none, as between Chinese sentences, a space follows what is not of East Asian width.
+/// Joins `sentences` with the spaces of `split`, which has as many sentences. Where the original has no space,
+/// as between Chinese sentences, a space is added unless the sentence before it ends with a wide East Asian
+/// character.
 std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences);
 
 }  // namespace sixfold

@@ -11,15 +11,15 @@ TextReader text_reader(std::span<const std::string> sentences) {
   };
 }
 
-std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_pieces(ids)); }
+std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_tokens(ids)); }
 
-std::vector<std::string> Tokenizer::language_symbols() const {
-  std::vector<std::string> symbols;
+std::vector<std::string> Tokenizer::language_tokens() const {
+  std::vector<std::string> tokens;
   for (int32_t id = 0; id < vocab_size(); ++id) {
-    const std::string symbol = piece(id);
-    if (symbol.size() > 4 && symbol.starts_with(">>") && symbol.ends_with("<<")) symbols.push_back(symbol);
+    const std::string token = token_text(id);
+    if (token.size() > 4 && token.starts_with(">>") && token.ends_with("<<")) tokens.push_back(token);
   }
-  return symbols;
+  return tokens;
 }
 
 std::string Tokenizer::hash() const { return hash_hex(serialized()); }

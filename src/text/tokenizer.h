@@ -10,47 +10,49 @@
 
 namespace sixfold {
 
-/// Gives the sentences of a text, one after the other; can be called again.
+/// A function that calls `use` with each sentence of a text, in order. It can be called several times.
 using TextReader = std::function<void(const std::function<void(const std::string&)>& use)>;
-/// Of sentences in memory, which must outlive it.
+/// A reader of sentences in memory, which must outlive it.
 TextReader text_reader(std::span<const std::string> sentences);
 
-/// Text to ids and back. Any number of threads may use one tokenizer at once.
+/// Converts text to token ids and back. Any number of threads may use one tokenizer at once.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The pieces of a line of text, without start and end symbol. What the vocabulary lacks becomes `unk()`;
-  /// text never becomes a control symbol. Ill-formed UTF-8 is read as U+FFFD.
+  /// The ids of the tokens of a line of text, without start and end token. Text that is not in the vocabulary
+  /// becomes `unk()`. Text never becomes a control token. Ill-formed UTF-8 is read as U+FFFD.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
-  /// The text that the pieces make, as one line of text (`one_line`), whatever bytes the pieces stand for.
-  /// Control symbols are dropped. Throws when an id is not of the vocabulary.
+  /// The text of the tokens as one line (`one_line`), whatever bytes the tokens stand for. Control tokens are
+  /// dropped. Throws an input error if an id is not in the vocabulary.
   std::string decode(std::span<const int32_t> ids) const;
 
-  /// A line of the corpus as `decode` would write it: what its segmentation had parted is joined. What a
-  /// translation is compared with.
+  /// A line of the corpus in the form that `decode` writes, to compare translations with: words that the
+  /// segmentation had split are joined.
   virtual std::string join(std::string_view line) const { return std::string(line); }
 
   virtual int vocab_size() const = 0;
-  /// How the piece is written in the vocabulary. Throws when the id is not of it.
-  virtual std::string piece(int32_t id) const = 0;
+  /// The text of a token in the vocabulary. Throws an input error if the id is not in the vocabulary.
+  virtual std::string token_text(int32_t id) const = 0;
 
-  /// The pieces of the form ">>deu<<": put before a source, they name the language of the translation.
-  std::vector<std::string> language_symbols() const;
+  /// The tokens of the form ">>deu<<". At the beginning of a source, such a token selects the target language.
+  std::vector<std::string> language_tokens() const;
 
   virtual TokenizerKind kind() const = 0;
-  /// The bytes of the tokenizer's file.
+  /// The contents of the tokenizer's file.
   virtual const std::string& serialized() const = 0;
 
+  /// The id of the unknown token.
   int32_t unk() const { return unk_; }
-  /// The start symbol, or -1 if the vocabulary has none.
+  /// The id of the start token, or -1 if the vocabulary has none.
   int32_t bos() const { return bos_; }
+  /// The id of the end token.
   int32_t eos() const { return eos_; }
 
-  /// Names the vocabulary: a 128-bit hash of the file's bytes, in hexadecimal.
+  /// Identifies the tokenizer: `hash_hex` of its file.
   std::string hash() const;
 
  protected:
@@ -58,8 +60,8 @@ class Tokenizer {
   int32_t unk_ = -1, bos_ = -1, eos_ = -1;
 
  private:
-  /// What `decode` gives, but with line ends where pieces make some.
-  virtual std::string decode_pieces(std::span<const int32_t> ids) const = 0;
+  /// The text of `decode` before line ends are replaced.
+  virtual std::string decode_tokens(std::span<const int32_t> ids) const = 0;
 };
 
 }  // namespace sixfold

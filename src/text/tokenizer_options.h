@@ -10,14 +10,14 @@
 namespace sixfold {
 
 enum class TokenizerKind {
-  sentencepiece,  ///< Kudo and Richardson 2018; trained on raw text
-  whitespace,     ///< for text that is segmented already: one token between two spaces
+  sentencepiece,  ///< SentencePiece (Kudo and Richardson 2018), trained on raw text
+  whitespace,     ///< splits at white space, for text that is already segmented
 };
 
-/// How SentencePiece finds its pieces.
+/// The kind of a SentencePiece model.
 enum class PieceModel { unigram, bpe };
 
-/// SentencePiece's rules of Unicode normalisation; `_cf` folds upper to lower case as well.
+/// SentencePiece's rules of Unicode normalisation. Those with `_cf` also fold case.
 enum class Normalization { identity, nfkc, nmt_nfkc, nfkc_cf, nmt_nfkc_cf };
 
 template <>
@@ -42,13 +42,13 @@ struct EnumNames<Normalization> {
       {Normalization::nmt_nfkc_cf, "nmt_nfkc_cf"}};
 };
 
-/// Where a model's vocabularies come from: given files, or the training text.
+/// The tokenizers of a model: read from given files, or trained on the training text.
 ///
-/// Targets are not rewritten unless asked: their normalization is `identity`, and their spaces are kept as they
-/// are. Sources lose spaces at their ends and doubled ones. A joint vocabulary has one normalization for both
-/// sides, so there the two must be named alike. Every character of the text is known by default: at
-/// SentencePiece's own coverage of 0.9995 a small corpus loses the é of "Café" and some digits. (Tabs are lost
-/// at any: its trainer uses them as marks of its own.)
+/// By default targets are not changed: their normalization is `identity`, and all their spaces are kept. In
+/// sources, spaces at both ends and repeated spaces are removed. A joint vocabulary has one normalization for
+/// both sides, so the two options must be equal. By default every character of the text is covered: with
+/// SentencePiece's own default of 0.9995 a small corpus loses the é of "Café" and some digits. (Tabs are always
+/// lost, since SentencePiece's trainer uses them as markers.)
 struct TokenizerOptions {
   TokenizerKind kind = TokenizerKind::sentencepiece;
   bool joint = true;
@@ -66,25 +66,27 @@ struct TokenizerOptions {
 
 template <class Visitor>
 void visit(Visitor& v, TokenizerOptions& o) {
-  v.field("kind", o.kind, "sentencepiece, or whitespace for text that is segmented already");
-  v.field("joint", o.joint, "one vocabulary for source and target");
-  v.field("model", o.model, "sentencepiece: unigram or bpe");
+  v.field("kind", o.kind, "sentencepiece, or whitespace for text that is already segmented");
+  v.field("joint", o.joint, "use one vocabulary for source and target");
+  v.field("model", o.model, "kind of SentencePiece model: unigram or bpe");
   v.field("vocab_size", o.vocab_size,
-          "size of the vocabulary, with 3 special tokens; whitespace: 0 for no limit", at_least(0));
-  v.field("minimum_count", o.minimum_count, "whitespace: rarer words become <unk>", at_least(1));
+          "size of the vocabulary, including 3 special tokens; whitespace: 0 for no limit", at_least(0));
+  v.field("minimum_count", o.minimum_count, "whitespace only: tokens that occur less often become <unk>",
+          at_least(1));
   v.field("character_coverage", o.character_coverage,
-          "sentencepiece: share of the text's characters that are covered; 0.9995 for Chinese or Japanese",
+          "sentencepiece only: share of the text's characters to cover; 0.9995 suits Chinese and Japanese",
           between(0.98, 1));
   v.field("normalization", o.normalization,
-          "sentencepiece, of sources: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf");
+          "sentencepiece only: normalization of sources: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf");
   v.field("target_normalization", o.target_normalization,
-          "the same of targets; a joint vocabulary needs the same for both");
-  v.field("user_defined_symbols", o.user_defined_symbols, "tokens that are never split");
-  v.field("byte_fallback", o.byte_fallback, "sentencepiece: encode unknown characters as bytes");
+          "sentencepiece only: normalization of targets; must equal that of sources for a joint vocabulary");
+  v.field("user_defined_symbols", o.user_defined_symbols, "texts that are always one token");
+  v.field("byte_fallback", o.byte_fallback, "sentencepiece only: encode unknown characters as bytes");
   v.field("max_sentences", o.max_sentences,
-          "train the tokenizer on at most this many lines, evenly spread; 0: on all", at_least(0));
-  v.field("source", o.source, "use this .spm or .vocab file instead of training one; if joint, for both sides");
-  v.field("target", o.target, "the same for targets");
+          "train the tokenizer on at most this many lines, evenly sampled; 0: on all lines", at_least(0));
+  v.field("source", o.source,
+          "use this .spm or .vocab file instead of training a tokenizer; if joint, for both sides");
+  v.field("target", o.target, "the .spm or .vocab file for targets, if not joint");
 }
 
 }  // namespace sixfold

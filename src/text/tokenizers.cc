@@ -22,7 +22,7 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
                                               : load_whitespace(bytes, origin);
 }
 
-// A target's spaces are kept. So the sides of one SentencePiece file are two tokenizers.
+// Targets keep their spaces, so one SentencePiece file makes two tokenizers.
 Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::string& origin) {
   return {load(kind, bytes, origin, Spaces::as_trained), load(kind, bytes, origin, Spaces::keep), true};
 }
@@ -36,7 +36,8 @@ Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, T
 Tokenizers load_given(const TokenizerOptions& options) {
   if (options.joint) {
     require(!options.source.empty() && (options.target.empty() || options.target == options.source),
-            "tokenizer.joint is true, so give one file, as tokenizer.source, or set tokenizer.joint to false");
+            "tokenizer.joint is true, but tokenizer.target is given; give only tokenizer.source, or set "
+            "tokenizer.joint to false");
     return load_joint(options.kind, read_file(options.source), options.source);
   }
   require(!options.source.empty() && !options.target.empty(),
@@ -50,13 +51,14 @@ void check_user_defined_symbols(const std::vector<std::string>& symbols) {
     const bool plain =
         !symbol.empty() && !first_invalid_utf8(symbol) && symbol.find("\u2581") == symbol.npos &&
         std::none_of(symbol.begin(), symbol.end(), [](char c) { return (c >= 0 && c <= ' ') || c == 0x7F; });
-    require(plain, "tokenizer.user_defined_symbols: '{}' is empty or holds a space or control character",
+    require(plain,
+            "tokenizer.user_defined_symbols: '{}' is empty or contains a space or control character; remove it",
             symbol);
     require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
-            "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; leave it out",
+            "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; remove it",
             symbol);
     require(std::count(symbols.begin(), symbols.begin() + i, symbol) == 0,
-            "tokenizer.user_defined_symbols: '{}' is listed twice", symbol);
+            "tokenizer.user_defined_symbols: '{}' is listed twice; remove one", symbol);
   }
 }
 
@@ -66,14 +68,15 @@ std::string train(const TokenizerOptions& options, Normalization normalization,
                                                       : build_whitespace_vocabulary(options, texts);
 }
 
-// The file in `folder` with that stem, or an empty path.
+// The tokenizer file in `folder` with that stem, or an empty path.
 std::filesystem::path find_file(const std::string& folder, const std::string& stem) {
   std::filesystem::path found;
   for (const TokenizerKind kind : {TokenizerKind::sentencepiece, TokenizerKind::whitespace}) {
     const auto path = std::filesystem::path(folder) / (stem + std::string(extension(kind)));
     if (!std::filesystem::exists(path)) continue;
-    require(found.empty(), "{}: {}.spm and {}.vocab are both there; remove the one that is not the model's",
-            folder, stem, stem);
+    require(found.empty(),
+            "{}: {}.spm and {}.vocab both exist; remove the one that does not belong to the model", folder,
+            stem, stem);
     found = path;
   }
   return found;
@@ -103,7 +106,7 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& so
     require(
         options.normalization == options.target_normalization,
         "a joint vocabulary has one normalization for both sides: set tokenizer.target_normalization to {} too "
-        "(targets are then rewritten), or set tokenizer.joint to false",
+        "(targets are then normalized), or set tokenizer.joint to false",
         name_of_enum(options.normalization));
     const std::string file = train(options, options.normalization, {source_text, target_text});
     return load_joint(options.kind, file, "the trained tokenizer");
@@ -133,17 +136,16 @@ Tokenizers load_tokenizers(const std::string& folder) {
   const auto source = find_file(folder, "source"), target = find_file(folder, "target");
   if (joint.empty()) {
     require(!source.empty() || !target.empty(),
-            "{}: there is no tokenizer (tokenizer.spm, or source.spm and target.spm); is it a model folder?",
-            folder);
-    require(!source.empty(), "{}: target{} is there but the source's tokenizer is missing", folder,
-            target.extension().string());
-    require(!target.empty(), "{}: source{} is there but the target's tokenizer is missing", folder,
-            source.extension().string());
+            "{}: has no tokenizer (tokenizer.spm, or source.spm and target.spm); give a model folder", folder);
+    require(!source.empty(), "{}: has target{} but no tokenizer for the source; copy the whole model folder",
+            folder, target.extension().string());
+    require(!target.empty(), "{}: has source{} but no tokenizer for the target; copy the whole model folder",
+            folder, source.extension().string());
     return load_separate(kind_of(source), source.string(), kind_of(target), target.string());
   }
   require(source.empty() && target.empty(),
-          "{}: {} is there beside a tokenizer of one side; remove what is not the model's", folder,
-          joint.filename().string());
+          "{}: has {} and also a tokenizer of one side; remove the files that do not belong to the model",
+          folder, joint.filename().string());
   return load_joint(kind_of(joint), read_file(joint.string()), joint.string());
 }
 

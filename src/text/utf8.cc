@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
-// The bytes of the character that begins `text` (not empty), or minus the bytes of the ill-formed run that
-// does.
+// The number of bytes of the first character of `text` (not empty), or minus the number of bytes of the
+// ill-formed sequence there.
 int character_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);

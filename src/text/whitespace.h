@@ -9,19 +9,20 @@
 
 namespace sixfold {
 
-/// The tokenizer of text that is segmented already: one symbol between two spaces. `vocabulary` has one symbol
-/// on each line, `<unk>`, `<s>` and `</s>` among them; the line's number, from 0, is the id. `origin` names it
-/// in errors.
+/// Makes a tokenizer for text that is already segmented: tokens are separated by white space. `vocabulary` has
+/// one token on each line, including `<unk>` and `</s>` and perhaps `<s>`; the number of the line, from 0, is
+/// the id. `origin` names it in errors.
 ///
-/// `decode` puts spaces between symbols, but joins what the segmentation had parted: "new@@ er" gives "newer",
-/// and where the vocabulary marks the beginnings of words as SentencePiece does, "▁new er ▁house" gives "newer
+/// `decode` puts spaces between tokens, but joins words that the segmentation had split: "new@@ er" gives
+/// "newer". If the vocabulary marks beginnings of words as SentencePiece does, "▁new er ▁house" gives "newer
 /// house".
 std::shared_ptr<const Tokenizer> load_whitespace(std::string_view vocabulary, const std::string& origin);
 
-/// The vocabulary of all sentences of `texts`, as `load_whitespace` reads it: the special symbols, those the
-/// options name, then the most frequent, at most `vocab_size` (0 for all), none rarer than `minimum_count`.
-/// Equally frequent ones stand in the order of their bytes. Throws when there is no text, or no room for what
-/// must be there.
+/// Builds the vocabulary of all sentences of `texts` in the format of `load_whitespace`: the special tokens,
+/// the user-defined ones of the options, then the most frequent tokens, at most `vocab_size` in all (0: no
+/// limit), none that occurs less than `minimum_count` times. Equally frequent tokens are in the order of their
+/// bytes. Throws an input error if there is no text, or if `vocab_size` is too small for the special and
+/// user-defined tokens.
 std::string build_whitespace_vocabulary(const TokenizerOptions& options, const std::vector<TextReader>& texts);
 
 }  // namespace sixfold

@@ -9,13 +9,12 @@
 #include "base/file.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
-#include "translate/binding.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;
 namespace {
 
-/// Of a checkpoint that was removed, what somebody put into it stays.
+/// Files of a checkpoint, which may be removed with it. Files that somebody else put into its folder are kept.
 bool has_checkpoint_file(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
@@ -25,12 +24,12 @@ bool has_checkpoint_file(const fs::path& folder) {
 
 }  // namespace
 
-void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
-                       const TrainingState& state, const std::function<void(const std::string&)>& add) const {
+void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
+                       const std::function<void(const std::string&)>& add) const {
   std::error_code failure;
   fs::create_directories(folder_, failure);
-  if (failure) throw_environment_error("{}: can't make the folder: {}", folder_, failure.message());
-  write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model, tokenizers,
+  if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
+  write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model,
                      [&](const std::string& folder) {
                        write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
                        write_file_atomically(folder + "/state.json", to_json_text(state));
@@ -38,7 +37,7 @@ void Checkpoints::save(const Transformer& model, const Tokenizers& tokenizers, c
                      });
   const auto all = list();
   for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
-    remove_known_files(all[i], is_checkpoint_file);  // one that stays takes room, no more
+    remove_known_files(all[i], is_checkpoint_file);  // failing to remove one costs only disk space
   }
 }
 
@@ -68,7 +67,7 @@ std::vector<std::string> Checkpoints::list() const {
   std::error_code failure;
   const fs::directory_iterator entries(folder_, failure);
   if (failure == std::errc::no_such_file_or_directory) return found;
-  if (failure) throw_environment_error("{}: can't be read: {}", folder_, failure.message());
+  if (failure) throw_environment_error("{}: can't read: {}", folder_, failure.message());
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (is_checkpoint_name(name) && has_checkpoint_file(entry.path())) found.push_back(entry.path().string());

@@ -4,28 +4,28 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "text/tokenizers.h"
 #include "train/optimizer.h"
 #include "train/state.h"
 
 namespace sixfold {
 
-/// The checkpoints of a run: RUN/checkpoints/update-000001000, each a model folder with the optimizer's and the
-/// run's state beside.
+/// The checkpoints of a run: RUN/checkpoints/update-000001000. Each is a model folder that also holds the state
+/// of the optimizer and of the run.
 class Checkpoints {
  public:
   Checkpoints(const std::string& run, int keep_last) : folder_(run + "/checkpoints"), keep_last_(keep_last) {}
 
-  /// `add` puts what else belongs to a model into the folder.
-  void save(const Transformer& model, const Tokenizers& tokenizers, const Optimizer& optimizer,
-            const TrainingState& state, const std::function<void(const std::string& folder)>& add) const;
-  /// Puts weights and optimizer back as they were saved.
+  /// Writes a checkpoint, and removes older ones beyond `keep_last`. `add` writes the other files of the model
+  /// into the folder. Throws an environment error if the disk fails.
+  void save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
+            const std::function<void(const std::string& folder)>& add) const;
+  /// Restores weights and optimizer as they were saved. Throws an input error if a file is missing or damaged.
   static void load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer);
   static TrainingState read_state(const std::string& checkpoint);
-  /// Throws an input error where a file of weights or of the optimizer's state is missing or damaged.
+  /// Throws an input error if the weights or the optimizer's state are missing or damaged.
   static void verify(const std::string& checkpoint);
   static bool is_checkpoint_name(const std::string& name);
-  /// Oldest first.
+  /// The folders of all checkpoints, oldest first.
   std::vector<std::string> list() const;
 
  private:

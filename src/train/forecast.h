@@ -3,20 +3,20 @@
 #include <cstdint>
 #include <string>
 
-#include "data/token_corpus.h"
-#include "train/config.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// The memory that a training run will take, in bytes.
+/// The memory that a training run will need, in bytes.
 struct MemoryForecast {
-  int64_t now = 0;          ///< taken already: the program, its text, its tokenizers
-  int64_t weights = 0;      ///< with their gradients
-  int64_t optimizer = 0;    ///< moments and the moving average
-  int64_t activations = 0;  ///< of the largest batch
-  int64_t kernels = 0;      ///< where products lay out their sides
-  int64_t validation = 0;   ///< what it takes besides the activations' memory: packed weights, keys and values
-  int64_t checkpoint = 0;   ///< a copy of the largest tensor
+  int64_t now = 0;          ///< in use already: the program and the task's data
+  int64_t weights = 0;      ///< weights and their gradients
+  int64_t optimizer = 0;    ///< moments, and the moving average of the weights
+  int64_t activations = 0;  ///< activations of the largest batch
+  int64_t kernels = 0;      ///< packed operands of matrix products
+  /// What validation needs beyond the memory of the activations: packed weights, the task's scores.
+  int64_t validation = 0;
+  int64_t checkpoint = 0;  ///< a copy of the largest tensor
 
   int64_t total() const {
     return now + weights + optimizer + activations + kernels + std::max(validation, checkpoint);
@@ -25,21 +25,15 @@ struct MemoryForecast {
   std::string describe() const;
 };
 
-/// The text that a run works on. Without `valid` there is no validation.
-struct ForecastText {
-  const TokenCorpus& train;
-  const TokenCorpus* valid = nullptr;
-};
+/// Forecasts the memory of a run. Runs a training step and a validation without computing (`MetaBackend`), on
+/// the first batches and on a batch with the longest sample, in parts of `part_tokens` tokens (0: whole
+/// batches).
+MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens);
 
-/// Runs a training step without computing (`MetaBackend`) on the first batches and on that of the longest pair,
-/// in parts of `part_tokens`, and so validation. Translations are taken to be as long as they may become.
-MemoryForecast forecast_memory(const ModelConfig& config, const TrainOptions& options, const ForecastText& text,
-                               int64_t part_tokens);
-
-/// Looks whether the run fits into `available` bytes (0: nobody knows) in parts of `asked` tokens (0: batches
-/// are whole). Returns the parts to train with: `asked`, or, with `fit`, smaller ones where these take too
-/// much. Throws an input error where it does not fit, with the number that would.
-int64_t fitting_parts(const ModelConfig& config, const TrainOptions& options, const ForecastText& text,
-                      int64_t asked, int64_t available, bool fit);
+/// Checks whether the run fits into `available` bytes (0: unknown) with parts of `asked` tokens (0: whole
+/// batches). Returns the part size to train with: `asked`, or, if that needs too much memory and `fit` is set,
+/// a smaller one. Throws an input error if the run does not fit; the message names the size that would.
+int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
+                      bool fit);
 
 }  // namespace sixfold

@@ -10,7 +10,7 @@ Verdict judge(const StepResult& step, const TrainOptions& options, const Trainin
 }
 
 void track_loss(const StepResult& step, TrainingState& state) {
-  constexpr double memory = 0.9;  // of the mean: some ten updates
+  constexpr double memory = 0.9;  // decay of the running mean; it covers about ten updates
   state.loss_ema = state.loss_ema > 0 ? memory * state.loss_ema + (1 - memory) * step.loss : step.loss;
 }
 

@@ -4,16 +4,16 @@
 
 namespace sixfold {
 
-/// What is to be done with a step.
+/// The result of checking a step.
 enum class Verdict {
-  sound,       ///< the update is made
-  spike,       ///< the loss leapt, and the options say that this stops the run or takes it back
-  not_finite,  ///< the loss or a gradient is not a number
+  sound,       ///< the update can be applied
+  spike,       ///< the loss spiked, and train.on_spike is stop or rollback
+  not_finite,  ///< the loss or a gradient is infinite or NaN
 };
 
-/// Judges a step, before its update is made, by the mean loss of late.
+/// Checks a step before its update is applied, against the running mean of the loss.
 Verdict judge(const StepResult& step, const TrainOptions& options, const TrainingState& state);
-/// Takes the loss of a step whose update is made into that mean (`TrainingState::loss_ema`).
+/// Adds the loss of a step whose update was applied to the running mean (`TrainingState::loss_ema`).
 void track_loss(const StepResult& step, TrainingState& state);
 
 }  // namespace sixfold

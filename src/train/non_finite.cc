@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.h"
+
 namespace sixfold {
 namespace {
 
@@ -14,45 +16,44 @@ bool finite(const Tensor& tensor, Backend& backend) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-/// One batch, step by step. Leaves gradients in the weights.
+/// Checks one batch, op by op. Overwrites the gradients of the weights.
 std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& batch) {
   const auto& backend = replay.model.backend();
-  NonFiniteReport found;
   const auto arena = std::make_shared<Arena>(backend);
   Tape tape;
   Context context(backend, arena, tape, replay.seeds);
-  const Tensor states = replay.model.states(batch, context);
+  const Tensor loss = replay.task.loss(
+      replay.model, batch, {.label_smoothing = replay.label_smoothing, .scale = replay.loss_scale}, context);
   for (const Tape::Node& node : tape.nodes())
     if (node.output && !finite(node.output, *backend))
-      return NonFiniteReport{node.module, node.op, false, {}, {}, {}};
-  const double loss = ops::cross_entropy(
-      context, states, replay.model.output(), context.indices(batch.labels),
-      {.label_smoothing = static_cast<float>(replay.label_smoothing), .scale = replay.loss_scale});
-  if (!std::isfinite(loss)) return NonFiniteReport{"output", "cross_entropy", false, {}, {}, {}};
-  // Gradients flow from the last op to the first: what an op is given was made by the one that ran before it.
+      return NonFiniteReport{node.module, node.op, /*backward=*/false, {}, {}};
+  if (!std::isfinite(loss.item(*backend)))
+    return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};
+  // Gradients flow from the last op to the first, so that the gradient of an op's output was computed by the op
+  // that ran backward before it.
   std::string module = "output", op = "cross_entropy";
   std::optional<NonFiniteReport> diverged;
   tape.backward([&](const Tape::Node& node) {
     if (diverged) return;
     if (node.output && node.output.gradient() && !finite(node.output.gradient(), *backend))
-      diverged = NonFiniteReport{module, op, true, {}, {}, {}};
+      diverged = NonFiniteReport{module, op, /*backward=*/true, {}, {}};
     module = node.module;
     op = node.op;
   });
   if (diverged) return diverged;
   for (const Parameter& parameter : replay.model.parameters())
     if (parameter.tensor.gradient() && !finite(parameter.tensor.gradient(), *backend))
-      return NonFiniteReport{parameter.name, "gradient", true, {}, {}, {}};
+      return NonFiniteReport{parameter.name, "gradient", /*backward=*/true, {}, {}};
   return std::nullopt;
 }
 
 void clear_gradients(const Transformer& model) {
   for (const Parameter& parameter : model.parameters())
-    if (parameter.tensor.gradient()) model.backend()->fill(parameter.tensor.gradient().view(), 0);
+    if (parameter.tensor.gradient()) model.backend()->run(kernel::Fill{parameter.tensor.gradient().view(), 0});
 }
 
-/// The sentences that are enough to break it, or all.
-void add_sentences(const Replay& replay, const Batch& batch, NonFiniteReport& divergence) {
+/// Returns the samples that give a value that is not finite on their own, or all samples if there are none.
+void add_samples(const Replay& replay, const Batch& batch, NonFiniteReport& report) {
   std::vector<Batch> culprits;
   for (Batch& one : split(batch, 1)) {
     clear_gradients(replay.model);
@@ -60,42 +61,52 @@ void add_sentences(const Replay& replay, const Batch& batch, NonFiniteReport& di
   }
   if (culprits.empty()) culprits = split(batch, 1);
   for (const Batch& one : culprits) {
-    divergence.sentences.push_back(one.samples[0]);
-    divergence.sources.push_back(replay.tokenizers.source->decode(one.source.ids));
-    divergence.targets.push_back(replay.tokenizers.target->decode(one.labels));
+    report.samples.push_back(one.samples[0]);
+    report.descriptions.push_back(replay.task.training_data().describe(one.samples[0]));
   }
+}
+
+/// Returns the name of a sample with its first text: "pair 7 'ein Hund'".
+std::string name_of(int32_t sample, const SampleDescription& description) {
+  std::string name = fmt::format("{} {}", description.kind, sample);
+  if (!description.texts.empty()) name += fmt::format(" '{}'", description.texts[0].second.substr(0, 80));
+  return name;
 }
 
 }  // namespace
 
 std::string NonFiniteReport::describe() const {
-  if (module.empty()) return "a replay of the step was finite";
+  if (module.empty()) return "repeating the step gave only finite values";
   std::string text =
-      fmt::format("it arose in {} ({}), {}", module, op, backward ? "going backward" : "going forward");
-  text += fmt::format("; {} sentence{}", sentences.size(), sentences.size() == 1 ? "" : "s");
-  for (size_t i = 0; i < std::min<size_t>(sentences.size(), 2); ++i)
-    text += fmt::format("{} pair {} '{}'", i == 0 ? ":" : ",", sentences[i], sources[i].substr(0, 80));
-  return text + (sentences.size() > 2 ? ", ..." : "");
+      fmt::format("it arose in {} ({}), in the {} pass", module, op, backward ? "backward" : "forward");
+  text += fmt::format("; {}", counted(std::ssize(samples), "sentence"));
+  for (size_t i = 0; i < std::min<size_t>(samples.size(), 2); ++i)
+    text += fmt::format("{} {}", i == 0 ? ":" : ",", name_of(samples[i], descriptions[i]));
+  return text + (samples.size() > 2 ? ", ..." : "");
 }
 
 NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches) {
   clear_gradients(replay.model);
   for (const Batch& batch : batches)
-    if (auto divergence = replay_batch(replay, batch)) {
-      add_sentences(replay, batch, *divergence);
-      return *divergence;
+    if (auto report = replay_batch(replay, batch)) {
+      add_samples(replay, batch, *report);
+      return *report;
     }
   return {};
 }
 
-std::string to_json_text(const NonFiniteReport& d, int64_t update) {
+std::string to_json_text(const NonFiniteReport& report, int64_t update) {
   nlohmann::ordered_json json{{"update", update},
-                              {"module", d.module},
-                              {"op", d.op},
-                              {"direction", d.backward ? "backward" : "forward"}};
+                              {"module", report.module},
+                              {"op", report.op},
+                              {"direction", report.backward ? "backward" : "forward"}};
   json["sentences"] = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < d.sentences.size(); ++i)
-    json["sentences"].push_back({{"pair", d.sentences[i]}, {"source", d.sources[i]}, {"target", d.targets[i]}});
+  for (size_t i = 0; i < report.samples.size(); ++i) {
+    nlohmann::ordered_json sample;
+    sample[report.descriptions[i].kind] = report.samples[i];
+    for (const auto& [name, text] : report.descriptions[i].texts) sample[name] = text;
+    json["sentences"].push_back(std::move(sample));
+  }
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

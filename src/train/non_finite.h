@@ -3,37 +3,36 @@
 #include <string>
 #include <vector>
 
-#include "data/batcher.h"
-#include "model/transformer.h"
-#include "text/tokenizers.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// Where numbers stopped being finite in a step of training.
+/// Where the first infinite or NaN value of a training step arose.
 struct NonFiniteReport {
-  std::string module;                         ///< "decoder.layers.2.fc1"; empty: nothing was found
-  std::string op;                             ///< "linear"
-  bool backward = false;                      ///< in the gradients; else in the values
-  std::vector<int32_t> sentences;             ///< of the batch, those that break alone; else all
-  std::vector<std::string> sources, targets;  ///< their text
+  std::string module;     ///< "decoder.layers.2.fc1"; empty: nothing was found
+  std::string op;         ///< "linear"
+  bool backward = false;  ///< in a gradient; else in a value
+  /// The samples of the batch that give such a value on their own; if there are none, all samples.
+  std::vector<int32_t> samples;
+  std::vector<SampleDescription> descriptions;  ///< one for each entry of `samples`
 
   /// "encoder.layers.0.self_attn (attention), forward; sentences: ..."
   std::string describe() const;
 };
 
-/// What a step is replayed with.
+/// The inputs for replaying a step.
 struct Replay {
+  const Task& task;
   const Transformer& model;
-  const Tokenizers& tokenizers;
   Context::Seeds seeds;
   double label_smoothing, loss_scale;
 };
 
-/// Takes the step of these batches again, op by op, and names the first whose result, or whose gradient, is not
-/// finite.
+/// Repeats the step of these batches and returns the first op whose result or gradient is not finite.
+/// Overwrites the gradients of the weights.
 NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches);
 
-/// The same as JSON, for a file.
-std::string to_json_text(const NonFiniteReport& divergence, int64_t update);
+/// Returns the report as JSON, for a file.
+std::string to_json_text(const NonFiniteReport& report, int64_t update);
 
 }  // namespace sixfold

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace sixfold {
 
@@ -13,11 +14,11 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
     const Tensor& w = parameter.tensor;
     const auto like = [&] {
       Tensor t(memory, w.rows(), w.cols(), w.dtype());
-      backend_->fill(t.view(), 0);
+      backend_->run(kernel::Fill{t.view(), 0});
       return t;
     };
     Slot slot{parameter, like(), like(), like(), has_average() ? like() : Tensor()};
-    if (slot.average) backend_->scale(slot.average.view(), w.view(), 1);
+    if (slot.average) backend_->run(kernel::Scale{slot.average.view(), w.view(), 1});
     w.set_gradient(slot.gradient);
     slots_.push_back(std::move(slot));
   }
@@ -25,7 +26,7 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
 
 void Optimizer::restart_average() {
   for (const auto& slot : slots_)
-    if (slot.average) backend_->scale(slot.average.view(), slot.weight.tensor.view(), 1);
+    if (slot.average) backend_->run(kernel::Scale{slot.average.view(), slot.weight.tensor.view(), 1});
 }
 
 int64_t Optimizer::trained_weights() const {
@@ -35,42 +36,57 @@ int64_t Optimizer::trained_weights() const {
 }
 
 void Optimizer::clear_gradients() {
-  for (const auto& slot : slots_) backend_->fill(slot.gradient.view(), 0);
+  for (const auto& slot : slots_) backend_->run(kernel::Fill{slot.gradient.view(), 0});
 }
 
-double Optimizer::gradient_norm() const {
+int64_t Optimizer::gradient_blocks() const {
+  int64_t blocks = 0;
+  for (const auto& slot : slots_) blocks += kernel::BlockSquares::blocks(slot.gradient.size());
+  return blocks;
+}
+
+void Optimizer::square_gradients(DeviceSpan<double> sums) const {
+  for (const auto& slot : slots_) {
+    const int64_t blocks = kernel::BlockSquares::blocks(slot.gradient.size());
+    backend_->run(kernel::BlockSquares{slot.gradient.view(), sums.subspan(0, blocks)});
+    sums = sums.subspan(blocks, sums.size - blocks);
+  }
+}
+
+double Optimizer::gradient_norm(std::span<const double> squares) const {
   double sum = 0;
-  for (const auto& slot : slots_) sum += backend_->sum_of_squares(slot.gradient.view());
+  for (const auto& slot : slots_) {
+    const auto blocks = static_cast<size_t>(kernel::BlockSquares::blocks(slot.gradient.size()));
+    sum += std::accumulate(squares.begin(), squares.begin() + static_cast<ptrdiff_t>(blocks), 0.0);
+    squares = squares.subspan(blocks);
+  }
   return std::sqrt(sum);
 }
 
 void Optimizer::update(int64_t step, double learning_rate, double gradient_scale) {
-  // Early on the average follows the weights closely, or it would long remember how they began.
+  // At first the average follows the weights closely. Otherwise the initial weights would influence it for a
+  // long time.
   const double decay =
       std::min(ema_decay_, (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step)));
   for (const auto& slot : slots_)
-    backend_->adam({.weight = slot.weight.tensor.view(),
-                    .gradient = slot.gradient.view(),
-                    .moment1 = slot.moment1.view(),
-                    .moment2 = slot.moment2.view(),
-                    .average = slot.average.view(),
-                    .learning_rate = learning_rate,
-                    .beta1 = options_.beta1,
-                    .beta2 = options_.beta2,
-                    .epsilon = options_.epsilon,
-                    .weight_decay = options_.weight_decay,
-                    .average_decay = decay,
-                    .gradient_scale = gradient_scale,
-                    .step = step});
+    backend_->run(kernel::Adam{.weight = slot.weight.tensor.view(),
+                               .gradient = slot.gradient.view(),
+                               .moment1 = slot.moment1.view(),
+                               .moment2 = slot.moment2.view(),
+                               .average = slot.average.view(),
+                               .learning_rate = learning_rate,
+                               .beta1 = options_.beta1,
+                               .beta2 = options_.beta2,
+                               .epsilon = options_.epsilon,
+                               .weight_decay = options_.weight_decay,
+                               .average_decay = decay,
+                               .gradient_scale = gradient_scale,
+                               .step = step});
 }
 
 void Optimizer::swap_average() {
   if (!has_average()) return;
-  for (auto& slot : slots_) {
-    const auto weight = slot.weight.tensor.to_doubles(*backend_), average = slot.average.to_doubles(*backend_);
-    slot.weight.tensor.copy_from(*backend_, average);
-    slot.average.copy_from(*backend_, weight);
-  }
+  for (const auto& slot : slots_) backend_->run(kernel::Swap{slot.weight.tensor.view(), slot.average.view()});
 }
 
 std::vector<Parameter> Optimizer::state() const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "model/parameters.h"
@@ -6,27 +7,36 @@
 
 namespace sixfold {
 
-/// Adam (section 5.3) over a model's weights, with what it remembers of them.
+/// The Adam optimizer (section 5.3) of a model's weights, with its state. Weights that need no gradient are
+/// left out. For one thread at a time.
 class Optimizer {
  public:
-  /// `ema_decay` 0: no moving average of the weights.
+  /// `ema_decay`: decay of the moving average of the weights; 0: no average.
   Optimizer(std::shared_ptr<Backend> backend, const std::vector<Parameter>& parameters,
             const OptimizerOptions& options, double ema_decay);
 
-  /// Gradients back to zero.
+  /// Sets all gradients to zero.
   void clear_gradients();
-  /// Length of the whole gradient.
-  double gradient_norm() const;
-  /// One update, the `step`-th from 1, with gradients times `gradient_scale`.
+  /// The number of blocks for which `square_gradients` computes a sum.
+  int64_t gradient_blocks() const;
+  /// Computes the sums of squares of all gradients, block by block, into `sums`, which has `gradient_blocks()`
+  /// elements. Does not wait for the kernels.
+  void square_gradients(DeviceSpan<double> sums) const;
+  /// Returns the norm of the whole gradient, given these sums.
+  double gradient_norm(std::span<const double> squares) const;
+  /// Performs update number `step`, counted from 1, with the gradients multiplied by `gradient_scale`.
   void update(int64_t step, double learning_rate, double gradient_scale);
-  /// Trades the weights for their moving average, and back when called again. Nothing where there is none.
+  /// Exchanges the weights with their moving average. A second call exchanges them back. Does nothing without
+  /// an average.
   void swap_average();
-  /// The moving average becomes what the weights are now.
+  /// Sets the moving average to the current weights.
   void restart_average();
+  /// The number of elements of all weights that are trained.
   int64_t trained_weights() const;
   bool has_average() const { return ema_decay_ > 0; }
 
-  /// Moments and average, named "moment1.<weight>", "moment2.<weight>", "average.<weight>".
+  /// The state of the optimizer, to be saved or loaded: tensors named "moment1.<weight>", "moment2.<weight>"
+  /// and "average.<weight>".
   std::vector<Parameter> state() const;
 
  private:

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "backend/backend.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "tensor/tensor.h"
 
 namespace sixfold {
 namespace {
@@ -19,27 +19,36 @@ namespace fs = std::filesystem;
 constexpr double worth = 1.5;
 constexpr double longest_kept = 30 * 24 * 3600.0;  // seconds
 
-/// A product such as training has.
+/// A matrix product of the size that is typical of training.
 class TrialProduct {
  public:
-  /// Operations a second, measured once.
-  double rate(Backend& backend) {
-    const Matmul product{.result = {c_.data(), DType::f32, m, n, n},
-                         .a = {a_.data(), DType::f32, m, k, k},
-                         .b = {b_.data(), DType::f32, k, n, n}};
+  explicit TrialProduct(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), a_(filled(m, k, 0.5f)), b_(filled(k, n, 0.25f)), c_(filled(m, n, 0)) {}
+
+  /// Operations per second, measured once.
+  double rate() {
     const auto begin = std::chrono::steady_clock::now();
-    backend.matmul(product);
+    backend_->run(kernel::Matmul{.result = c_.view(), .a = a_.view(), .b = b_.view()});
+    download(*backend_,
+             c_.view().slice_cols(0, 1).slice_rows(0, 1).span<const float>());  // waits for the kernel
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return 2.0 * m * k * n / std::max(seconds, 1e-9);
   }
 
  private:
   static constexpr int64_t m = 1024, k = 512, n = 512;
-  std::vector<float> a_ = std::vector<float>(m * k, 0.5f), b_ = std::vector<float>(k * n, 0.25f),
-                     c_ = std::vector<float>(m * n);
+
+  Tensor filled(int64_t rows, int64_t cols, float value) const {
+    Tensor tensor(lasting_memory(backend_), rows, cols, DType::f32);
+    backend_->run(kernel::Fill{tensor.view(), value});
+    return tensor;
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Tensor a_, b_, c_;
 };
 
-/// What the rates are kept under.
+/// The key of the rates in the cache.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string name = "unknown", family, model;
@@ -49,11 +58,11 @@ std::string processor() {
     if (line.starts_with("cpu family")) family = value();
     if (line.starts_with("model\t")) model = value();
   }
-  return fmt::format("{}, family {}, model {}, {}, {} threads", name, family, model,
-                     make_cpu_backend(1)->name(), available_threads());
+  return fmt::format("{}, family {}, model {}, {}, {} threads", name, family, model, make_backend()->name(),
+                     available_threads());
 }
 
-/// Empty where the user has no cache folder.
+/// The path of the cache; empty if the user has no cache folder.
 fs::path cache_path() {
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
   const fs::path folder = cache && *cache ? fs::path(cache)
@@ -76,7 +85,7 @@ int64_t seconds_of(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-/// The rates of an entry of the cache that still holds.
+/// Returns the rates in an entry of the cache that is still valid.
 std::optional<ProductRates> rates_of(const nlohmann::json& entry, std::chrono::system_clock::time_point now) {
   const auto number = [&](const char* key) {
     const auto found = entry.find(key);
@@ -88,7 +97,7 @@ std::optional<ProductRates> rates_of(const nlohmann::json& entry, std::chrono::s
   return ProductRates{number("fp32"), number("bf16")};
 }
 
-/// The best rates of some measurements; the last one says whether they are steady.
+/// Returns the best rates of several measurements, and whether the last one was steady.
 MeasuredRates measure_until_steady(const RateSource& source) {
   MeasuredRates all;
   for (int i = 0; i < 3 && !all.steady; ++i) {
@@ -109,17 +118,16 @@ bool is_steady(std::vector<double> rates) {
 
 MeasuredRates measure_product_rates(int threads) {
   constexpr int repeats = 8;
-  const auto fp32 = make_cpu_backend(threads);
-  std::shared_ptr<Backend> bf16;
+  TrialProduct fp32(make_backend({.threads = threads}));
+  std::optional<TrialProduct> bf16;
   try {
-    bf16 = make_cpu_backend(threads, MatmulPrecision::bf16);
-  } catch (const Error&) {  // the processor has no such products
+    bf16.emplace(make_backend({.threads = threads, .products = MatmulPrecision::bf16}));
+  } catch (const Error&) {  // the processor has no bf16 products
   }
-  TrialProduct trial;
   std::vector<double> fp32_rates, bf16_rates;
   for (int i = 0; i <= repeats; ++i) {
-    const double of_fp32 = trial.rate(*fp32), of_bf16 = bf16 ? trial.rate(*bf16) : 0;
-    if (i == 0) continue;  // touches memory for the first time, and oneDNN compiles
+    const double of_fp32 = fp32.rate(), of_bf16 = bf16 ? bf16->rate() : 0;
+    if (i == 0) continue;  // the first run touches memory for the first time, and oneDNN compiles its code
     fp32_rates.push_back(of_fp32);
     if (bf16) bf16_rates.push_back(of_bf16);
   }
@@ -141,7 +149,7 @@ ProductRates product_rates(const RateSource& source) {
   try {
     fs::create_directories(path.parent_path());
     write_file_atomically(path, cache.dump(2) + "\n");
-  } catch (const std::exception&) {  // they are measured again next time
+  } catch (const std::exception&) {  // the next run measures again
   }
   return measured.best;
 }

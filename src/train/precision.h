@@ -8,42 +8,42 @@
 
 namespace sixfold {
 
-/// Operations a second of large matrix products. Flags of a processor don't tell them: with AMX bf16 was
-/// measured at five times fp32, without it AVX512-BF16 at half.
+/// Operations per second of large matrix products. They are measured because processor flags do not predict
+/// them: bf16 was measured at five times the rate of fp32 with AMX, and at half of it with AVX512-BF16 alone.
 struct ProductRates {
   double fp32 = 0;
-  double bf16 = 0;  ///< 0: the processor has none
+  double bf16 = 0;  ///< 0: the processor has no bf16 products
 };
 
-/// The best of some repeats of each, and whether the machine left them alone: half of the repeats then come to
-/// four fifths of the best.
+/// The best rates of several repetitions. They are steady if at least half of the repetitions reach four fifths
+/// of the best, which shows that other programs did not disturb the measurement.
 struct MeasuredRates {
   ProductRates best;
   bool steady = false;
 };
 
-/// Takes some ten milliseconds on so many threads. Both kinds take turns, so that what disturbs one for a while
-/// disturbs the other.
+/// Measures the rates on `threads` threads, in some tens of milliseconds. The two types alternate, so that a
+/// disturbance affects both.
 MeasuredRates measure_product_rates(int threads);
 
-/// True for rates of which at least half come to four fifths of the best.
+/// Whether at least half of the rates reach four fifths of the best.
 bool is_steady(std::vector<double> rates);
 
-/// How `product_rates` measures, and its clock.
+/// The measurement and the clock that `product_rates` uses; tests replace them.
 struct RateSource {
   std::function<MeasuredRates()> measure = [] { return measure_product_rates(available_threads()); };
   std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
 };
 
-/// The rates on all threads there are. They are kept for each processor in sixfold/product-rates.json of the
-/// user's cache folder ($XDG_CACHE_HOME, or ~/.cache), and measured again after 30 days and by another version
-/// of the program. A busy machine measures up to three times, and keeps only what was steady: otherwise this
-/// run takes the best it saw, and the next one measures again. Where the folder can't be read or written, each
-/// run does. What a run chose stays in its checkpoints.
+/// Returns the rates on all available threads. They are cached for each processor in sixfold/product-rates.json
+/// in the user's cache folder ($XDG_CACHE_HOME, or ~/.cache), and measured again after 30 days or with another
+/// version of the program. If a measurement is not steady, it is repeated, up to three measurements. If none is
+/// steady, this run uses the best rates, and nothing is cached. If the cache folder can't be read or written,
+/// each run measures again. The precision that a run uses is stored in its checkpoints.
 ProductRates product_rates(const RateSource& source = {});
 
-/// What was asked for, or the faster one where it is left to us: bf16 must be faster by half, since rounding
-/// takes time too.
+/// Returns the precision asked for. For `automatic` returns bf16 if its rate is at least one and a half times
+/// that of fp32, since rounding takes time too; otherwise fp32.
 Precision choose_precision(Precision asked, const ProductRates& rates);
 
 }  // namespace sixfold

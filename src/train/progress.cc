@@ -85,16 +85,16 @@ void Progress::line(const TrainingState& s, double learning_rate) {
 void Progress::validation(const TrainingState& s, const Scores& scores, bool better) {
   nlohmann::json json = {{"update", s.update}, {"epoch", s.position.last_epoch()}};
   std::string text = fmt::format("validation at update {}:", s.update);
-  for (const auto& [name, value] : scores) {
-    json["validation"][name] = value;
-    text += fmt::format("  {} {:.{}f}", name, value, name == "loss" ? 4 : 2);
+  for (const auto& [name, score] : scores) {
+    json["validation"][name] = score.value;
+    text += fmt::format("  {} {:.{}f}", name, score.value, name == "loss" ? 4 : 2);
   }
   say(text + (better ? "  (best so far)" : ""));
   log_.append(json.dump() + "\n");
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
-  say(fmt::format("update {}: {}; back to update {}, and past that batch", from, why, to));
+  say(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));
   log_.append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
 }
 

@@ -3,32 +3,35 @@
 
 #include "base/file.h"
 #include "train/state.h"
-#include "train/validate.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// Tells how a run goes: one line that renews itself on a terminal, plain lines elsewhere, and train.jsonl with
-/// every figure.
+/// Reports the progress of a run: on a terminal one line that is updated in place, elsewhere plain lines; and
+/// all figures in train.jsonl.
 class Progress {
  public:
-  /// Appends to `jsonl`, cut back first to what it was at `state`, where the run begins or goes on.
+  /// Appends to `jsonl`, after truncating it to its length at `state`, the state in which the run starts or
+  /// resumes.
   Progress(const std::string& jsonl, const TrainingState& state);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// After each update: keeps a terminal's line fresh.
+  /// To be called after each update. Updates the line on the terminal.
   void update(const TrainingState& state, double learning_rate);
-  /// Closes a stretch of updates: a plain line and a line of the log.
+  /// Writes a progress line and an entry of the log for the updates since the last one.
   void line(const TrainingState& state, double learning_rate);
+  /// Reports the scores of a validation. `better`: they are the best so far.
   void validation(const TrainingState& state, const Scores& scores, bool better);
-  /// The run went back from one update to an earlier one.
+  /// Reports that the run went back from update `from` to the checkpoint of update `to`.
   void rollback(int64_t from, int64_t to, const std::string& why);
+  /// Prints a line of text.
   void say(const std::string& text);
 
-  /// Bytes written to the log.
+  /// The length of the log in bytes.
   int64_t log_bytes() const { return log_.bytes(); }
-  /// Sees to it that they are on disk.
+  /// Flushes the log to disk.
   void flush_log() { log_.flush_to_disk(); }
 
  private:
@@ -40,9 +43,9 @@ class Progress {
   bool terminal_;
   bool line_shown_ = false;
   double shown_at_ = 0;
-  double started_;  ///< seconds and updates where this process took over
+  double started_;  ///< time and update at which this process started
   int64_t started_update_;
-  double stretch_began_;  ///< seconds and tokens where the rate is measured from
+  double stretch_began_;  ///< time and tokens from which the rate is measured
   int64_t stretch_tokens_;
 };
 

@@ -1,15 +1,13 @@
 #pragma once
 #include <string>
 
-#include "data/token_store.h"
-#include "train/config.h"
 #include "train/state.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// What training has done to make a model, for its history (model/provenance.h): settings, text, how far, how
-/// good.
-std::string provenance_step(const TrainOptions& options, const TrainingState& state,
-                            const TokenStoreRecord& text);
+/// Returns the entry of a training run in a model's history (model/provenance.h), as JSON: settings, data,
+/// updates, and best score.
+std::string provenance_step(const Task& task, const TrainOptions& options, const TrainingState& state);
 
 }  // namespace sixfold

@@ -1,10 +1,23 @@
 #include "train/replica.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "train/start.h"
-
 namespace sixfold {
+namespace {
+
+/// Returns the weights that are trained. Marks the others, which are frozen, as needing no gradient.
+std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<ModelPart>& frozen) {
+  std::vector<Parameter> trained;
+  for (Parameter& parameter : model.parameters()) {
+    const bool fixed = std::find(frozen.begin(), frozen.end(), parameter.part) != frozen.end();
+    parameter.tensor.set_requires_grad(!fixed);
+    if (!fixed) trained.push_back(parameter);
+  }
+  return trained;
+}
+
+}  // namespace
 
 void UpdateBatch::add(Batch part) {
   loss_weight += part.loss_weight();
@@ -14,28 +27,35 @@ void UpdateBatch::add(Batch part) {
 
 bool StepResult::finite() const { return std::isfinite(loss_sum) && std::isfinite(gradient_norm); }
 
-Replica::Replica(std::shared_ptr<Backend> backend, const ModelConfig& config, const TrainOptions& options)
-    : backend_(std::move(backend)),
+Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, DType dtype)
+    : task_(task),
+      backend_(std::move(backend)),
       arena_(std::make_shared<Arena>(backend_)),
-      model_(config, backend_, DType::f32, options.train.seed),
+      model_(task.model_config(), backend_, dtype, options.train.seed),
       optimizer_(backend_, trained_parameters(model_, options.start.freeze), options.optimizer,
                  options.train.ema_decay),
+      sums_(lasting_memory(backend_), 1, 1 + optimizer_.gradient_blocks(), DType::f64),
       label_smoothing_(options.train.label_smoothing),
       clip_norm_(options.train.clip_norm) {}
 
 StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
   optimizer_.clear_gradients();
-  StepResult step;
+  const View loss_sum = sums_.view().slice_cols(0, 1);
   for (const Batch& part : batch.parts) {
     Tape tape;
     Context context(backend_, arena_, tape, seeds);
-    step.loss_sum +=
-        model_.loss(part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
+    const Tensor loss = task_.loss(
+        model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
+    backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/&part != &batch.parts.front()});
     tape.backward();
   }
-  step.loss = step.loss_sum / batch.loss_weight;
-  step.gradient_norm = optimizer_.gradient_norm();
-  return step;
+  // With several processes, gradients and losses would be summed here, and `batch.loss_weight` would be that of
+  // all processes.
+  optimizer_.square_gradients(sums_.view().slice_cols(1, optimizer_.gradient_blocks()).span<double>());
+  const std::vector<double> sums = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
+  return {.loss_sum = sums.front(),
+          .loss = sums.front() / batch.loss_weight,
+          .gradient_norm = optimizer_.gradient_norm(std::span(sums).subspan(1))};
 }
 
 void Replica::update(int64_t step, double learning_rate, double gradient_norm) {

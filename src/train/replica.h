@@ -2,34 +2,36 @@
 #include <memory>
 #include <vector>
 
-#include "model/transformer.h"
 #include "train/optimizer.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// What one update is computed from.
+/// The batch of one update.
 struct UpdateBatch {
-  std::vector<Batch> parts;  ///< worked through one after the other; their gradients add up
-  double loss_weight = 0;    ///< of all parts: what the loss is divided by
-  int64_t tokens = 0;        ///< of all parts, source and target
+  std::vector<Batch> parts;  ///< processed one after the other; their gradients are added
+  double loss_weight = 0;    ///< sum over the parts; the loss is divided by it
+  int64_t tokens = 0;        ///< source and target tokens of all parts
 
   void add(Batch part);
 };
 
-/// What the gradients of an update show.
+/// The loss and the gradient norm of a step.
 struct StepResult {
-  double loss_sum = 0;  ///< label-smoothed, over all labels
-  double loss = 0;      ///< of a label
+  double loss_sum = 0;  ///< label-smoothed, sum over all labels
+  double loss = 0;      ///< mean over the labels
   double gradient_norm = 0;
 
   bool finite() const;
 };
 
-/// A model that is trained, with its backend, buffers and optimizer: what each process of a run has one of. A
-/// reduction over processes belongs between `gradients` and `update`. For one thread at a time.
+/// A model in training, with its backend, buffers and optimizer. For one thread at a time.
 class Replica {
  public:
-  Replica(std::shared_ptr<Backend> backend, const ModelConfig& config, const TrainOptions& options);
+  /// `task` must outlive this object. Weights are initialised from the run's seed. `dtype` is that of the
+  /// weights, their gradients and the optimizer's state; `backend` must compute in it.
+  Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options,
+          DType dtype = DType::f32);
 
   Transformer& model() { return model_; }
   const Transformer& model() const { return model_; }
@@ -38,17 +40,20 @@ class Replica {
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
-  /// Leaves in the weights the gradients of the batch's loss, divided by its loss weight.
+  /// Computes the gradients of the batch's loss, divided by its loss weight, and stores them with the weights.
+  /// Waits for the kernels.
   StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
-  /// The `step`-th update, from 1, with these gradients, clipped where their norm is longer than the options
-  /// allow.
+  /// Applies update number `step`, counted from 1, with these gradients. They are clipped if `gradient_norm`
+  /// exceeds the limit in the options.
   void update(int64_t step, double learning_rate, double gradient_norm);
 
  private:
+  const Task& task_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   Transformer model_;
   Optimizer optimizer_;
+  Tensor sums_;  ///< [1, 1 + gradient blocks] f64: of the loss, and of the gradients' squares
   double label_smoothing_, clip_norm_;
 };
 

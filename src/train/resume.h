@@ -5,44 +5,45 @@
 
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
-#include "train/trainer.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// What becomes of a key of the config that is not, on resume, what it was when the run began.
-enum class OnResume {
-  takes_effect,  ///< it holds from the next update on; the change is said and recorded
-  ignored,       ///< it has no part in what is computed: threads, and files that are read when a run begins
-  refused,       ///< the run would no longer be one run
-};
+/// Returns what happens if a key ("train.minutes") has another value on resume. Knows the trainer's keys and
+/// asks the task for its own.
+OnResume on_resume(const TaskConfig& config, std::string_view key);
 
-/// The table of all keys ("train.minutes"). Keys that it does not name are refused.
-OnResume on_resume(std::string_view key);
+/// Writes the options of a run as JSON, atomically. Names of input files become absolute, so that they are
+/// valid in any working directory.
+void save_run_options(const std::string& path, const TaskConfig& config, OptionNode options);
 
-/// What changed between the options that a run was last trained with and those that it is resumed with, as
-/// changes at `update`. Throws an input error that names all keys that may not change. `ignored` keys come back
-/// as they were.
-std::vector<TrainingChange> changed_options(const TrainOptions& before, TrainOptions& now, int64_t update);
+/// Returns the changes between the options `before`, with which the run was last trained, and the options
+/// `now`, with which it is resumed. Both have the form of `TaskConfig::options`. The changes are recorded at
+/// update `update`. Throws an input error that names all changed keys that must not change. `start.model` in
+/// `now` is set to its old value.
+std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode before, OptionNode& now,
+                                            int64_t update);
 
-/// The checkpoint to go on from; empty where the run has to begin. Throws an input error where a run is there
-/// and `resume` is not asked for, where all its checkpoints are gone, and where the newest is damaged (it then
-/// says which older one is whole).
-std::string checkpoint_to_resume(const RunFolder& folder, const Checkpoints& checkpoints, bool resume);
+/// Returns the checkpoint to resume from; empty if the run has to start from the beginning. Throws an input
+/// error if there is a run and `resume` is false, if all checkpoints of the run are missing, or if the newest
+/// is damaged (the message then names the newest intact one).
+std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
+                                 const Checkpoints& checkpoints, bool resume);
 
-/// The update whose model a run's `best` folder holds; -1 where it holds none.
+/// Returns the update whose model the folder `best` of a run holds, or -1 if it holds none.
 int64_t stored_best_update(const std::string& best);
 
-/// Where a run begins or goes on.
+/// The state in which a run starts or resumes.
 struct RunStart {
   TrainingState state;
-  bool stops_changed = true;   ///< the end of the run has to be worked out again
-  bool parts_changed = false;  ///< other parts of batches are asked for
+  bool stops_changed = true;   ///< the last update has to be computed again
+  bool parts_changed = false;  ///< data.micro_batch_tokens has changed
 };
 
-/// The state of the checkpoint, and in it all that is changed from here on: options, processor, a best model
-/// that is gone. Each is said. Throws as `changed_options`, and for another instruction set unless that is
-/// accepted.
-RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, TrainOptions& options,
-                     const TrainRequest& request);
+/// Reads the state of a checkpoint and applies all changes to it: changed options, another processor, a missing
+/// best model. Logs each change. Throws as `changed_options`, and throws an input error for another instruction
+/// set unless `other_processor` is set.
+RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, const TaskConfig& config,
+                     bool other_processor);
 
 }  // namespace sixfold

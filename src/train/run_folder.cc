@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "data/token_store.h"
 #include "model/ownership.h"
 #include "train/checkpoint.h"
 
@@ -22,14 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_note = "It has checkpoints.\n";
 
-/// Whether the process that made a temporary file can still be at work on it. We ourselves have just begun.
+/// Whether the process that created a temporary file may still be running. Our own process has created none
+/// yet.
 bool may_be_alive(int process) { return process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH); }
 
-bool is_store_file(std::string_view name) { return is_token_store_file(name) || is_model_file(name); }
-
-/// Removes what a killed process left of a part of the run, and nothing else.
-template <class IsPart>
-void remove_unfinished(const std::string& folder, const IsPart& is_part) {
+/// Removes the incomplete files that a killed process left of a part of the run.
+template <class IsPart, class IsFile>
+void remove_unfinished(const std::string& folder, const IsPart& is_part, const IsFile& is_file) {
   std::error_code ignored;
   std::vector<fs::path> unfinished;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -42,11 +40,10 @@ void remove_unfinished(const std::string& folder, const IsPart& is_part) {
       fs::remove(path, ignored);
       continue;
     }
-    // Files that were being written when it was killed have temporary names in it.
-    remove_known_files(path.string(), [](std::string_view name) {
+    // Files that it was writing when it was killed have temporary names.
+    remove_known_files(path.string(), [&](std::string_view name) {
       const auto temporary = parse_temporary_name(name);
-      const std::string_view whole = temporary ? std::string_view(temporary->name) : name;
-      return is_checkpoint_file(whole) || is_store_file(whole);
+      return is_file(temporary ? std::string_view(temporary->name) : name);
     });
   }
 }
@@ -65,22 +62,26 @@ void append_to_mark(int file, const std::string& path, std::string_view text) {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::string& path) : path_(path) {
+RunFolder::RunFolder(const std::string& path, const std::function<bool(std::string_view)>& is_data_file)
+    : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   require_outside_runs(path_);
   require(is_run_folder(path_) || is_new_or_empty(path_),
-          "{}: holds other things and is not the folder of a training run; name a new folder for the run",
+          "{}: holds other files and is not the folder of a training run; give a new folder for the run",
           path_);
   std::error_code failure;
   fs::create_directories(path_, failure);
-  if (failure) throw_environment_error("{}: can't make the folder: {}", path_, failure.message());
+  if (failure) throw_environment_error("{}: can't create the folder: {}", path_, failure.message());
   mark_.file = open_mark(path_);
   if (::flock(mark_.file, LOCK_EX | LOCK_NB) != 0)
-    throw_input_error("{}: another process trains in this folder; wait for its end, or give another --output",
-                      path_);
+    throw_input_error(
+        "{}: another process is training in this folder; wait until it ends, or give another --output", path_);
   if (::lseek(mark_.file, 0, SEEK_END) == 0) append_to_mark(mark_.file, path_, run_mark_text);
-  remove_unfinished(path_, is_run_part);
-  remove_unfinished(path_ + "/checkpoints", Checkpoints::is_checkpoint_name);
+  const auto is_file = [&](std::string_view name) {
+    return is_checkpoint_file(name) || (is_data_file && is_data_file(name));
+  };
+  remove_unfinished(path_, is_run_part, is_file);
+  remove_unfinished(path_ + "/checkpoints", Checkpoints::is_checkpoint_name, is_file);
 }
 
 RunFolder::Mark::~Mark() {

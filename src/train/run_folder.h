@@ -1,34 +1,37 @@
 #pragma once
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace sixfold {
 
-/// A run's folder, which belongs to one process at a time. The file `run_mark` in it says that it is one, and
-/// is locked by the process that trains.
+/// The folder of a run, used by one process at a time. The file `run_mark` marks it as a run's folder; the
+/// process that trains holds a lock on it.
 class RunFolder {
  public:
-  /// Makes the folder where there is none. Removes what processes that were killed left half written in it, by
-  /// the exact names of a run's parts. Throws an input error where another process trains in it, and for a
-  /// folder that holds other things and is no run.
-  explicit RunFolder(const std::string& path);
+  /// Creates the folder if it does not exist. Removes incomplete files that a killed process left; only files
+  /// with the names of a run's parts are removed. `is_data_file`: whether a file of this name belongs to the
+  /// task. Throws an input error if another process trains in the folder, or if it holds other files and is not
+  /// a run's folder.
+  explicit RunFolder(const std::string& path,
+                     const std::function<bool(std::string_view name)>& is_data_file = {});
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
   const std::string& path() const { return path_; }
   std::string config() const { return path_ + "/config.json"; }
-  std::string text() const { return path_ + "/encoded-text"; }
-  std::string validation_text() const { return path_ + "/validation-text.json"; }
   std::string log() const { return path_ + "/train.jsonl"; }
   std::string diverged() const { return path_ + "/diverged.json"; }
   std::string best() const { return path_ + "/best"; }
   std::string model() const { return path_ + "/model"; }
 
-  /// Whether the run has had a checkpoint, which may be gone since.
+  /// Whether the run has ever written a checkpoint, even if that is missing now.
   bool had_checkpoint() const;
+  /// Records that the run has written a checkpoint.
   void note_checkpoint() const;
 
  private:
-  /// The open mark; the lock on it goes with it.
+  /// The open mark file. Closing it releases the lock.
   struct Mark {
     int file = -1;
     ~Mark();

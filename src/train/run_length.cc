@@ -7,8 +7,8 @@
 
 namespace sixfold {
 
-RunLength::RunLength(const TrainOptions& options, const TokenCorpus& corpus, const Batcher& batcher)
-    : options_(options), batcher_(batcher), places_(EpochOrder(corpus.parts(), false, 0).places()) {}
+RunLength::RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher)
+    : options_(options), batcher_(batcher), places_(EpochOrder(data.parts(), false, 0).places()) {}
 
 double RunLength::epochs(Batcher::Position position) const {
   return static_cast<double>(position.epoch) +

@@ -2,26 +2,28 @@
 #include <optional>
 
 #include "data/batcher.h"
+#include "train/config.h"
 #include "train/state.h"
 
 namespace sixfold {
 
-/// How epochs and minutes become updates.
+/// Converts limits in epochs and minutes to numbers of updates.
 class RunLength {
  public:
-  /// `options` and `batcher` must outlive it. `batcher` is read here and not by a thread of its own at the same
-  /// time.
-  RunLength(const TrainOptions& options, const TokenCorpus& corpus, const Batcher& batcher);
+  /// `options` and `batcher` must outlive this object. No other thread may use `batcher` at the same time.
+  RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher);
 
-  /// The update that ends the run by train.updates and train.epochs, seen from where it stands; 0 where only
-  /// minutes are given.
+  /// Returns the last update of the run according to train.updates and train.epochs, given its current state; 0
+  /// if the only limit is train.minutes.
   int64_t planned(const TrainingState& state) const;
 
-  /// What of train.minutes have become updates: none before some time has shown how long one takes, and none
-  /// after it was said once. A part of the time is left for validation.
+  /// Returns the last update of the run according to train.minutes, once enough time has passed to measure the
+  /// time of an update. Returns no value before that, and after the result was returned once. A part of the
+  /// time is reserved for validation.
   std::optional<int64_t> measured(const TrainingState& state) const;
 
-  /// Whether a multiple of so many epochs lies between two positions, the first not counted. 0: never.
+  /// Whether a multiple of `every_epochs` lies after position `before` and not after position `after`. 0:
+  /// never.
   bool passes(double every_epochs, Batcher::Position before, Batcher::Position after) const;
 
  private:
@@ -29,7 +31,7 @@ class RunLength {
 
   const TrainOptions& options_;
   const Batcher& batcher_;
-  int64_t places_;  ///< of an epoch
+  int64_t places_;  ///< number of places in an epoch
 };
 
 }  // namespace sixfold

@@ -3,15 +3,15 @@
 
 namespace sixfold {
 
-/// The learning rate of each update.
+/// The learning rate as a function of the update.
 class Schedule {
  public:
   static constexpr int64_t paper_warmup = 4000;  ///< section 5.3
 
-  /// `last_update` is where linear and cosine reach 0; 0 while it is not known yet: they stay at the peak, and
-  /// a warm-up that is left to us is the paper's.
+  /// `last_update`: the update at which linear and cosine reach 0. If it is 0, the last update is not known
+  /// yet: the rate stays at its peak, and the default warm-up is the paper's.
   Schedule(const ScheduleOptions& options, int d_model, int64_t last_update);
-  /// Of update `step`, counted from 1.
+  /// Returns the rate of update `step`, counted from 1.
   double rate(int64_t step) const;
 
  private:

@@ -10,7 +10,7 @@ namespace sixfold {
 
 namespace {
 
-/// The fields of a run's state, by the names that they are stored under.
+/// The fields of a run's state under their stored names.
 template <class Visitor, class State>
 void visit_fields(Visitor& v, State& s) {
   v.field("update", s.update);
@@ -23,7 +23,7 @@ void visit_fields(Visitor& v, State& s) {
   v.field("tokens", s.sums.tokens);
   v.field("gradient_norm", s.sums.gradient_norm);
   v.field("waited", s.sums.waited);
-  v.field("corpus", s.corpus);
+  v.field("corpus", s.training_data);
   v.field("usual_loss", s.loss_ema);
   v.field("rollbacks", s.rollbacks);
   v.field("best", s.best);
@@ -34,7 +34,7 @@ void visit_fields(Visitor& v, State& s) {
   v.field("precision", s.precision);
   v.field("part_tokens", s.part_tokens);
   v.field("rate_measured", s.rate_measured);
-  v.field("validation_text", s.validation_text);
+  v.field("validation_text", s.validation_data);
   v.field("options", s.options);
   v.field("changes", s.changes);
 }
@@ -46,10 +46,11 @@ nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
   return all;
 }
 
-/// The options as they are stored: the number of threads changes nothing in a run.
-nlohmann::json json_of(TrainOptions options) {
-  options.train.threads = 0;
-  return nlohmann::json::parse(to_json(write_options(options)));
+/// The options in stored form. The number of threads is set to 0, since it does not influence the results.
+nlohmann::json json_of(const OptionNode& options) {
+  auto json = nlohmann::json::parse(to_json(options));
+  if (json.contains("train")) json["train"]["threads"] = 0;
+  return json;
 }
 
 struct Writer {
@@ -61,21 +62,21 @@ struct Writer {
   }
   void field(const char* name, double value) {
     if (!std::isfinite(value))
-      throw_environment_error("the state of the run holds {} as its {}, which can't be stored", value, name);
+      throw_environment_error("the state of the run can't be stored: its {1} is {0}", value, name);
     json[name] = value;
   }
   void field(const char* name, const std::optional<double>& value) {
     if (value) field(name, *value);
   }
   void field(const char* name, Precision value) { json[name] = value == Precision::bf16 ? "bf16" : "fp32"; }
-  void field(const char* name, const TrainOptions& value) { json[name] = json_of(value); }
+  void field(const char* name, const OptionNode& value) { json[name] = json_of(value); }
   void field(const char* name, const std::vector<TrainingChange>& value) { json[name] = json_of(value); }
 };
 
 struct Reader {
   const JsonObject& object;
   const std::string& where;
-  const std::string& place;  ///< in messages
+  const std::string& place;  ///< named in error messages
 
   template <class T>
   void field(const char* name, T& value) {
@@ -89,11 +90,7 @@ struct Reader {
     if (object.has(name)) object.read(name, precision);
     value = precision == "bf16" ? Precision::bf16 : Precision::fp32;
   }
-  void field(const char* name, TrainOptions& value) {
-    OptionNode root = parse_json_options(object.at(name).dump(), where);
-    upgrade_train_options(root);
-    read_options(root, value);
-  }
+  void field(const char* name, OptionNode& value) { value = parse_json_options(object.at(name).dump(), where); }
   void field(const char* name, std::vector<TrainingChange>& value) {
     require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
     for (const auto& entry : object.at(name)) {

@@ -8,47 +8,50 @@
 
 namespace sixfold {
 
-/// Sums since the last line of progress.
+/// Sums over the updates since the last progress line.
 struct ProgressSums {
-  double loss = 0;  ///< of target tokens, label-smoothed
+  double loss = 0;  ///< label-smoothed, over target tokens
   int64_t target_tokens = 0;
-  int64_t tokens = 0;        ///< source and target
+  int64_t tokens = 0;        ///< source and target tokens
   double gradient_norm = 0;  ///< of the last update
-  double waited = 0;         ///< seconds that training waited for its text
+  double waited = 0;         ///< seconds that training waited for data
 };
 
-/// Something that was changed in the course of a run: a key of its config, or "instruction_set".
+/// A change during a run: a key of its config, or "instruction_set".
 struct TrainingChange {
-  int64_t update = 0;  ///< it holds for those after this one
+  int64_t update = 0;  ///< the change applies to later updates
   std::string what, from, to;
 };
 
-/// Where a training run stands, besides its weights: all that makes the next update what it is.
+/// The state of a training run besides its weights and the optimizer's state. It determines all further
+/// updates.
 struct TrainingState {
-  int64_t update = 0;  ///< done so far
+  int64_t update = 0;  ///< number of updates done
   Batcher::Position position;
-  int64_t last_update = 0;  ///< where the run ends; 0: not known yet (a run by minutes that is still measuring)
-  double seconds = 0;       ///< of training so far
+  /// Last update of the run; 0: not known yet (a run limited by minutes that is still measuring).
+  int64_t last_update = 0;
+  double seconds = 0;  ///< seconds of training so far
   ProgressSums sums;
-  std::optional<double> best;  ///< validation's best value so far
+  std::optional<double> best;  ///< best validation score so far
   int64_t best_update = 0;
-  int64_t without_better = 0;   ///< validations since then
+  int64_t without_better = 0;   ///< validations since `best_update`
   int64_t log_bytes = 0;        ///< length of train.jsonl
-  std::string instruction_set;  ///< the bits are those of this one
+  std::string instruction_set;  ///< instruction set with which the results were computed
   Precision precision = Precision::fp32;
-  std::string corpus;   ///< the hash of the encoded training text
-  double loss_ema = 0;  ///< of a target token, the mean of late; 0: not known yet
+  std::string training_data;  ///< hash of the training data
+  double loss_ema = 0;        ///< running mean of the loss of a target token; 0: not known yet
   int64_t rollbacks = 0;
-  int64_t part_tokens = 0;      ///< most of a part of a batch; 0: batches are not divided
-  bool rate_measured = false;   ///< train.minutes have become updates
-  std::string validation_text;  ///< the hash of the validation text; empty: there is none
-  TrainOptions options;         ///< of the run; as it began, and with the changes since
+  int64_t part_tokens = 0;      ///< maximum number of tokens of a part of a batch; 0: batches are not divided
+  bool rate_measured = false;   ///< whether train.minutes has been converted to updates
+  std::string validation_data;  ///< hash of the validation data; empty if there are none
+  OptionNode options;           ///< `TaskConfig::options` of the run, with all changes applied
   std::vector<TrainingChange> changes;
 };
 
-/// Throws an environment error for a figure that is not finite: it could not be read again.
+/// Returns the state as JSON. Throws an environment error for a number that is not finite, which JSON cannot
+/// represent.
 std::string to_json_text(const TrainingState& state);
-/// Throws an input error that names `where`.
+/// Reads the state from JSON. Throws an input error that names `where`.
 TrainingState parse_training_state(const std::string& text, const std::string& where);
 
 }  // namespace sixfold

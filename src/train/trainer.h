@@ -3,29 +3,33 @@
 #include <string>
 
 #include "base/error.h"
-#include "train/config.h"
+#include "train/task.h"
 
 namespace sixfold {
 
-/// What the caller wants of a run besides its options.
+/// The parameters of a run besides its options.
 struct TrainRequest {
-  std::string run;  ///< the run's folder: config.json, train.jsonl, checkpoints/, best/ and in the end model/
-  bool resume = false;  ///< go on from the newest checkpoint, if there is one, bit for bit as if never stopped
-  bool other_processor = false;  ///< resume on another instruction set too: the bits are then others
-  bool fit = false;  ///< where batches take more memory than there is, work through them in smaller parts
-  const std::atomic<int>* stop = nullptr;  ///< when it turns nonzero: save after the update at hand and return
+  std::string run;  ///< the run's folder: config.json, train.jsonl, checkpoints/, best/ and, at the end, model/
+  /// Resume from the newest checkpoint, if there is one. The results are bitwise equal to those of an
+  /// uninterrupted run.
+  bool resume = false;
+  /// Also resume on another instruction set; the results then differ in their bits.
+  bool other_processor = false;
+  bool fit = false;  ///< if batches need more memory than available, process them in smaller parts
+  /// When it becomes nonzero: save after the current update and return.
+  const std::atomic<int>* stop = nullptr;
 };
 
 struct TrainOutcome {
-  std::string model;       ///< the finished model's folder; empty where the run was stopped before its end
+  std::string model;       ///< folder of the result; empty if the run was stopped before its end
   std::string checkpoint;  ///< the newest checkpoint
   int64_t updates = 0;
 };
 
-/// The whole path from text to model: reads the corpora, makes the tokenizers, trains, validates, keeps
-/// checkpoints. RUN/model is the mean of the last checkpoints where `train.average_last` asks for one, else the
-/// best at validation where there is validation, else the last weights (their moving average where there is
-/// one). Throws `Error`.
-TrainOutcome train(const TrainOptions& options, const TrainRequest& request);
+/// Runs a training: reads the data, trains, validates, and writes checkpoints and the resulting model.
+/// RUN/model is the mean of the last checkpoints if `train.average_last` is more than 1; otherwise the best
+/// model at validation if there is validation; otherwise the last weights, or their moving average if there is
+/// one. Throws `Error`. For one run in a folder at a time.
+TrainOutcome train(const TaskConfig& config, const TrainRequest& request);
 
 }  // namespace sixfold

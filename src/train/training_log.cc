@@ -14,7 +14,7 @@ using Curves = std::map<std::string, LoggedCurve>;
 
 void add_line(const nlohmann::json& line, const std::string& place, Curves& curves) {
   require(line.is_object() && line.contains("update") && line["update"].is_number(),
-          "{}: is no line of a training log; it has no update", place);
+          "{}: not a line of a training log; it has no update", place);
   const double update = line["update"].get<double>();
   const auto add = [&](const std::string& name, const nlohmann::json& value) {
     if (!value.is_number()) return;
@@ -46,9 +46,9 @@ std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
     add_line(json, reader.place(), curves);
   }
   require(!curves.empty() || torn == 0, "{}", first_error);
-  require(!curves.empty(), "{}: has no line yet; the first comes after log.every_updates updates", path);
+  require(!curves.empty(), "{}: has no lines yet; the first is written after log.every_updates updates", path);
   if (torn > 0)
-    log_warning("{}; {} skipped, as a crash of the machine leaves them", first_error,
+    log_warning("{}; {} skipped, as the result of a crash", first_error,
                 torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
   return curves;
 }

@@ -1,9 +1,7 @@
 #include "translate/binding.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "model/model_dir.h"
-#include "model/ownership.h"
 
 namespace sixfold {
 
@@ -20,21 +18,19 @@ void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
 
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string&)>& add) {
-  AtomicDirectory directory(folder, is_checkpoint_file);
-  save_model(model, directory.path());
-  save_tokenizers(tokenizers, directory.path());
-  if (add) add(directory.path());
-  directory.commit();
+  write_model_folder(folder, model, [&](const std::string& path) {
+    save_tokenizers(tokenizers, path);
+    if (add) add(path);
+  });
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
   Tokenizers tokenizers = load_tokenizers(folder);
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
-    require(
-        bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
-        "{}: the {} tokenizer is not the one that the model was trained with: its hash is {}, config.json has "
-        "{}_tokenizer_hash '{}'; put the model's own tokenizer back",
-        folder, side, tokenizer.hash(), side, bound);
+    require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
+            "{}: the {} tokenizer is not the one the model was trained with (its hash is {}, config.json has "
+            "{}_tokenizer_hash '{}'); restore the model's own tokenizer",
+            folder, side, tokenizer.hash(), side, bound);
   };
   check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
   check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);

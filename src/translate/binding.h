@@ -7,16 +7,16 @@
 
 namespace sixfold {
 
-/// Puts what the config must know of the tokenizers into it: sizes, special symbols, hashes.
+/// Sets the fields of the config that depend on the tokenizers: vocabulary sizes, ids of special tokens, and
+/// hashes.
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 
-/// Writes a whole model folder, or nothing: config, weights, tokenizers, and what `add` puts beside them. Where
-/// it is there, a model's files are replaced and others kept (`require_new_or_model` refuses them beforehand).
+/// Writes a model folder with its tokenizers; see `write_model_folder` in model/model_dir.h.
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string& folder)>& add = {});
 
-/// The tokenizers of a model folder. Throws an input error when they are not those that the config is bound
-/// to.
+/// Loads the tokenizers of a model folder. Throws an input error if their hashes or vocabulary sizes differ
+/// from those in the config.
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 
 }  // namespace sixfold

@@ -4,17 +4,18 @@
 #include <limits>
 
 #include "model/attention_weights.h"
+#include "search/scoring.h"
 
 namespace sixfold {
 namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// The source as the model takes it, which is never empty.
+/// The encoder's input; an empty source is represented by the end token.
 Ids source_of(const ScoredPair& pair, int32_t eos) { return pair.source.empty() ? Ids{eos} : pair.source; }
 
-/// What the decoder should say: the target and, where it ends, the end symbol.
-Ids said(const ScoredPair& pair, int32_t eos) {
+/// The expected output of the decoder: the target, followed by the end token if `pair.ends`.
+Ids output_of(const ScoredPair& pair, int32_t eos) {
   Ids ids = pair.target;
   if (pair.ends) ids.push_back(eos);
   return ids;
@@ -29,9 +30,9 @@ void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::s
   }
   const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max());
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const Ids ids = said(pairs[i], open.config().eos);
+    const Ids ids = output_of(pairs[i], open.config().eos);
     for (size_t t = 0; t < ids.size(); ++t)
-      translations[i].tokens.push_back({open.target().piece(ids[t]), scores[i][t]});
+      translations[i].tokens.push_back({open.target().token_text(ids[t]), scores[i][t]});
   }
 }
 
@@ -47,7 +48,9 @@ Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
   return builder.take();
 }
 
-/// Adds up the heads' weights, [target pieces, source pieces], by words, and takes each target word's best.
+/// Sums the attention weights, [heads, target tokens, source tokens], over heads and words. Returns (source
+/// word, target word) for each target word, with the source word of the largest weight. Target words that
+/// attend most to a token outside of all words are left out.
 std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
                                        const std::vector<int>& source_words,
                                        const std::vector<int>& target_words) {
@@ -55,7 +58,7 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   int sources = 0, targets = 0;
   for (const int word : source_words) sources = std::max(sources, word + 1);
   for (const int word : target_words) targets = std::max(targets, word + 1);
-  // The last column is for what is no word: the end symbol, a language's.
+  // The last column is for tokens that belong to no word: the end token and a language token.
   std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
   for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
     for (size_t t = 0; t < rows; ++t)
@@ -73,43 +76,45 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   return alignment;
 }
 
-void add_attention(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                   const ExtraOutputs& details, int prefix, std::span<Translation> translations) {
-  const int layer = open.decoder_layer(details.layer.value_or(-std::min(2, open.config().decoder_layers)));
+void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                   const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
+  const int layer = open.decoder_layer(extra.layer.value_or(-std::min(2, open.config().decoder_layers)));
   const int32_t eos = open.config().eos;
   Context context(decoding.backend, decoding.arena);
   auto weights =
       attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids& source = pairs[i].source;
-    if (details.alignment && !source.empty()) {
+    if (extra.alignment && !source.empty()) {
       const auto begin = std::min<size_t>(static_cast<size_t>(prefix), source.size() - 1);
       std::vector<int> source_words(begin, -1);
       for (const int word :
-           words_of_pieces(open.source(), std::span(source).subspan(begin, source.size() - 1 - begin)))
+           words_of_tokens(open.source(), std::span(source).subspan(begin, source.size() - 1 - begin)))
         source_words.push_back(word);
       source_words.push_back(-1);
-      std::vector<int> target_words = words_of_pieces(open.target(), pairs[i].target);
-      target_words.resize(said(pairs[i], eos).size(), -1);
+      std::vector<int> target_words = words_of_tokens(open.target(), pairs[i].target);
+      target_words.resize(output_of(pairs[i], eos).size(), -1);
       translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
     }
-    if (details.attention) {
+    if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
       attention.layer = layer;
       attention.heads = open.config().heads;
       attention.weights = std::move(weights[i]);
-      for (const int32_t id : source_of(pairs[i], eos)) attention.source.push_back(open.source().piece(id));
-      for (const int32_t id : said(pairs[i], eos)) attention.target.push_back(open.target().piece(id));
+      for (const int32_t id : source_of(pairs[i], eos))
+        attention.source.push_back(open.source().token_text(id));
+      for (const int32_t id : output_of(pairs[i], eos))
+        attention.target.push_back(open.target().token_text(id));
     }
   }
 }
 
 }  // namespace
 
-std::vector<int> words_of_pieces(const Tokenizer& tokenizer, std::span<const int32_t> pieces) {
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<int> words;
-  for (size_t i = 1; i <= pieces.size(); ++i) {
-    const std::string text = tokenizer.decode(pieces.first(i));
+  for (size_t i = 1; i <= tokens.size(); ++i) {
+    const std::string text = tokenizer.decode(tokens.first(i));
     int word = -1;
     bool inside = false;
     for (const char c : text) {
@@ -122,11 +127,11 @@ std::vector<int> words_of_pieces(const Tokenizer& tokenizer, std::span<const int
   return words;
 }
 
-void add_extra_outputs(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                       const ExtraOutputs& details, int prefix, std::span<Translation> translations) {
-  if (details.tokens) add_tokens(open, decoding, pairs, translations);
-  if (details.alignment || details.attention)
-    add_attention(open, decoding, pairs, details, prefix, translations);
+void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, int prefix,
+                       std::span<Translation> translations) {
+  if (extra.tokens) add_tokens(open, decoding, pairs, translations);
+  if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, prefix, translations);
 }
 
 }  // namespace sixfold

@@ -8,20 +8,21 @@
 
 namespace sixfold {
 
-/// A source and what was said for it, as ids.
+/// A source and its translation, as ids.
 struct ScoredPair {
-  std::vector<int32_t> source;  ///< with end symbol
-  std::vector<int32_t> target;  ///< without start and end symbol
-  bool ends = true;             ///< the end symbol follows the target
+  std::vector<int32_t> source;  ///< with the end token; empty for a line without visible characters
+  std::vector<int32_t> target;  ///< without start token and end token
+  bool ends = true;             ///< whether the end token follows the target
 };
 
-/// Adds to `translations[i]` what the details ask for of `pairs[i]`: the model runs over the finished targets,
-/// all at once. `prefix`: the pieces at the start of each source that are no words of it (a language symbol's).
-void add_extra_outputs(const LoadedModel& open, DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                       const ExtraOutputs& details, int prefix, std::span<Translation> translations);
+/// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
+/// `prefix`: number of tokens at the start of each source that belong to no word (a language token).
+void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, int prefix,
+                       std::span<Translation> translations);
 
-/// For each of the pieces the word that it is part of, from 0: words are what white space parts in the text
-/// that the pieces make. -1 for what comes before any.
-std::vector<int> words_of_pieces(const Tokenizer& tokenizer, std::span<const int32_t> pieces);
+/// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space
+/// in the decoded text. Tokens before the first word get -1.
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens);
 
 }  // namespace sixfold

@@ -12,7 +12,7 @@
 namespace sixfold {
 
 LoadedModel::LoadedModel(const std::string& folder, WeightType type)
-    : model_(load_model(folder, make_cpu_backend(1), DType::f32, type)),
+    : model_(load_model(folder, make_backend(), DType::f32, type)),
       tokenizers_(load_bound_tokenizers(folder, model_->config())) {
   require_encoder_and_decoder(config(), folder);
   model_->pack();
@@ -26,28 +26,35 @@ std::shared_ptr<const Shortlist> LoadedModel::shortlist(const std::string& path)
   return open;
 }
 
-std::string LoadedModel::language_symbol(const std::string& language) const {
+std::string LoadedModel::language_token(const std::string& language) const {
   if (language.empty()) return {};
-  const std::string symbol = fmt::format(">>{}<<", language);
-  const auto known = source().language_symbols();
-  require(!known.empty(), "target language {}: the model has no symbols for languages, it translates to one",
+  const std::string token = fmt::format(">>{}<<", language);
+  const auto known = source().language_tokens();
+  require(!known.empty(),
+          "target language {}: the model has no language tokens; it translates into one language only",
           language);
-  if (std::find(known.begin(), known.end(), symbol) == known.end())
-    throw_input_error("target language {}: the model knows {}", language, join(known, " "));
-  return symbol;
+  if (std::find(known.begin(), known.end(), token) == known.end())
+    throw_input_error("target language {}: unknown to the model, which has {}", language, join(known, " "));
+  return token;
 }
 
-std::vector<int32_t> LoadedModel::encode(const std::string& language_symbol, const std::string& line,
-                                         int longest, const std::function<std::string()>& place) const {
-  if (!has_visible_character(replace_invalid_utf8(line))) return {};
-  std::vector<int32_t> ids = source().encode(language_symbol + line);
-  if (ids.empty()) return {};
-  if (ids.size() > static_cast<size_t>(longest)) {
-    log_warning("{}: {} tokens, cut to the first {}", place(), ids.size(), longest);
-    ids.resize(static_cast<size_t>(longest));
+EncodedLine LoadedModel::encode(const std::string& language_token, const std::string& line, int longest) const {
+  EncodedLine encoded;
+  if (!has_visible_character(replace_invalid_utf8(line))) return encoded;
+  encoded.ids = source().encode(language_token + line);
+  if (encoded.ids.empty()) return encoded;
+  if (const auto most = static_cast<size_t>(longest); encoded.ids.size() > most) {
+    encoded.tokens_cut = encoded.ids.size() - most;
+    encoded.ids.resize(most);
   }
-  ids.push_back(source().eos());
-  return ids;
+  encoded.ids.push_back(source().eos());
+  return encoded;
+}
+
+void EncodedLine::warn(const std::string& place) const {
+  const size_t kept = ids.size() - 1;
+  if (tokens_cut > 0)
+    log_warning("{}: has {} tokens and was cut to the first {}", place, kept + tokens_cut, kept);
 }
 
 int64_t LoadedModel::batch_tokens() const {
@@ -70,7 +77,7 @@ std::shared_ptr<DecodeWorkspace> LoadedModel::borrow() {
     idle_.emplace_back(decoding);
   };
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return {new DecodeWorkspace(model(), make_cpu_backend(1)), give_back};
+  if (idle_.empty()) return {new DecodeWorkspace(workspace()), give_back};
   std::shared_ptr<DecodeWorkspace> decoding(idle_.back().release(), give_back);
   idle_.pop_back();
   return decoding;

@@ -8,14 +8,24 @@
 
 #include "model/shortlist.h"
 #include "model/weight_type.h"
-#include "search/search.h"
+#include "search/scorer.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {
 
-/// A model folder in memory, shared by all who translate with it.
+/// A line as ids.
+struct EncodedLine {
+  std::vector<int32_t> ids;
+  size_t tokens_cut = 0;  ///< number of tokens removed from its end because of the limit
+
+  /// Logs a warning if tokens were cut. `place` names the line: "line 7".
+  void warn(const std::string& place) const;
+};
+
+/// A model folder in memory, shared by all translations with it. Safe to share between threads.
 class LoadedModel {
  public:
+  /// Throws an input error if the folder is not a complete model with an encoder and a decoder.
   LoadedModel(const std::string& folder, WeightType type);
 
   const Transformer& model() const { return *model_; }
@@ -23,24 +33,27 @@ class LoadedModel {
   const Tokenizer& source() const { return *tokenizers_.source; }
   const Tokenizer& target() const { return *tokenizers_.target; }
 
-  /// What asks for that language before a source: ">>deu<<", or nothing for none. Throws an input error with
-  /// the languages there are.
-  std::string language_symbol(const std::string& language) const;
-  /// `language_symbol`, a line's pieces and end symbol, or nothing where there is nothing to see. More than
-  /// `longest` pieces are cut, with a warning that names the `place`: "line 7".
-  std::vector<int32_t> encode(const std::string& language_symbol, const std::string& line, int longest,
-                              const std::function<std::string()>& place) const;
-  /// The tokens that a thread should decode at once. Every step reads all weights of the decoder, which many
-  /// tokens share; but the more there are, the less of their keys and values stays in a processor's cache.
-  /// Measured (docs/benchmarks.md), the best number grows with the weights.
+  /// Returns the token that selects a target language, ">>deu<<" for "deu", or nothing for an empty string.
+  /// Throws an input error that lists the languages if the model does not have this one.
+  std::string language_token(const std::string& language) const;
+  /// Returns the ids of a line, preceded by `language_token` and followed by the end token; none for a line
+  /// without visible characters. At most `longest` tokens are kept, not counting the end token.
+  EncodedLine encode(const std::string& language_token, const std::string& line, int longest) const;
+  /// The number of tokens that a thread should decode at once. Each step reads all weights of the decoder, so
+  /// more tokens share this cost. But with more tokens, less of their keys and values stays in the processor's
+  /// cache. In measurements (docs/benchmarks.md) the best number grows with the size of the weights.
   int64_t batch_tokens() const;
-  /// A decoder layer, given from the first or, negative, from the last on. Throws an input error.
+  /// Returns the index of a decoder layer; a negative `layer` counts from the last. Throws an input error if
+  /// there is no such layer.
   int decoder_layer(int layer) const;
 
-  /// The shortlist of a file, opened once; none for no file.
+  /// Returns the shortlist in a file, which is loaded once, or null for an empty path.
   std::shared_ptr<const Shortlist> shortlist(const std::string& path);
 
-  /// What a thread decodes with. Once let go, it is the next one's: its buffers are warm.
+  /// Creates a workspace for one thread.
+  DecodeWorkspace workspace() const { return {model(), model().backend()->sibling()}; }
+  /// Returns an unused workspace. When the pointer is released, the workspace can be borrowed again, with its
+  /// buffers already allocated.
   std::shared_ptr<DecodeWorkspace> borrow();
 
  private:

@@ -6,69 +6,80 @@
 #include <utility>
 #include <vector>
 
+#include "search/hypothesis.h"
+
 namespace sixfold {
 
-/// One sentence's attention in one layer, all heads.
+/// The attention weights of one sentence in one layer, all heads.
 struct SentenceAttention {
-  std::vector<std::string> source, target;  ///< pieces, end symbols included
+  std::vector<std::string> source, target;  ///< tokens, including end tokens
   int layer = 0, heads = 0;
-  std::vector<float> weights;  ///< [heads, target, source]; of self-attention both sides are the same
+  std::vector<float> weights;  ///< [heads, target, source]; for self-attention both sides are the same
 };
 
-/// What is told of a translation besides its text and score. Each costs a pass over the finished translation.
+/// The optional outputs of a translation. Each needs another pass of the model over the finished translation.
 struct ExtraOutputs {
   bool tokens = false;
   bool alignment = false;
   bool attention = false;
-  /// Of alignment and attention: which layer's cross-attention, negative: counted from the last. None: the last
-  /// but one, which aligns words best (Garg et al. 2019), where there are several.
+  /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
+  /// last. Default: the last but one, which gives the best word alignments (Garg et al. 2019), if there are
+  /// several.
   std::optional<int> layer = {};
 
   bool any() const { return tokens || alignment || attention; }
 };
 
 struct TranslateOptions {
-  std::optional<int> beam_size;  ///< none: as the model says
-  int64_t batch_tokens = 0;      ///< tokens decoded at once by each thread; 0: as many as suit the model's size
-  int max_source_length = 1024;  ///< pieces, end symbol not counted; what is beyond is cut, with a warning
-  std::string target_language;   ///< "deu" puts the symbol >>deu<< before each source; empty: none is put there
-  std::string shortlist;         ///< a file that `sixfold shortlist` made for the model; empty: all symbols
-  std::string
-      split_sentences;    ///< a language: lines are paragraphs, translated sentence by sentence; empty: no
-  size_t first_line = 1;  ///< the number that warnings give the first line
-  int n_best = 1;         ///< translations of each line, at most the beam size
+  std::optional<int> beam_size;  ///< default: the model's
+  /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
+  int64_t batch_tokens = 0;
+  int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut, with a warning
+  std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
+  /// A file made by `sixfold shortlist` for the model; empty: all tokens are allowed.
+  std::string shortlist;
+  /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
+  std::string split_sentences;
+  size_t first_line = 1;  ///< number of the first line in warnings
+  int n_best = 1;         ///< number of translations of each line, at most the beam size
   ExtraOutputs details = {};
-  std::stop_token cancel = {};  ///< when it is asked for, the work soon ends with `Cancelled`
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
 
 struct TranslatedToken {
-  std::string piece;
+  std::string text;
   double log_probability = 0;
 };
 
 struct Translation {
   std::string text;
-  double score = 0;            ///< the sum of log-probabilities, divided as the model's rules of search say
-  double log_probability = 0;  ///< that sum, over pieces and end symbol
-  // Where `ExtraOutputs` ask for it:
-  std::vector<TranslatedToken> tokens;  ///< the end symbol the last, but where the length limit cut it off
-  /// Source and target word, from 0, words being what white space parts in the text that the pieces make: each
-  /// target word with the source word that it attends to most, unless that is the end of the sentence.
+  double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
+  double log_probability = 0;  ///< sum over all tokens, including the end token
+  FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
+  bool loops = false;                             ///< whether it ends in a repetition (`ends_in_a_loop`)
+  // Only if requested by `ExtraOutputs`:
+  /// Including the end token, unless the output was cut at the maximum length.
+  std::vector<TranslatedToken> tokens;
+  /// Pairs of a source word and a target word, counted from 0. Words are separated by white space in the
+  /// decoded text. Each target word is paired with the source word that it attends to most; there is no pair if
+  /// it attends most to the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
 };
 
-/// A line and what became of it.
+/// A line and its translations.
 struct TranslatedLine {
-  size_t index = 0;                       ///< from 0
-  std::string source;                     ///< the line itself
-  std::vector<Translation> translations;  ///< best first; of a line without visible characters one, of no text
+  size_t index = 0;    ///< from 0
+  std::string source;  ///< the line as it was read
+  /// Best first; a single empty one for a line without visible characters.
+  std::vector<Translation> translations;
+  size_t tokens_cut = 0;  ///< number of source tokens beyond `max_source_length`
 };
 
 enum class NextLine { line, none_yet, end };
 
-/// Gives the lines to translate, one after the other. Asked to `wait`, it may take a little time (some 50 ms)
-/// to see whether there is one; else it answers at once. One call at a time, though from several threads.
+/// Supplies the lines to translate, one after the other. If `wait` is true, it may wait a short time (about 50
+/// ms) for a line; otherwise it must return at once. Called by the thread that called `Translator::translate`.
 using LineSource = std::function<NextLine(std::string& line, bool wait)>;
 
 using TranslatedLineReceiver = std::function<void(const TranslatedLine&)>;

@@ -1,65 +1,64 @@
 #pragma once
 #include <deque>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "search/search.h"
+#include "translate/engine.h"
 #include "translate/loaded_model.h"
 #include "translate/translation.h"
 
 namespace sixfold {
 
-/// The translation of a stream of lines: threads take them from one queue as they have room, and what is ready
-/// goes out in order.
-class TranslationJob final : public SourceQueue {
+/// The translation of a stream of lines. The calling thread reads lines, queues them as requests, helps the
+/// engine to decode, and emits finished lines in order.
+class TranslationJob final : public ResultSink {
  public:
-  /// `lines`: how many there are at most.
-  TranslationJob(LoadedModel& open, const LineSource& next, size_t lines, const TranslateOptions& options,
+  TranslationJob(LoadedModel& open, Engine& engine, const LineSource& next, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit);
-  void run(int threads);
+  /// Returns when all lines have been emitted. Rethrows an exception of the source, of the receiver or of a
+  /// translation.
+  void run();
 
-  std::vector<Source> take(int64_t room, bool wait) override;
+  void done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
+  void failed(size_t index, std::exception_ptr error) noexcept override;
 
  private:
-  /// A line on its way.
+  /// A line that has been read and not emitted yet.
   struct Entry {
-    std::string line;
+    TranslatedLine line;  // without translations until it is done
     std::vector<int32_t> ids;
-    std::vector<Translation> translations;  // none until it is done
   };
   void work();
-  void read(bool wait);
-  size_t lines_ahead();
-  std::vector<Source> take_read(int64_t room, bool wait);
-  void finish(DecodeWorkspace& decoding, size_t index, const std::vector<Hypothesis>& best_first);
-  std::vector<Translation> translations(DecodeWorkspace& decoding, const std::vector<int32_t>& source,
+  void read_ahead();
+  bool read(bool wait);
+  void submit(Entry entry);
+  void emit_ready();
+  bool has_requests();
+  std::vector<Translation> translations(const DecodeWorkspace& workspace, const std::vector<int32_t>& source,
                                         const std::vector<Hypothesis>& best_first) const;
-  void put_out(size_t index, std::vector<Translation> translations);
-  void fail();
 
   LoadedModel& open_;
+  Engine& engine_;
   const LineSource& next_line_;
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
-  std::string language_symbol_;
-  int prefix_;  // pieces of the language symbol
+  const uint64_t client_;
+  std::string language_token_;
+  int prefix_;  // number of tokens added before each source: 1 for a language token, else 0
   std::shared_ptr<const Shortlist> shortlist_;
   std::stop_source stop_;
   SearchOptions how_;
-  size_t lines_;
-  int threads_ = 1;
-
-  std::mutex input_;  // of what follows
+  BeamRequests requests_;
+  size_t read_ = 0, out_ = 0;  // numbers of lines read and emitted
   bool ended_ = false;
   std::exception_ptr input_error_;
-  size_t read_ = 0, taken_ = 0;  // lines
-  int64_t tokens_read_ = 0, tokens_taken_ = 0;
 
-  std::mutex mutex_;  // of what follows; taken after `input_` where both are
-  std::deque<Entry> entries_;
-  size_t out_ = 0;  // lines put out: the first entry's index
+  std::mutex mutex_;           // guards all members below
+  std::deque<Entry> entries_;  // lines from out_ on; only the calling thread adds and removes entries
+  size_t requested_ = 0;       // number of requests that are not completed
   std::exception_ptr error_;
 };
 

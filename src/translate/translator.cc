@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "model/attention_weights.h"
 #include "search/beam.h"
+#include "translate/engine.h"
 #include "translate/extra_outputs.h"
 #include "translate/loaded_model.h"
 #include "translate/paragraphs.h"
@@ -22,7 +23,8 @@ double log_probability(const Translation& translation) {
   return sum;
 }
 
-/// Where to cut pairs into batches of no more than `most` tokens, or of one pair: begins, and the end.
+/// Divides pairs into batches of at most `most` tokens, or of one pair. Returns the index of the first pair of
+/// each batch, and the number of pairs.
 std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t most) {
   std::vector<size_t> begins{0};
   int64_t tokens = 0;
@@ -43,10 +45,10 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
   const ModelConfig& config = open.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const Ids source_ids =
-      open.encode({}, source, TranslateOptions().max_source_length, [] { return "the source"; });
+  const EncodedLine encoded = open.encode({}, source, TranslateOptions().max_source_length);
+  encoded.warn("the source");
   const Batch batch = BatchBuilder()
-                          .source(source_ids.empty() ? Ids{config.eos} : source_ids)
+                          .source(encoded.ids.empty() ? Ids{config.eos} : encoded.ids)
                           .teacher_forced(open.target().encode(target), config.target_ends())
                           .take();
   const auto decoding = open.borrow();
@@ -58,8 +60,8 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
   const auto& ids = encoder ? batch.source.ids : batch.target.ids;
   for (const int32_t id : ids)
     result.source.push_back(id == ModelConfig::zero_start ? "(start)"
-                            : encoder                     ? open.source().piece(id)
-                                                          : open.target().piece(id));
+                            : encoder                     ? open.source().token_text(id)
+                                                          : open.target().token_text(id));
   result.target = result.source;
   return result;
 }
@@ -68,30 +70,28 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
 
 struct Translator::Parts {
   LoadedModel open;
-  int threads;
+  Engine engine;
 
-  /// `lines`: how many there are at most.
-  void translate(const LineSource& next, size_t lines, const TranslateOptions& options,
-                 const TranslatedLineReceiver& emit) {
-    if (options.split_sentences.empty()) {
-      TranslationJob(open, next, lines, options, emit).run(threads);
-      return;
-    }
+  Parts(const std::string& folder, int threads, WeightType type)
+      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {}
+
+  void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
+    if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();
     require(options.n_best == 1 && !options.details.any(),
-            "paragraphs are translated in parts: n best, token scores, alignments and attention are only of "
-            "sentences; leave out the splitting, or these");
+            "n best, token scores, alignments and attention are not available for paragraphs, which are "
+            "translated sentence by sentence; turn off the splitting, or these outputs");
     Paragraphs paragraphs(options.split_sentences, next, emit);
     const LineSource next_sentence = [&](std::string& line, bool wait) {
       return paragraphs.next_sentence(line, wait);
     };
     const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-    TranslationJob(open, next_sentence, lines, options, receive).run(threads);
+    TranslationJob(open, engine, next_sentence, options, receive).run();
   }
 };
 
 Translator::Translator(const std::string& model_folder, int threads, WeightType type) {
-  require(threads >= 0, "threads is {}; it must be 0, for all there are, or more", threads);
-  parts_.reset(new Parts{LoadedModel(model_folder, type), threads == 0 ? available_threads() : threads});
+  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
 }
 
 Translator::~Translator() = default;
@@ -113,14 +113,14 @@ void Translator::translate(const std::vector<std::string>& lines, const Translat
     line = lines[next++];
     return NextLine::line;
   };
-  parts_->translate(source, options.split_sentences.empty() ? lines.size() : SIZE_MAX, options, emit);
+  parts_->translate(source, options, emit);
 }
 
 std::string Translator::translate(const std::string& line) const { return translate(std::vector{line})[0]; }
 
 void Translator::translate(const LineSource& next, const TranslateOptions& options,
                            const TranslatedLineReceiver& emit) const {
-  parts_->translate(next, SIZE_MAX, options, emit);
+  parts_->translate(next, options, emit);
 }
 
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
@@ -129,23 +129,24 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   LoadedModel& open = parts_->open;
-  const std::string symbol = open.language_symbol(options.target_language);
+  const std::string language_token = open.language_token(options.target_language);
   std::vector<ScoredPair> pairs;
-  for (size_t i = 0; i < sources.size(); ++i)
-    pairs.push_back({open.encode(symbol, sources[i], options.max_source_length,
-                                 [&] { return fmt::format("line {}", options.first_line + i); }),
-                     open.target().encode(targets[i])});
-  ExtraOutputs details = options.details;
-  details.tokens = true;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const EncodedLine source = open.encode(language_token, sources[i], options.max_source_length);
+    source.warn(fmt::format("line {}", options.first_line + i));
+    pairs.push_back({source.ids, open.target().encode(targets[i])});
+  }
+  ExtraOutputs extra = options.details;
+  extra.tokens = true;
   std::vector<Translation> scored(pairs.size());
   const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
   const std::vector<size_t> begins = batches_of(pairs, most);
-  ThreadPool(parts_->threads).run(std::ssize(begins) - 1, [&](int64_t batch, int) {
+  parts_->engine.run(std::ssize(begins) - 1, [&](int64_t batch) {
     const auto i = static_cast<size_t>(batch);
     const size_t begin = begins[i], count = begins[i + 1] - begin;
     if (options.cancel.stop_requested()) throw Cancelled();
-    add_extra_outputs(open, *open.borrow(), std::span(pairs).subspan(begin, count), details,
-                      symbol.empty() ? 0 : 1, std::span(scored).subspan(begin, count));
+    add_extra_outputs(open, *open.borrow(), std::span(pairs).subspan(begin, count), extra,
+                      language_token.empty() ? 0 : 1, std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
@@ -160,8 +161,8 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
                                         AttentionKind kind) const {
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
-    const std::string said = encoder ? "" : target ? *target : translate(source);
-    return self_attention(parts_->open, source, said, layer, kind);
+    const std::string output = encoder ? "" : target ? *target : translate(source);
+    return self_attention(parts_->open, source, output, layer, kind);
   }
   TranslateOptions options;
   options.details.attention = true;
@@ -171,8 +172,8 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
     translate({source}, options,
               [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
   if (attention) return *attention;
-  const std::string said = target.value_or("");  // where there is nothing to translate, nothing is said
-  return *score({&source, 1}, {&said, 1}, options)[0].attention;
+  const std::string output = target.value_or("");  // empty for a source without visible characters
+  return *score({&source, 1}, {&output, 1}, options)[0].attention;
 }
 
 }  // namespace sixfold

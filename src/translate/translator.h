@@ -13,37 +13,40 @@
 
 namespace sixfold {
 
-/// Text in, text out: a model folder opened for use. Safe to share between threads.
+/// Translates text with the model in a model folder. Safe to share between threads.
 class Translator {
  public:
-  /// `threads` 0: all there are. Throws an input error for a folder that is no model, or whose tokenizer is not
-  /// the one that the model was trained with.
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model, or
+  /// if its tokenizers are not those that the model was trained with.
   explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
   ~Translator();
   Translator(Translator&&) noexcept;
 
-  /// One line for each line, in order; a line without visible characters gives an empty one.
+  /// Translates each line, in order. A line without visible characters gives an empty translation.
   std::vector<std::string> translate(const std::vector<std::string>& lines,
                                      const TranslateOptions& options = {}) const;
   std::string translate(const std::string& line) const;
-  /// All that is known of each line, handed out as soon as it and all before it are ready, one at a time and in
-  /// order, though from several threads. An exception of `emit` ends the work and comes out here.
+  /// Translates lines and passes each, with all outputs, to `emit`, as soon as it and all lines before it are
+  /// ready. `emit` is called on this thread, once for each line, in order. An exception of `emit` ends the
+  /// translation and is rethrown. Concurrent calls share the translator's threads, and short calls do not wait
+  /// for long ones.
   void translate(const std::vector<std::string>& lines, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit) const;
-  /// The same for a stream. Lines are taken in at most 4,096 ahead of what went out. An exception of `next`
-  /// comes out when all lines before it have been handed out. What a line gives depends on nothing but itself:
-  /// neither on its neighbours, nor on batches or threads.
+  /// The same for a stream of lines. At most 4,096 lines are read ahead of the lines emitted. An exception of
+  /// `next` is rethrown when all lines before it have been emitted. The translation of a line depends on
+  /// nothing else: neither on other lines, nor on batches, nor on the number of threads.
   void translate(const LineSource& next, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit) const;
 
-  /// What the model makes of given translations: the same as for its own. Of `options`, those of search have no
-  /// meaning. Throws an input error for different numbers of lines.
+  /// Scores given translations, with the same outputs as for the model's own. The search settings in `options`
+  /// have no effect. Throws an input error if the numbers of lines differ.
   std::vector<Translation> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                  const TranslateOptions& options = {}) const;
 
-  /// Attention of a layer (negative: counted from the last) while `target` (none: the translation) is said for
-  /// `source`. A row of cross-attention's weights is what the model looked at to choose that target piece; both
-  /// sides of self-attention are the pieces that the encoder, or the decoder with its start, reads.
+  /// Returns the attention weights of a layer (negative: counted from the last) for `source` and `target`, by
+  /// default the model's translation. A row of cross-attention belongs to one target token and holds the
+  /// weights used to predict it. For self-attention both sides are the tokens that the encoder reads, or those
+  /// that the decoder reads, start token included. Throws an input error if there is no such layer.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
                               AttentionKind kind = AttentionKind::cross) const;
 

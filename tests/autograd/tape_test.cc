@@ -9,14 +9,14 @@ namespace sixfold {
 namespace {
 
 struct TapeTest : testing::Test {
-  std::shared_ptr<Backend> backend = make_reference_backend();
+  std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   std::shared_ptr<Arena> arena = std::make_shared<Arena>(backend);
   Tape tape;
   Context context{backend, arena, tape, {.seed = 1, .update = 2}};
 
   Tensor make(bool requires_grad) {
     Tensor tensor = context.tensor(2, 3, DType::f64);
-    backend->fill(tensor.view(), 1);
+    backend->run(kernel::Fill{tensor.view(), 1});
     tensor.set_requires_grad(requires_grad);
     return tensor;
   }
@@ -101,16 +101,13 @@ TEST_F(TapeTest, RowsKnowTheirSentencesAndPlaces) {
   for (const int length : {2, 0, 3}) ragged.add(length);
   const std::vector<int32_t> sentences{7, 8, 5};
   const TokenRows rows = context.token_rows(ragged, sentences), numbered = context.token_rows(ragged);
-  EXPECT_EQ(std::vector<int32_t>(rows.sentence.ids(), rows.sentence.ids() + 5),
-            (std::vector<int32_t>{7, 7, 5, 5, 5}));
-  EXPECT_EQ(std::vector<int32_t>(rows.position.ids(), rows.position.ids() + 5),
-            (std::vector<int32_t>{0, 1, 0, 1, 2}));
-  EXPECT_EQ(std::vector<int32_t>(numbered.sentence.ids(), numbered.sentence.ids() + 5),
-            (std::vector<int32_t>{0, 0, 2, 2, 2}));
+  EXPECT_EQ(rows.sentence.to_host<int32_t>(*backend), (std::vector<int32_t>{7, 7, 5, 5, 5}));
+  EXPECT_EQ(rows.position.to_host<int32_t>(*backend), (std::vector<int32_t>{0, 1, 0, 1, 2}));
+  EXPECT_EQ(numbered.sentence.to_host<int32_t>(*backend), (std::vector<int32_t>{0, 0, 2, 2, 2}));
   EXPECT_EQ(rows.longest, 3);
   EXPECT_NE(error_message([&] {
               context.token_rows(ragged, std::vector<int32_t>{1, 2});
-            }).find("2 numbers"),
+            }).find("2 sentence numbers"),
             std::string::npos);
 }
 

@@ -32,14 +32,15 @@ struct Case {
   }
   Floats result(Backend& backend) {
     Floats out(query.rows(), out_width);
-    backend.attention({.query = query.view(),
-                       .key = key.view(),
-                       .value = value.view(),
-                       .out = out.view(),
-                       .spans = spans,
-                       .key_rows = rows.data(),
-                       .heads = heads,
-                       .causal = causal});
+    backend.run(kernel::Attention{.query = query.view(),
+                                  .key = key.view(),
+                                  .value = value.view(),
+                                  .out = out.view(),
+                                  .spans = spans,
+                                  .device_spans = operand(spans),
+                                  .key_rows = operand(rows),
+                                  .heads = heads,
+                                  .causal = causal});
     return out;
   }
 
@@ -55,11 +56,11 @@ TEST(CpuAttention, OfFewAndManyQueriesOnEveryInstructionSet) {
   for (const auto& [d_k, d_v] : {std::pair(32, 64), std::pair(5, 7), std::pair(64, 1), std::pair(33, 81)})
     for (const bool causal : {false, true}) {
       Case test(d_k, d_v, causal);
-      Floats expected = test.result(*make_reference_backend());
+      Floats expected = test.result(*make_backend({.device = "reference"}));
       for (const int64_t target : InstructionSet::all()) {
         const InstructionSet set(target);
         SCOPED_TRACE(std::to_string(d_k) + " and " + std::to_string(d_v) + " on " + hwy::TargetName(target));
-        Floats actual = test.result(*make_cpu_backend(2));
+        Floats actual = test.result(*make_backend({.threads = 2}));
         expect_close(actual, expected, 1e-4);
       }
     }
@@ -76,13 +77,14 @@ struct LargeScores {
         key.at(r, c) = 76295.0f - (r % 2 ? 1.0f + static_cast<float>(r) : 0.0f);
     }
   }
-  Attention attention(View logsumexp) {
+  kernel::Attention attention(View logsumexp) {
     return {.query = query.view(),
             .key = key.view(),
             .value = value.view(),
             .out = out.view(),
             .logsumexp = logsumexp,
-            .spans = spans};
+            .spans = spans,
+            .device_spans = operand(spans)};
   }
 
   Floats query, key, value = Floats::normal(keys, d, 3), out{queries, d};
@@ -98,17 +100,17 @@ TEST(CpuAttention, LargeScoresGiveTheirWeights) {
     }
   };
   LargeScores test;
-  make_reference_backend()->attention(test.attention({}));
+  make_backend({.device = "reference"})->run(test.attention({}));
   expect_means(test);
   for (const int64_t target : InstructionSet::all()) {
     const InstructionSet set(target);
     SCOPED_TRACE(hwy::TargetName(target));
     LargeScores few;
-    make_cpu_backend(1)->attention(few.attention({}));
+    make_backend()->run(few.attention({}));
     expect_means(few);
     LargeScores trained;
     Floats logsumexp(LargeScores::queries, 1);
-    make_cpu_backend(1)->attention(trained.attention(logsumexp.view()));
+    make_backend()->run(trained.attention(logsumexp.view()));
     expect_means(trained);
   }
 }
@@ -122,23 +124,24 @@ TEST(CpuAttention, LargeScoresGiveTheirGradient) {
   const auto gradients = [&](Backend& backend) {
     LargeScores test;
     Floats logsumexp(LargeScores::queries, 1);
-    Attention forward = test.attention(logsumexp.view());
+    kernel::Attention forward = test.attention(logsumexp.view());
     const std::vector<AttentionSpan> one{{0, LargeScores::queries, 0, LargeScores::keys}};
     forward.spans = one;
+    forward.device_spans = operand(one);
     Gradients found;
-    backend.attention(forward);
-    backend.attention_gradient({.forward = forward,
-                                .grad_out = grad_out.view(),
-                                .grad_query = found.query.view(),
-                                .grad_key = found.key.view(),
-                                .grad_value = found.value.view()});
+    backend.run(forward);
+    backend.run(kernel::AttentionGradient{.forward = forward,
+                                          .grad_out = grad_out.view(),
+                                          .grad_query = found.query.view(),
+                                          .grad_key = found.key.view(),
+                                          .grad_value = found.value.view()});
     return found;
   };
-  const Gradients expected = gradients(*make_reference_backend());
+  const Gradients expected = gradients(*make_backend({.device = "reference"}));
   for (const int64_t target : InstructionSet::all()) {
     const InstructionSet set(target);
     SCOPED_TRACE(hwy::TargetName(target));
-    Gradients found = gradients(*make_cpu_backend(1));
+    Gradients found = gradients(*make_backend());
     expect_close(found.value, expected.value, 1e-5);
     expect_close(found.key, expected.key, 0.02);     // of thousands
     expect_close(found.query, expected.query, 0.5);  // the rounding of sums of terms near 10^5 that cancel
@@ -148,7 +151,7 @@ TEST(CpuAttention, LargeScoresGiveTheirGradient) {
 // A span's bits are its own, whatever stands beside it.
 TEST(CpuAttention, ASpanAloneHasTheSameBits) {
   Case test(32, 48, true);
-  const auto cpu = make_cpu_backend(1);
+  const auto cpu = make_backend();
   Floats together = test.result(*cpu);
   const auto spans = test.spans;
   for (const AttentionSpan& span : spans) {

@@ -31,9 +31,9 @@ class CpuBf16 : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_bf16_products()) GTEST_SKIP() << "oneDNN multiplies no bf16 on this processor";
-    bf16_ = make_cpu_backend(2, MatmulPrecision::bf16);
+    bf16_ = make_backend({.threads = 2, .products = MatmulPrecision::bf16});
   }
-  std::unique_ptr<Backend> bf16_, fp32_ = make_cpu_backend(1);
+  std::shared_ptr<Backend> bf16_, fp32_ = make_backend();
 };
 
 TEST_F(CpuBf16, AreTheProductsOfRoundedNumbers) {
@@ -46,56 +46,58 @@ TEST_F(CpuBf16, AreTheProductsOfRoundedNumbers) {
           Floats b = Floats::normal(transpose_b ? n : k, transpose_b ? k : n, 2);
           Floats bias = Floats::normal(1, n, 3), sign = Floats::normal(m, n, 4);
           Floats actual = Floats::normal(m, n, 5), expected = actual;
-          Matmul product{.result = actual.view(),
-                         .a = a.view(),
-                         .b = b.view(),
-                         .transpose_a = transpose_a,
-                         .transpose_b = transpose_b,
-                         .accumulate = accumulate,
-                         .epilogue = {.bias = bias.view(), .relu = true, .relu_of = sign.view()}};
-          bf16_->matmul(product);
+          kernel::Matmul product{.result = actual.view(),
+                                 .a = a.view(),
+                                 .b = b.view(),
+                                 .transpose_a = transpose_a,
+                                 .transpose_b = transpose_b,
+                                 .accumulate = accumulate,
+                                 .epilogue = {.bias = bias.view(), .relu = true, .relu_of = sign.view()}};
+          bf16_->run(product);
           Floats a8 = rounded(a), b8 = rounded(b);
           product.result = expected.view(), product.a = a8.view(), product.b = b8.view();
-          fp32_->matmul(product);
+          fp32_->run(product);
           expect_close(actual, expected, 1e-3);
         }
 }
 
 TEST_F(CpuBf16, PackedWeightsGiveTheSameBits) {
   Floats a = Floats::normal(50, 128, 1), b = Floats::normal(96, 128, 2), plain(50, 96), packed(50, 96);
-  Matmul product{.result = plain.view(), .a = a.view(), .b = b.view(), .transpose_b = true};
-  bf16_->matmul(product);
+  kernel::Matmul product{.result = plain.view(), .a = a.view(), .b = b.view(), .transpose_b = true};
+  bf16_->run(product);
   std::vector<float> memory(bf16_->packed_bytes(b.view(), true) / sizeof(float) + 1);
   for (void* where : {static_cast<void*>(nullptr), static_cast<void*>(memory.data())}) {
     const auto weight = bf16_->pack(b.view(), true, where);
     product.result = packed.view();
     product.packed_b = weight.get();
-    bf16_->matmul(product);
+    bf16_->run(product);
     EXPECT_TRUE(packed == plain);
   }
 }
 
 TEST_F(CpuBf16, BitsDoNotDependOnThreads) {
   Floats a = Floats::normal(1500, 64, 1), b = Floats::normal(64, 80, 2), one(1500, 80), two(1500, 80);
-  Matmul product{.result = one.view(), .a = a.view(), .b = b.view()};
-  make_cpu_backend(1, MatmulPrecision::bf16)->matmul(product);
+  kernel::Matmul product{.result = one.view(), .a = a.view(), .b = b.view()};
+  make_backend({.threads = 1, .products = MatmulPrecision::bf16})->run(product);
   product.result = two.view();
-  bf16_->matmul(product);
+  bf16_->run(product);
   EXPECT_TRUE(one == two);
 }
 
 TEST_F(CpuBf16, SmallProductsStayInFp32) {
   Floats a = Floats::normal(5, 20, 1), b = Floats::normal(20, 6, 2), small(5, 6), exact(5, 6);
-  Matmul product{.result = small.view(), .a = a.view(), .b = b.view()};
-  bf16_->matmul(product);
+  kernel::Matmul product{.result = small.view(), .a = a.view(), .b = b.view()};
+  bf16_->run(product);
   product.result = exact.view();
-  fp32_->matmul(product);
+  fp32_->run(product);
   EXPECT_TRUE(small == exact);
 }
 
 TEST(Bf16Products, WhereThereAreNoneThatIsSaid) {
   if (has_bf16_products()) GTEST_SKIP() << "this processor has them (ONEDNN_MAX_CPU_ISA=AVX2 takes them away)";
-  EXPECT_NE(error_message([] { make_cpu_backend(1, MatmulPrecision::bf16); }).find("no products in bf16"),
+  EXPECT_NE(error_message([] {
+              make_backend({.threads = 1, .products = MatmulPrecision::bf16});
+            }).find("no bf16 products"),
             std::string::npos);
 }
 

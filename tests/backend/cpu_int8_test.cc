@@ -23,7 +23,7 @@ struct Weight {
       scales.push_back(std::abs(sizes.at(0, r)) * 0.01f);
     }
   }
-  View view() { return {data.data(), DType::i8, rows, cols, cols, scales.data()}; }
+  View view() { return {data.data(), DType::i8, rows, cols, cols, {scales.data(), rows}}; }
 
   int64_t rows, cols;
   std::vector<int8_t> data;
@@ -37,7 +37,7 @@ struct Case {
 const std::vector<Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
                               {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
 
-Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
+kernel::Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
   return {.result = result.view(), .a = x.view(), .transpose_b = true, .packed_b = &weight};
 }
 
@@ -52,21 +52,21 @@ void for_kernels(const Check& check) {
 }
 
 TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
-  const auto reference = make_reference_backend();
+  const auto reference = make_backend({.device = "reference"});
   for (const Case& c : cases) {
     Weight weight(c.n, c.k, 1);
     Floats x = Floats::normal(c.m, c.k, 7);
     Floats bias = Floats::normal(1, c.n, 8);
     for (const bool finished : {false, true}) {
-      const auto with_epilogue = [&](Matmul p) {
+      const auto with_epilogue = [&](kernel::Matmul p) {
         if (finished) p.epilogue = {.bias = bias.view(), .relu = true};
         return p;
       };
       Floats expected(c.m, c.n);
-      reference->matmul(with_epilogue(product(expected, x, *reference->pack(weight.view(), true))));
+      reference->run(with_epilogue(product(expected, x, *reference->pack(weight.view(), true))));
       for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
         Floats actual(c.m, c.n);
-        make_cpu_backend(2)->matmul(with_epilogue(product(actual, x, *pack_int8(weight.view(), kernel))));
+        make_backend({.threads = 2})->run(with_epilogue(product(actual, x, *pack_int8(weight.view(), kernel))));
         SCOPED_TRACE(name);
         expect_close(actual, expected, 1e-4);
       });
@@ -84,7 +84,7 @@ TEST(CpuInt8, SumsAreExact) {
   for (int64_t i = 0; i < k; ++i) x.at(0, i) = -255, x.at(1, i) = i % 2 ? 128.0f : -127.0f;  // scales of 1
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(2, 40);
-    make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 40; ++j) {
       EXPECT_EQ(result.at(0, j), 127.0f * 255 * k) << name;
       EXPECT_EQ(result.at(1, j), -127.0f * k / 2) << name;
@@ -98,11 +98,11 @@ TEST(CpuInt8, ARowsBitsAreItsOwn) {
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     const auto packed = pack_int8(weight.view(), kernel);
     Floats together(29, 70);
-    make_cpu_backend(2)->matmul(product(together, x, *packed));
+    make_backend({.threads = 2})->run(product(together, x, *packed));
     for (int64_t r = 0; r < 29; ++r) {
       Floats row(1, 100), alone(1, 70);
       for (int64_t i = 0; i < 100; ++i) row.at(0, i) = x.at(r, i);
-      make_cpu_backend(1)->matmul(product(alone, row, *packed));
+      make_backend()->run(product(alone, row, *packed));
       for (int64_t j = 0; j < 70; ++j) EXPECT_EQ(alone.at(0, j), together.at(r, j)) << name;
     }
   });
@@ -115,7 +115,7 @@ TEST(CpuInt8, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
   x.at(2, 9) = std::numeric_limits<float>::infinity();
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(3, 33);
-    make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 33; ++j) {
       EXPECT_EQ(result.at(0, j), 0.0f) << name;
       EXPECT_TRUE(std::isnan(result.at(1, j))) << name;
@@ -131,11 +131,11 @@ TEST(CpuInt8, RowsOfTinyNumbersGiveTinyNumbers) {
     Floats x(1, 10);
     for (int64_t i = 0; i < 10; ++i) x.at(0, i) = size * (i % 2 ? 0.9f : -0.1f);
     Floats expected(1, 33);
-    const auto reference = make_reference_backend();
-    reference->matmul(product(expected, x, *reference->pack(weight.view(), true)));
+    const auto reference = make_backend({.device = "reference"});
+    reference->run(product(expected, x, *reference->pack(weight.view(), true)));
     for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
       Floats result(1, 33);
-      make_cpu_backend(1)->matmul(product(result, x, *pack_int8(weight.view(), kernel)));
+      make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
       SCOPED_TRACE(name + " of " + std::to_string(std::log10(size)));
       expect_close(result, expected, std::max(4e-36, 0.02 * 1270 * size));
     });
@@ -147,18 +147,18 @@ TEST(CpuInt8, TablesGiveWhatTheirRowsCount) {
   const std::vector<int32_t> ids{3, -1, 8}, position{0, 1, 0};
   Floats positions = Floats::normal(2, 21, 7), expected(3, 21);
   const auto call = [&](Floats& out) {
-    return Embed{.out = out.view(),
-                 .table = table.view(),
-                 .ids = ids.data(),
-                 .position = position.data(),
-                 .positions = positions.view(),
-                 .scale = 16};
+    return kernel::Embed{.out = out.view(),
+                         .table = table.view(),
+                         .ids = operand(ids),
+                         .position = operand(position),
+                         .positions = positions.view(),
+                         .scale = 16};
   };
-  make_reference_backend()->embed(call(expected));
+  make_backend({.device = "reference"})->run(call(expected));
   for (const int64_t target : InstructionSet::all()) {
     const InstructionSet set(target);
     Floats actual(3, 21);
-    make_cpu_backend(1)->embed(call(actual));
+    make_backend()->run(call(actual));
     SCOPED_TRACE(hwy::TargetName(target));
     expect_close(actual, expected, 1e-4);
   }

@@ -41,7 +41,7 @@ struct Product {
         a(random_matrix(turn_a ? k : m, turn_a ? m : k, 1)),
         b(random_matrix(turn_b ? n : k, turn_b ? k : n, 2)) {}
 
-  Matmul matmul(Floats& result) {
+  kernel::Matmul matmul(Floats& result) {
     return {.result = result.view(),
             .a = a.view(),
             .b = b.view(),
@@ -50,7 +50,7 @@ struct Product {
   }
   Floats result_of(Backend& backend) {
     Floats result = random_matrix(m, n, 3);
-    backend.matmul(matmul(result));
+    backend.run(matmul(result));
     return result;
   }
   std::string name() const {
@@ -85,7 +85,8 @@ void for_products(int64_t most, Visit visit) {
 }
 
 TEST(CpuMatmul, AgreesWithTheReference) {
-  const auto reference = make_reference_backend(), one = make_cpu_backend(1), two = make_cpu_backend(2);
+  const auto reference = make_backend({.device = "reference"}), one = make_backend(),
+             two = make_backend({.threads = 2});
   for_products(300'000, [&](Product& product) {
     Floats expected = product.result_of(*reference), actual = product.result_of(*one);
     expect_near(actual, expected, product.name());
@@ -94,18 +95,18 @@ TEST(CpuMatmul, AgreesWithTheReference) {
 }
 
 TEST(CpuMatmul, AccumulatesAndFinishesAsTheReference) {
-  const auto reference = make_reference_backend(), cpu = make_cpu_backend(2);
+  const auto reference = make_backend({.device = "reference"}), cpu = make_backend({.threads = 2});
   int turn = 0;
   for_products(200'000, [&](Product& product) {
     auto bias = random_matrix(1, product.n, 4), sign = random_matrix(product.m, product.n, 5);
     const auto run = [&](Backend& backend) {
       Floats result = random_matrix(product.m, product.n, 6);
-      Matmul matmul = product.matmul(result);
+      kernel::Matmul matmul = product.matmul(result);
       matmul.accumulate = turn & 1;
       if (turn & 2) matmul.epilogue.bias = bias.view();
       matmul.epilogue.relu = turn & 4;
       if (turn & 8) matmul.epilogue.relu_of = sign.view();
-      backend.matmul(matmul);
+      backend.run(matmul);
       return result;
     };
     Floats expected = run(*reference), actual = run(*cpu);
@@ -116,21 +117,21 @@ TEST(CpuMatmul, AccumulatesAndFinishesAsTheReference) {
 
 // What makes a packed batch equal its sentences one by one.
 TEST(CpuMatmul, ARowsBitsDependOnNoOtherRow) {
-  const auto one = make_cpu_backend(1), two = make_cpu_backend(2);
+  const auto one = make_backend(), two = make_backend({.threads = 2});
   RandomStream random(7, 0);
   for_products(4'500'000, [&](Product& product) {
     Floats whole = product.result_of(*two);
     const auto begin = static_cast<int64_t>(random.below(static_cast<uint32_t>(product.m)));
     const int64_t count = 1 + random.below(static_cast<uint32_t>(product.m - begin));
     Floats part(count, product.n);
-    Matmul matmul = product.matmul(part);
+    kernel::Matmul matmul = product.matmul(part);
     if (product.transpose_a) {
       matmul.a.data = matmul.a.as<float>() + begin;
       matmul.a.cols = count;
     } else {
       matmul.a = matmul.a.slice_rows(begin, count);
     }
-    one->matmul(matmul);
+    one->run(matmul);
     for (int64_t r = 0; r < count; ++r)
       ASSERT_EQ(std::memcmp(part.view().row<float>(r), whole.view().row<float>(begin + r),
                             sizeof(float) * static_cast<size_t>(product.n)),
@@ -140,16 +141,16 @@ TEST(CpuMatmul, ARowsBitsDependOnNoOtherRow) {
 }
 
 TEST(CpuMatmul, PackedWeightsGiveTheSameBits) {
-  const auto one = make_cpu_backend(1), two = make_cpu_backend(2);
+  const auto one = make_backend(), two = make_backend({.threads = 2});
   for_products(1'200'000, [&](Product& product) {
     const Floats expected = product.result_of(*one);
     for (const auto& backend : {one.get(), two.get()}) {
       const auto packed = backend->pack(product.b.view(), product.transpose_b);
       Floats result(product.m, product.n);
-      Matmul matmul = product.matmul(result);
+      kernel::Matmul matmul = product.matmul(result);
       matmul.packed_b = packed.get();
       matmul.b.data = nullptr;  // what was packed stands for it
-      backend->matmul(matmul);
+      backend->run(matmul);
       EXPECT_TRUE(result == expected) << product.name();
     }
   });
@@ -157,44 +158,44 @@ TEST(CpuMatmul, PackedWeightsGiveTheSameBits) {
 
 // A sum that stops after some rows of k and goes on from there: gradients over several batches.
 TEST(CpuMatmul, AccumulatingGoesOnWithTheSameSum) {
-  const auto cpu = make_cpu_backend(2);
+  const auto cpu = make_backend({.threads = 2});
   Product product(33, 70, 300, /*transpose_a=*/true, /*transpose_b=*/false);
   const Floats whole = product.result_of(*cpu);
   for (const int64_t cut : {1, 128, 256, 299}) {
     Floats result(33, 70);
-    Matmul first = product.matmul(result), second = first;
+    kernel::Matmul first = product.matmul(result), second = first;
     first.a.rows = first.b.rows = cut;
     second.a = second.a.slice_rows(cut, 300 - cut);
     second.b = second.b.slice_rows(cut, 300 - cut);
     second.accumulate = true;
-    cpu->matmul(first);
-    cpu->matmul(second);
+    cpu->run(first);
+    cpu->run(second);
     EXPECT_TRUE(result == whole) << cut;
   }
 }
 
 TEST(CpuMatmul, OverNothing) {
-  const auto cpu = make_cpu_backend(2);
+  const auto cpu = make_backend({.threads = 2});
   Floats a(2, 0), b(0, 3), bias{{1, 2, 3}}, result{{7, 7, 7}, {7, 7, 7}};
-  Matmul matmul{.result = result.view(), .a = a.view(), .b = b.view(), .accumulate = true};
-  cpu->matmul(matmul);
+  kernel::Matmul matmul{.result = result.view(), .a = a.view(), .b = b.view(), .accumulate = true};
+  cpu->run(matmul);
   EXPECT_TRUE(result == (Floats{{7, 7, 7}, {7, 7, 7}}));
   matmul.accumulate = false;
   matmul.epilogue.bias = bias.view();
-  cpu->matmul(matmul);
+  cpu->run(matmul);
   EXPECT_TRUE(result == (Floats{{1, 2, 3}, {1, 2, 3}}));
 
   Floats none(0, 3);
-  cpu->matmul({.result = none.view(), .a = none.view(), .b = Floats(3, 3).view()});
+  cpu->run(kernel::Matmul{.result = none.view(), .a = none.view(), .b = Floats(3, 3).view()});
 }
 
 TEST(CpuMatmul, OnEveryInstructionSet) {
-  const auto reference = make_reference_backend();
+  const auto reference = make_backend({.device = "reference"});
   for_products(50'000, [&](Product& product) {
     Floats expected = product.result_of(*reference);
     for (const int64_t target : InstructionSet::all()) {
       const InstructionSet set(target);
-      Floats actual = product.result_of(*make_cpu_backend(1));
+      Floats actual = product.result_of(*make_backend());
       expect_near(actual, expected, product.name() + " on " + hwy::TargetName(target));
     }
   });

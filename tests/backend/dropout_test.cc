@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "backend/matrix.h"
+
 namespace sixfold {
 namespace {
 
@@ -13,8 +15,8 @@ struct Rows {
   std::vector<int32_t> sentence{0, 0, 7, 7, 7}, position{0, 1, 0, 1, 2};
 
   Dropout dropout() const {
-    return {.sentence = sentence.data(),
-            .position = position.data(),
+    return {.sentence = operand(sentence),
+            .position = operand(position),
             .seed = 5,
             .update = 3,
             .module = 2,
@@ -34,8 +36,8 @@ TEST(Dropout, TakesTheBitsThatItSays) {
   // Row and module of the published answer for counter {243f6a88, 85a308d3, 13198a2e, 03707344}: block,
   // position, sentence, module. Its words are d16cfe09 94fdcceb 5001e420 24126ea1.
   const auto position = static_cast<int32_t>(0x85a308d3), sentence = static_cast<int32_t>(0x13198a2e);
-  Dropout dropout{.sentence = &sentence,
-                  .position = &position,
+  Dropout dropout{.sentence = {&sentence, 1},
+                  .position = {&position, 1},
                   .seed = 0xa4093822,
                   .update = 0x299f31d0,
                   .module = 0x03707344};
@@ -54,8 +56,8 @@ TEST(Dropout, KeepsItsShareAndTheMean) {
   std::vector<int32_t> positions(1000);
   for (int i = 0; i < 1000; ++i) positions[i] = i;
   for (double probability : {0.1, 0.5}) {
-    const Dropout dropout{.sentence = zeros.data(),
-                          .position = positions.data(),
+    const Dropout dropout{.sentence = operand(zeros),
+                          .position = operand(positions),
                           .threshold = static_cast<uint32_t>(probability * 65536)};
     double kept = 0, sum = 0;
     for (int64_t r = 0; r < 1000; ++r)
@@ -87,8 +89,8 @@ TEST(Dropout, DoesNotDependOnPacking) {
   const Rows rows;
   const std::vector<int32_t> sentence(3, 7), position{0, 1, 2};
   Dropout alone = rows.dropout();
-  alone.sentence = sentence.data();
-  alone.position = position.data();
+  alone.sentence = operand(sentence);
+  alone.position = operand(position);
   const auto together = mask(rows.dropout(), 5);
   EXPECT_EQ(mask(alone, 3), std::vector<bool>(together.begin() + 2 * features, together.end()));
 }

@@ -12,31 +12,31 @@ namespace sixfold {
 namespace {
 
 TEST(HostMemory, IsAlignedAndHoldsWhatIsCopiedIn) {
-  const auto backend = make_reference_backend();
+  const auto backend = make_backend({.device = "reference"});
   const char text[] = "sixfold";
   for (size_t bytes : {sizeof text, size_t{64}, size_t{1000}}) {
     void* data = backend->allocate(bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
     std::memset(data, 1, bytes);
-    backend->copy_in(data, text, sizeof text);
+    backend->upload(data, std::as_bytes(std::span(text)));
     char back[sizeof text] = {};
-    backend->copy_out(back, data, sizeof text);
+    backend->download(std::as_writable_bytes(std::span(back)), data);
     EXPECT_STREQ(back, text);
     backend->free(data, bytes);
   }
 }
 
 TEST(HostMemory, NothingCanBeAllocatedCopiedAndReleased) {
-  const auto backend = make_reference_backend();
+  const auto backend = make_backend({.device = "reference"});
   void* data = backend->allocate(0);
   ASSERT_NE(data, nullptr);
-  backend->copy_in(data, nullptr, 0);
+  backend->upload(data, {});
   backend->free(data, 0);
   backend->free(nullptr, 0);
 }
 
 TEST(HostMemory, SaysThatThereIsNone) {
-  const auto backend = make_reference_backend();
+  const auto backend = make_backend({.device = "reference"});
   for (size_t bytes : {std::numeric_limits<size_t>::max(), size_t{1} << 63}) {
     try {
       backend->allocate(bytes);

@@ -12,6 +12,12 @@
 
 namespace sixfold {
 
+/// Elements as operands of a backend whose memory is the host's.
+template <class T>
+DeviceSpan<const T> operand(const std::vector<T>& elements) {
+  return {elements.data(), std::ssize(elements)};
+}
+
 /// A matrix on the host for tests of kernels. Rows lie `gap` elements apart, and what is in the gaps is a value
 /// that no kernel may read or write.
 template <class T>

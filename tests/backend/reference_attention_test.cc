@@ -24,14 +24,16 @@ TYPED_TEST(ReferenceAttention, WorkedExample) {
   Matrix<TypeParam> key{{10, 0, 0}, {0, 10, 0}, {0, 0, 10}, {0, 0, 10}};
   Matrix<TypeParam> value{{1, 0, 1}, {10, 0, 2}, {100, 5, 0}, {1000, 6, 0}}, out(3, 3), weights(3, 4);
   const std::vector<AttentionSpan> spans{{0, 3, 0, 4}};
-  make_reference_backend()->attention({.query = query.view(),
-                                       .key = key.view(),
-                                       .value = value.view(),
-                                       .out = out.view(),
-                                       .logsumexp = {},
-                                       .spans = spans,
-                                       .dropout = {},
-                                       .weights = weights.view()});
+  make_backend({.device = "reference"})
+      ->run(kernel::Attention{.query = query.view(),
+                              .key = key.view(),
+                              .value = value.view(),
+                              .out = out.view(),
+                              .logsumexp = {},
+                              .spans = spans,
+                              .device_spans = operand(spans),
+                              .dropout = {},
+                              .weights = weights.view()});
   expect_close(out, {{10, 0, 2}, {550, 5.5, 0}, {5.5, 0, 1.5}}, std::is_same_v<TypeParam, float> ? 1e-4 : 1e-9);
   expect_close(weights, {{0, 1, 0, 0}, {0, 0, 0.5, 0.5}, {0.5, 0.5, 0, 0}}, 1e-6);
 }
@@ -42,14 +44,16 @@ TYPED_TEST(ReferenceAttention, WeightsAreASoftmaxOfScaledProducts) {
   Matrix<TypeParam> query{{1, 0, 0, 0}}, key{{0, 5, 5, 5}, {2 * log3, 5, 5, 5}}, value{{8}, {16}}, out(1, 1);
   Matrix<TypeParam> logsumexp(1, 1), weights(1, 3);
   const std::vector<AttentionSpan> spans{{0, 1, 0, 2}};
-  make_reference_backend()->attention({.query = query.view(),
-                                       .key = key.view(),
-                                       .value = value.view(),
-                                       .out = out.view(),
-                                       .logsumexp = logsumexp.view(),
-                                       .spans = spans,
-                                       .dropout = {},
-                                       .weights = weights.view()});
+  make_backend({.device = "reference"})
+      ->run(kernel::Attention{.query = query.view(),
+                              .key = key.view(),
+                              .value = value.view(),
+                              .out = out.view(),
+                              .logsumexp = logsumexp.view(),
+                              .spans = spans,
+                              .device_spans = operand(spans),
+                              .dropout = {},
+                              .weights = weights.view()});
   expect_close(out, {{14}}, 1e-5);
   expect_close(logsumexp, {{TypeParam(std::log(4.0 / 3))}}, 1e-6);  // less the largest score
   expect_close(weights, {{0.25, 0.75, 0}}, 1e-6);
@@ -60,34 +64,35 @@ struct AttentionCase {
   static constexpr int heads = 2, d_k = 3, d_v = 2;
   std::vector<AttentionSpan> spans{{0, 3, 0, 4}, {3, 2, 4, 2}};
   std::vector<int32_t> sentence{0, 0, 0, 1, 1}, position{0, 1, 2, 0, 1};
-  std::unique_ptr<Backend> backend = make_reference_backend();
+  std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   M query = M::normal(5, heads*d_k, 1), key = M::normal(6, heads*d_k, 2), value = M::normal(6, heads*d_v, 3);
   M grad_out = M::normal(5, heads*d_v, 4), out = M(5, heads*d_v), logsumexp = M(5, heads);
   M weights = M(heads * 5, 4);
-  Attention attention{.query = query.view(),
-                      .key = key.view(),
-                      .value = value.view(),
-                      .out = out.view(),
-                      .logsumexp = logsumexp.view(),
-                      .spans = spans,
-                      .heads = heads,
-                      .dropout = {},
-                      .weights = weights.view()};
+  kernel::Attention attention{.query = query.view(),
+                              .key = key.view(),
+                              .value = value.view(),
+                              .out = out.view(),
+                              .logsumexp = logsumexp.view(),
+                              .spans = spans,
+                              .device_spans = operand(spans),
+                              .heads = heads,
+                              .dropout = {},
+                              .weights = weights.view()};
 
   void drop_some() {
-    attention.dropout = {.sentence = sentence.data(),
-                         .position = position.data(),
+    attention.dropout = {.sentence = operand(sentence),
+                         .position = operand(position),
                          .seed = 2,
                          .update = 3,
                          .module = 4,
                          .threshold = 20000};
   }
   M result() {
-    backend->attention(attention);
+    backend->run(attention);
     return out;
   }
   double loss() {
-    backend->attention(attention);
+    backend->run(attention);
     return inner_product(out, grad_out);
   }
   void expect_true_gradient() {
@@ -95,11 +100,11 @@ struct AttentionCase {
     // what lies in the gradients before must not matter
     M grad_query = M::normal(5, heads * d_k, 5), grad_key = M::normal(6, heads * d_k, 6);
     M grad_value = M::normal(6, heads * d_v, 7);
-    backend->attention_gradient({.forward = attention,
-                                 .grad_out = grad_out.view(),
-                                 .grad_query = grad_query.view(),
-                                 .grad_key = grad_key.view(),
-                                 .grad_value = grad_value.view()});
+    backend->run(kernel::AttentionGradient{.forward = attention,
+                                           .grad_out = grad_out.view(),
+                                           .grad_query = grad_query.view(),
+                                           .grad_key = grad_key.view(),
+                                           .grad_value = grad_value.view()});
     expect_close(grad_query, numeric_gradient(query, [&] { return loss(); }), 1e-8);
     expect_close(grad_key, numeric_gradient(key, [&] { return loss(); }), 1e-8);
     expect_close(grad_value, numeric_gradient(value, [&] { return loss(); }), 1e-8);
@@ -116,7 +121,7 @@ TEST(ReferenceAttentionHeads, EachIsAnAttentionOfItsOwnColumns) {
       x.data = x.as<double>() + head * x.cols;
       return x;
     };
-    Attention& a = one.attention;
+    kernel::Attention& a = one.attention;
     a.query = columns(a.query), a.key = columns(a.key), a.value = columns(a.value), a.out = columns(a.out);
     a.logsumexp = a.weights = {};
     a.heads = 1;
@@ -158,9 +163,9 @@ TEST(ReferenceAttentionCausal, QueriesSeeTheirOwnPlaceAndWhatIsBefore) {
 TEST(ReferenceAttentionSpans, WithoutKeysGiveZero) {
   AttentionCase test;
   test.spans = {{0, 3, 0, 0}, {3, 2, 0, 1}};
-  test.attention.spans = test.spans;
+  test.attention.device_spans = operand(test.spans);
   test.attention.causal = true;  // of the second span's queries the first has no key before it
-  test.backend->fill(test.out.view(), 9);
+  test.backend->run(kernel::Fill{test.out.view(), 9});
   M out = test.result();
   for (int row : {0, 1, 2, 3})
     for (int c = 0; c < 4; ++c) EXPECT_EQ(out.at(row, c), 0);
@@ -175,9 +180,9 @@ TEST(ReferenceAttentionSpans, KeyRowsStandForPlaces) {
 
   AttentionCase moved;
   const std::vector<int32_t> rows{5, 2, 0, 1, 4, 3};
-  moved.backend->copy_rows(moved.key.view(), rows.data(), plain.key.view());
-  moved.backend->copy_rows(moved.value.view(), rows.data(), plain.value.view());
-  moved.attention.key_rows = rows.data();
+  moved.backend->run(kernel::CopyRows{moved.key.view(), operand(rows), plain.key.view()});
+  moved.backend->run(kernel::CopyRows{moved.value.view(), operand(rows), plain.value.view()});
+  moved.attention.key_rows = operand(rows);
   EXPECT_EQ(moved.result(), expected);
   moved.expect_true_gradient();
 }
@@ -185,7 +190,7 @@ TEST(ReferenceAttentionSpans, KeyRowsStandForPlaces) {
 TEST(ReferenceAttentionSpans, MayShareTheirKeys) {
   AttentionCase test;
   test.spans = {{0, 3, 0, 4}, {3, 2, 0, 4}};
-  test.attention.spans = test.spans;
+  test.attention.device_spans = operand(test.spans);
   test.expect_true_gradient();
 }
 

@@ -96,9 +96,10 @@ TEST(AtomicFile, FailuresNameThePathAndTheReason) {
   const std::string orphan = folder / "no/such/file";
   EXPECT_EQ(error_message([&] { AtomicFile{orphan}; }), orphan + ": can't write: No such file or directory");
   EXPECT_EQ(error_message([] { AtomicFile{"/dev/null"}; }),
-            "/dev/null: is not a regular file; write to standard output and redirect it there");
+            "/dev/null: is not a regular file; write to standard output and redirect it to this file");
   const std::string directory = folder.path();
-  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }), directory + ": is a folder; name a file");
+  EXPECT_EQ(error_message([&] { AtomicFile{directory}; }),
+            directory + ": is a folder; give the name of a file");
 }
 
 TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {
@@ -166,11 +167,13 @@ TEST(AtomicDirectory, ReplacesNothingUnlessItKnowsWhat) {
   AtomicDirectory late(folder / "late");
   fs::create_directory(folder / "late");
   write_file_atomically(folder / "late/a", "mine");
-  EXPECT_NE(error_message([&] { late.commit(); }).find("has appeared in the meantime"), std::string::npos);
+  EXPECT_NE(error_message([&] { late.commit(); }).find("was created by another process in the meantime"),
+            std::string::npos);
   AtomicDirectory known(folder / "known", [](std::string_view) { return true; });
   fs::create_directory(folder / "known");
   write_file_atomically(folder / "known/a", "mine");
-  EXPECT_NE(error_message([&] { known.commit(); }).find("has appeared in the meantime"), std::string::npos);
+  EXPECT_NE(error_message([&] { known.commit(); }).find("was created by another process in the meantime"),
+            std::string::npos);
   EXPECT_EQ(read_file(folder / "known/a"), "mine");
   EXPECT_EQ(read_file(folder / "late/a"), "mine");
 }

@@ -29,15 +29,15 @@ TEST(Json, RefusesWhatIsNot) {
 }
 
 TEST(Json, RefusesAKeyTwiceInOneObject) {
-  EXPECT_EQ(message_for(R"({"a": {"b": 1, "b": 2}})"), "a.json: the key 'b' is given twice");
+  EXPECT_EQ(message_for(R"({"a": {"b": 1, "b": 2}})"), "a.json: the key 'b' is given twice; remove one");
   EXPECT_NO_THROW(parse_json(R"({"a": {"b": 1}, "b": {"b": 2}})", "a.json"));
 }
 
 TEST(Json, RefusesDeepNesting) {
-  EXPECT_EQ(message_for(std::string(1'000'000, '[')), "a.json: JSON nested deeper than 32 levels");
+  EXPECT_EQ(message_for(std::string(1'000'000, '[')), "a.json: JSON is nested deeper than 32 levels");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_EQ(message_for(objects), "a.json: JSON nested deeper than 32 levels");
+  EXPECT_EQ(message_for(objects), "a.json: JSON is nested deeper than 32 levels");
   EXPECT_NO_THROW(parse_json(std::string(32, '[') + std::string(32, ']'), "a.json"));
 }
 
@@ -95,7 +95,7 @@ TEST(Json, ReadsMembersByTheirTypes) {
             std::string::npos);
   EXPECT_EQ(error_message([&] { object.read("n", list); }), "a.json: 'n' is 3; expected a list");
   EXPECT_EQ(error_message([&] { object.read("t", number); }), "a.json: 't' is \"text\"; expected a number");
-  EXPECT_EQ(error_message([&] { object.read("l", text); }), "a.json: 'l' is a list; expected text");
+  EXPECT_EQ(error_message([&] { object.read("l", text); }), "a.json: 'l' is a list; expected a string");
   EXPECT_EQ(error_message([&] { JsonObject(json["l"], where); }), "a.json: expected a JSON object");
 }
 

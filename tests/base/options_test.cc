@@ -222,8 +222,8 @@ TEST(Options, BadAssignments) {
 }
 
 TEST(Options, HostileYaml) {
-  EXPECT_EQ(yaml_error("count: 4\ncount: 5"), "shop.yaml:2: the key 'count' is given twice");
-  EXPECT_EQ(yaml_error("a: &x [1]\nb: *x"), "shop.yaml:1: YAML anchors are not supported; write the value out");
+  EXPECT_EQ(yaml_error("count: 4\ncount: 5"), "shop.yaml:2: the key 'count' is given twice; remove one");
+  EXPECT_EQ(yaml_error("a: &x [1]\nb: *x"), "shop.yaml:1: YAML anchors are not supported; remove the anchor");
   EXPECT_EQ(yaml_error("a: 1\n---\nb: 2"),
             "shop.yaml:2: a second YAML document begins here; the file must hold only one");
   EXPECT_EQ(yaml_error("? [a]\n: b"), "shop.yaml:1: a key must be plain text, not a list or a group");
@@ -231,7 +231,7 @@ TEST(Options, HostileYaml) {
   EXPECT_EQ(yaml_error(std::string(5'000, '[') + std::string(5'000, ']')),
             "shop.yaml:1: nested deeper than 32 levels");
   EXPECT_EQ(yaml_error(std::string(2'000'000, 'a')),
-            "shop.yaml: is larger than 1048576 bytes, the limit of a file of options");
+            "shop.yaml: is larger than 1048576 bytes, the limit for a file of options");
   std::string wide, deep;
   for (int i = 0; i < 100'000; ++i) wide += fmt::format("k{}:\n", i);
   EXPECT_EQ(yaml_error(wide), "shop.yaml:1001: more than 1000 keys in one group");

@@ -86,7 +86,7 @@ TEST_F(Evaluate, ComparesTwoSystems) {
   EXPECT_GT(json[1].at("confidence_var").get<double>(), 1);
   const Outcome same = sixfold(base + " --compare " + file("g", good) + " --metric bleu --samples 100");
   EXPECT_NE(same.text.find("difference +0.0, p = 0.0099 (paired bootstrap, 100 samples; both score the same in "
-                           "each, so that it tells nothing)"),
+                           "every sample, so p has no meaning)"),
             std::string::npos)
       << same.text;
   EXPECT_NE(sixfold(base + " --confidence --metric chrf").text.find(" ± "), std::string::npos);

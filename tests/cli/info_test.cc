@@ -49,14 +49,13 @@ TEST_F(Info, TellsItAsJson) {
 
 TEST_F(Info, RefusesFoldersWhosePartsDontBelongTogether) {
   write_file_atomically(model_ + "/tokenizer.vocab", "<unk>\n<s>\n</s>\nh\ng\nf\ne\nd\nc\nb\na\n");
-  expect_error(sixfold("info " + model_),
-               "the source tokenizer is not the one that the model was trained with");
+  expect_error(sixfold("info " + model_), "the source tokenizer is not the one the model was trained with");
   std::filesystem::remove(model_ + "/tokenizer.vocab");
-  expect_error(sixfold("info " + model_), "there is no tokenizer");
+  expect_error(sixfold("info " + model_), "has no tokenizer");
 }
 
 TEST_F(Info, RefusesWhatIsNoModel) {
-  expect_error(sixfold("info " + (folder_ / "nowhere")), "is no model folder");
+  expect_error(sixfold("info " + (folder_ / "nowhere")), "there is no file or folder of that name");
   expect_error(sixfold("info"), "model is required");
   write_file_atomically(model_ + "/config.json", "{\"heads\": 4, \"d_modle\": 3}");
   expect_error(sixfold("info " + model_), "d_modle");

@@ -20,7 +20,7 @@ TEST(Interop, AHuggingFaceModelInAndOutAgain) {
   EXPECT_EQ(shell("echo 'the old dog' | " SIXFOLD_BINARY " translate " + model + " --target-language deu").text,
             named.text);
   expect_error(shell("echo a | " SIXFOLD_BINARY " translate " + model + " --target-language nld"),
-               "the model knows >>deu<< >>fra<<");
+               "unknown to the model, which has >>deu<< >>fra<<");
   EXPECT_EQ(sixfold("export hf " + model + " --output " + exported).status, 0);
   EXPECT_TRUE(std::filesystem::exists(exported + "/model.safetensors"));
   EXPECT_EQ(sixfold("import hf " + exported + " --output " + folder / "back").status, 0);
@@ -33,11 +33,12 @@ TEST(Interop, ErrorsSayWhatToMend) {
       sixfold("import marian " + folder / "none.npz" + " --vocabs a.spm b.spm --output " + folder / "x"),
       "none.npz: can't open");
   expect_error(sixfold("import marian " + folder / "none.npz" + " --output " + folder / "x"),
-               "0 vocabularies; give two");
+               "0 vocabularies are given; give two");
   expect_error(sixfold("import hf " + tied), "--output is required");
-  expect_error(sixfold("import hf " + tied + " --output " SIXFOLD_SOURCE_DIR "/src"), "is there already");
+  expect_error(sixfold("import hf " + tied + " --output " SIXFOLD_SOURCE_DIR "/src"), "already exists");
   expect_error(sixfold("import torch a"), "unknown command torch");
-  expect_error(sixfold("export hf " + folder / "none" + " --output " + folder / "x"), "is no model folder");
+  expect_error(sixfold("export hf " + folder / "none" + " --output " + folder / "x"),
+               "there is no file or folder of that name");
   EXPECT_FALSE(std::filesystem::exists(folder / "x"));
 }
 

@@ -62,9 +62,9 @@ TEST_F(Plot, DrawsHowARunWent) {
     EXPECT_NE(one.text.find(part), std::string::npos) << part;
   EXPECT_EQ(sixfold("plot curves " + log + " " + folder_.path().string() + " -o -").status, 0);
   write_file_atomically(log, "{}\n");
-  expect_error(sixfold("plot curves " + log + " -o -"), "train.jsonl:1: is no line of a training log");
+  expect_error(sixfold("plot curves " + log + " -o -"), "train.jsonl:1: not a line of a training log");
   write_file_atomically(log, "");
-  expect_error(sixfold("plot curves " + log + " -o -"), "has no line yet");
+  expect_error(sixfold("plot curves " + log + " -o -"), "has no lines yet");
 }
 
 TEST_F(Plot, DrawsConfigsAndText) {
@@ -106,7 +106,7 @@ TEST_F(Plot, WarnsOfCharactersThatNoFontHas) {
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_TRUE(read_file(folder_ / "P.PNG").starts_with("\x89PNG"));
   EXPECT_NE(outcome.text.find("P.PNG: no installed font has \U000F1234"), std::string::npos) << outcome.text;
-  EXPECT_NE(outcome.text.find("write .svg"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("Write .svg"), std::string::npos) << outcome.text;
 }
 
 TEST_F(Plot, CorpusReportsText) {
@@ -132,10 +132,10 @@ TEST_F(Plot, RefusesWhatItCanNotDraw) {
   expect_error(sixfold("plot atention"), "unknown command atention; did you mean attention?");
   expect_error(sixfold("plot"), "see sixfold plot --help");
   expect_error(sixfold("plot attention " + (folder_ / "nowhere") + " --text a -o " + picture_),
-               "is no model folder");
+               "there is no file or folder of that name");
   expect_error(plot("--text a -o " + (folder_ / "a.jpg")),
-               "a.jpg: pictures are written as .svg or .png; end the file's name so");
-  expect_error(plot("--text a -o " + (folder_ / "a")), "pictures are written as .svg or .png");
+               "a.jpg: unknown type of picture; give a file name that ends in .svg or .png");
+  expect_error(plot("--text a -o " + (folder_ / "a")), "unknown type of picture");
   EXPECT_FALSE(std::filesystem::exists(picture_));
   EXPECT_EQ(folder_.entries(), 1);  // the model
 }

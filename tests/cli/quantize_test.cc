@@ -27,18 +27,19 @@ TEST_F(Quantize, MakesAModelThatCanBeUsed) {
 
 TEST_F(Quantize, WhatItMakesIsForDecodingAlone) {
   ASSERT_EQ(sixfold("quantize " + model_ + " --output " + out_).status, 0);
-  expect_error(sixfold("average " + out_ + " --out " + folder_ / "mean"), "decoding alone");
-  expect_error(sixfold("translate --precision fp32 " + out_), "decoding alone");
-  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is in int8 already");
+  expect_error(sixfold("average " + out_ + " --out " + folder_ / "mean"), "supports only decoding");
+  expect_error(sixfold("translate --precision fp32 " + out_), "supports only decoding");
+  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is already in int8");
   expect_error(sixfold("translate --precision int4 " + out_), "int8");
 }
 
 TEST_F(Quantize, ReplacesAModelButNoOtherFolder) {
   std::filesystem::create_directory(out_);
   write_file_atomically(out_ + "/letters", "precious");
-  expect_error(sixfold("quantize " + model_ + " --output " + out_), "is there already and holds 'letters'");
+  expect_error(sixfold("quantize " + model_ + " --output " + out_), "already exists and holds 'letters'");
   EXPECT_EQ(read_file(out_ + "/letters"), "precious");
-  expect_error(sixfold("quantize " + (folder_ / "nowhere") + " --output " + out_ + "2"), "is no model folder");
+  expect_error(sixfold("quantize " + (folder_ / "nowhere") + " --output " + out_ + "2"),
+               "there is no file or folder of that name");
   expect_error(sixfold("quantize " + model_), "--output is required");
 }
 

@@ -80,8 +80,8 @@ constexpr FolderCommand folder_commands[] = {
 
 TEST_F(Replacing, AFolderOfSomebodysIsLeftAlone) {
   for (const FolderCommand& c : folder_commands) {
-    expect_refused(c.command + (folder_ / "own"), "is there already");
-    expect_refused(c.command + (folder_ / "run"), "is there already");
+    expect_refused(c.command + (folder_ / "own"), "already exists");
+    expect_refused(c.command + (folder_ / "run"), "already exists");
     expect_refused(c.command + (folder_ / "in.a"), "is a file");
   }
 }
@@ -91,13 +91,13 @@ TEST_F(Replacing, WhatIsReadIsNotWritten) {
     const std::string input = folder_ / c.input;
     const bool reads_files = std::string(c.name) == "import marian";
     expect_refused(c.command + input,
-                   reads_files ? "holds what the command reads" : "is what the command reads");
-    if (!reads_files) expect_refused(c.command + input + "/new", "lies in what the command reads");
-    expect_refused(c.command + folder_.path().string(), "holds what the command reads");
+                   reads_files ? "contains an input of the command" : "is an input of the command");
+    if (!reads_files) expect_refused(c.command + input + "/new", "is inside an input of the command");
+    expect_refused(c.command + folder_.path().string(), "contains an input of the command");
     // By another name, too.
-    expect_refused(c.command + (folder_ / "own/../") + c.input + "/", "what the command reads");
+    expect_refused(c.command + (folder_ / "own/../") + c.input + "/", "an input of the command");
     fs::create_directory_symlink(input, folder_ / "link");
-    expect_refused(c.command + (folder_ / "link"), "what the command reads");
+    expect_refused(c.command + (folder_ / "link"), "an input of the command");
     fs::remove(folder_ / "link");
   }
 }
@@ -114,12 +114,14 @@ TEST_F(Replacing, AModelMayBeReplacedByAnother) {
     const std::string target = folder_ / "target", beside = folder_ / "run/mine";
     fs::remove_all(target);
     fs::copy(other_, target, fs::copy_options::recursive);
+    write_file_atomically(target + "/history.json", "[]");  // what version 0.1.0 called provenance.json
     if (std::string(c.name) == "export hf") {
       expect_refused(c.command + target, "not empty");
       continue;
     }
     EXPECT_EQ(sixfold(c.command + target).status, 0);
-    EXPECT_NE(read_file(target + "/history.json").find("step"), std::string::npos);
+    EXPECT_NE(read_file(target + "/provenance.json").find("step"), std::string::npos);
+    EXPECT_FALSE(fs::exists(target + "/history.json"));
     fs::remove_all(beside);
     EXPECT_EQ(sixfold(c.command + beside).status, 0) << "a folder of one's own in a run's";
     // With anything else in it, it is no longer only a model.
@@ -137,8 +139,8 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
       {"score $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
       {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"}};
   for (const auto& [command, input] : commands) {
-    expect_refused(command + (folder_ / input), "is what the command reads");
-    expect_refused(command + (folder_ / "./") + input, "is what the command reads");
+    expect_refused(command + (folder_ / input), "is an input of the command");
+    expect_refused(command + (folder_ / "./") + input, "is an input of the command");
     expect_refused(command + (folder_ / "model/config.json"), "belongs to the model");
     expect_refused(command + (folder_ / "run/train.jsonl"), "belongs to the training run");
     expect_refused(command + (folder_ / "run/model/out.txt"), "belongs to the training run");
@@ -146,10 +148,10 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
     EXPECT_EQ(sixfold(command + (folder_ / "run/out.txt")).status, 0) << "its own output, again";
   }
   fs::copy_file(folder_ / "run/train.jsonl", folder_ / "log.svg");
-  expect_refused("plot curves $HERE/log.svg --output $HERE/log.svg", "is what the command reads");
+  expect_refused("plot curves $HERE/log.svg --output $HERE/log.svg", "is an input of the command");
   expect_refused("plot schedule $HERE/c.yaml --output $HERE/c.yaml", "");
   fs::copy_file(folder_ / "c.yaml", folder_ / "c.svg");
-  expect_refused("plot positions $HERE/c.svg --output $HERE/c.svg", "is what the command reads");
+  expect_refused("plot positions $HERE/c.svg --output $HERE/c.svg", "is an input of the command");
 }
 
 TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
@@ -160,8 +162,8 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
     expect_refused(train + folder_.path().string() + flags, "is not the folder of a training run");
     expect_refused(train + (folder_ / "in.a") + flags, "is a file");
   }
-  expect_refused("train $HERE/c.yaml --resume --output $HERE/run", "checkpoints are gone");
-  expect_refused("train $HERE/c.yaml --output $HERE/run", "holds a run already");
+  expect_refused("train $HERE/c.yaml --resume --output $HERE/run", "checkpoints of the run are missing");
+  expect_refused("train $HERE/c.yaml --output $HERE/run", "already holds a run");
   expect_refused(train + (folder_ / "run/checkpoints/new"), "belongs to the training run");
   expect_refused(train + (folder_ / "run/best/inner"), "belongs to the training run");
   // A file of the mark's name that says something else is somebody's.
@@ -185,12 +187,14 @@ TEST_F(Replacing, NothingElseIsPutIntoARunsParts) {
 
 TEST_F(Replacing, StandardInputIsNotWritten) {
   for (const char* command : {"translate $HERE/model", "tokenize $HERE/model"})
-    expect_refused(std::string(command) + " --output $HERE/in.a < $HERE/in.a", "reads as standard input");
+    expect_refused(std::string(command) + " --output $HERE/in.a < $HERE/in.a",
+                   "is the standard input of the command");
   write_file_atomically(folder_ / "kept", "hi\n");
   const Outcome outcome =
       shell(SIXFOLD_BINARY " tokenize $HERE/model -i $HERE/in.a -o /dev/stdout >> $HERE/kept");
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_NE(outcome.text.find("/dev/stdout: is standard output already"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("/dev/stdout: is the standard output of the command"), std::string::npos)
+      << outcome.text;
   EXPECT_EQ(read_file(folder_ / "kept"), "hi\n");
 }
 
@@ -209,11 +213,11 @@ TEST_F(Replacing, AFileThatIsTooLargeIsAnError) {
 TEST_F(Replacing, ATextOfTheCorpusNamesIsNotReplaced) {
   const std::string command = "demo-corpus --pairs 30 --held-out 5 --output $HERE/own";
   write_file_atomically(folder_ / "own/valid.de", "mine");
-  expect_refused(command, "valid.de: is there already");
+  expect_refused(command, "valid.de: already exists");
   fs::remove(folder_ / "own/valid.de");
   EXPECT_EQ(sixfold(command).status, 0);
   EXPECT_EQ(sixfold(command).status, 0) << "the same corpus again";
-  expect_refused(command + " --seed 2", "is there already");
+  expect_refused(command + " --seed 2", "already exists");
   EXPECT_EQ(read_file(folder_ / "own/thesis.tex"), "years of work");
 }
 

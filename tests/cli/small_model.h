@@ -25,7 +25,7 @@ inline void write_small_model(const std::string& folder, uint64_t seed, const To
   config.generation.length_offset = 5;
   config.generation.suppress_tokens = suppress_tokens;
   std::filesystem::create_directories(folder);
-  save_model(Transformer(config, make_reference_backend(), DType::f32, seed), folder);
+  save_model(Transformer(config, make_backend({.device = "reference"}), DType::f32, seed), folder);
   save_tokenizers(tokenizers, folder);
 }
 
@@ -47,7 +47,7 @@ inline void write_byte_model(const std::string& folder, uint64_t seed) {
   const Tokenizers tokenizers = make_tokenizers(options, words, words);
   std::vector<int> banned;
   for (int id = 0; id < tokenizers.target->vocab_size(); ++id) {
-    const std::string piece = tokenizers.target->piece(id);
+    const std::string piece = tokenizers.target->token_text(id);
     const bool wanted = piece == "<0x41>" || piece == "<0x0A>" || piece == "<0x0D>" || piece == "<0x00>";
     if (!wanted && id != tokenizers.target->eos()) banned.push_back(id);
   }

@@ -33,7 +33,7 @@ TEST_F(Tokenize, MakesTextOfThem) {
 
 TEST_F(Tokenize, RefusesWhatTheVocabularyLacks) {
   expect_error(tokenize("a\nb zebra\n", "--decode --output " + (folder_ / "out")),
-               "standard input:2: 'zebra' is not a piece of the vocabulary");
+               "standard input:2: 'zebra' is not a token of the vocabulary");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   for (const std::string bad : {"11", "-1", "3x", "99999999999"})
     expect_error(tokenize(bad, "--decode --ids"), "'" + bad + "' is not an id from 0 to 10");

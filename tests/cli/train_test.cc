@@ -50,7 +50,7 @@ TEST_F(Train, ListsAreSetAsInYaml) {
 
 TEST_F(Train, SaysWhatItsCommandLineLacks) {
   expect_error(train("--set train.updates=1"),
-               "no config is given; for example: sixfold train mine.yaml --out");
+               "no config is given; expected, for example: sixfold train mine.yaml --out");
   expect_error(train(config_ + " --set train.updates 1"),
                "--set train.updates: expected KEY=VALUE, as in train.minutes=5");
   expect_error(sixfold("train " + config_), "--output is required");
@@ -87,7 +87,7 @@ TEST_F(Train, SaysWhatIsWrongWithItsText) {
   const auto train_on = [&](const std::string& source, const std::string& target) {
     return train(config_ + " --set data.train=" + (folder_ / source) + "," + (folder_ / target));
   };
-  expect_error(train_on("none", "none"), "none: is empty; there must be a sentence on each line");
+  expect_error(train_on("none", "none"), "none: is empty; expected one sentence on each line");
   expect_error(
       train_on("bad", "bad"),
       "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip (in "

@@ -6,24 +6,26 @@
 #include <numeric>
 
 #include "data/batch_stream.h"
+#include "data/pair_dataset.h"
 #include "error_message.h"
+#include "tensor/same_batch.h"
 
 namespace sixfold {
 namespace {
 
 // Pair i has `source[i]` source tokens with the end symbol and `target[i]` with it; its ids tell the pair.
-TokenCorpus corpus_of(const std::vector<int>& source, const std::vector<int>& target) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_eos = 2};
+PairDataset corpus_of(const std::vector<int>& source, const std::vector<int>& target) {
+  TokenCorpus corpus;
   for (size_t i = 0; i < source.size(); ++i) {
     std::vector<int32_t> ids(source[i], static_cast<int32_t>(10 + i));
     ids.back() = 2;
     corpus.source.add(ids);
     corpus.target.add(std::vector<int32_t>(target[i] - 1, static_cast<int32_t>(10 + i)));
   }
-  return corpus;
+  return {corpus, {}, {}, ""};
 }
 
-TokenCorpus many_pairs(int count = 500) {
+PairDataset many_pairs(int count = 500) {
   std::vector<int> source, target;
   for (int i = 0; i < count; ++i) {
     source.push_back(2 + i * 37 % 41);
@@ -45,22 +47,14 @@ std::vector<int32_t> sentence_order(const std::vector<Batch>& batches) {
   return order;
 }
 
-void expect_equal(const Batch& a, const Batch& b) {
-  EXPECT_EQ(a.source.ids, b.source.ids);
-  EXPECT_EQ(a.source.rows.offsets, b.source.rows.offsets);
-  EXPECT_EQ(a.target.ids, b.target.ids);
-  EXPECT_EQ(a.target.rows.offsets, b.target.rows.offsets);
-  EXPECT_EQ(a.labels, b.labels);
-  EXPECT_EQ(a.samples, b.samples);
-}
-
 TEST(Batcher, PacksPairs) {
-  TokenCorpus corpus{.source = {}, .target = {}, .target_eos = 2};
+  TokenCorpus corpus;
   corpus.source.add(std::vector<int32_t>{5, 6, 2});
   corpus.target.add(std::vector<int32_t>{7});
   corpus.source.add(std::vector<int32_t>{8, 2});
   corpus.target.add(std::vector<int32_t>{9, 5});
-  const Batch batch = Batcher(corpus, {.batch_tokens = 100, .shuffle = false, .decoder_start = 1}).next();
+  const PairDataset data(corpus, {}, {.start = 1, .eos = 2}, "");
+  const Batch batch = Batcher(data, {.batch_tokens = 100, .shuffle = false}).next();
   EXPECT_EQ(batch.source.ids, (std::vector<int32_t>{5, 6, 2, 8, 2}));
   EXPECT_EQ(batch.source.rows.offsets, (std::vector<int32_t>{0, 3, 5}));
   EXPECT_EQ(batch.target.ids, (std::vector<int32_t>{1, 7, 1, 9, 5}));
@@ -74,7 +68,7 @@ TEST(Batcher, PacksPairs) {
 }
 
 TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
-  const TokenCorpus corpus = corpus_of({3, 3, 4, 20, 2, 2}, {2, 2, 2, 9, 2, 2});
+  const PairDataset corpus = corpus_of({3, 3, 4, 20, 2, 2}, {2, 2, 2, 9, 2, 2});
   Batcher batcher(corpus, {.batch_tokens = 11, .shuffle = false});
   EXPECT_EQ(batcher.batches_in_epoch(), 4);
   std::vector<std::vector<int32_t>> sentences;
@@ -83,10 +77,10 @@ TEST(Batcher, BudgetCountsRealTokensOfBothSides) {
 }
 
 TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
-  const TokenCorpus corpus = many_pairs();
+  const PairDataset corpus = many_pairs();
   for (const bool shuffle : {false, true})
-    for (const int max_sentences : {0, 1, 7}) {
-      Batcher batcher(corpus, {.batch_tokens = 300, .max_sentences = max_sentences, .shuffle = shuffle});
+    for (const int max_samples : {0, 1, 7}) {
+      Batcher batcher(corpus, {.batch_tokens = 300, .max_samples = max_samples, .shuffle = shuffle});
       for (int epoch = 0; epoch < 2; ++epoch) {
         const auto batches = epoch_of(batcher);
         if (epoch == 0) {
@@ -94,8 +88,8 @@ TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
         }
         for (const Batch& batch : batches) {
           EXPECT_LE(batch.tokens(), 300);
-          if (max_sentences > 0) {
-            EXPECT_LE(batch.size(), max_sentences);
+          if (max_samples > 0) {
+            EXPECT_LE(batch.size(), max_samples);
           }
         }
         auto order = sentence_order(batches);
@@ -109,7 +103,7 @@ TEST(Batcher, EveryPairOnceAnEpochWithinTheBudget) {
 }
 
 TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
-  const TokenCorpus corpus = many_pairs();
+  const PairDataset corpus = many_pairs();
   const auto order = [&](uint64_t seed, int64_t epoch) {
     Batcher batcher(corpus, {.batch_tokens = 200, .seed = seed});
     batcher.seek({epoch, 0});
@@ -121,14 +115,14 @@ TEST(Batcher, OrderIsAFunctionOfSeedAndEpoch) {
 }
 
 TEST(Batcher, OrderIsTheSameOnEveryMachine) {
-  const TokenCorpus corpus = many_pairs(8);
+  const PairDataset corpus = many_pairs(8);
   Batcher batcher(corpus, {.seed = 7});
   EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{3, 1, 0, 2, 6, 7, 5, 4}));
   EXPECT_EQ(sentence_order(epoch_of(batcher)), (std::vector<int32_t>{6, 1, 2, 3, 5, 4, 7, 0}));
 }
 
 TEST(Batcher, GoesOnFromAnyPosition) {
-  const TokenCorpus corpus = many_pairs(100);
+  const PairDataset corpus = many_pairs(100);
   const BatcherOptions options{.batch_tokens = 250, .seed = 3};
   Batcher whole(corpus, options);
   std::vector<Batcher::Position> positions;
@@ -146,7 +140,7 @@ TEST(Batcher, GoesOnFromAnyPosition) {
 }
 
 TEST(Batcher, KnowsTheEpochOfTheLastPair) {
-  const TokenCorpus corpus = many_pairs(100);
+  const PairDataset corpus = many_pairs(100);
   Batcher batcher(corpus, {.batch_tokens = 250, .seed = 3});
   EXPECT_EQ(batcher.position().last_epoch(), 1);
   for (int64_t epoch = 0; epoch < 3; ++epoch)
@@ -157,7 +151,7 @@ TEST(Batcher, KnowsTheEpochOfTheLastPair) {
 }
 
 TEST(Batcher, AStreamGivesTheSameBatchesInParts) {
-  const TokenCorpus corpus = many_pairs(100);
+  const PairDataset corpus = many_pairs(100);
   const BatcherOptions options{.batch_tokens = 250, .seed = 3};
   Batcher alone(corpus, options), ahead(corpus, options);
   BatchStream stream(ahead, 100);
@@ -171,25 +165,25 @@ TEST(Batcher, AStreamGivesTheSameBatchesInParts) {
 }
 
 TEST(Batcher, PlacesThatAreNotThereAreErrors) {
-  const TokenCorpus corpus = many_pairs(10);
+  const PairDataset corpus = many_pairs(10);
   Batcher batcher(corpus, {.batch_tokens = 100});
   EXPECT_THROW(batcher.seek({-1, 0}), Error);
   EXPECT_THROW(batcher.seek({0, -1}), Error);
-  EXPECT_EQ(
-      error_message([&] {
-        batcher.seek({1, 10});
-      }),
-      "the checkpoint is at pair 11 of epoch 2, but an epoch of this text has only 10 pairs; it is not the "
-      "text that the run began with: put that back, or begin a new run");
+  EXPECT_EQ(error_message([&] {
+              batcher.seek({1, 10});
+            }),
+            "the checkpoint is at sample 11 of epoch 2, but an epoch of these data has only 10 samples, so "
+            "they are not "
+            "those that the run began with; restore those data, or start a new run");
   EXPECT_GT(batcher.next().size(), 0);
 }
 
 TEST(Batcher, OptionsOutOfRangeAreErrors) {
-  const TokenCorpus corpus = many_pairs(10), nothing;
+  const PairDataset corpus = many_pairs(10), nothing({}, {}, {}, "");
   EXPECT_THROW(Batcher(nothing, {}), Error);
   EXPECT_THROW(Batcher(corpus, {.batch_tokens = 0}), Error);
   EXPECT_THROW(Batcher(corpus, {.batch_tokens = int64_t{1} << 31}), Error);
-  EXPECT_THROW(Batcher(corpus, {.max_sentences = -1}), Error);
+  EXPECT_THROW(Batcher(corpus, {.max_samples = -1}), Error);
 }
 
 }  // namespace

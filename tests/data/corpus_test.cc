@@ -91,8 +91,8 @@ TEST_F(CorpusTest, LinesOfATsvNeedATab) {
 }
 
 TEST_F(CorpusTest, EmptyCorpora) {
-  EXPECT_TRUE(has(refusal({}), "no corpus"));
-  EXPECT_TRUE(has(refusal({pair("", "")}), "a.en: is empty; there must be a sentence on each line"));
+  EXPECT_TRUE(has(refusal({}), "no text files"));
+  EXPECT_TRUE(has(refusal({pair("", "")}), "a.en: is empty; expected one sentence on each line"));
   EXPECT_TRUE(has(refusal({pair("one\n", "eins\n"), tsv("")}), "a.tsv: is empty"));
   EXPECT_TRUE(has(refusal({pair("\n", "\n")}), "no pair of lines is left (1 pair, 0 kept; dropped: 1 with"));
   EXPECT_TRUE(has(refusal({pair("one\n\n", "\nzwei\n")}), "2 with an empty side"));
@@ -105,8 +105,8 @@ TEST_F(CorpusTest, MissingFilesAreNoticedBeforeAnyIsRead) {
 }
 
 TEST_F(CorpusTest, HalfGivenCorpora) {
-  EXPECT_TRUE(has(refusal({{put("a.en", "one\n"), "", ""}}), "a file for each side"));
-  EXPECT_TRUE(has(refusal({{"", "", ""}}), "a file for each side"));
+  EXPECT_TRUE(has(refusal({{put("a.en", "one\n"), "", ""}}), "a corpus needs a source and a target file"));
+  EXPECT_TRUE(has(refusal({{"", "", ""}}), "a corpus needs a source and a target file"));
   EXPECT_TRUE(has(refusal({{put("a.en", "one\n"), "", put("a.tsv", "a\tb\n")}}), "both sides"));
 }
 

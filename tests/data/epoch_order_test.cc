@@ -54,7 +54,7 @@ TEST(Permutation, Shuffles) {
 std::map<int64_t, int> counts(const EpochOrder& order, int64_t first, int64_t last) {
   std::map<int64_t, int> counts;
   for (int64_t epoch = first; epoch < last; ++epoch)
-    for (int64_t place = 0; place < order.places(); ++place) ++counts[order.pair(epoch, place)];
+    for (int64_t place = 0; place < order.places(); ++place) ++counts[order.sample(epoch, place)];
   return counts;
 }
 
@@ -74,14 +74,14 @@ TEST(EpochOrder, WeightsSayHowOftenAPairComes) {
 TEST(EpochOrder, WithoutShufflingItIsThatOfTheText) {
   const EpochOrder order({{3, 1}, {2, 2}}, false, 7);
   std::vector<int64_t> pairs;
-  for (int64_t place = 0; place < order.places(); ++place) pairs.push_back(order.pair(5, place));
+  for (int64_t place = 0; place < order.places(); ++place) pairs.push_back(order.sample(5, place));
   EXPECT_EQ(pairs, (std::vector<int64_t>{0, 1, 2, 3, 4, 3, 4}));
 }
 
 TEST(EpochOrder, RefusesWhatLeavesNothing) {
   EXPECT_NE(error_message([] {
               EpochOrder({{5, 0}}, true, 1);
-            }).find("no pair is left to train on"),
+            }).find("no sample is left to train on"),
             std::string::npos);
   EXPECT_NE(error_message([] { EpochOrder({{5, -1}}, true, 1); }).find("at least 0"), std::string::npos);
   EXPECT_NE(error_message([] { EpochOrder({{5, NAN}}, true, 1); }).find("at least 0"), std::string::npos);

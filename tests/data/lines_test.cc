@@ -64,7 +64,7 @@ TEST_F(LinesTest, DamagedGzipIsAnError) {
   const std::string whole = read_file(path);
   for (const size_t size :
        {size_t{3}, size_t{9}, size_t{15}, whole.size() / 2, whole.size() - 9, whole.size() - 1})
-    EXPECT_NE(error_message([&] { read_lines(file(whole.substr(0, size))); }).find("damaged or cut off"),
+    EXPECT_NE(error_message([&] { read_lines(file(whole.substr(0, size))); }).find("damaged or truncated"),
               std::string::npos)
         << size;
   std::string changed = whole;

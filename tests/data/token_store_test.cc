@@ -80,8 +80,8 @@ TEST_F(TokenStore, NoticesThatTextHasChanged) {
   std::filesystem::remove(folder_ / "b.tsv");
   const auto changed = changed_files(texts_, record.files);
   ASSERT_EQ(changed.size(), 2u);
-  EXPECT_NE(changed[0].find("a.en: is not what it was (17 bytes"), std::string::npos) << changed[0];
-  EXPECT_NE(changed[1].find("b.tsv: is gone"), std::string::npos) << changed[1];
+  EXPECT_NE(changed[0].find("a.en: has changed (17 bytes"), std::string::npos) << changed[0];
+  EXPECT_NE(changed[1].find("b.tsv: no longer exists"), std::string::npos) << changed[1];
 }
 
 /// What counts is what the files hold.
@@ -121,7 +121,8 @@ TEST_F(TokenStore, RefusesDamage) {
   EXPECT_NE(error_message([&] { map_token_store(store_, {1}); }).find("data.weights"), std::string::npos);
   const std::string ids = read_file(store_ + "/source.ids"), offsets = read_file(store_ + "/source.offsets");
   write_file_atomically(store_ + "/source.ids", ids.substr(4));
-  EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("don't fit together"), std::string::npos);
+  EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("don't belong together"),
+            std::string::npos);
   write_file_atomically(store_ + "/source.ids", ids);
   std::string wrong = offsets;
   wrong[8] = 99;

@@ -66,7 +66,8 @@ TEST_F(Safetensors, WhatIsWrittenIsRead) {
   EXPECT_EQ(to_floats(file.at("scalar")),
             std::vector<float>{0.1f});  // three bytes off the alignment of a double
   EXPECT_EQ(file.find("missing"), nullptr);
-  EXPECT_EQ(error_message([&] { file.at("z.wieght"); }), path + ": no tensor 'z.wieght' (there is 'z.weight')");
+  EXPECT_EQ(error_message([&] { file.at("z.wieght"); }),
+            path + ": no tensor 'z.wieght' (did you mean 'z.weight'?)");
 }
 
 TEST_F(Safetensors, DataBeginAtAMultipleOfEightBytes) {
@@ -104,7 +105,7 @@ TEST_F(Safetensors, CutShortAnywhereItIsRefused) {
                                                    {"b", DType::f32, {1}, values.data()}});
   const std::string bytes = read_file(path);
   for (size_t length = 0; length < bytes.size(); ++length) refusal_of_bytes(bytes.substr(0, length));
-  EXPECT_EQ(refusal_of_bytes(bytes + "x"), "the last 1 bytes belong to no tensor; the file is damaged");
+  EXPECT_EQ(refusal_of_bytes(bytes + "x"), "the last 1 bytes do not belong to any tensor; the file is damaged");
 }
 
 TEST_F(Safetensors, HostileLengths) {
@@ -112,8 +113,10 @@ TEST_F(Safetensors, HostileLengths) {
        {uint64_t{1}, uint64_t{100}, uint64_t{100'000'001}, uint64_t{1} << 63,
         std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max() - 7}) {
     const std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-    EXPECT_EQ(refusal_of_bytes(bytes),
-              fmt::format("not a safetensors file, or cut short: a header of {} bytes in a file of 8", length));
+    EXPECT_EQ(
+        refusal_of_bytes(bytes),
+        fmt::format("not a safetensors file, or truncated: a header of {} bytes does not fit into its 8 bytes",
+                    length));
   }
 }
 
@@ -121,39 +124,39 @@ TEST_F(Safetensors, HostileHeaders) {
   EXPECT_EQ(refusal(""), "header: is empty, not JSON");
   EXPECT_EQ(refusal("not JSON"), "header: not valid JSON at byte 2");
   EXPECT_EQ(refusal("[1]"), "the header is not a JSON object");
-  EXPECT_EQ(refusal(std::string(100'000, '[')), "header: JSON nested deeper than 32 levels");
+  EXPECT_EQ(refusal(std::string(100'000, '[')), "header: JSON is nested deeper than 32 levels");
   EXPECT_EQ(refusal(fmt::format("{{{0},{0}}}", entry("a", "F32", "[0]", "[0,0]"))),
-            "header: the key 'a' is given twice");
+            "header: the key 'a' is given twice; remove one");
   const std::string fields = "tensor 'a': expected an entry with dtype, shape and data_offsets";
   EXPECT_EQ(refusal(R"({"a":5})"), fields);
   EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[0]}})"), fields);
   EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[0],"offsets":[0,0]}})"), fields);
-  EXPECT_EQ(refusal(R"({"__metadata__":5})"), "the metadata are not an object");
-  EXPECT_EQ(refusal(R"({"__metadata__":{"a":5}})"), "the metadata's 'a' is not text");
+  EXPECT_EQ(refusal(R"({"__metadata__":5})"), "the metadata must be an object");
+  EXPECT_EQ(refusal(R"({"__metadata__":{"a":5}})"), "the metadata entry 'a' must be a string");
   EXPECT_EQ(refusal(R"({"a":{"dtype":7,"shape":[0],"data_offsets":[0,0]}})"),
-            "tensor 'a': the type 7 is not one that is read here");
+            "tensor 'a': elements of type 7 are not supported");
 }
 
 TEST_F(Safetensors, HostileEntries) {
   const auto one = [&](const std::string& type, const std::string& shape, const std::string& offsets) {
     return refusal(fmt::format("{{{}}}", entry("a", type, shape, offsets)), 8);
   };
-  EXPECT_EQ(one("F99", "[2]", "[0,8]"), "tensor 'a': the type \"F99\" is not one that is read here");
+  EXPECT_EQ(one("F99", "[2]", "[0,8]"), "tensor 'a': elements of type \"F99\" are not supported");
   EXPECT_EQ(one("F32", "2", "[0,8]"), "tensor 'a': the shape is not a list");
-  EXPECT_EQ(one("F32", "[-2]", "[0,8]"), "tensor 'a': the shape holds -2, which is no size");
-  EXPECT_EQ(one("F32", "[2.0]", "[0,8]"), "tensor 'a': the shape holds 2.0, which is no size");
+  EXPECT_EQ(one("F32", "[-2]", "[0,8]"), "tensor 'a': the shape contains -2, which is not a size");
+  EXPECT_EQ(one("F32", "[2.0]", "[0,8]"), "tensor 'a': the shape contains 2.0, which is not a size");
   EXPECT_EQ(one("F32", "[9223372036854775808]", "[0,8]"),
-            "tensor 'a': the shape holds 9223372036854775808, which is no size");
-  EXPECT_EQ(one("F32", "[2]", "[-8,0]"), "tensor 'a': data_offsets are not two whole numbers");
-  EXPECT_EQ(one("F32", "[2]", "[0,8,8]"), "tensor 'a': data_offsets are not two whole numbers");
-  EXPECT_EQ(one("F32", "[2]", "\"08\""), "tensor 'a': data_offsets are not two whole numbers");
-  EXPECT_EQ(one("F32", "[2]", "[8,0]"), "tensor 'a': bytes 8 to 0 do not lie in the file's 8 bytes of data");
-  EXPECT_EQ(one("F32", "[2]", "[0,9]"), "tensor 'a': bytes 0 to 9 do not lie in the file's 8 bytes of data");
+            "tensor 'a': the shape contains 9223372036854775808, which is not a size");
+  EXPECT_EQ(one("F32", "[2]", "[-8,0]"), "tensor 'a': data_offsets must be two whole numbers");
+  EXPECT_EQ(one("F32", "[2]", "[0,8,8]"), "tensor 'a': data_offsets must be two whole numbers");
+  EXPECT_EQ(one("F32", "[2]", "\"08\""), "tensor 'a': data_offsets must be two whole numbers");
+  EXPECT_EQ(one("F32", "[2]", "[8,0]"), "tensor 'a': bytes 8 to 0 are outside the file's 8 bytes of data");
+  EXPECT_EQ(one("F32", "[2]", "[0,9]"), "tensor 'a': bytes 0 to 9 are outside the file's 8 bytes of data");
   EXPECT_EQ(one("F32", "[2]", "[1,18446744073709551615]"),
-            "tensor 'a': bytes 1 to 18446744073709551615 do not lie in the file's 8 bytes of data");
-  EXPECT_EQ(one("F32", "[3]", "[0,8]"), "tensor 'a': 8 bytes do not fit type F32 and shape [3]");
+            "tensor 'a': bytes 1 to 18446744073709551615 are outside the file's 8 bytes of data");
+  EXPECT_EQ(one("F32", "[3]", "[0,8]"), "tensor 'a': 8 bytes do not match type F32 and shape [3]");
   EXPECT_EQ(one("F32", "[4611686018427387904,4]", "[0,0]"),  // 2^66 bytes, which is 0 in 64 bits
-            "tensor 'a': 0 bytes do not fit type F32 and shape [4611686018427387904, 4]");
+            "tensor 'a': 0 bytes do not match type F32 and shape [4611686018427387904, 4]");
 }
 
 TEST_F(Safetensors, EveryByteBelongsToOneTensor) {
@@ -165,7 +168,7 @@ TEST_F(Safetensors, EveryByteBelongsToOneTensor) {
   EXPECT_EQ(two("[0,4]", "[0,4]"), "tensor 'b': its bytes overlap those before");
   EXPECT_EQ(two("[0,4]", "[5,9]"), "tensor 'b': its bytes leave a gap after those before");
   EXPECT_EQ(two("[5,9]", "[1,5]"), "tensor 'b': its bytes leave a gap after those before");
-  EXPECT_EQ(two("[4,8]", "[0,4]"), "the last 2 bytes belong to no tensor; the file is damaged");
+  EXPECT_EQ(two("[4,8]", "[0,4]"), "the last 2 bytes do not belong to any tensor; the file is damaged");
 }
 
 TEST_F(Safetensors, TheWriterRefusesWhatCannotBeRead) {
@@ -174,12 +177,12 @@ TEST_F(Safetensors, TheWriterRefusesWhatCannotBeRead) {
     return error_message([&] { write_safetensors("a", tensors); });
   };
   EXPECT_EQ(message({{"x", DType::f32, {}, &value}, {"x", DType::f32, {}, &value}}),
-            "a: the name 'x' can't be given to a tensor, or not to two");
+            "a: 'x' is not a valid name for a tensor, or is used twice");
   EXPECT_EQ(message({{"__metadata__", DType::f32, {}, &value}}),
-            "a: the name '__metadata__' can't be given to a tensor, or not to two");
-  EXPECT_EQ(message({{"x", DType::f32, {-1}, &value}}), "a: tensor 'x': [-1] is no shape");
+            "a: '__metadata__' is not a valid name for a tensor, or is used twice");
+  EXPECT_EQ(message({{"x", DType::f32, {-1}, &value}}), "a: tensor 'x': [-1] is not a valid shape");
   EXPECT_EQ(message({{"\xff", DType::f32, {}, &value}}),
-            "a: a name or the metadata are not valid UTF-8, as the format demands");
+            "a: a name or the metadata are not valid UTF-8, which the format requires");
 }
 
 }  // namespace

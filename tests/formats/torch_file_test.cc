@@ -47,17 +47,17 @@ class TorchFileErrors : public testing::Test {
 
 TEST_F(TorchFileErrors, NoFunctionIsCalledThatIsNotKnown) {
   EXPECT_TRUE(contains(refusal("torch._utils\n_rebuild_tensor_v2", "posix\nsystem"),
-                       "made by posix.system, which is none of the functions that make tensors"));
+                       "is created by posix.system, which does not create tensors"));
   EXPECT_TRUE(
-      contains(refusal("torch\nFloatStorage", "torch\nQuantStorage"), "elements of torch.QuantStorage"));
+      contains(refusal("torch\nFloatStorage", "torch\nQuantStorage"), "elements of type torch.QuantStorage"));
 }
 
 TEST_F(TorchFileErrors, NameWhatIsWrong) {
   const std::string whole = read_file(corpus + "legacy.bin");
-  EXPECT_TRUE(contains(refusal_of(whole.substr(0, whole.size() - 3)), "cut short in storage"));
-  EXPECT_TRUE(contains(refusal_of(whole.substr(0, 40)), "cut short"));
+  EXPECT_TRUE(contains(refusal_of(whole.substr(0, whole.size() - 3)), "truncated in storage"));
+  EXPECT_TRUE(contains(refusal_of(whole.substr(0, 40)), "truncated"));
   EXPECT_TRUE(contains(refusal_of("text"), "a mark that it never set"));
-  EXPECT_TRUE(contains(refusal_of(""), "cut short"));
+  EXPECT_TRUE(contains(refusal_of(""), "truncated"));
 }
 
 TEST(Pickle, IsReadAsData) {
@@ -80,14 +80,15 @@ TEST(Pickle, RefusesProgramsThatAreNone) {
   const auto refusal = [](const std::string& program) {
     return error_message([&] { Pickle(std::as_bytes(std::span(program)), "text"); });
   };
-  EXPECT_EQ(refusal("."), "text: the pickle takes more from its stack than is there");
-  EXPECT_EQ(refusal("t."), "text: the pickle asks for a mark that it never set");
-  EXPECT_EQ(refusal(std::string("h\x05.")), "text: the pickle asks for what it never kept");
-  EXPECT_EQ(refusal("NNa."), "text: the pickle puts items into what holds none");
+  EXPECT_EQ(refusal("."), "text: the pickle takes a value from an empty stack");
+  EXPECT_EQ(refusal("t."), "text: the pickle uses a mark that it never set");
+  EXPECT_EQ(refusal(std::string("h\x05.")), "text: the pickle reads a memo entry that it never wrote");
+  EXPECT_EQ(refusal("NNa."), "text: the pickle adds items to a value that is not a container");
   EXPECT_EQ(refusal("}(Nu."), "text: the pickle has a key without a value");
-  EXPECT_EQ(refusal("X\x05"), "text: the pickle is cut short");
-  EXPECT_EQ(refusal("ios\nsystem\n"),
-            "text: the pickle's operation 0x69 is none that saved tensors need; it is refused");
+  EXPECT_EQ(refusal("X\x05"), "text: the pickle is truncated");
+  EXPECT_EQ(
+      refusal("ios\nsystem\n"),
+      "text: the pickle contains operation 0x69, which saved tensors do not need; such files are refused");
 }
 
 }  // namespace

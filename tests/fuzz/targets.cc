@@ -20,11 +20,11 @@
 #include "interop/vocabulary.h"
 #include "model/config.h"
 #include "model/shortlist.h"
+#include "tasks/translation_config.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
-#include "train/config.h"
 #include "train/state.h"
 #include "train/training_log.h"
 
@@ -75,10 +75,15 @@ void shortlist(Bytes bytes) {
 
 void model_config(Bytes bytes) { load_config(MemoryFile(bytes).path()); }
 void train_config(Bytes bytes) {
-  TrainOptions options;
+  TranslationOptions options;
   read_options(parse_yaml_options(text_of(bytes), "config.yaml"), options);
 }
-void training_state(Bytes bytes) { parse_training_state(text_of(bytes), "state.json"); }
+void training_state(Bytes bytes) {
+  TrainingState state = parse_training_state(text_of(bytes), "state.json");
+  upgrade_translation_options(state.options);
+  TranslationOptions options;
+  read_options(state.options, options);
+}
 
 void sentence_piece(Bytes bytes) {
   const auto tokenizer = load_sentence_piece(text_of(bytes), "fuzz.spm", Spaces::keep);

@@ -13,6 +13,7 @@
 #include "interop/hugging_face.h"
 #include "model/attention_weights.h"
 #include "model/model_dir.h"
+#include "search/scoring.h"
 #include "search/search.h"
 #include "shared.h"
 #include "temporary_folder.h"
@@ -79,7 +80,7 @@ class MarianFixture : public testing::Test {
     for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(next[i], found[i].size()) << i;
   }
 
-  std::unique_ptr<Transformer> model() const { return load_model(folder_ / "model", make_cpu_backend(1)); }
+  std::unique_ptr<Transformer> model() const { return load_model(folder_ / "model", make_backend()); }
 
   const TemporaryFolder folder_;
 };
@@ -186,7 +187,7 @@ TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
   std::ofstream yaml(folder_ / "vocab.yml");
   const Tokenizers tokenizers = load_bound_tokenizers(folder_ / "model", load_model_config(folder_ / "model"));
   for (int id = 0; id < tokenizers.source->vocab_size(); ++id) {
-    std::string piece = tokenizers.source->piece(id), quoted;
+    std::string piece = tokenizers.source->token_text(id), quoted;
     for (const char c : piece) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     yaml << '"' << quoted << "\": " << id << "\n";
   }
@@ -205,7 +206,7 @@ TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
   import_marian(files, folder_ / "words");
   std::string line;
   const Ids ids = read_ids("src100.ids")[0];
-  for (const int32_t id : ids) line += tokenizers.source->piece(id) + " ";
+  for (const int32_t id : ids) line += tokenizers.source->token_text(id) + " ";
   EXPECT_EQ(Translator(folder_ / "words", 1).translate(line), wanted[0]);
 }
 
@@ -299,7 +300,7 @@ TEST(Marian, RefusesFilesThatDontBelongTogether) {
   std::ofstream(folder / "a.npz") << "no archive";
   EXPECT_NE(error_message([&] {
               import_marian({.model = folder / "a.npz", .vocabs = {"a.spm", "b.spm"}}, folder / "x");
-            }).find("no zip archive"),
+            }).find("not a zip archive"),
             std::string::npos);
 }
 

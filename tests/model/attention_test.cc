@@ -19,7 +19,7 @@ Weights weights_of(const Transformer& model, const Batch& batch, AttentionKind k
 }
 
 TEST(ModelAttention, IsADistributionOverTheKeysForEachHeadAndQuery) {
-  const Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
+  const Transformer model(small_config(), make_backend({.threads = 2}), DType::f32, 1);
   const Batch batch = random_pairs(uneven_pairs(), model.config(), 1);
   const int heads = model.config().heads;
   for (const auto kind : {AttentionKind::encoder, AttentionKind::decoder, AttentionKind::cross})
@@ -93,7 +93,7 @@ std::vector<double> first_layer_by_hand(const Transformer& model, const std::vec
 }
 
 TEST(ModelAttention, OfTheFirstLayerIsTheFormulaOfThePaper) {
-  const Transformer model(small_config(), make_reference_backend(), DType::f64, 1);
+  const Transformer model(small_config(), make_backend({.device = "reference"}), DType::f64, 1);
   const Batch batch = random_pairs({{4, 3}, {2, 6}}, model.config(), 2);
   const Weights encoder = weights_of(model, batch, AttentionKind::encoder, 0),
                 decoder = weights_of(model, batch, AttentionKind::decoder, 0);
@@ -111,10 +111,10 @@ TEST(ModelAttention, OfTheFirstLayerIsTheFormulaOfThePaper) {
 
 // Without a query no key is better than another.
 TEST(ModelAttention, AcrossIsEvenWhereQueriesAreZero) {
-  const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
+  const Transformer model(small_config(), make_backend(), DType::f32, 1);
   for (const char* part : {"weight", "bias"})
-    model.backend()->fill(
-        parameter_named(model, std::string("decoder.layers.1.encoder_attn.q_proj.") + part).view(), 0);
+    model.backend()->run(kernel::Fill{
+        parameter_named(model, std::string("decoder.layers.1.encoder_attn.q_proj.") + part).view(), 0});
   const Batch batch = random_pairs({{4, 3}, {7, 2}}, model.config(), 3);
   const Weights even = weights_of(model, batch, AttentionKind::cross, 1),
                 other = weights_of(model, batch, AttentionKind::cross, 0);
@@ -137,7 +137,7 @@ TEST(ModelAttention, AgreesBetweenBackends) {
 }
 
 TEST(ModelAttention, RefusesALayerThatIsNotThere) {
-  const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
+  const Transformer model(small_config(), make_backend(), DType::f32, 1);
   const Batch batch = random_pairs({{4, 3}}, model.config(), 5);
   for (const int layer : {-1, 2}) {
     const auto message = error_message([&] { weights_of(model, batch, AttentionKind::cross, layer); });

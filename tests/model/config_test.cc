@@ -56,21 +56,20 @@ TEST(ModelConfig, ValidationNamesTheKey) {
     return error_message([&] { validate(config); });
   };
   EXPECT_EQ(message([](auto& c) { c.heads = 3; }),
-            "d_model 128 is not divisible by 3 heads; choose other heads, or set d_k and d_v");
+            "d_model 128 is not divisible by 3 heads; choose another number of heads, or set d_k and d_v");
   EXPECT_EQ(message([](auto& c) { c.heads = 0; }), "heads: expected a whole number from 1 to 1024, found '0'");
   EXPECT_EQ(message([](auto& c) { c.d_ff = -1; }),
             "d_ff: expected a whole number from 1 to 1048576, found '-1'");
   EXPECT_EQ(message([](auto& c) { c.dropout = 1; }), "dropout: expected a number from 0 to below 1, found '1'");
   EXPECT_EQ(
       message([](auto& c) { c.source_vocab = 999; }),
-      "tied_embeddings: 'all' needs one joint vocabulary, but the source has 999 symbols and the target 1000; "
+      "tied_embeddings: 'all' needs a joint vocabulary, but the source has 999 tokens and the target 1000; "
       "choose 'decoder' or 'none'");
-  EXPECT_EQ(message([](auto& c) { c.eos = 1000; }),
-            "eos: the id 1000 lies beyond the vocabulary of 1000 symbols");
+  EXPECT_EQ(message([](auto& c) { c.eos = 1000; }), "eos: the id 1000 is not in the vocabulary of 1000 tokens");
   EXPECT_EQ(message([](auto& c) {
               c.generation.suppress_tokens = {5, 1000};
             }),
-            "generation.suppress_tokens: the id 1000 lies beyond the vocabulary of 1000 symbols");
+            "generation.suppress_tokens: the id 1000 is not in the vocabulary of 1000 tokens");
   EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),
             "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
   EXPECT_EQ(message([](auto& c) { c.format_version = 3; }),
@@ -114,16 +113,20 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
             path + ": heads: expected a whole number from 1 to 1024, found '0'");
   EXPECT_EQ(
       message("\"format_version\": 2", "\"format_version\": 7"),
-      path + ": format_version: this program reads formats up to 2, found 7; a later version wrote the model");
+      path +
+          ": format_version: this program reads formats up to 2, found 7; the model was written by a later "
+          "version of Sixfold: use that");
   // A later format is told by its number, whatever other keys it has.
   EXPECT_EQ(
       message("\"format_version\": 2,", "\"format_version\": 3, \"shiny\": 1,"),
-      path + ": format_version: this program reads formats up to 2, found 3; a later version wrote the model");
+      path +
+          ": format_version: this program reads formats up to 2, found 3; the model was written by a later "
+          "version of Sixfold: use that");
   EXPECT_NE(message("\"format_version\": 2", "\"format_version\": \"1\"").find("without quotes, found '1'"),
             std::string::npos);
   // A file of format 1 has no names of today.
   EXPECT_NE(
-      message("\"format_version\": 2", "\"format_version\": 1").find("stands beside names of version 0.1.0"),
+      message("\"format_version\": 2", "\"format_version\": 1").find("is mixed with names of version 0.1.0"),
       std::string::npos);
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),

@@ -3,69 +3,97 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
+#include "error_message.h"
+#include "model/toy_mixers.h"
+#include "search/plain_beam_search.h"
 #include "search/random_model.h"
 
 namespace sixfold {
 namespace {
 
-using Ids = std::vector<int32_t>;
+/// A model, by what its decoder's layers mix tokens with.
+struct Kind {
+  std::string name;
+  MixerFactory mixer = make_mixer;
+  int encoder_layers = 1;
+};
 
-class DecodingStateTest : public testing::Test {
+class DecodingStateTest : public testing::TestWithParam<Kind> {
  protected:
+  static ModelConfig config() {
+    ModelConfig config = small_config(30);
+    config.encoder_layers = GetParam().encoder_layers;
+    config.decoder_layers = 3;
+    return config;
+  }
+  bool has_encoder() const { return GetParam().encoder_layers > 0; }
+
   /// The states of a whole target, [tokens * d_model].
   std::vector<float> full_pass(const Ids& source, const Ids& target) const {
     Batch batch;
-    batch.source.add(source);
+    if (has_encoder()) batch.source.add(source);
     batch.target.add(target);
     Context context(backend_, arena_);
     return model_.states(batch, context).to_floats(*backend_);
   }
-  /// The states of one token for each hypothesis.
-  std::vector<float> step(std::vector<DecodingState::NextToken> tokens) {
+  std::vector<float> extend(const std::vector<Extension>& extensions) {
     Context context(backend_, arena_);
-    return cache_.step(tokens, context).to_floats(*backend_);
+    return state_.extend(extensions, context).to_floats(*backend_);
   }
-  std::vector<int> enter(const std::vector<Ids>& sources) {
+  void enter(const std::vector<int>& requests, const std::vector<Ids>& sources) {
     IdBatch batch;
-    for (const Ids& source : sources) batch.add(source);
+    for (const Ids& source : sources) batch.add(has_encoder() ? source : Ids());
     Context context(backend_, arena_);
-    return cache_.enter(batch, context);
+    state_.enter(requests, batch, context);
   }
   void expect_row(const std::vector<float>& states, size_t row, const std::vector<float>& full,
                   size_t position) {
     const size_t d_model = static_cast<size_t>(model_.config().d_model);
+    ASSERT_GE(states.size(), (row + 1) * d_model);
     for (size_t i = 0; i < d_model; ++i)
       EXPECT_NEAR(states[row * d_model + i], full[position * d_model + i], 1e-5);
   }
+  static int64_t used(const RowStore& store) { return store.rows() - store.free_rows(); }
+  /// Rows that are named, by the number of tokens retained.
+  std::vector<int64_t> used_rows() const {
+    std::vector<int64_t> all;
+    for (const RowStore& store : state_.target()) all.push_back(used(store));
+    return all;
+  }
 
-  std::shared_ptr<Backend> backend_ = make_cpu_backend(1);
+  std::shared_ptr<Backend> backend_ = make_backend();
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>(backend_);
-  RandomModel model_{30, 3, backend_};
-  DecodingState cache_{model_, backend_};
+  Transformer model_{config(), backend_, DType::f32, 3, GetParam().mixer};
+  DecodingState state_{model_, backend_};
 };
 
-TEST_F(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
+INSTANTIATE_TEST_SUITE_P(Kinds, DecodingStateTest,
+                         testing::Values(Kind{"attention"}, Kind{"mixed", toy_mixers},
+                                         Kind{"decoder_only", make_mixer, 0}),
+                         [](const auto& kind) { return kind.param.name; });
+
+TEST_P(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
   const std::vector<Ids> sources{{4, 5, 6, 2}, {7, 2}, {8, 9, 10, 11, 12, 2}};
   const std::vector<Ids> targets{{1, 4, 5, 6, 7, 8}, {1, 9, 9, 9, 9, 9}, {1, 10, 11, 12, 13, 14}};
   // The third sentence enters when the others are at their third token, the second leaves after its fourth.
-  const auto first = enter({sources[0], sources[1]});
-  std::vector<int> numbers{first[0], first[1], -1};
-  std::vector<std::vector<int32_t>> rows(3);
+  enter({0, 1}, {sources[0], sources[1]});
   std::vector<size_t> position(3);
   for (int time = 0; time < 8; ++time) {
-    if (time == 2) numbers[2] = enter({sources[2]})[0];
-    if (time == 4) cache_.leave(numbers[1]);
-    std::vector<DecodingState::NextToken> tokens;
+    if (time == 2) enter({2}, {sources[2]});
+    if (time == 4) state_.leave(1);
+    std::vector<Extension> extensions;
     std::vector<size_t> at;
     for (size_t s = 0; s < 3; ++s) {
       const bool there = s == 0 ? time < 6 : s == 1 ? time < 4 : time >= 2;
       if (!there) continue;
-      tokens.push_back({numbers[s], targets[s][position[s]], &rows[s]});
+      extensions.push_back({static_cast<int>(s), 0, {&targets[s][position[s]], 1}});
       at.push_back(s);
     }
-    const auto states = step(tokens);
+    const auto states = extend(extensions);
     for (size_t row = 0; row < at.size(); ++row) {
       const size_t s = at[row];
       expect_row(states, row, full_pass(sources[s], targets[s]), position[s]++);
@@ -73,55 +101,129 @@ TEST_F(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
   }
 }
 
-TEST_F(DecodingStateTest, HypothesesShareRowsAndChangePlaces) {
-  const Ids source{4, 5, 6, 2};
-  const int number = enter({source})[0];
-  std::vector<int32_t> a, b, c;
-  step({{number, 1, &a}});
-  b = a;
-  step({{number, 7, &a}, {number, 8, &b}});
-  c = b;
-  const auto states = step({{number, 10, &c}, {number, 9, &a}, {number, 11, &b}});
+TEST_P(DecodingStateTest, SeveralTokensAtOnceAreTheSame) {
+  const Ids source{4, 5, 6, 2}, other{7, 8, 2}, target{1, 4, 5, 6, 7, 8, 9, 10, 11}, ones{1, 13};
+  enter({5, 3}, {source, other});
+  const auto full = full_pass(source, target);
+  // A prompt of four tokens beside a request that goes token by token.
+  auto states = extend({{5, 0, std::span(target).first(4)}, {3, 0, std::span(ones).first(1)}});
+  for (size_t i = 0; i < 4; ++i) expect_row(states, i, full, i);
+  expect_row(states, 4, full_pass(other, ones), 0);
+  states = extend({{3, 0, std::span(ones).last(1)}, {5, 0, std::span(target).subspan(4, 1)}});
+  expect_row(states, 0, full_pass(other, ones), 1);
+  expect_row(states, 1, full, 4);
+  states = extend({{5, 0, std::span(target).subspan(5)}});
+  for (size_t i = 0; i < 4; ++i) expect_row(states, i, full, 5 + i);
+}
+
+TEST_P(DecodingStateTest, HypothesesShareRowsAndChangePlaces) {
+  const Ids source{4, 5, 6, 2}, ids{1, 7, 8, 9, 10, 11};
+  const auto token = [&](size_t place) { return std::span(ids).subspan(place, 1); };
+  enter({0}, {source});
+  extend({{0, 0, token(0)}});
+  extend({{0, 0, token(1)}, {0, 0, token(2)}});
+  const auto states = extend({{0, 1, token(4)}, {0, 0, token(3)}, {0, 1, token(5)}});
   expect_row(states, 0, full_pass(source, {1, 8, 10}), 2);
   expect_row(states, 1, full_pass(source, {1, 7, 9}), 2);
   expect_row(states, 2, full_pass(source, {1, 8, 11}), 2);
-  EXPECT_EQ(b[1], c[1]);
+  // The first two go on, in another order, one with two children of several tokens.
+  const auto last = extend({{0, 1, std::span(ids).subspan(1, 3)}, {0, 0, token(1)}, {0, 1, token(4)}});
+  for (size_t i = 0; i < 3; ++i) expect_row(last, i, full_pass(source, {1, 7, 9, 7, 8, 9}), 3 + i);
+  expect_row(last, 3, full_pass(source, {1, 8, 10, 7}), 3);
+  expect_row(last, 4, full_pass(source, {1, 7, 9, 10}), 3);
 }
 
-TEST_F(DecodingStateTest, GivesBackItsRows) {
-  const auto sentences = enter({{4, 5, 2}, {4, 2}});
-  std::vector<int32_t> a, b;
-  for (int i = 0; i < 3; ++i) step({{sentences[0], 4, &a}, {sentences[1], 4, &b}});
-  EXPECT_EQ(cache_.target().rows() - cache_.target().free_rows(), 6);
-  EXPECT_EQ(cache_.source().rows() - cache_.source().free_rows(), 5);
-  cache_.leave(sentences[0]);
-  EXPECT_EQ(cache_.target().rows() - cache_.target().free_rows(), 3);
-  EXPECT_EQ(cache_.source().rows() - cache_.source().free_rows(), 2);
-  EXPECT_EQ(enter({{6, 2}})[0], sentences[0]);
+/// A row is free as soon as no hypothesis needs it.
+TEST_P(DecodingStateTest, KeepsTheRowsThatAreNeededAndNoOthers) {
+  const Ids ids{1, 7, 8, 9};
+  const auto token = [&](size_t place) { return std::span(ids).subspan(place, 1); };
+  const bool mixed = GetParam().name == "mixed";
+  // By layers: a cell's last state, all of attention's, the two newest of the convolution.
+  const auto expect = [&](int64_t cell, int64_t attention, int64_t window) {
+    EXPECT_EQ(used_rows(), mixed ? (std::vector{cell, attention, window}) : std::vector{attention});
+  };
+  enter({0, 1}, {{4, 5, 2}, {4, 2}});
+  EXPECT_EQ(used(state_.source()), has_encoder() ? 5 : 0);
+  extend({{0, 0, token(0)}, {1, 0, token(0)}});
+  expect(2, 2, 2);
+  extend({{0, 0, token(1)}, {0, 0, token(2)}, {1, 0, token(1)}});
+  expect(3, 5, 5);
+  extend(
+      {{0, 0, token(1)}, {0, 0, token(2)}, {1, 0, token(1)}});  // what went on from the second child is dropped
+  expect(3, 4 + 3, 3 + 2);
+  state_.leave(0);
+  expect(1, 3, 2);
+  EXPECT_EQ(used(state_.source()), has_encoder() ? 2 : 0);
+  state_.leave(1);
+  expect(0, 0, 0);
+  EXPECT_EQ(used(state_.source()), 0);
 }
 
-TEST_F(DecodingStateTest, GrowsAndKeepsWhatItHas) {
+TEST_P(DecodingStateTest, GrowsAndKeepsWhatItHas) {
   const Ids source{4, 5, 6, 2};
   Ids target{1};
   while (target.size() < 300) target.push_back(3 + static_cast<int32_t>(target.size() % 20));
-  const int number = enter({source})[0];
-  std::vector<int32_t> rows;
+  enter({0}, {source});
   std::vector<float> states;
-  for (const int32_t id : target) states = step({{number, id, &rows}});
-  EXPECT_GE(cache_.target().rows(), 300);
+  for (const int32_t& id : target) states = extend({{0, 0, {&id, 1}}});
   expect_row(states, 0, full_pass(source, target), 299);
+  for (const RowStore& store : state_.target())
+    EXPECT_EQ(store.rows(), used(store) == 300 ? 2 * RowStore::fewest_rows : RowStore::fewest_rows);
 }
 
-TEST(KVStore, RowsAreTakenOnce) {
-  KVStore pool(small_config(20), make_reference_backend(), DType::f32);
+TEST_P(DecodingStateTest, RefusesWhatIsNotThere) {
+  const Ids ids{1, 7};
+  const auto says = [](const std::string& part, const std::function<void()>& call) {
+    EXPECT_NE(error_message(call).find(part), std::string::npos) << error_message(call);
+  };
+  says("no request 0", [&] { extend({{0, 0, ids}}); });
+  says("no request -1", [&] { state_.leave(-1); });
+  enter({0, 1}, {{4, 2}, {5, 2}});
+  says("request 1 exists already", [&] { enter({1}, {{4, 2}}); });
+  says("no hypothesis 1", [&] { extend({{0, 1, ids}}); });
+  says("has no token", [&] { extend({{0, 0, {}}}); });
+  says("not adjacent", [&] { extend({{0, 0, ids}, {1, 0, ids}, {0, 0, ids}}); });
+}
+
+/// Searching, hypotheses are reordered, dropped and shared at every step.
+TEST(DecodingStateSearch, OfAnyMixerIsThatOfFullPasses) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const RandomModel model(9, seed, make_backend(), ModelConfig::zero_start, toy_mixers);
+    const auto sources = random_sources(6, 6, 9, seed);
+    for (const int beam : {1, 2, 4}) {
+      SearchOptions options;
+      options.rules.beam_size = options.n_best = beam;
+      options.rules.length_offset = 6;
+      std::map<size_t, std::vector<Hypothesis>> found;
+      search(model, sources, options, [&](size_t i, auto best) { found[i] = std::move(best); });
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const auto expected = plain_beam_search(model, sources[i], options);
+        ASSERT_EQ(found[i].size(), expected.size());
+        for (size_t n = 0; n < expected.size(); ++n) {
+          EXPECT_EQ(found[i][n].ids, expected[n].ids);
+          EXPECT_NEAR(found[i][n].score, expected[n].score, 1e-4);
+        }
+      }
+    }
+  }
+}
+
+TEST(RowStore, RowsAreTakenOnce) {
+  RowStore store({{4, 3}, {}}, make_backend({.device = "reference"}), DType::f32);
   std::vector<int32_t> rows;
-  pool.allocate(3, rows);
-  pool.free(std::span(rows).first(1));
+  store.allocate(3, rows);
+  store.share(rows);
+  store.release(std::span(rows).first(1));
+  EXPECT_EQ(store.free_rows(), store.rows() - 3);  // each was named twice
+  store.release(rows);
+  EXPECT_EQ(store.free_rows(), store.rows() - 2);
   rows.erase(rows.begin());
-  for (const int count : {200, 1000, 1}) pool.allocate(count, rows);
+  for (const int count : {200, 1000, 1}) store.allocate(count, rows);
   EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), rows.size());
-  EXPECT_LT(*std::max_element(rows.begin(), rows.end()), pool.rows());
-  EXPECT_EQ(pool.free_rows(), pool.rows() - static_cast<int64_t>(rows.size()));
+  EXPECT_LT(*std::max_element(rows.begin(), rows.end()), store.rows());
+  EXPECT_EQ(store.free_rows(), store.rows() - static_cast<int64_t>(rows.size()));
+  EXPECT_EQ(store.parts(0).size(), 2u);
+  EXPECT_TRUE(store.parts(1).empty());
 }
 
 }  // namespace

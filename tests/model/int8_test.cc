@@ -69,7 +69,7 @@ class Int8Model : public testing::Test {
 
   TemporaryFolder folder_;
   const std::string path_ = folder_ / "int8";
-  std::shared_ptr<Backend> backend_ = make_cpu_backend(1);
+  std::shared_ptr<Backend> backend_ = make_backend();
 };
 
 void expect_holds(const std::string& text, const std::string& part) {
@@ -106,18 +106,18 @@ TEST_F(Int8Model, RoundedWhileReadItIsTheSame) {
 
 TEST_F(Int8Model, TheReferenceComputesTheSame) {
   const auto expected = logits(*load());
-  backend_ = make_reference_backend();
+  backend_ = make_backend({.device = "reference"});
   const auto actual = logits(*load());
   for (size_t i = 0; i < actual.size(); ++i)
     EXPECT_NEAR(actual[i], expected[i], 2e-2);  // roundings may tip over
 }
 
 TEST_F(Int8Model, IsForDecodingAlone) {
-  expect_holds(error_message([&] { load(WeightType::fp32); }), "in int8, which is for decoding alone");
-  expect_holds(error_message([&] { average_models({path_}, folder_ / "mean"); }), "for decoding alone");
+  expect_holds(error_message([&] { load(WeightType::fp32); }), "in int8, which supports only decoding");
+  expect_holds(error_message([&] { average_models({path_}, folder_ / "mean"); }), "supports only decoding");
   const auto model = load_model(folder_ / "full", backend_);
   expect_holds(error_message([&] { load_weights(path_ + "/model.safetensors", *model); }),
-               "for decoding alone");
+               "supports only decoding");
 }
 
 TEST_F(Int8Model, ScalesMustBelongToIt) {
@@ -136,8 +136,8 @@ TEST_F(Int8Model, ScalesMustBeNumbersThatScale) {
         if (tensor.name == "shared.weight.scales") tensor.data = values.data();
     });
   };
-  expect_holds(message_with(broken), "holds nan");
-  expect_holds(message_with(negative), "not one scale for each of the 40 rows");
+  expect_holds(message_with(broken), "has the value nan");
+  expect_holds(message_with(negative), "must have one scale, at least 0, for each of the 40 rows");
 }
 
 TEST_F(Int8Model, OfTooFewScales) {
@@ -145,7 +145,7 @@ TEST_F(Int8Model, OfTooFewScales) {
                  for (NamedTensor& tensor : tensors)
                    if (tensor.name == "shared.weight.scales") tensor.shape = {39};
                }),
-               "not one scale for each of the 40 rows");
+               "must have one scale, at least 0, for each of the 40 rows");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Positions, AStepIsOneLinearMapAtAllPositions) {
 }
 
 TEST(PositionTable, GrowsAndKeepsItsRows) {
-  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   const PositionTable positions(backend, DType::f64, 6);
   const Tensor small = positions.at_least(1), same = positions.at_least(small.rows());
   EXPECT_TRUE(small.same_as(same));
@@ -87,7 +87,7 @@ TEST(PositionTable, GrowsAndKeepsItsRows) {
 }
 
 TEST(PositionTable, CanBeSharedBetweenThreads) {
-  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   const PositionTable positions(backend, DType::f32, 6);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

@@ -51,10 +51,14 @@ TEST_F(ShortlistTest, ComesBack) {
 TEST_F(ShortlistTest, RefusesThoseOfOtherModels) {
   ModelConfig other = config_;
   other.target_tokenizer_hash = "00cc";
-  EXPECT_NE(error_message([&] { load_shortlist(path_, other); }).find("no shortlist for this model"),
+  EXPECT_NE(error_message([&] {
+              load_shortlist(path_, other);
+            }).find("not a shortlist for the vocabularies of this model"),
             std::string::npos);
   write_safetensors(path_, {});
-  EXPECT_NE(error_message([&] { load_shortlist(path_, config_); }).find("no shortlist for this model"),
+  EXPECT_NE(error_message([&] {
+              load_shortlist(path_, config_);
+            }).find("not a shortlist for the vocabularies of this model"),
             std::string::npos);
   write_file_atomically(path_, "text");
   EXPECT_NE(error_message([&] { load_shortlist(path_, config_); }), "");
@@ -62,11 +66,11 @@ TEST_F(ShortlistTest, RefusesThoseOfOtherModels) {
 }
 
 TEST_F(ShortlistTest, RefusesNumbersThatDoNotFit) {
-  EXPECT_NE(message({9}, {0, 0, 0, 0}, {}).find("'common' holds 9"), std::string::npos);
-  EXPECT_NE(message({}, {0, 0, 0, 1}, {-1}).find("'targets' holds -1"), std::string::npos);
+  EXPECT_NE(message({9}, {0, 0, 0, 0}, {}).find("'common' contains 9"), std::string::npos);
+  EXPECT_NE(message({}, {0, 0, 0, 1}, {-1}).find("'targets' contains -1"), std::string::npos);
   EXPECT_NE(message({}, {0, 0, 0, 2}, {1}).find("don't belong together"), std::string::npos);
   EXPECT_NE(message({}, {0, 0, 1}, {1}).find("don't belong together"), std::string::npos);
-  EXPECT_NE(message({}, {-1, 1, 1, 0}, {1}).find("'counts' holds -1"), std::string::npos);
+  EXPECT_NE(message({}, {-1, 1, 1, 0}, {1}).find("'counts' contains -1"), std::string::npos);
 }
 
 }  // namespace

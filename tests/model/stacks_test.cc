@@ -10,6 +10,7 @@
 #include "model/attention_weights.h"
 #include "model/decoding_state.h"
 #include "model/small_model.h"
+#include "search/search.h"
 
 namespace sixfold {
 namespace {
@@ -52,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, OneStack,
                          [](const auto& shape) { return shape.param.name; });
 
 TEST_P(OneStack, HasTheWeightsOfTheFormulaAndNoneOfTheOther) {
-  const Transformer model(config(), make_reference_backend(), DType::f32, 1);
+  const Transformer model(config(), make_backend({.device = "reference"}), DType::f32, 1);
   int64_t count = 0;
   for (const Parameter& parameter : model.parameters()) {
     count += parameter.tensor.size();
@@ -70,7 +71,7 @@ TEST_P(OneStack, GradientsAreThoseOfFiniteDifferences) {
   const Batch samples = batch();
   const auto loss = [&] {
     Context context(machine.backend, arena);
-    return model.loss(samples, {.label_smoothing = 0.1}, context);
+    return model.loss(samples, {.label_smoothing = 0.1}, context).item(*machine.backend);
   };
   {
     Tape tape;
@@ -116,8 +117,9 @@ TEST_P(OneStack, IsTheSameOnTheCpuPackedOrNot) {
   const Batch samples = batch();
   Transformer model(config(), cpu(2).backend, DType::f32, 3);
   const HostMatrix plain = states_of(model, samples);
-  expect_close(plain, states_of(Transformer(config(), make_reference_backend(), DType::f64, 3), samples), 1e-5,
-               "states");
+  expect_close(plain,
+               states_of(Transformer(config(), make_backend({.device = "reference"}), DType::f64, 3), samples),
+               1e-5, "states");
   model.pack();
   EXPECT_TRUE(states_of(model, samples) == plain);
 }
@@ -138,8 +140,10 @@ TEST_P(OneStack, ShowsItsAttentionAndHasNoOther) {
 /// What translates needs both.
 TEST_P(OneStack, IsRefusedWhereItWouldTranslate) {
   const Transformer model(config(), cpu(1).backend, DType::f32, 3);
-  EXPECT_EQ(error_message([&] { DecodingState(model, model.backend()); }),
-            std::string("decoding: a model that translates has an encoder and a decoder, but ") +
+  EXPECT_EQ(error_message([&] {
+              search(model, {{4, 2}}, {}, [](size_t, const auto&) {});
+            }),
+            std::string("search: translation needs an encoder and a decoder, but ") +
                 (GetParam().encoder_layers > 0 ? "decoder" : "encoder") + "_layers is 0");
 }
 
@@ -149,7 +153,7 @@ TEST_P(OneStack, RefusesWhatItHasNot) {
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
   const Batch samples = batch();
   const TokenRows rows = context.token_rows(encoder ? samples.source.rows : samples.target.rows);
-  WholeSequences sequences(rows.ragged, true);
+  WholeSequences sequences(rows.ragged, true, context);
   const auto says = [](const std::string& part, const std::function<void()>& call) {
     EXPECT_NE(error_message(call).find(part), std::string::npos) << error_message(call);
   };
@@ -172,7 +176,7 @@ TEST(Stacks, ADecoderNeedsTheEncodersOutputForEachLayer) {
   const Batch samples = random_pairs({{5, 5}}, model.config(), 3);
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
   const TokenRows rows = context.token_rows(samples.target.rows);
-  WholeSequences sequences(rows.ragged, true);
+  WholeSequences sequences(rows.ragged, true, context);
   EXPECT_NE(error_message([&] {
               model.decode(samples.target.ids, {rows, sequences, {}}, context);
             }).find("0 layers, expected 2"),
@@ -182,7 +186,9 @@ TEST(Stacks, ADecoderNeedsTheEncodersOutputForEachLayer) {
 TEST(Stacks, AModelHasOneAtLeast) {
   ModelConfig config = small_config();
   config.encoder_layers = config.decoder_layers = 0;
-  EXPECT_NE(error_message([&] { Transformer(config, make_reference_backend(), DType::f32, 1); }).find("layers"),
+  EXPECT_NE(error_message([&] {
+              Transformer(config, make_backend({.device = "reference"}), DType::f32, 1);
+            }).find("layers"),
             std::string::npos);
 }
 

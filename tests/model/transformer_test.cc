@@ -21,7 +21,7 @@ TEST(Transformer, HasAsManyWeightsAsTheFormulaSays) {
       config.output_bias = bias;
       config.decoder_layers = 1;
       if (tied != TiedEmbeddings::all) config.source_vocab = 31;
-      const Transformer model(config, make_reference_backend(), DType::f32, 1);
+      const Transformer model(config, make_backend({.device = "reference"}), DType::f32, 1);
       int64_t count = 0;
       std::set<std::string> names;
       for (const Parameter& parameter : model.parameters()) {
@@ -35,7 +35,7 @@ TEST(Transformer, HasAsManyWeightsAsTheFormulaSays) {
 
 TEST(Transformer, BeginsWithWhatTheSeedSays) {
   const auto weights = [](uint64_t seed) {
-    const Transformer model(small_config(), make_reference_backend(), DType::f32, seed);
+    const Transformer model(small_config(), make_backend({.device = "reference"}), DType::f32, seed);
     std::vector<float> all;
     for (const auto& parameter : model.parameters()) {
       const auto values = parameter.tensor.to_floats(*model.backend());
@@ -48,7 +48,7 @@ TEST(Transformer, BeginsWithWhatTheSeedSays) {
 }
 
 TEST(Transformer, StatesAreNormed) {
-  const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
+  const Transformer model(small_config(), make_backend(), DType::f32, 1);
   const HostMatrix states = states_of(model, random_pairs(uneven_pairs(), model.config(), 1));
   for (int64_t r = 0; r < states.rows; ++r) {
     const HostMatrix row = states.slice_rows(r, 1);
@@ -171,7 +171,7 @@ TEST(Transformer, TrainsAlikeWithAnyThreads) {
 }
 
 TEST(Transformer, PackedWeightsGiveTheSameBits) {
-  Transformer model(small_config(), make_cpu_backend(2), DType::f32, 1);
+  Transformer model(small_config(), make_backend({.threads = 2}), DType::f32, 1);
   const Batch batch = random_pairs(uneven_pairs(), model.config(), 7);
   const HostMatrix before = states_of(model, batch);
   model.pack();
@@ -199,7 +199,7 @@ TEST(Transformer, ATrainingPassLeavesNothingBehind) {
 }
 
 TEST(Transformer, RefusesWhatIsNoBatchOfItsOwn) {
-  const Transformer model(small_config(), make_cpu_backend(1), DType::f32, 1);
+  const Transformer model(small_config(), make_backend(), DType::f32, 1);
   const Batch batch = random_pairs({{2, 3}, {4, 5}}, model.config(), 9);
   const auto message = [&](auto spoil) {
     Batch bad = batch;
@@ -209,11 +209,11 @@ TEST(Transformer, RefusesWhatIsNoBatchOfItsOwn) {
   const auto contains = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(contains(message([](Batch& b) { b.source.ids[3] = 43; }), "source id is 43"));
-  EXPECT_TRUE(contains(message([](Batch& b) { b.target.ids[3] = -2; }), "target id is -2"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.source.ids[3] = 43; }), "source id 43"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.target.ids[3] = -2; }), "target id -2"));
   EXPECT_TRUE(contains(message([](Batch& b) { b.target.ids.pop_back(); }), "ids"));
-  EXPECT_TRUE(contains(message([](Batch& b) { b.samples.pop_back(); }), "1 numbers"));
-  EXPECT_TRUE(contains(message([](Batch& b) { b.source.add(std::vector<int32_t>{1}); }), "sentences"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.samples.pop_back(); }), "1 sentence numbers"));
+  EXPECT_TRUE(contains(message([](Batch& b) { b.source.add(std::vector<int32_t>{1}); }), "sequences"));
 }
 
 }  // namespace

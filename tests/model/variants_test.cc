@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "close.h"
 #include "model/decoding_state.h"
 #include "model/small_model.h"
@@ -73,7 +75,8 @@ class Variants : public testing::TestWithParam<Variant> {
   double loss(const Transformer& model, const Batch& pairs) const {
     Context context(model.backend(), std::make_shared<Arena>(model.backend()));
     return ops::cross_entropy(context, model.states(pairs, context), model.output(),
-                              context.indices(wanted(pairs)), {});
+                              context.indices(wanted(pairs)), {})
+        .item(*model.backend());
   }
   std::vector<int32_t> wanted(const Batch& pairs) const {
     std::vector<int32_t> ids;
@@ -83,7 +86,7 @@ class Variants : public testing::TestWithParam<Variant> {
 };
 
 TEST_P(Variants, HaveAsManyWeightsAsTheFormulaSays) {
-  const Transformer model(config(), make_reference_backend(), DType::f32, 1);
+  const Transformer model(config(), make_backend({.device = "reference"}), DType::f32, 1);
   int64_t count = 0;
   for (const auto& parameter : model.parameters()) count += parameter.tensor.size();
   EXPECT_EQ(count, parameter_count(config()));
@@ -117,17 +120,14 @@ TEST_P(Variants, TokenByTokenEqualsTheFullPass) {
   const HostMatrix full = states_of(model, pair);
   DecodingState cache(model, machine.backend);
   const auto arena = std::make_shared<Arena>(machine.backend);
-  int sentence = 0;
   {
     Context context(machine.backend, arena);
-    sentence = cache.enter(pair.source, context)[0];
+    cache.enter(std::array{0}, pair.source, context);
   }
-  std::vector<int32_t> rows;
   for (int64_t i = 0; i < full.rows; ++i) {
     Context context(machine.backend, arena);
-    const std::vector<DecodingState::NextToken> next{
-        {sentence, pair.target.ids[static_cast<size_t>(i)], &rows}};
-    const auto state = cache.step(next, context).to_floats(*machine.backend);
+    const std::array next{Extension{0, 0, std::span(pair.target.ids).subspan(static_cast<size_t>(i), 1)}};
+    const auto state = cache.extend(next, context).to_floats(*machine.backend);
     for (int64_t c = 0; c < full.cols; ++c)
       EXPECT_NEAR(state[static_cast<size_t>(c)], full.values[static_cast<size_t>(i * full.cols + c)], 2e-5);
   }

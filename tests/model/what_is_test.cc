@@ -40,7 +40,7 @@ class WhatIs : public testing::Test {
   }
 
   const std::string what_a_model_is_ =
-      "a model folder holds config.json, model.safetensors and its tokenizer, as sixfold train makes them";
+      "a model folder contains config.json, model.safetensors and a tokenizer, as made by 'sixfold train'";
   TemporaryFolder folder_;
 };
 
@@ -64,7 +64,7 @@ TEST_F(WhatIs, ARunNamesItsModelOrCheckpoint) {
   EXPECT_EQ(said_of("run"), "run is a training run; its model is run/model");
   EXPECT_EQ(said_of("run/"), "run is a training run; its model is run/model");
   EXPECT_EQ(said_of("run/checkpoints"),
-            "run/checkpoints holds the checkpoints of a training run; the newest is "
+            "run/checkpoints contains the checkpoints of a training run; the newest is "
             "run/checkpoints/update-000000014");
   fs::remove(folder_ / "run/config.json");
   write_file_atomically(folder_ / "run/sixfold-run", run_mark_text);
@@ -74,50 +74,50 @@ TEST_F(WhatIs, ARunNamesItsModelOrCheckpoint) {
 TEST_F(WhatIs, OtherProgramsModelsCanBeImported) {
   put("hf/config.json", R"({"architectures": ["MarianMTModel"], "d_model": 512})");
   put("hf/pytorch_model.bin", "weights");
-  const std::string import = "make a model folder of it by sixfold import ";
-  EXPECT_EQ(said_of("hf"), "hf is a folder of a Hugging Face model; " + import + "hf hf --output FOLDER");
+  const std::string import = "convert it with: sixfold import ";
+  EXPECT_EQ(said_of("hf"), "hf is the folder of a Hugging Face model; " + import + "hf hf --output FOLDER");
   EXPECT_EQ(said_of("hf/pytorch_model.bin"),
             "hf/pytorch_model.bin is a file of a Hugging Face model; " + import + "hf hf --output FOLDER");
   put("marian/model.npz", "weights");
   EXPECT_EQ(said_of("marian"),
-            "marian holds a model of Marian; " + import + "marian marian/model.npz --output FOLDER");
+            "marian contains a model of Marian; " + import + "marian marian/model.npz --output FOLDER");
   EXPECT_EQ(said_of("marian/model.npz"), "marian/model.npz is a model of Marian; " + import +
                                              "marian marian/model.npz --vocabs SOURCE TARGET --output FOLDER");
   put("marian/decoder.yml", "models: [model.npz]\n");
   EXPECT_EQ(said_of("marian"),
-            "marian holds a model of Marian; " + import + "marian marian/decoder.yml --output FOLDER");
+            "marian contains a model of Marian; " + import + "marian marian/decoder.yml --output FOLDER");
   EXPECT_EQ(said_of("marian/decoder.yml"),
-            "marian/decoder.yml is a decoder configuration of Marian; make a model folder by sixfold import "
+            "marian/decoder.yml is a decoder configuration of Marian; convert the model with: sixfold import "
             "marian marian/decoder.yml --output FOLDER");
   put("marian/model.bin", "weights");
   EXPECT_EQ(said_of("marian/model.bin"),
-            "marian/model.bin is a binary model of another program; of Marian's models, the .npz can be "
+            "marian/model.bin is a binary model of another program; of Marian's models only the .npz can be "
             "imported: sixfold import marian MODEL.npz --vocabs SOURCE TARGET --output FOLDER");
 }
 
 TEST_F(WhatIs, AFileIsNoFolder) {
   put_model("model");
-  EXPECT_EQ(said_of("model/config.json"), "model/config.json is a file of a model; give its folder, model");
+  EXPECT_EQ(said_of("model/config.json"),
+            "model/config.json is a file of a model; give the model folder, model");
   put("mine.yaml", "train: {minutes: 5}\n");
-  EXPECT_EQ(
-      said_of("mine.yaml"),
-      "mine.yaml is a training configuration; sixfold train mine.yaml --output RUN makes the model RUN/model");
+  EXPECT_EQ(said_of("mine.yaml"),
+            "mine.yaml is a training config; sixfold train mine.yaml --output RUN trains the model RUN/model");
   put("text.en", "a line\n");
   EXPECT_EQ(said_of("text.en"), "text.en is a file, not a model folder; " + what_a_model_is_);
 }
 
 TEST_F(WhatIs, OtherFoldersAreNamed) {
-  EXPECT_EQ(said_of("nowhere"), "nowhere: is no model folder; there is no file or folder of that name");
+  EXPECT_EQ(said_of("nowhere"), "nowhere: there is no file or folder of that name; give a model folder");
   EXPECT_EQ(error_message([] { require_model_folder(""); }), "the name of the model folder is empty");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(said_of("empty"), "empty is an empty folder; " + what_a_model_is_);
   put("text/train.en", "a line\n");
-  EXPECT_EQ(said_of("text"), "text is no model folder; " + what_a_model_is_);
+  EXPECT_EQ(said_of("text"), "text is not a model folder; " + what_a_model_is_);
   put_model("parent/german");
-  EXPECT_EQ(said_of("parent"), "parent is no model folder, but holds one: parent/german");
+  EXPECT_EQ(said_of("parent"), "parent is not a model folder, but contains one: parent/german");
   put_model("half");
   fs::remove(folder_ / "half/config.json");
-  EXPECT_EQ(said_of("half"), "half holds weights but no config.json; copy the whole model folder");
+  EXPECT_EQ(said_of("half"), "half contains weights but no config.json; copy the whole model folder");
 }
 
 TEST_F(WhatIs, EmptyFilesOfAModelAreNamed) {

@@ -36,6 +36,27 @@ TEST_P(Agreement, OfCpuWithReference) {
   expect_agreement(run_op(reference_f32(), op, values), exact, 1e-5, op.name + " of the reference in fp32");
 }
 
+// What an op gives the backend lies in the backend's memory, and the host touches none of it.
+TEST_P(Agreement, OfDiscreteMemoryWithTheHosts) {
+  const OpCase& op = GetParam();
+  const OpValues values = draw_values(op, uneven_sizes(), 4);
+  for (const Machine& host : {reference_f64(), reference_f32()}) {
+    const OpResult expected = run_op(host, op, values);
+    expect_same_bits(run_op(discrete(host.dtype), op, values), expected, op.name + " in discrete memory");
+  }
+}
+
+// A backend without fused kernels gives what one with them gives.
+TEST_P(Agreement, OfComposedWithFusedKernels) {
+  const OpCase& op = GetParam();
+  const OpValues values = draw_values(op, uneven_sizes(), 4);
+  const Machine composing = discrete(DType::f64, /*fused=*/false);
+  expect_same_bits(run_op(composing, op, values), run_op(reference_f64(), op, values), op.name + ", composed");
+  const bool has_fused =
+      op.name.find("residual_norm") == 0 || op.name == "feed_forward" || op.name == "feed_forward_dropped";
+  EXPECT_EQ(static_cast<DiscreteBackend&>(*composing.backend).composed() > 0, has_fused);
+}
+
 TEST(AgreementOfInstructionSets, WithReference) {
   for (const auto& sizes : {small_sizes(), uneven_sizes()})
     for (const OpCase& op : op_cases(sizes)) {

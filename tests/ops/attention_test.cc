@@ -94,8 +94,7 @@ TEST(Attention, OfAKeyThatNobodySeesHasNoGradient) {
       .operands = {{"q", RowsOf::tokens, 0, 8}, {"k", RowsOf::keys, 0, 8}, {"v", RowsOf::keys, 0, 6}},
       .run = [](Context& context, const OpArguments& a) {
         return ops::attention(context, {a["q"], a["k"], a["v"], a.heads},
-                              std::make_shared<ops::AttentionPattern>(
-                                  ops::attention_pattern(a.rows.ragged, a.keys, /*causal=*/true)));
+                              ops::attention_pattern(context, a.rows.ragged, a.keys, /*causal=*/true));
       }};
   OpSizes sizes = small_sizes();
   sizes.lengths = {2, 4};

@@ -132,18 +132,18 @@ void check_adam(const Machine& machine, const std::string& golden, double tolera
   const Tensor weight = upload_row(initial), moment1 = upload_row(zeros), moment2 = upload_row(zeros);
   for (int64_t step = 1; step <= gradients.rows; ++step) {
     const Tensor gradient = upload_row(gradients.slice_rows(step - 1, 1));
-    machine.backend->adam({.weight = weight.view(),
-                           .gradient = gradient.view(),
-                           .moment1 = moment1.view(),
-                           .moment2 = moment2.view(),
-                           .average = {},
-                           .learning_rate = rates.values[static_cast<size_t>(step - 1)],
-                           .beta1 = number("beta1"),
-                           .beta2 = number("beta2"),
-                           .epsilon = number("epsilon"),
-                           .weight_decay = number("weight_decay"),
-                           .average_decay = 0,
-                           .step = step});
+    machine.backend->run(kernel::Adam{.weight = weight.view(),
+                                      .gradient = gradient.view(),
+                                      .moment1 = moment1.view(),
+                                      .moment2 = moment2.view(),
+                                      .average = {},
+                                      .learning_rate = rates.values[static_cast<size_t>(step - 1)],
+                                      .beta1 = number("beta1"),
+                                      .beta2 = number("beta2"),
+                                      .epsilon = number("epsilon"),
+                                      .weight_decay = number("weight_decay"),
+                                      .average_decay = 0,
+                                      .step = step});
     expect_close(host_copy(weight, *machine.backend), after.slice_rows(step - 1, 1), tolerance,
                  machine.name + ", " + golden + ", step " + std::to_string(step));
   }

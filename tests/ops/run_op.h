@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "discrete_backend.h"
 #include "op_cases.h"
 
 namespace sixfold {
@@ -16,10 +17,19 @@ struct Machine {
   DType dtype;
 };
 
-inline Machine reference_f64() { return {"reference in fp64", make_reference_backend(), DType::f64}; }
-inline Machine reference_f32() { return {"reference in fp32", make_reference_backend(), DType::f32}; }
+inline Machine reference_f64() {
+  return {"reference in fp64", make_backend({.device = "reference"}), DType::f64};
+}
+inline Machine reference_f32() {
+  return {"reference in fp32", make_backend({.device = "reference"}), DType::f32};
+}
 inline Machine cpu(int threads) {
-  return {"cpu with " + std::to_string(threads) + " threads", make_cpu_backend(threads), DType::f32};
+  return {"cpu with " + std::to_string(threads) + " threads", make_backend({.threads = threads}), DType::f32};
+}
+
+/// The reference over memory that the host can't touch, bit for bit what the reference gives; `fused` as there.
+inline Machine discrete(DType dtype, bool fused = true) {
+  return {"discrete memory", std::make_shared<DiscreteBackend>(fused), dtype};
 }
 
 inline HostMatrix host_copy(const Tensor& tensor, Backend& backend) {

@@ -80,7 +80,7 @@ TEST_F(Kill, SlowSignalsSaveAndSayHowToGoOn) {
     process.send(signal);
     EXPECT_EQ(process.wait(), 128 + signal) << read_file(log());
     const std::string said = read_file(log());
-    EXPECT_NE(said.find("to go on: sixfold train"), std::string::npos) << said;
+    EXPECT_NE(said.find("to resume: sixfold train"), std::string::npos) << said;
     EXPECT_NE(said.find("--resume"), std::string::npos) << said;
     fs::remove_all(folder_ / "broken/encoded-text");  // is made anew
   }

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "data/pair_dataset.h"
 #include "model/provenance.h"
 #include "reliability/training.h"
 #include "temporary_folder.h"
@@ -86,6 +87,19 @@ validation: {{every_updates: 2, metrics: [loss, bleu], max_sentences: 150}}
   }
 }
 
+/// A model and pairs to train it on.
+class PairTask : public Task {
+ public:
+  PairTask(const ModelConfig& config, const TokenCorpus& corpus)
+      : config_(config), data_(corpus, {}, config.target_ends(), "") {}
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return data_; }
+
+ private:
+  ModelConfig config_;
+  PairDataset data_;
+};
+
 TEST(FittingParts, IsFoundWhereTheWholeIsTooMuch) {
   TokenCorpus corpus;
   for (int i = 0; i < 500; ++i) {
@@ -98,17 +112,18 @@ TEST(FittingParts, IsFoundWhereTheWholeIsTooMuch) {
   TrainOptions options;
   options.data.batch_tokens = 4096;
   options.data.micro_batch_tokens = 0;
-  const MemoryForecast whole = forecast_memory(config, options, {corpus}, 0);
-  const MemoryForecast parts = forecast_memory(config, options, {corpus}, 512);
+  const PairTask task(config, corpus);
+  const MemoryForecast whole = forecast_memory(task, options, 0);
+  const MemoryForecast parts = forecast_memory(task, options, 512);
   EXPECT_GT(whole.activations, 4 * parts.activations);
   EXPECT_EQ(whole.weights, parts.weights);
   const int64_t enough = whole.total() - whole.now, less = parts.total() - parts.now + (4 << 20);
-  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, 2 * enough, false), 0);
-  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, 0, false), 0);  // nobody knows
-  EXPECT_EQ(fitting_parts(config, options, {corpus}, 0, less, true), 512);
+  EXPECT_EQ(fitting_parts(task, options, 0, 2 * enough, false), 0);
+  EXPECT_EQ(fitting_parts(task, options, 0, 0, false), 0);  // nobody knows
+  EXPECT_EQ(fitting_parts(task, options, 0, less, true), 512);
   const auto message = [&](int64_t available) -> std::string {
     try {
-      fitting_parts(config, options, {corpus}, 0, available, false);
+      fitting_parts(task, options, 0, available, false);
     } catch (const Error& error) {
       return error.what();
     }

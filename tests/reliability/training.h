@@ -116,7 +116,7 @@ inline std::string contents_of_run(const std::string& run) {
         text += without_times(nlohmann::json::parse(line)).dump() + "\n";
     } else if (name.ends_with("state.json")) {
       text += without_times(nlohmann::json::parse(bytes)).dump() + "\n";
-    } else if (!name.ends_with("config.json") && !name.ends_with("history.json")) {  // these name settings
+    } else if (!name.ends_with("config.json") && !name.ends_with("provenance.json")) {  // these name settings
       text += bytes;
     }
   }

@@ -146,9 +146,24 @@ TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
   const auto best = beam.take_best();
   ASSERT_EQ(best.size(), 2u);
   EXPECT_EQ(best[0].ids, (std::vector{a, c}));  // no end symbol, and it counts as finished
+  EXPECT_EQ(best[0].reason, FinishReason::cut);
+  EXPECT_EQ(best[1].reason, FinishReason::end_token);
   EXPECT_NEAR(best[0].score, -0.6, 1e-6);
   EXPECT_EQ(best[1].ids, std::vector{a});
   EXPECT_NEAR(best[1].score, -0.8, 1e-6);
+}
+
+TEST(Hypothesis, EndsInALoop) {
+  EXPECT_FALSE(ends_in_a_loop({}));
+  EXPECT_FALSE(ends_in_a_loop({a, a, a}));
+  EXPECT_TRUE(ends_in_a_loop({b, a, a, a, a}));
+  EXPECT_FALSE(ends_in_a_loop({a, a, a, a, b}));  // it went on
+  EXPECT_FALSE(ends_in_a_loop({a, b, a, b, a, b}));
+  EXPECT_TRUE(ends_in_a_loop({c, a, b, a, b, a, b, a, b}));
+  std::vector<int32_t> eight, nine;
+  for (int i = 0; i < 36; ++i) eight.push_back(i % 8), nine.push_back(i % 9);
+  EXPECT_TRUE(ends_in_a_loop(eight));
+  EXPECT_FALSE(ends_in_a_loop(nine));
 }
 
 TEST(Beam, MayEndOnceTheBestIsNoBetterNow) {

@@ -26,9 +26,9 @@ inline ModelConfig small_config(int vocab, int decoder_start_token = ModelConfig
 /// A model that has learnt nothing but to be sure of itself: some next symbols are far likelier than others,
 /// the end symbol often among them, so that outputs are of many lengths.
 struct RandomModel : Transformer {
-  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_cpu_backend(1),
-              int decoder_start_token = ModelConfig::zero_start)
-      : Transformer(small_config(vocab, decoder_start_token), std::move(shared), DType::f32, seed) {
+  RandomModel(int vocab, uint64_t seed, std::shared_ptr<Backend> shared = make_backend(),
+              int decoder_start_token = ModelConfig::zero_start, const MixerFactory& mixer = make_mixer)
+      : Transformer(small_config(vocab, decoder_start_token), std::move(shared), DType::f32, seed, mixer) {
     Tensor weight = output().weight;
     auto weights = weight.to_floats(*backend());
     for (float& w : weights) w *= 2;

@@ -11,6 +11,7 @@
 #include "search/beam.h"
 #include "search/plain_beam_search.h"
 #include "search/random_model.h"
+#include "search/scoring.h"
 
 namespace sixfold {
 namespace {
@@ -68,7 +69,7 @@ TEST(Search, EqualsThePlainBeamSearchUnderAllRules) {
 }
 
 TEST(Search, BannedSymbolsAndAnotherStart) {
-  const RandomModel model(9, 6, make_cpu_backend(1), eos);
+  const RandomModel model(9, 6, make_backend(), eos);
   const auto sources = random_sources(8, 6, 9, 2);
   SearchOptions options;
   options.rules.suppress_tokens = {0, 5};
@@ -196,7 +197,7 @@ TEST(Search, ScoresAreThoseOfScoreTargets) {
 TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
   const int vocab = 60;
   const auto sources = random_sources(60, 18, vocab, 6);
-  const RandomModel model(vocab, 10), in_threads(vocab, 10, make_cpu_backend(2));
+  const RandomModel model(vocab, 10), in_threads(vocab, 10, make_backend({.threads = 2}));
   for (const int beam : {1, 4}) {
     SearchOptions options;
     options.rules.beam_size = options.n_best = beam;
@@ -289,6 +290,7 @@ TEST(Search, TheLongestOutputEndsWithTheEndSymbol) {
   for (size_t i = 0; i < sources.size(); ++i) {
     const Hypothesis& best = results[i].at(0);
     EXPECT_EQ(best.ids.size() + 1, sources[i].size() + 3);
+    EXPECT_EQ(best.reason, FinishReason::forced_end);
     const auto scores = score_targets(model, {sources[i]}, {best.ids}, 100);
     EXPECT_NEAR(best.log_probability, std::accumulate(scores[0].begin(), scores[0].end(), 0.0), 1e-4);
   }
@@ -310,25 +312,6 @@ TEST(Search, EmptySources) {
   EXPECT_TRUE(search_all(model, {}, options).empty());
 }
 
-TEST(Search, AQueueIsShared) {
-  const std::vector<Ids> sources{{5, 5, eos}, {}, {5, eos}, {5, 5, 5, 5, eos}, {eos}};
-  FixedSources queue(sources);
-  const auto indices = [&](int64_t room, bool wait) {
-    std::vector<size_t> taken;
-    for (const auto& source : queue.take(room, wait)) {
-      EXPECT_EQ(source.ids, sources[source.index]);
-      taken.push_back(source.index);
-    }
-    return taken;
-  };
-  EXPECT_EQ(indices(4, true), (std::vector<size_t>{0, 1}));
-  EXPECT_TRUE(indices(1, false).empty());
-  EXPECT_EQ(indices(1, true), (std::vector<size_t>{2}));
-  EXPECT_EQ(indices(5, false), (std::vector<size_t>{3}));
-  EXPECT_EQ(indices(100, true), (std::vector<size_t>{4}));
-  EXPECT_TRUE(indices(100, true).empty());
-}
-
 TEST(Search, IsCancelled) {
   const RandomModel model(20, 13);
   std::stop_source stop;
@@ -348,11 +331,8 @@ TEST(Search, RefusesWhatItCannotDo) {
   };
   EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size is 0"), std::string::npos);
-  EXPECT_NE(message([](auto& o) { o.rules.suppress_tokens = {20}; }).find("20 symbols"), std::string::npos);
-  EXPECT_NE(error_message([&] {
-              search_all(model, {{99, eos}}, {});
-            }).find("source id is 99"),
-            std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.rules.suppress_tokens = {20}; }).find("20 tokens"), std::string::npos);
+  EXPECT_NE(error_message([&] { search_all(model, {{99, eos}}, {}); }).find("source id 99"), std::string::npos);
   EXPECT_NE(error_message([&] { score_targets(model, {{}}, {{4}}, 10); }).find("source 0"), std::string::npos);
   EXPECT_NE(error_message([&] { score_targets(model, {{eos}}, {}, 10); }).find("1 sources"), std::string::npos);
 }
@@ -363,10 +343,7 @@ TEST(Search, BrokenWeightsAreSaid) {
   weight.copy_from(*model.backend(), std::vector<float>(static_cast<size_t>(weight.size()), std::nanf("")));
   model.pack();
   SearchOptions options;
-  EXPECT_NE(error_message([&] {
-              search_all(model, {{4, eos}}, options);
-            }).find("no numbers"),
-            std::string::npos);
+  EXPECT_NE(error_message([&] { search_all(model, {{4, eos}}, options); }).find("NaN"), std::string::npos);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t MB = size_t{1} << 20;
 
 struct ArenaTest : testing::Test {
-  std::shared_ptr<Backend> backend = make_reference_backend();
+  std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   Arena arena{backend};
 };
 
@@ -114,7 +114,7 @@ TEST_F(ArenaTest, AWarmPassGetsTheSamePlacesAndNoMoreMemory) {
 }
 
 TEST(Tensor, GivesItsMemoryBackWithItsLastHolder) {
-  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   const auto arena = std::make_shared<Arena>(backend);
   {
     Tensor a(arena, 4, 16, DType::f32);
@@ -132,7 +132,7 @@ TEST(Tensor, GivesItsMemoryBackWithItsLastHolder) {
 }
 
 TEST(Tensor, ConvertsBetweenTypes) {
-  const std::shared_ptr<Backend> backend = make_reference_backend();
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   const auto memory = lasting_memory(backend);
   for (const DType dtype : {DType::f32, DType::f64}) {
     Tensor tensor(memory, 2, 2, dtype);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "error_message.h"
+#include "tensor/same_batch.h"
 
 namespace sixfold {
 namespace {
@@ -83,12 +84,7 @@ TEST(Split, KeepsSamplesInOrderWithinTheLimit) {
         append(joined.labels, part.labels);
         append(joined.samples, part.samples);
       }
-      EXPECT_EQ(joined.source.ids, batch.source.ids);
-      EXPECT_EQ(joined.source.rows.offsets, batch.source.rows.offsets);
-      EXPECT_EQ(joined.target.ids, batch.target.ids);
-      EXPECT_EQ(joined.target.rows.offsets, batch.target.rows.offsets);
-      EXPECT_EQ(joined.labels, batch.labels);
-      EXPECT_EQ(joined.samples, batch.samples);
+      expect_equal(joined, batch);
       EXPECT_EQ(parts.size() == 1, limit == 5000);
     }
   }
@@ -99,12 +95,13 @@ TEST(Batch, PartsThatOnlySomeSamplesHaveAreRefused) {
   const auto says = [](const std::string& part, const std::function<void()>& call) {
     EXPECT_NE(error_message(call).find(part), std::string::npos) << error_message(call);
   };
-  says("1 numbers for a batch of 2", [] { BatchBuilder().sample(7).source(Ids{5}).source(Ids{6}).take(); });
+  says("1 sample numbers for a batch of 2",
+       [] { BatchBuilder().sample(7).source(Ids{5}).source(Ids{6}).take(); });
   says("1 labels for 2 rows", [] { BatchBuilder().source(Ids{5, 6}).label_source(Ids{1}).take(); });
   says("2 sources and 1 targets", [] {
     BatchBuilder().source(Ids{5}).teacher_forced(Ids{6}, {.start = 1, .eos = 2}).source(Ids{7}).take();
   });
-  says("has no token", [] { BatchBuilder().source(Ids{5}).teacher_forced_prefix(Ids{}, 1); });
+  says("must have at least one token", [] { BatchBuilder().source(Ids{5}).teacher_forced_prefix(Ids{}, 1); });
   says("labels", [] {
     split(Batch{.source = {{5, 6}, {{0, 2}}}, .target = {}, .labels = {1}, .samples = {}}, 1);
   });

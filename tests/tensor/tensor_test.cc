@@ -11,7 +11,7 @@ class TensorCopies : public testing::Test {
  protected:
   Tensor tensor(DType dtype) const { return {arena_, 1, 3, dtype}; }
 
-  std::shared_ptr<Backend> backend_ = make_reference_backend();
+  std::shared_ptr<Backend> backend_ = make_backend({.device = "reference"});
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>(backend_);
 };
 

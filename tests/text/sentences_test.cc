@@ -89,7 +89,8 @@ TEST(Sentences, LanguagesHaveTheirAbbreviations) {
   EXPECT_EQ(SentenceSplitter("de").split("Herr Dr. Müller kommt z.B. heute. Gut.").sentences.size(), 2u);
   EXPECT_EQ(SentenceSplitter("pt-BR").split("Olá. Tudo bem?").sentences.size(), 2u);
   for (const char* none : {"", "qqq", "en glish", "../x"})
-    EXPECT_NE(error_message([&] { SentenceSplitter splitter(none); }).find("no language"), std::string::npos)
+    EXPECT_NE(error_message([&] { SentenceSplitter splitter(none); }).find("unknown language"),
+              std::string::npos)
         << none;
 }
 

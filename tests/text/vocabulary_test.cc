@@ -18,7 +18,7 @@ TEST(AddedVocabulary, GivesThePiecesItsIds) {
   const std::string text = "the old dog";
   std::vector<std::string> vocabulary{"<pad>", "</s>", ">>deu<<", "<unk>"};
   for (const int32_t id : plain->encode(text)) {
-    const std::string piece = plain->piece(id);
+    const std::string piece = plain->token_text(id);
     if (std::find(vocabulary.begin(), vocabulary.end(), piece) == vocabulary.end()) vocabulary.push_back(piece);
   }
   const auto tokenizer = renumbered(vocabulary);
@@ -28,7 +28,7 @@ TEST(AddedVocabulary, GivesThePiecesItsIds) {
   EXPECT_EQ(tokenizer->bos(), -1);
   auto ids = tokenizer->encode(text);
   for (size_t i = 0; i < ids.size(); ++i)
-    EXPECT_EQ(tokenizer->piece(ids[i]), plain->piece(plain->encode(text)[i]));
+    EXPECT_EQ(tokenizer->token_text(ids[i]), plain->token_text(plain->encode(text)[i]));
   ids.push_back(1);  // control symbols leave no trace
   ids.insert(ids.begin(), 0);
   EXPECT_EQ(tokenizer->decode(ids), text);
@@ -39,7 +39,7 @@ TEST(AddedVocabulary, UnknownPiecesAndLanguages) {
   for (const int32_t id : tokenizer->encode("the dog")) EXPECT_EQ(id, 1);
   EXPECT_EQ(tokenizer->encode(">>deu<< the")[0], 2);
   EXPECT_EQ(tokenizer->encode(">>fra<< the")[0], 1);
-  EXPECT_EQ(tokenizer->language_symbols(), std::vector<std::string>{">>deu<<"});
+  EXPECT_EQ(tokenizer->language_tokens(), std::vector<std::string>{">>deu<<"});
   for (const int32_t id : tokenizer->encode("</s>")) EXPECT_EQ(id, 1);  // text names no control symbol
 }
 
@@ -74,7 +74,7 @@ TEST(AddedVocabulary, IsCheckedAtOnce) {
   };
   EXPECT_EQ(refusal({"<unk>"}), "x.spm: the vocabulary lacks </s>");
   EXPECT_EQ(refusal({"</s>"}), "x.spm: the vocabulary lacks <unk>");
-  EXPECT_EQ(refusal({"</s>", "<unk>", "a", "a"}), "x.spm: the vocabulary has 'a' twice");
+  EXPECT_EQ(refusal({"</s>", "<unk>", "a", "a"}), "x.spm: the vocabulary has 'a' twice; remove one");
 }
 
 }  // namespace

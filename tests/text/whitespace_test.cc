@@ -39,8 +39,8 @@ TEST(Whitespace, EncodesSymbolsBetweenSpaces) {
   EXPECT_EQ(tokenizer->encode("die Hund"), (std::vector<int32_t>{tokenizer->unk(), 3}));
   EXPECT_TRUE(tokenizer->encode("  ").empty());
   EXPECT_EQ(tokenizer->vocab_size(), 6);
-  EXPECT_EQ(tokenizer->piece(5), "läuft");
-  EXPECT_THROW(tokenizer->piece(6), Error);
+  EXPECT_EQ(tokenizer->token_text(5), "läuft");
+  EXPECT_THROW(tokenizer->token_text(6), Error);
 }
 
 TEST(Whitespace, TextCannotNameControlSymbols) {

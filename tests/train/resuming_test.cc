@@ -48,6 +48,8 @@ TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
   write_file_atomically(checkpoints + "update-000000007" + gone + "/state.json", "{");
   write_file_atomically(checkpoints + "update-000000007" + gone + "/model.safetensors" + gone, "half");
   write_file_atomically(run("a") + "/config.json" + gone, "{");
+  fs::create_directories(run("a") + "/encoded-text" + gone);
+  write_file_atomically(run("a") + "/encoded-text" + gone + "/source.ids", "half");
   // What only looks like it is somebody's, and so is what another process is writing.
   const std::string alive = fmt::format(".tmp-{}-0", ::getppid());
   fs::create_directories(run("a") + "/best" + gone);
@@ -73,12 +75,12 @@ TEST_F(TrainerTest, ATextThatChangedIsNoticed) {
   write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
   options_.train.updates = 23;
   const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
-  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.a: has changed"), std::string::npos) << said;
   fs::remove(folder_ / "train.b");
   fs::create_directory(folder_ / "train.b");
   options_.train.updates = 25;
   const std::string said_again = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
-  EXPECT_NE(said_again.find("train.b: is no file any more"), std::string::npos) << said_again;
+  EXPECT_NE(said_again.find("train.b: is no longer a regular file"), std::string::npos) << said_again;
   fs::remove(folder_ / "train.b");
   write_text(folder_ / "train.a", folder_ / "train.b", 200, 9);
   fs::remove_all(run("b") + "/encoded-text");
@@ -97,7 +99,7 @@ TEST_F(TrainerTest, AnotherInstructionSetIsRefusedUnlessAccepted) {
   options_.train.updates = 9;
   const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
   EXPECT_NE(message.find("--other-processor"), std::string::npos) << message;
-  EXPECT_NE(message.find("not be bit for bit"), std::string::npos) << message;
+  EXPECT_NE(message.find("not be bitwise equal"), std::string::npos) << message;
   EXPECT_EQ(train(options_, {.run = run("a"), .resume = true, .other_processor = true}).updates, 9);
   // From then on this is its processor, and what happened stays known.
   options_.train.updates = 11;
@@ -118,13 +120,15 @@ TEST_F(TrainerTest, AResumeThatIsRefusedChangesNothing) {
   fs::remove_all(run("a") + "/model");
   for (const char* text : {"train.a", "train.b", "valid.a", "valid.b"}) fs::remove(folder_ / text);
   options_.train.updates = 23;
-  TrainOptions wrong = options_;
+  TranslationOptions wrong = options_;
   wrong.data.max_length = 5;
   const std::string message = error_message([&] { train(wrong, {.run = run("a"), .resume = true}); });
   EXPECT_NE(message.find("data.max_length (it was 256, and is 5 now)"), std::string::npos) << message;
   const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
-  EXPECT_NE(said.find("train.a: is gone; the run goes on with the text as it was"), std::string::npos) << said;
-  EXPECT_NE(said.find("valid.b: is gone; the run goes on with the text as it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.a: no longer exists; the run goes on with the stored text"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("valid.b: no longer exists; the run goes on with the stored text"), std::string::npos)
+      << said;
   EXPECT_NE(said.find("train.updates was 7, and is 23 from update 8 on"), std::string::npos) << said;
 }
 
@@ -140,8 +144,8 @@ TEST_F(TrainerTest, ARenamedTextThatChangedIsNotTrainedOn) {
   options_.data.train = {folder + "train.a", folder + "train.b"};
   options_.data.valid = {folder + "valid.a", folder + "valid.b"};
   const std::string said = said_in([&] { train(options_, {.run = run("a"), .resume = true}); });
-  EXPECT_NE(said.find("train.a: is not what it was"), std::string::npos) << said;
-  EXPECT_NE(said.find("valid.b: is not what it was"), std::string::npos) << said;
+  EXPECT_NE(said.find("train.a: has changed"), std::string::npos) << said;
+  EXPECT_NE(said.find("valid.b: has changed"), std::string::npos) << said;
   EXPECT_TRUE(read_file(run("whole") + "/model/model.safetensors") ==
               read_file(run("a") + "/model/model.safetensors"));
   EXPECT_EQ(log("whole"), log("a"));
@@ -200,6 +204,20 @@ TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
   EXPECT_EQ(nlohmann::json::parse(history[1]).at("changes").at(0).at("what"), "train.updates");
 }
 
+TEST_F(TrainerTest, ARefusedResumeLeavesTheOptionsOfTheRun) {
+  train(options_, {.run = run("a")});
+  const std::string options = read_file(run("a") + "/config.json"), log = run("a") + "/train.jsonl";
+  fs::rename(log, folder_ / "log");
+  fs::create_directory(log);
+  ++options_.train.updates;
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find(log),
+            std::string::npos);
+  EXPECT_EQ(read_file(run("a") + "/config.json"), options);
+  fs::remove(log);
+  fs::rename(folder_ / "log", log);
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, options_.train.updates);
+}
+
 TEST_F(TrainerTest, OfADamagedCheckpointTheOlderOneIsNamed) {
   train(options_, {.run = run("a")});
   const std::string weights = last_checkpoint("a") + "/model.safetensors";
@@ -208,8 +226,7 @@ TEST_F(TrainerTest, OfADamagedCheckpointTheOlderOneIsNamed) {
   write_file_atomically(weights, bytes);
   const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
   EXPECT_NE(message.find("is damaged"), std::string::npos) << message;
-  EXPECT_NE(message.find("update-000000021 is whole: to go on from there, remove "), std::string::npos)
-      << message;
+  EXPECT_NE(message.find("update-000000021 is intact; to resume from it, move "), std::string::npos) << message;
   fs::remove_all(last_checkpoint("a"));
   EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
 }
@@ -218,13 +235,15 @@ TEST_F(TrainerTest, RefusesToBeginAnewWhereCheckpointsAreGone) {
   train(options_, {.run = run("a")});
   fs::remove_all(run("a") + "/checkpoints");
   const std::string model = read_file(run("a") + "/model/model.safetensors");
-  EXPECT_NE(
-      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
-      std::string::npos);
+  EXPECT_NE(error_message([&] {
+              train(options_, {.run = run("a"), .resume = true});
+            }).find("checkpoints of the run are missing"),
+            std::string::npos);
   fs::rename(run("a") + "/model", folder_ / "kept");
-  EXPECT_NE(
-      error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("checkpoints are gone"),
-      std::string::npos);
+  EXPECT_NE(error_message([&] {
+              train(options_, {.run = run("a"), .resume = true});
+            }).find("checkpoints of the run are missing"),
+            std::string::npos);
   EXPECT_EQ(read_file(folder_ / "kept/model.safetensors"), model);
 }
 
@@ -300,7 +319,7 @@ TEST_F(TrainerTest, AStopIsNoticedWhileTextIsEncoded) {
   const TrainOutcome outcome = train(options_, {.run = run("a"), .stop = &stop});
   EXPECT_EQ(outcome.updates, 0);
   EXPECT_FALSE(fs::exists(run("a") + "/encoded-text"));
-  const TrainOptions again = load_train_options(run("a") + "/config.json");
+  const TranslationOptions again = read_translation_options(run("a") + "/config.json");
   EXPECT_EQ(train(again, {.run = run("a"), .resume = true}).updates, 23);
 }
 

@@ -2,26 +2,28 @@
 
 #include <gtest/gtest.h>
 
+#include "data/pair_dataset.h"
+
 namespace sixfold {
 namespace {
 
 /// 100 pairs of 10 tokens in batches of 5 pairs: 20 batches an epoch.
 class RunLengthTest : public testing::Test {
  protected:
-  static TokenCorpus make_corpus() {
+  static PairDataset make_data() {
     TokenCorpus corpus;
     for (int i = 0; i < 100; ++i) {
       corpus.source.add(std::vector<int32_t>(5, 3));
       corpus.target.add(std::vector<int32_t>(4, 3));
     }
-    return corpus;
+    return {corpus, {}, {}, ""};
   }
 
-  const TokenCorpus corpus_ = make_corpus();
+  const PairDataset data_ = make_data();
   TrainOptions options_;
   TrainingState state_;
-  const Batcher batcher_{corpus_, {.batch_tokens = 50}};
-  const RunLength length_{options_, corpus_, batcher_};
+  const Batcher batcher_{data_, {.batch_tokens = 50}};
+  const RunLength length_{options_, data_, batcher_};
 };
 
 TEST_F(RunLengthTest, EpochsBecomeUpdatesFromWhereTheRunStands) {

@@ -49,7 +49,7 @@ TEST(TrainingStep, TakesNoNewMemoryOnceWarm) {
   config.d_model = 64, config.d_ff = 128, config.heads = 4;
   config.encoder_layers = config.decoder_layers = 2;
   config.source_vocab = config.target_vocab = 4000;  // several chunks of the output's rows
-  const std::shared_ptr<Backend> backend = make_cpu_backend(1);
+  const std::shared_ptr<Backend> backend = make_backend();
   const Transformer model(config, backend, DType::f32, 1);
   Optimizer optimizer(backend, {model.parameters().begin(), model.parameters().end()}, {}, 0.99);
   const auto arena = std::make_shared<Arena>(backend);

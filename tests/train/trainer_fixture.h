@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "parallel_text.h"
+#include "tasks/translation.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
 
@@ -20,6 +21,10 @@ namespace sixfold {
 inline void write_text(const std::string& source, const std::string& target, int lines, uint64_t seed) {
   const auto letter = [](uint32_t i) { return std::string(1, static_cast<char>('a' + i)); };
   write_parallel_text(source, target, lines, seed, {.word = letter});
+}
+
+inline TrainOutcome train(const TranslationOptions& options, const TrainRequest& request) {
+  return train(TranslationConfig(options), request);
 }
 
 class TrainerTest : public testing::Test {
@@ -98,7 +103,7 @@ class TrainerTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  TrainOptions options_;
+  TranslationOptions options_;
 };
 
 }  // namespace sixfold

@@ -48,10 +48,10 @@ TEST_F(TrainingLog, SkipsLinesThatAreNotWholeWithOneWarning) {
 }
 
 TEST_F(TrainingLog, RefusesWhatIsNone) {
-  EXPECT_NE(error_message([&] { read(""); }).find("has no line yet"), std::string::npos);
+  EXPECT_NE(error_message([&] { read(""); }).find("has no lines yet"), std::string::npos);
   EXPECT_NE(error_message([&] { read("The old dog\nsleeps\n"); }).find("train.jsonl:1: not valid JSON"),
             std::string::npos);
-  EXPECT_NE(error_message([&] { read(line(10) + "{\"loss\": 3}\n"); }).find("train.jsonl:2: is no line of"),
+  EXPECT_NE(error_message([&] { read(line(10) + "{\"loss\": 3}\n"); }).find("train.jsonl:2: not a line of"),
             std::string::npos);
 }
 

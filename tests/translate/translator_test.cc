@@ -41,7 +41,7 @@ class TranslatorTest : public testing::Test {
     config.source_tokenizer_hash = tokenizers.source->hash();
     config.target_tokenizer_hash = tokenizers.target->hash();
     config.generation.length_offset = 5;
-    save_model(Transformer(config, make_cpu_backend(1), DType::f32, 7), folder_->path());
+    save_model(Transformer(config, make_backend(), DType::f32, 7), folder_->path());
   }
   static void TearDownTestSuite() {
     delete folder_;
@@ -110,6 +110,26 @@ TEST_F(TranslatorTest, LongLinesAreCutWithAWarning) {
   EXPECT_NE(warning.find("cut to the first 6"), std::string::npos) << warning;
   EXPECT_EQ(warning.find("line 1"), std::string::npos) << warning;
   EXPECT_NE(translator.translate(line), both[1]);
+}
+
+/// What happened to a line is data.
+TEST_F(TranslatorTest, TellsWhatWasCutAndWhereNoEndWasFound) {
+  const Translator translator(path(), 2);
+  std::vector<TranslatedLine> all;
+  testing::internal::CaptureStderr();
+  translator.translate(lines(), {.max_source_length = 6},
+                       [&](const TranslatedLine& line) { all.push_back(line); });
+  testing::internal::GetCapturedStderr();
+  const auto pieces = load_tokenizers(path()).source;
+  size_t cut = 0, endless = 0;
+  for (const TranslatedLine& line : all) {
+    const size_t tokens = pieces->encode(line.source).size();
+    EXPECT_EQ(line.tokens_cut, tokens > 6 ? tokens - 6 : 0) << line.source;
+    cut += line.tokens_cut > 0;
+    endless += line.translations[0].reason == FinishReason::forced_end;
+  }
+  EXPECT_GT(cut, 0u);
+  EXPECT_GT(endless, 0u);  // the model has learnt nothing
 }
 
 TEST_F(TranslatorTest, InvalidTextIsTranslatedToo) {
@@ -277,8 +297,8 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
     const Translation& best = line.translations[0];
     const auto target = load_tokenizers(path()).target;
     std::vector<std::string> pieces, said;
-    for (const int32_t id : target->encode(best.text)) pieces.push_back(target->piece(id));
-    for (const auto& token : best.tokens) said.push_back(token.piece);
+    for (const int32_t id : target->encode(best.text)) pieces.push_back(target->token_text(id));
+    for (const auto& token : best.tokens) said.push_back(token.text);
     pieces.push_back("</s>");
     if (best.text.empty() || pieces != said) return;  // the same text may be made of other pieces
     sources.push_back(line.source);
@@ -290,7 +310,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
   for (size_t i = 0; i < given.size(); ++i) {
     EXPECT_EQ(given[i].log_probability, alone[i].log_probability) << i;
     EXPECT_LT(given[i].log_probability, 0);
-    EXPECT_EQ(given[i].tokens.back().piece, "</s>");
+    EXPECT_EQ(given[i].tokens.back().text, "</s>");
   }
   for (const int64_t batch_tokens : {0, 1}) {
     const auto scored = translator.score(sources, targets, {.batch_tokens = batch_tokens});
@@ -312,14 +332,15 @@ TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
               translator.translate({one}, {.split_sentences = "en", .n_best = 2});
             }).find("paragraphs"),
             std::string::npos);
-  EXPECT_NE(error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("no language"),
-            std::string::npos);
+  EXPECT_NE(
+      error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("unknown language"),
+      std::string::npos);
 }
 
 TEST(WordsOfPieces, FollowTheTextThatThePiecesMake) {
   const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\nnew@@\ner\nhouse\n", "test");
   const std::vector<int32_t> ids{3, 4, 5, 3};
-  EXPECT_EQ(words_of_pieces(*tokenizer, ids), (std::vector<int>{0, 0, 1, 2}));
+  EXPECT_EQ(words_of_tokens(*tokenizer, ids), (std::vector<int>{0, 0, 1, 2}));
 }
 
 TEST_F(TranslatorTest, Attention) {
@@ -391,7 +412,7 @@ TEST(ModelOfVersion010, OpensAndTranslatesAsItDid) {
   EXPECT_EQ(config.generation.at_longest, AtLongest::cut);
   EXPECT_EQ(Translator(folder, 1).translate(lines_of(folder + ".source.txt")),
             lines_of(folder + ".target.txt"));
-  EXPECT_FALSE(describe_provenance(folder).empty());
+  EXPECT_FALSE(describe_provenance(folder).empty()) << "its history.json is read";
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// A function and its derivative.
+/// The value of a function and its derivative.
 struct Tangent {
   Vector value, slope;
 };
 
-/// x sigmoid(beta x). The exponential is of a negative number, so it can't overflow.
+/// x sigmoid(beta x). The argument of the exponential is never positive, so it can't overflow.
 HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
   const Floats d;
   const auto one = hn::Set(d, 1.0f), scaled = hn::Mul(x, hn::Set(d, beta));
@@ -25,7 +25,8 @@ HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
   return {hn::Mul(x, s), hn::MulAdd(hn::Mul(scaled, large), small, s)};
 }
 
-/// x Phi(x). The normal distribution's tail is Abramowitz and Stegun's 7.1.26, within 1.5e-7.
+/// x Phi(x). The tail of the normal distribution is computed by formula 7.1.26 of Abramowitz and Stegun, with
+/// an error below 1.5e-7.
 HWY_INLINE Tangent gelu_unit(Vector x) {
   const Floats d;
   const auto one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f);
@@ -57,19 +58,20 @@ HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
   }
 }
 
-void activate_rows(const View& out, const View& a, Activation activation, int64_t begin, int64_t end) {
+void activate_rows(const kernel::Activate& k, int64_t begin, int64_t end) {
+  const Activation activation = k.activation;
   for (int64_t r = begin; r < end; ++r) {
-    float *to = out.row<float>(r), *x = a.row<float>(r);
-    over_vectors(out.cols, [&](int64_t i, const auto& load, const auto& store)
-                               HWY_ATTR { store(activation_at(activation, load(x + i)).value, to + i); });
+    float *to = k.out.row<float>(r), *x = k.x.row<float>(r);
+    over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
+                                 HWY_ATTR { store(activation_at(activation, load(x + i)).value, to + i); });
   }
 }
 
-void activate_gradient_rows(const View& grad_x, const View& grad_out, const View& a, Activation activation,
-                            int64_t begin, int64_t end) {
+void activate_gradient_rows(const kernel::ActivateGradient& k, int64_t begin, int64_t end) {
+  const Activation activation = k.activation;
   for (int64_t r = begin; r < end; ++r) {
-    float *to = grad_x.row<float>(r), *from = grad_out.row<float>(r), *x = a.row<float>(r);
-    over_vectors(a.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+    float *to = k.grad_x.row<float>(r), *from = k.grad_out.row<float>(r), *x = k.x.row<float>(r);
+    over_vectors(k.x.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       store(hn::Mul(load(from + i), activation_at(activation, load(x + i)).slope), to + i);
     });
   }
@@ -85,19 +87,19 @@ namespace {
 HWY_EXPORT(activate_rows);
 HWY_EXPORT(activate_gradient_rows);
 
-constexpr int64_t cost = 8;  // of an element, against a copy's
+constexpr int64_t cost = 8;  // cost of an element relative to a copy
 
 }  // namespace
 
-void CpuBackend::activate(View out, View x, Activation activation) {
-  split(out.rows, out.cols * cost, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(activate_rows)(out, x, activation, begin, end);
+void CpuBackend::compute(const kernel::Activate& k) {
+  split(k.out.rows, k.out.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(activate_rows)(k, begin, end);
   });
 }
 
-void CpuBackend::activate_gradient(View grad_x, View grad_out, View x, Activation activation) {
-  split(x.rows, x.cols * cost, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(activate_gradient_rows)(grad_x, grad_out, x, activation, begin, end);
+void CpuBackend::compute(const kernel::ActivateGradient& k) {
+  split(k.x.rows, k.x.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(activate_gradient_rows)(k, begin, end);
   });
 }
 

@@ -8,28 +8,28 @@
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/panels.h"
 
-// Each task is one head of one sequence. Where there are more than a few queries, keys and values are packed
-// once, then queries come in blocks, so that the scores in memory are query_block x keys and never queries x
-// keys. A few queries, as a search has them, read keys and values where they lie.
+// Each task is one head of one sequence. If there are many queries, keys and values are packed once and queries
+// are processed in blocks, so that the scores in memory are query_block x keys and not queries x keys. If there
+// are few queries, as in beam search, keys and values are read without packing.
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
 inline constexpr int query_block = 4 * tile_rows;
-inline constexpr int most_few = 8;  // queries
+inline constexpr int most_few = 8;  // maximum number of queries that count as few
 
-/// One head of one span, and the scratch to work on it.
+/// One head of one span, with scratch memory.
 struct HeadTask {
-  const Attention& p;
+  const kernel::Attention& p;
   AttentionSpan span;
   int head;
   int64_t d_k, d_v, keys, stride;  // stride: of a row of scores
   float scale;
   float* scratch;
 
-  HeadTask(const Attention& attention, int64_t task, float* memory)
+  HeadTask(const kernel::Attention& attention, int64_t task, float* memory)
       : p(attention),
-        span(attention.spans[static_cast<size_t>(task / attention.heads)]),
+        span(attention.device_spans.data[task / attention.heads]),
         head(static_cast<int>(task % attention.heads)),
         d_k(p.query.cols / p.heads),
         d_v(p.value.cols / p.heads),
@@ -47,9 +47,9 @@ struct HeadTask {
     return {v.row<float>(span.query_begin + first) + head * width, v.stride, 1};
   }
   int64_t key_row(int64_t place) const {
-    return p.key_rows ? p.key_rows[span.key_begin + place] : span.key_begin + place;
+    return p.key_rows ? p.key_rows.data[span.key_begin + place] : span.key_begin + place;
   }
-  /// A head's columns of the span's key or value rows, gathered where they are not in one piece.
+  /// Returns a head's columns of the span's key or value rows. Copies them if the rows are not contiguous.
   Strided key_side(const View& v, int64_t width) {
     if (!p.key_rows) return {v.row<float>(span.key_begin) + head * width, v.stride, 1};
     float* gathered = take(keys * width);
@@ -57,23 +57,23 @@ struct HeadTask {
       std::memcpy(gathered + j * width, v.row<float>(key_row(j)) + head * width, sizeof(float) * width);
     return {gathered, width, 1};
   }
-  /// How many keys query q of the span sees.
+  /// Returns the number of keys that query q of the span attends to.
   int64_t seen(int64_t q) const {
     return p.causal ? std::clamp<int64_t>(keys - span.query_count + q + 1, 0, keys) : keys;
   }
   uint16_t* bits() { return reinterpret_cast<uint16_t*>(take(keys + 16 * lanes)); }
 };
 
-/// Floats of scratch that a task takes at the most.
-int64_t attention_scratch(const Attention& p, int64_t most_keys) {
+/// Returns the maximum number of floats of scratch memory that a task needs.
+int64_t attention_scratch(const kernel::Attention& p, int64_t most_keys) {
   const int64_t d_k = p.query.cols / p.heads, d_v = p.value.cols / p.heads, wide = most_keys + tile_cols;
   return tile_rows * a_stride + 3 * wide * (d_k + d_v + 2 * tile_cols) +
          4 * query_block * (wide + d_k + d_v + 2 * tile_cols) + wide * 4 + 64 * lanes;
 }
 
-/// x[0, n) -> exp((x - largest) scale - shift), and zeros up to the stride. The largest is subtracted before
-/// anything is multiplied: the rounding of a large product would be large beside the differences that count.
-/// Calls `visit` with each vector.
+/// x[0, n) = exp((x - largest) * scale - shift), followed by zeros up to the stride. The largest value is
+/// subtracted before the scaling: the rounding error of a large product would be large compared with the
+/// differences. Calls `visit` with each vector.
 template <class Visit>
 HWY_INLINE void exponentials(const HeadTask& t, float* x, int64_t n, float largest, float shift,
                              const Visit& visit) {
@@ -89,8 +89,8 @@ HWY_INLINE void exponentials(const HeadTask& t, float* x, int64_t n, float large
   }
 }
 
-/// MatmulPrecision of the queries [first, first + rows) and keys -> weights, and their log-sum; unseen keys
-/// weigh 0.
+/// Converts the products of queries [first, first + rows) and keys to weights, and computes their log-sum. Keys
+/// that a query does not attend to get weight 0.
 HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
@@ -116,7 +116,7 @@ HWY_INLINE void drop_weights(const HeadTask& t, int64_t first, int64_t rows, flo
   }
 }
 
-/// a b, over n elements.
+/// Returns the dot product of a and b, over n elements.
 HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
   const Floats d;
   auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
@@ -130,8 +130,8 @@ HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
   return sum_lanes(hn::Add(sum0, sum1));
 }
 
-/// to [n] = the sum of weights[j] times row(j), over `count` rows in order. `n` vectors at a time stay in
-/// registers.
+/// to [n] = sum of weights[j] * row(j) over `count` rows, in order. A part of `to` stays in registers while the
+/// rows are added.
 template <int vectors, class Row>
 HWY_INLINE void add_weighted(const float* weights, int64_t count, const Row& row, int64_t begin, float* to) {
   const Floats d;
@@ -159,14 +159,14 @@ HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row
   }
 }
 
-/// Whether the task's queries are so few that packing would cost more than it saves. It depends on nothing
-/// beside the sequence, and neither do a row's bits.
+/// Whether the task has so few queries that packing would cost more than it saves. This depends only on the
+/// sequence, and so do the bits of a row.
 HWY_INLINE bool is_few(const HeadTask& t) {
   return t.span.query_count <= most_few && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
 }
 
 void attend_few(HeadTask& t) {
-  const Attention& p = t.p;
+  const kernel::Attention& p = t.p;
   float* weights = t.take(most_few * t.stride);
   const int64_t queries = t.span.query_count;
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
@@ -181,7 +181,7 @@ void attend_few(HeadTask& t) {
     weighted_sum(weights + q * t.stride, t.seen(q), value, t.d_v, const_cast<float*>(out.data) + q * out.row);
 }
 
-void attend(const Attention& p, int64_t task, float* memory) {
+void attend(const kernel::Attention& p, int64_t task, float* memory) {
   HeadTask t(p, task, memory);
   if (is_few(t)) return attend_few(t);
   float* copy = t.take(tile_rows * a_stride);
@@ -210,8 +210,8 @@ void attend(const Attention& p, int64_t task, float* memory) {
   }
 }
 
-/// weights -> gradient of the scaled scores, in place: w (g - sum(w g)) * scale, g being the gradient of the
-/// weights.
+/// Replaces the weights w by the gradients of the scaled scores: w (g - sum(w g)) * scale, where g is the
+/// gradient of the weights.
 HWY_INLINE void softmax_gradient_rows(const HeadTask& t, int64_t rows, float* weights, const float* gradients) {
   const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
@@ -226,7 +226,7 @@ HWY_INLINE void softmax_gradient_rows(const HeadTask& t, int64_t rows, float* we
   }
 }
 
-/// The weights once more, from the products and their log-sum.
+/// Computes the weights again, from the products and their log-sum.
 HWY_INLINE void recall_weights(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
@@ -236,8 +236,8 @@ HWY_INLINE void recall_weights(const HeadTask& t, int64_t first, int64_t rows, f
   }
 }
 
-void attend_gradient(const AttentionGradient& g, int64_t task, float* memory) {
-  const Attention& p = g.forward;
+void attend_gradient(const kernel::AttentionGradient& g, int64_t task, float* memory) {
+  const kernel::Attention& p = g.forward;
   HeadTask t(p, task, memory);
   float* copy = t.take(tile_rows * a_stride);
   uint16_t* bits = t.bits();
@@ -298,7 +298,7 @@ HWY_EXPORT(attention_scratch);
 HWY_EXPORT(attend);
 HWY_EXPORT(attend_gradient);
 
-int64_t most_keys(const Attention& p) {
+int64_t most_keys(const kernel::Attention& p) {
   int64_t most = 0;
   for (const auto& span : p.spans) most = std::max<int64_t>(most, span.key_count);
   return most;
@@ -306,7 +306,7 @@ int64_t most_keys(const Attention& p) {
 
 }  // namespace
 
-void CpuBackend::attention(const Attention& p) {
+void CpuBackend::compute(const kernel::Attention& p) {
   const int64_t keys = most_keys(p), scratch = HWY_DYNAMIC_DISPATCH(attention_scratch)(p, keys);
   split(static_cast<int64_t>(p.spans.size()) * p.heads, 16 * keys * (p.query.cols + p.value.cols) / p.heads,
         [&](int64_t begin, int64_t end, int thread) {
@@ -315,7 +315,7 @@ void CpuBackend::attention(const Attention& p) {
         });
 }
 
-void CpuBackend::attention_gradient(const AttentionGradient& g) {
+void CpuBackend::compute(const kernel::AttentionGradient& g) {
   const int64_t keys = most_keys(g.forward), scratch = HWY_DYNAMIC_DISPATCH(attention_scratch)(g.forward, keys);
   split(static_cast<int64_t>(g.forward.spans.size()) * g.forward.heads,
         40 * keys * (g.forward.query.cols + g.forward.value.cols) / g.forward.heads,

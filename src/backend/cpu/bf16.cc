@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Rounds rows [begin, end) of x to bf16, to the nearest, halves to even. What is no number stays none.
+/// Rounds rows [begin, end) of x to bf16: to the nearest value, ties to even. NaN stays NaN.
 void round_rows_to_bf16(const View& x, int64_t begin, int64_t end, uint16_t* out) {
   const Words words;
   const hn::RebindToSigned<Words> ints;
@@ -36,8 +36,8 @@ void round_rows_to_bf16(const View& x, int64_t begin, int64_t end, uint16_t* out
   }
 }
 
-/// The epilogue of rows and columns [begin, end) of a product.
-void finish_block(const Matmul& p, const Bf16Block& block) {
+/// Applies the epilogue to rows and columns [begin, end) of a product.
+void finish_block(const kernel::Matmul& p, const Bf16Block& block) {
   const int64_t row = block.row, col = block.col;
   const BlockEpilogue e{.bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr,
                         .relu = p.epilogue.relu,
@@ -77,10 +77,10 @@ std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, void* memory) {
 
 namespace {
 
-/// What of a result is multiplied together: oneDNN compiles code for each shape, so that packed batches, with
-/// ever new numbers of rows, must give few of them. 512 rows as often as there are, a multiple of 64, and
-/// powers of two; as many columns as thousands of symbols leave to share. This doesn't depend on the number of
-/// threads, and so neither do the bits.
+/// Divides a result into blocks, each computed by one call of oneDNN. oneDNN compiles code for each shape, and
+/// packed batches have ever different numbers of rows, so the blocks must have few different shapes. Rows:
+/// blocks of 512, then one block of a multiple of 64, then powers of two. Columns: enough for several threads
+/// to share a large vocabulary. The blocks do not depend on the number of threads, and so neither do the bits.
 std::vector<Bf16Block> blocks_of(int64_t rows, int64_t cols) {
   constexpr int64_t width = 2048;
   std::vector<Bf16Block> blocks;
@@ -99,9 +99,9 @@ std::vector<Bf16Block> blocks_of(int64_t rows, int64_t cols) {
 
 }  // namespace
 
-void CpuBackend::matmul_bf16(const Matmul& p) {
+void CpuBackend::matmul_bf16(const kernel::Matmul& p) {
   const int64_t m = p.result.rows, n = p.result.cols;
-  // Sums over tokens, of any number, get zeros at their end.
+  // A sum over tokens is padded with zeros, because the number of tokens is arbitrary.
   const bool pads = p.transpose_a && !p.transpose_b && !p.packed_b;
   const int64_t depth = p.transpose_a ? p.a.rows : p.a.cols, k = pads ? round_up(depth, 256) : depth;
   uint16_t* a = reinterpret_cast<uint16_t*>(shared_.floats((m * k + k * n + 2) / 2));

@@ -3,7 +3,7 @@
 
 namespace sixfold {
 
-/// A weight rounded to bf16, row-major and without gaps.
+/// A weight rounded to bf16, row-major, without gaps between rows.
 struct Bf16Weight final : PackedWeight {
   Bf16Weight() : PackedWeight(DType::bf16) {}
   static size_t bytes(View b);

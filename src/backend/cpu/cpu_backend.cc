@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "backend/reference/kernels.h"
 #include "base/error.h"
 
 namespace sixfold {
@@ -31,7 +32,20 @@ CpuBackend::CpuBackend(int threads, MatmulPrecision products)
       multipliers_(static_cast<size_t>(std::max(1, threads))) {
   if (products == MatmulPrecision::bf16 && !has_bf16_products())
     throw_environment_error(
-        "this processor has no products in bf16 (oneDNN wants AVX-512 for them); ask for fp32");
+        "this processor has no bf16 products (oneDNN needs AVX-512 for them); set the precision to fp32");
+}
+
+std::shared_ptr<Backend> CpuBackend::sibling() const {
+  return std::make_shared<CpuBackend>(threads(), products_);
+}
+
+void CpuBackend::run(KernelCall call) {
+  call.visit([this](const auto& kernel) {
+    if constexpr (requires { compute(kernel); })
+      compute(kernel);
+    else
+      reference::compute(kernel);
+  });
 }
 
 uint16_t* CpuBackend::bits_of(int thread, int64_t features) {
@@ -43,17 +57,13 @@ float* CpuBackend::spare_of(int thread, int64_t features) {
 }
 
 void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body) {
-  constexpr int64_t worth = 16384;  // elements that outweigh waking a thread
+  constexpr int64_t worth = 16384;  // number of elements for which it pays to wake a thread
   const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / worth});
   if (threads() == 1 || pieces <= 1) {
     if (count > 0) pool_.run(1, [&](int64_t, int thread) { body(0, count, thread); });
     return;
   }
   pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
-}
-
-std::unique_ptr<Backend> make_cpu_backend(int threads, MatmulPrecision products) {
-  return std::make_unique<CpuBackend>(threads, products);
 }
 
 }  // namespace sixfold

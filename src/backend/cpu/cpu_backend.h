@@ -8,10 +8,11 @@
 
 namespace sixfold {
 
-/// The next multiple of `to`.
+/// Rounds n up to a multiple of `to`.
 constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/// Memory that a kernel uses while it runs: grows to the largest request and stays.
+/// Scratch memory of a kernel. It grows to the largest request and is kept. Its contents do not survive the
+/// next request.
 class Scratch {
  public:
   ~Scratch();
@@ -27,61 +28,64 @@ class Scratch {
 
 struct Int8Panels;
 
-/// What code outside the instruction set's own must know of its tiles (panels.h).
+/// The tile sizes of an instruction set (panels.h), for code that is compiled once for all instruction sets.
 struct PanelSizes {
   int64_t tile_rows, tile_cols;
-  int64_t copy;  ///< floats of scratch that a product takes in each thread
+  int64_t copy;  ///< number of floats of scratch memory that a product needs in each thread
 };
 
-/// fp32 and int8 kernels on Highway: one binary holds them for each instruction set, the processor's best is
-/// taken at run time.
+/// fp32 and int8 kernels written with Highway. The binary contains them for several instruction sets; the best
+/// one for the processor is chosen at run time. Results do not depend on the number of threads.
 class CpuBackend final : public HostBackend {
  public:
   CpuBackend(int threads, MatmulPrecision products);
   std::string name() const override;
-  int threads() const override { return pool_.threads(); }
-
-  void fill(View out, double value) override;
-
+  std::shared_ptr<Backend> sibling() const override;
+  /// Kernels without a `compute` function below run on the reference backend.
+  void run(KernelCall call) override;
   std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override;
   size_t packed_bytes(View b, bool transpose_b) override;
-  void matmul(const Matmul&) override;
-  void column_sum(View out, View x, bool accumulate) override;
-  void add(View out, View a, View b) override;
-  void scale(View out, View a, double factor) override;
-  void dropout(View out, View x, const Dropout&) override;
-  void activate(View out, View x, Activation) override;
-  void activate_gradient(View grad_x, View grad_out, View x, Activation) override;
-  void copy_rows(View out, const int32_t* out_rows, View x) override;
-  void embed(const Embed&) override;
-  void embed_gradient(const Embed& forward, View grad_out, View grad_table) override;
-  void residual_norm(const ResidualNorm&) override;
-  void residual_norm_gradient(const ResidualNormGradient&) override;
-  void attention(const Attention&) override;
-  void attention_gradient(const AttentionGradient&) override;
-  void cross_entropy(const CrossEntropy&) override;
-  void log_probability(View out, View logits, const int32_t* targets) override;
-  void top_k(const TopK&) override;
-  void adam(const Adam&) override;
-  double sum_of_squares(View x) override;
 
  private:
-  /// Runs `body(begin, end, thread)` over pieces of [0, count), each of some `cost` per item, in parallel where
-  /// it pays.
+  void compute(const kernel::Fill& k);
+  void compute(const kernel::Matmul& k);
+  void compute(const kernel::ColumnSum& k);
+  void compute(const kernel::Add& k);
+  void compute(const kernel::Scale& k);
+  void compute(const kernel::ApplyDropout& k);
+  void compute(const kernel::Activate& k);
+  void compute(const kernel::ActivateGradient& k);
+  void compute(const kernel::CopyRows& k);
+  void compute(const kernel::Embed& k);
+  void compute(const kernel::EmbedGradient& k);
+  void compute(const kernel::ResidualNorm& k);
+  void compute(const kernel::ResidualNormGradient& k);
+  void compute(const kernel::Attention& k);
+  void compute(const kernel::AttentionGradient& k);
+  void compute(const kernel::CrossEntropy& k);
+  void compute(const kernel::LogProbability& k);
+  void compute(const kernel::TopK& k);
+  void compute(const kernel::Adam& k);
+  void compute(const kernel::BlockSquares& k);
+
+  int threads() const { return pool_.threads(); }
+  /// Runs `body(begin, end, thread)` over parts of [0, count), in parallel if the work is large enough. `cost`:
+  /// work for each item, in elements of a copy.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
   std::shared_ptr<PackedWeight> pack_bf16(View b, void* memory);
   void round_to_bf16(View x, uint16_t* out);
-  void matmul_bf16(const Matmul&);
-  void matmul_int8(const Matmul&, const Int8Panels& weight);
+  void matmul_bf16(const kernel::Matmul&);
+  void matmul_int8(const kernel::Matmul&, const Int8Panels& weight);
 
-  /// A thread's scratch for the random bits of a row (some more for a whole vector), and for a row.
+  /// Scratch memory of a thread for the random bits of a row (rounded up to whole vectors), and for a row of
+  /// floats.
   uint16_t* bits_of(int thread, int64_t features);
   float* spare_of(int thread, int64_t features);
 
   MatmulPrecision products_;
   ThreadPool pool_;
-  Scratch shared_;                ///< panels of a product's right side, or its sides in int8 and bf16
+  Scratch shared_;                ///< the packed right operand of a product, or both operands in int8 or bf16
   std::vector<Scratch> private_;  ///< one for each thread
   std::vector<Scratch> bits_;
   std::vector<Bf16Multiplier> multipliers_;

@@ -8,28 +8,29 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-void add_rows(const View& out, const View& a, const View& b, int64_t begin, int64_t end) {
+void add_rows(const kernel::Add& k, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
-    float *to = out.row<float>(r), *x = a.row<float>(r), *y = b.row<float>(r);
-    over_vectors(out.cols, [&](int64_t i, const auto& load, const auto& store)
-                               HWY_ATTR { store(hn::Add(load(x + i), load(y + i)), to + i); });
+    float *to = k.out.row<float>(r), *x = k.a.row<float>(r), *y = k.b.row<float>(r);
+    over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
+                                 HWY_ATTR { store(hn::Add(load(x + i), load(y + i)), to + i); });
   }
 }
 
-void scale_rows(const View& out, const View& a, float factor, int64_t begin, int64_t end) {
-  const auto by = hn::Set(Floats(), factor);
+void scale_rows(const kernel::Scale& k, int64_t begin, int64_t end) {
+  const auto by = hn::Set(Floats(), static_cast<float>(k.factor));
   for (int64_t r = begin; r < end; ++r) {
-    float *to = out.row<float>(r), *x = a.row<float>(r);
-    over_vectors(out.cols, [&](int64_t i, const auto& load, const auto& store)
-                               HWY_ATTR { store(hn::Mul(load(x + i), by), to + i); });
+    float *to = k.out.row<float>(r), *x = k.x.row<float>(r);
+    over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
+                                 HWY_ATTR { store(hn::Mul(load(x + i), by), to + i); });
   }
 }
 
-void dropout_rows(const View& out, const View& a, const Dropout& dropout, int64_t begin, int64_t end,
-                  uint16_t* bits) {
+void dropout_rows(const kernel::ApplyDropout& k, int64_t begin, int64_t end, uint16_t* bits) {
+  const View& out = k.out;
+  const Dropout& dropout = k.dropout;
   const float keep = static_cast<float>(dropout.keep_scale());
   for (int64_t r = begin; r < end; ++r) {
-    float *to = out.row<float>(r), *x = a.row<float>(r);
+    float *to = out.row<float>(r), *x = k.x.row<float>(r);
     dropout_bits(dropout, r, dropout.module, out.cols, bits);
     over_vectors(out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       store(hn::Mul(load(x + i), keep_factor(bits + i, dropout.threshold, keep)), to + i);
@@ -37,12 +38,13 @@ void dropout_rows(const View& out, const View& a, const Dropout& dropout, int64_
   }
 }
 
-/// Columns [begin, end): each sum runs down the rows in order.
-void sum_columns(const View& out, const View& x, bool accumulate, int64_t begin, int64_t end) {
+/// Sums columns [begin, end). Each sum adds the rows in order.
+void sum_columns(const kernel::ColumnSum& k, int64_t begin, int64_t end) {
   const Floats d;
-  float* to = out.as<float>();
-  if (!accumulate) std::fill(to + begin, to + end, 0.0f);
-  // A strip of columns at a time stays in registers.
+  const View& x = k.x;
+  float* to = k.out.as<float>();
+  if (!k.accumulate) std::fill(to + begin, to + end, 0.0f);
+  // The sums of a strip of columns stay in registers.
   constexpr int strip = 8;
   int64_t c = begin;
   for (; c + strip * lanes <= end; c += strip * lanes) {
@@ -71,7 +73,7 @@ HWY_INLINE Vector load_bytes(const int8_t* p, int64_t count) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(ints, hn::Load(bytes, first)));
 }
 
-void embed_rows(const Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
+void embed_rows(const kernel::Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
   const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = begin; r < end; ++r) {
@@ -80,8 +82,8 @@ void embed_rows(const Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
     const float* word = row < 0 || bytes ? nullptr : e.table.row<float>(row);
     const int8_t* small_word = row < 0 || !bytes ? nullptr : e.table.row<int8_t>(row);
     const auto small_by =
-        hn::Set(Floats(), small_word ? e.table.scales[row] * static_cast<float>(e.scale) : 0.0f);
-    const float* position = e.positions ? e.positions.row<float>(e.position[r]) : nullptr;
+        hn::Set(Floats(), small_word ? e.table.scales.data[row] * static_cast<float>(e.scale) : 0.0f);
+    const float* position = e.positions ? e.positions.row<float>(e.position.data[r]) : nullptr;
     float* to = e.out.row<float>(r);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, e.out.cols, bits);
     over_vectors(e.out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
@@ -95,16 +97,15 @@ void embed_rows(const Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
   }
 }
 
-/// Columns [begin, end) of every row, rows in order; begin is a multiple of 8 vectors.
-void embed_gradient_columns(const Embed& e, const View& grad_out, const View& grad_table, int64_t begin,
-                            int64_t end, uint16_t* bits) {
+/// Processes columns [begin, end) of every row, in the order of the rows; begin is a multiple of 8 vectors.
+void embed_gradient_columns(const kernel::EmbedGradient& e, int64_t begin, int64_t end, uint16_t* bits) {
   const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
-  for (int64_t r = 0; r < grad_out.rows; ++r) {
+  for (int64_t r = 0; r < e.grad_out.rows; ++r) {
     const int64_t row = e.table_row(r);
     if (row < 0) continue;
-    const float* from = grad_out.row<float>(r);
-    float* to = grad_table.row<float>(row);
+    const float* from = e.grad_out.row<float>(r);
+    float* to = e.grad_table.row<float>(row);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, end, bits);
     over_vectors(end - begin, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
       const int64_t i = begin + j;
@@ -129,61 +130,62 @@ HWY_EXPORT(sum_columns);
 HWY_EXPORT(embed_rows);
 HWY_EXPORT(embed_gradient_columns);
 
-constexpr int64_t column_piece = 64;  // a cache line of floats, four times
+constexpr int64_t column_block = 64;  // floats; four cache lines
 
 }  // namespace
 
-void CpuBackend::fill(View out, double value) {
-  split(out.rows, out.cols, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) std::fill_n(out.row<float>(r), out.cols, static_cast<float>(value));
+void CpuBackend::compute(const kernel::Fill& k) {
+  split(k.out.rows, k.out.cols, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r)
+      std::fill_n(k.out.row<float>(r), k.out.cols, static_cast<float>(k.value));
   });
 }
 
-void CpuBackend::add(View out, View a, View b) {
-  split(out.rows, out.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(add_rows)(out, a, b, begin, end);
+void CpuBackend::compute(const kernel::Add& k) {
+  split(k.out.rows, k.out.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(add_rows)(k, begin, end);
   });
 }
 
-void CpuBackend::scale(View out, View a, double factor) {
-  split(out.rows, out.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(scale_rows)(out, a, static_cast<float>(factor), begin, end);
+void CpuBackend::compute(const kernel::Scale& k) {
+  split(k.out.rows, k.out.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(scale_rows)(k, begin, end);
   });
 }
 
-void CpuBackend::dropout(View out, View x, const Dropout& dropout) {
-  split(out.rows, out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
-    HWY_DYNAMIC_DISPATCH(dropout_rows)(out, x, dropout, begin, end, bits_of(thread, out.cols));
+void CpuBackend::compute(const kernel::ApplyDropout& k) {
+  split(k.out.rows, k.out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
+    HWY_DYNAMIC_DISPATCH(dropout_rows)(k, begin, end, bits_of(thread, k.out.cols));
   });
 }
 
-void CpuBackend::copy_rows(View out, const int32_t* out_rows, View x) {
-  split(x.rows, x.cols, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) std::copy_n(x.row<float>(r), x.cols, out.row<float>(out_rows[r]));
+void CpuBackend::compute(const kernel::CopyRows& k) {
+  split(k.x.rows, k.x.cols, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r)
+      std::copy_n(k.x.row<float>(r), k.x.cols, k.out.row<float>(k.rows.data[r]));
   });
 }
 
-void CpuBackend::column_sum(View out, View x, bool accumulate) {
-  split((x.cols + column_piece - 1) / column_piece, x.rows * column_piece,
+void CpuBackend::compute(const kernel::ColumnSum& k) {
+  const int64_t cols = k.x.cols;
+  split((cols + column_block - 1) / column_block, k.x.rows * column_block,
         [&](int64_t begin, int64_t end, int) {
-          HWY_DYNAMIC_DISPATCH(sum_columns)
-          (out, x, accumulate, begin * column_piece, std::min(x.cols, end * column_piece));
+          HWY_DYNAMIC_DISPATCH(sum_columns)(k, begin * column_block, std::min(cols, end * column_block));
         });
 }
 
-void CpuBackend::embed(const Embed& e) {
-  split(e.out.rows, e.out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
-    HWY_DYNAMIC_DISPATCH(embed_rows)(e, begin, end, bits_of(thread, e.out.cols));
+void CpuBackend::compute(const kernel::Embed& k) {
+  split(k.out.rows, k.out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
+    HWY_DYNAMIC_DISPATCH(embed_rows)(k, begin, end, bits_of(thread, k.out.cols));
   });
 }
 
-void CpuBackend::embed_gradient(const Embed& forward, View grad_out, View grad_table) {
-  const int64_t cols = grad_out.cols;
-  split((cols + column_piece - 1) / column_piece, grad_out.rows * column_piece,
+void CpuBackend::compute(const kernel::EmbedGradient& k) {
+  const int64_t cols = k.grad_out.cols;
+  split((cols + column_block - 1) / column_block, k.grad_out.rows * column_block,
         [&](int64_t begin, int64_t end, int thread) {
           HWY_DYNAMIC_DISPATCH(embed_gradient_columns)
-          (forward, grad_out, grad_table, begin * column_piece, std::min(cols, end * column_piece),
-           bits_of(thread, cols));
+          (k, begin * column_block, std::min(cols, end * column_block), bits_of(thread, cols));
         });
 }
 

@@ -13,14 +13,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// exp(x) for x <= 0 within 2 units in the last place; 0 below -87.
+/// Returns exp(x) for x <= 0, within 2 units in the last place; 0 below -87.
 HWY_INLINE Vector exponential(Vector x) {
   const Floats d;
   const hn::RebindToSigned<Floats> ints;
   const auto low = hn::Set(d, -87.0f);
   const auto bounded = hn::Max(x, low);
-  // x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts; exp(r) by its series, scaled by 2^n through the
-  // exponent.
+  // x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 is split into two parts. exp(r) is computed by its series, and
+  // multiplied by 2^n through the exponent bits.
   const auto n = hn::Round(hn::Mul(bounded, hn::Set(d, 1.44269504088896341f)));
   auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), bounded);
   r = hn::NegMulAdd(n, hn::Set(d, 1.42860682030941723212e-6f), r);

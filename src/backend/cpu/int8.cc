@@ -18,7 +18,7 @@ using Ints = hn::RebindToSigned<Words>;
 inline constexpr int pair_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
 inline constexpr int pair_cols = 2 * lanes;
 
-/// Two products of a group's int16 pairs, added to `sum`.
+/// Adds the two products of a group of int16 pairs to `sum`.
 HWY_INLINE hn::Vec<Ints> add_pairs(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Ints> sum) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const Ints d;
@@ -77,7 +77,7 @@ void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const i
 
 Int8Kernel pairs_kernel() { return {pair_rows, pair_cols, true, multiply_pairs_tile}; }
 
-/// The ends of a row's values and zero; not finite where one of them is not.
+/// The smallest and the largest of a row's values and zero; not finite if any value is not finite.
 struct Ends {
   float lowest, highest;
 };
@@ -85,7 +85,7 @@ HWY_INLINE Ends ends_of(const float* x, int64_t n) {
   const Floats d;
   const Ints ints;
   auto low = hn::Zero(d), high = low;
-  auto most = hn::Zero(ints);  // as integers magnitudes have the same order, and NaN stands above all
+  auto most = hn::Zero(ints);  // as integers, magnitudes have the same order, with NaN above all others
   over_vectors(n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
     const auto v = load(x + i);
     low = hn::Min(low, v);
@@ -97,7 +97,7 @@ HWY_INLINE Ends ends_of(const float* x, int64_t n) {
   return {hn::GetLane(hn::MinOfLanes(d, low)), max_lanes(high)};
 }
 
-/// The first `count` lanes, small numbers, become elements of that type at `to`.
+/// Stores the first `count` lanes at `to`, converted to a smaller type.
 template <class T>
 HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
   const hn::Rebind<T, Floats> d;
@@ -108,9 +108,9 @@ HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
   std::memcpy(to, few, sizeof(T) * static_cast<size_t>(count));
 }
 
-/// Rounds rows [begin, end) of x [., k] to int8, a group being pairs or quads, and says where their sums begin.
-/// A row's range, zero included, is shared out among 256 numbers, of which zero is one. A range so small that
-/// one of its parts would be no normal number is taken for zero.
+/// Rounds rows [begin, end) of x [., k] to int8, in groups of pairs or of four, and computes the initial values
+/// of their sums. 256 values, of which zero is one, are distributed evenly over the range of a row, zero
+/// included. If the step between two values would not be a normal number, the range is taken to be zero.
 void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
                 float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
@@ -124,10 +124,10 @@ void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t g
     const float steps = finite ? 255.0f / range : 0.0f;
     const auto by = hn::Set(d, steps);
     const int32_t zero = finite ? -128 - static_cast<int32_t>(std::nearbyint(ends.lowest * steps)) : 0;
-    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // next to 0, or no number
+    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // close to 0, or not finite
     zeros[r] = zero;
     int32_t* row = data + r * groups;
-    if (groups > 0) row[groups - 1] = 0;  // what is beyond k
+    if (groups > 0) row[groups - 1] = 0;  // elements beyond k
     auto sum = hn::Zero(ints);
     const auto round = [&](auto v, auto there) HWY_ATTR {
       const auto whole =
@@ -146,14 +146,14 @@ void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t g
     int64_t i = 0;
     for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i), first(lanes)), lanes, i);
     if (i < x.cols) put(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i, i);
-    // Quads meet weights that stand 128 too high.
+    // Weights in groups of four have 128 added; this subtracts its contribution.
     start[r] = pairs ? 0 : -128 * hn::GetLane(hn::SumOfLanes(ints, sum));
   }
 }
 
-/// Sums of a tile -> result: times both scales, bias, ReLU.
-HWY_INLINE void finish_sums(const Matmul& p, const Int8Rows& x, const Int8Panels& w, const int32_t* sums,
-                            int64_t row, int rows, int64_t col, int tile_cols) {
+/// Converts the sums of a tile to results: applies both scales, bias, and ReLU.
+HWY_INLINE void finish_sums(const kernel::Matmul& p, const Int8Rows& x, const Int8Panels& w,
+                            const int32_t* sums, int64_t row, int rows, int64_t col, int tile_cols) {
   const Floats d;
   const Ints ints;
   const int64_t cols = std::min<int64_t>(tile_cols, p.result.cols - col);
@@ -174,8 +174,9 @@ HWY_INLINE void finish_sums(const Matmul& p, const Int8Rows& x, const Int8Panels
   }
 }
 
-/// Rows [row0, row1) and columns [col0, col1) of a product.
-void multiply_int8_block(const Matmul& p, const Int8Panels& w, const Int8Rows& x, const int64_t block[4]) {
+/// Computes rows [row0, row1) and columns [col0, col1) of a product.
+void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int8Rows& x,
+                         const int64_t block[4]) {
   HWY_ALIGN int32_t sums[12 * 32];
   const Int8Kernel& kernel = w.kernel;
   for (int64_t col = block[2]; col < block[3]; col += kernel.tile_cols) {
@@ -199,7 +200,7 @@ HWY_EXPORT(pairs_kernel);
 HWY_EXPORT(round_rows);
 HWY_EXPORT(multiply_int8_block);
 
-/// One output channel of a weight into its panel.
+/// Copies one output channel of a weight into its panel.
 void pack_channel(const int8_t* channel, int64_t k, const Int8Kernel& kernel, int32_t* to) {
   int64_t begin = 0;
   if (!kernel.pairs)
@@ -238,7 +239,7 @@ std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
   weight->data = reinterpret_cast<int32_t*>(weight->memory.floats(whole * groups));
   std::fill_n(weight->data, whole * groups, 0);
   weight->scales.assign(static_cast<size_t>(whole), 0.0f);
-  std::copy_n(b.scales, b.rows, weight->scales.begin());
+  std::copy_n(b.scales.data, b.rows, weight->scales.begin());
   weight->sums.assign(static_cast<size_t>(whole), 0);
   for (int64_t n = 0; n < b.rows; ++n)
     weight->sums[static_cast<size_t>(n)] =
@@ -248,7 +249,7 @@ std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
   return weight;
 }
 
-void CpuBackend::matmul_int8(const Matmul& p, const Int8Panels& weight) {
+void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) {
   const int64_t m = p.result.rows, n = p.result.cols, groups = weight.groups();
   if (m == 0 || n == 0) return;
   const SubnormalsAsZero mode;

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/int8.h"
 
-// AVX512-VNNI by its own name: the instruction set that Highway calls AVX3 is without.
+// Uses AVX512-VNNI through compiler intrinsics, because Highway's AVX3 does not include it.
 
 #if HWY_ARCH_X86_64
 #include <immintrin.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int most_rows = 12, columns = 32;
 
-/// The weight is the unsigned factor, so that one of x's groups can be broadcast straight from memory.
+/// The weight is the unsigned operand, so that a group of x can be broadcast directly from memory.
 template <int rows>
 SIXFOLD_VNNI void multiply_quads(const Int8Rows& x, int64_t first_row, const int32_t* panel, int32_t* sums) {
   const int32_t* a = x.data + first_row * x.groups;

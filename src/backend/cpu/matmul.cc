@@ -17,8 +17,9 @@ void pack_piece(const float* b, int64_t row, int64_t col, const int64_t size[2],
   pack_panel({b, row, col}, size[0], size[1], piece[0], piece[1], piece[2], panels);
 }
 
-/// Rows [row0, row1) and columns [col0, col1) of a product; col0 is a multiple of tile_cols.
-void multiply_block(const Matmul& p, const float* panels, int64_t k, const int64_t block[4], float* copy) {
+/// Computes rows [row0, row1) and columns [col0, col1) of a product; col0 is a multiple of tile_cols.
+void multiply_block(const kernel::Matmul& p, const float* panels, int64_t k, const int64_t block[4],
+                    float* copy) {
   const auto [row0, row1, col0, col1] = std::tuple(block[0], block[1], block[2], block[3]);
   const Strided a = p.transpose_a ? Strided{p.a.as<float>() + row0, 1, p.a.stride}
                                   : Strided{p.a.row<float>(row0), p.a.stride, 1};
@@ -68,7 +69,7 @@ std::string describe_processor() {
                      int8_vnni_kernel().tile ? "VNNI" : "pairs of int16");
 }
 
-/// Packs b [k, n] into `panels`, in pieces that threads share.
+/// Packs b [k, n] into `panels`; threads share the work.
 static void pack_panels(ThreadPool& pool, View b, bool transpose, float* panels) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t size[2] = {transpose ? b.cols : b.rows, transpose ? b.rows : b.cols};
@@ -85,7 +86,7 @@ static void pack_panels(ThreadPool& pool, View b, bool transpose, float* panels)
     pool.run(count * chunks, one);
 }
 
-/// Floats of b in panels.
+/// The number of floats of b in panels.
 static int64_t panel_floats(View b, bool transpose_b) {
   const int64_t k = transpose_b ? b.cols : b.rows, n = transpose_b ? b.rows : b.cols;
   return round_up(n, HWY_DYNAMIC_DISPATCH(panel_sizes)().tile_cols) * k;
@@ -104,13 +105,13 @@ std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* m
   return weight;
 }
 
-void CpuBackend::matmul(const Matmul& p) {
+void CpuBackend::compute(const kernel::Matmul& p) {
   if (p.packed_b && p.packed_b->dtype == DType::i8)
     return matmul_int8(p, *static_cast<const Int8Panels*>(p.packed_b));
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
-  const bool large = m * n * k > 200'000;  // what it takes for oneDNN's call to be worth while
+  const bool large = m * n * k > 200'000;  // size from which a call of oneDNN pays
   if (p.packed_b ? p.packed_b->dtype == DType::bf16 : products_ == MatmulPrecision::bf16 && large)
     return matmul_bf16(p);
   const SubnormalsAsZero mode;
@@ -122,8 +123,8 @@ void CpuBackend::matmul(const Matmul& p) {
     pack_panels(pool_, p.b, p.transpose_b, packed);
     panels = packed;
   }
-  // Blocks of C: as wide as k_block rows of B fit in the second cache, as high as gives each thread some to
-  // take.
+  // Blocks of C are so wide that k_block rows of B fit into the second-level cache, and so high that each
+  // thread gets several blocks.
   const bool parallel = threads() > 1 && m * n * k > 100'000;
   const int64_t width = std::min(round_up(n, sizes.tile_cols), round_up(512, sizes.tile_cols));
   const int64_t columns = (n + width - 1) / width;

@@ -10,8 +10,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// The sum of row r, written to `sum`; returns its mean.
-HWY_INLINE float residual_row(const ResidualNorm& p, int64_t r, uint16_t* bits, float* sum) {
+/// Writes the sum of row r to `sum` and returns its mean.
+HWY_INLINE float residual_row(const kernel::ResidualNorm& p, int64_t r, uint16_t* bits, float* sum) {
   const int64_t n = p.x.cols;
   const float* x = p.x.row<float>(r);
   const float* y = p.y ? p.y.row<float>(r) : nullptr;
@@ -30,7 +30,7 @@ HWY_INLINE float residual_row(const ResidualNorm& p, int64_t r, uint16_t* bits, 
   return sum_lanes(total) / static_cast<float>(n);
 }
 
-void norm_rows(const ResidualNorm& p, int64_t begin, int64_t end, uint16_t* bits, float* spare) {
+void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16_t* bits, float* spare) {
   const Floats d;
   const int64_t n = p.x.cols;
   const float *weight = p.weight.as<float>(), *bias = p.bias.as<float>();
@@ -60,8 +60,8 @@ void norm_rows(const ResidualNorm& p, int64_t begin, int64_t end, uint16_t* bits
   }
 }
 
-/// With g = grad_out * weight and h the normed sum: grad = inverse * (g - mean(g) - h * mean(g h)).
-void norm_gradient_rows(const ResidualNormGradient& p, int64_t begin, int64_t end, uint16_t* bits) {
+/// With g = grad_out * weight and h the normalized sum, grad = inverse * (g - mean(g) - h * mean(g h)).
+void norm_gradient_rows(const kernel::ResidualNormGradient& p, int64_t begin, int64_t end, uint16_t* bits) {
   const Floats d;
   const int64_t n = p.grad_out.cols;
   const float* weight = p.weight.as<float>();
@@ -92,8 +92,8 @@ void norm_gradient_rows(const ResidualNormGradient& p, int64_t begin, int64_t en
   }
 }
 
-/// Columns [begin, end) of the gradients of weight and bias, rows in order.
-void norm_gradient_columns(const ResidualNormGradient& p, int64_t begin, int64_t end) {
+/// Computes columns [begin, end) of the gradients of weight and bias. Rows are added in order.
+void norm_gradient_columns(const kernel::ResidualNormGradient& p, int64_t begin, int64_t end) {
   const Floats d;
   float *grad_weight = p.grad_weight ? p.grad_weight.as<float>() : nullptr,
         *grad_bias = p.grad_bias ? p.grad_bias.as<float>() : nullptr;
@@ -124,14 +124,14 @@ HWY_EXPORT(norm_gradient_columns);
 
 }  // namespace
 
-void CpuBackend::residual_norm(const ResidualNorm& p) {
+void CpuBackend::compute(const kernel::ResidualNorm& p) {
   split(p.x.rows, p.x.cols * 4, [&](int64_t begin, int64_t end, int thread) {
     uint16_t* bits = bits_of(thread, p.x.cols);
     HWY_DYNAMIC_DISPATCH(norm_rows)(p, begin, end, bits, spare_of(thread, p.x.cols));
   });
 }
 
-void CpuBackend::residual_norm_gradient(const ResidualNormGradient& p) {
+void CpuBackend::compute(const kernel::ResidualNormGradient& p) {
   split(p.grad_out.rows, p.grad_out.cols * 4, [&](int64_t begin, int64_t end, int thread) {
     HWY_DYNAMIC_DISPATCH(norm_gradient_rows)(p, begin, end, bits_of(thread, p.grad_out.cols));
   });

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-extern "C" void omp_set_num_threads(int);  // of the threads that oneDNN may start for its caller
+extern "C" void omp_set_num_threads(int);  // limits the threads that oneDNN may start
 
 namespace sixfold {
 namespace {
@@ -32,7 +32,7 @@ struct Shapes {
   memory::desc a, b, c;
 };
 
-/// Code for a shape, and the memory that it works in.
+/// The compiled code for a shape, and its scratch memory.
 struct Product {
   dnnl::matmul code;
   memory::desc scratch;
@@ -41,7 +41,8 @@ struct Product {
 Product compile(const Bf16Product& p) {
   const Shapes shapes(p);
   dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // or each shape would keep its own
+  // otherwise each shape would keep its own scratch memory
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (p.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0f);

@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <memory>
 
-// All that is asked of oneDNN: products in bf16, for processors whose own instructions for them (AMX) make
-// these faster than fp32. Compiles with oneDNN 2.6 and 3.
+// The only use of oneDNN: bf16 products, for processors whose bf16 instructions (AMX) make them faster than
+// fp32. Compiles with oneDNN 2.6 and 3.
 
 namespace sixfold {
 
-/// c [m, n] (+)= a [m, k] b [k, n], summed in fp32. Element (i, j) of a is a[i * a_row + j * a_col]; one of the
-/// strides is 1; so for b. Rows of c lie c_row apart.
+/// c [m, n] = a [m, k] b [k, n], or c += a b if `accumulate` is set, summed in fp32. Element (i, j) of a is a[i
+/// * a_row + j * a_col], where one of the strides is 1; likewise for b. Rows of c are c_row apart.
 struct Bf16Product {
   int64_t m, n, k;
   const uint16_t* a;
@@ -20,10 +20,12 @@ struct Bf16Product {
   bool accumulate;
 };
 
-/// Whether oneDNN multiplies bf16 on this processor, or on what its variable ONEDNN_MAX_CPU_ISA holds it to.
+/// Whether oneDNN supports bf16 products on this processor, limited by its environment variable
+/// ONEDNN_MAX_CPU_ISA.
 bool has_bf16_products();
 
-/// Keeps what oneDNN compiles for each shape. For one thread at a time; computes in that thread.
+/// Caches the code that oneDNN compiles for each shape. For one thread at a time; computes on the calling
+/// thread. Throws an environment error if oneDNN does not support bf16 on this processor.
 class Bf16Multiplier {
  public:
   Bf16Multiplier();

@@ -10,7 +10,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-void adam_range(const Adam& p, int64_t begin, int64_t end) {
+void adam_range(const kernel::Adam& p, int64_t begin, int64_t end) {
   const Floats d;
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
   const double correction1 = 1 - std::pow(p.beta1, static_cast<double>(p.step));
@@ -58,24 +58,19 @@ HWY_EXPORT(square_range);
 
 }  // namespace
 
-void CpuBackend::adam(const Adam& p) {
+void CpuBackend::compute(const kernel::Adam& p) {
   split(p.weight.rows * p.weight.cols, 4, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(adam_range)(p, begin, end);
   });
 }
 
-double CpuBackend::sum_of_squares(View x) {
-  constexpr int64_t block = 1 << 14;  // threads take blocks; the sum runs over them in order
-  const int64_t size = x.rows * x.cols, blocks = (size + block - 1) / block;
-  std::vector<double> sums(static_cast<size_t>(blocks));
-  split(blocks, block, [&](int64_t begin, int64_t end, int) {
+void CpuBackend::compute(const kernel::BlockSquares& k) {
+  const int64_t size = k.x.rows * k.x.cols;
+  split(k.sums.size, k.block, [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b)
-      sums[static_cast<size_t>(b)] =
-          HWY_DYNAMIC_DISPATCH(square_range)(x.as<float>() + b * block, std::min(block, size - b * block));
+      k.sums.data[b] = HWY_DYNAMIC_DISPATCH(square_range)(k.x.as<float>() + b * k.block,
+                                                          std::min(k.block, size - b * k.block));
   });
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum;
 }
 
 }  // namespace sixfold

@@ -1,10 +1,10 @@
-// MatmulPrecision of small and large matrices from one tile: what linear layers and attention share. Included
-// once for each instruction set.
+// Matrix products computed in tiles, used by linear layers and attention. Included once for each instruction
+// set.
 //
-// A tile of C, tile_rows x tile_cols, stays in registers while k runs; B is laid out in panels of tile_cols
-// columns, so that its rows are read in order; a slice of A is copied to where its rows can't evict one
-// another. Every element of C is one chain of fused multiply-adds over k = 0, 1, 2, ..., whatever the blocking:
-// this is why a row's bits depend on nothing beside it.
+// A tile of C, tile_rows x tile_cols, stays in registers while k advances. B is packed into panels of tile_cols
+// columns, so that its rows are read in order. A block of A is copied so that its rows do not evict one another
+// from the cache. Every element of C is one chain of fused multiply-adds over k = 0, 1, 2, ..., whatever the
+// block sizes. Therefore the bits of a row depend on no other row.
 #if defined(SIXFOLD_CPU_PANELS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef SIXFOLD_CPU_PANELS_H
 #undef SIXFOLD_CPU_PANELS_H
@@ -19,14 +19,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-// AVX-512 and arm have 32 vector registers, others 16; two are B's and one A's.
+// AVX-512 and Arm have 32 vector registers, other instruction sets 16. Two hold B and one holds A.
 inline constexpr int tile_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
 inline constexpr int tile_vectors = 2;
 inline constexpr int tile_cols = tile_vectors * lanes;
-inline constexpr int k_block = 256;  // of A and B at a time: tile_rows x k_block of A stay in the first cache
-inline constexpr int a_stride = k_block + 16;  // rows of A's copy don't fall on the same cache lines
+// block of k; tile_rows x k_block elements of A fit into the first-level cache
+inline constexpr int k_block = 256;
+inline constexpr int a_stride = k_block + 16;  // padded so that rows of the copy of A do not share cache sets
 
-/// A matrix or a transposed one: element (i, j) is data[i * row + j * col], and one of the two is 1.
+/// A matrix, possibly transposed: element (i, j) is data[i * row + j * col], and one of the strides is 1.
 struct Strided {
   const float* data;
   int64_t row, col;
@@ -63,7 +64,7 @@ HWY_INLINE void transpose(const float* from, int64_t from_stride, int64_t rows, 
     for (int64_t j = 0; j < cols; ++j) to[i * to_stride + j] = from[j * from_stride + i];
 }
 
-/// Lays rows [k0, k1) of b [k, n] into panel `p` of `panels` (whole height k): zero beyond n.
+/// Copies rows [k0, k1) of b [k, n] into panel `p` of `panels`, whose height is k. Columns beyond n are zero.
 HWY_INLINE void pack_panel(const Strided& b, int64_t k, int64_t n, int64_t p, int64_t k0, int64_t k1,
                            float* panels) {
   float* out = panels + p * tile_cols * k + k0 * tile_cols;
@@ -82,12 +83,13 @@ HWY_INLINE void pack_panel(const Strided& b, int64_t k, int64_t n, int64_t p, in
   transpose(b.data + k0 + n0 * b.col, b.col, k1 - k0, cols, out, tile_cols);
 }
 
-/// All of b [k, n].
+/// Packs all of b [k, n].
 HWY_INLINE void pack_panels(const Strided& b, int64_t k, int64_t n, float* panels) {
   for (int64_t p = 0; p < panel_count(n); ++p) pack_panel(b, k, n, p, 0, k, panels);
 }
 
-/// c [rows, tile_cols] (+)= a [rows, k] b [k, tile_cols], element (r, i) of a at a[r * A_row + i * A_col].
+/// c [rows, tile_cols] = a [rows, k] b [k, tile_cols], or c += a b if `onto` is set. Element (r, i) of a is at
+/// a[r * A_row + i * A_col].
 template <int rows, int A_row, int A_col>
 HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t k, float* c,
                                 int64_t c_stride, bool onto) {
@@ -139,8 +141,8 @@ HWY_INLINE TileFunction tile_function(int rows) {
   return table[rows - 1];
 }
 
-/// Copies a [rows, k] to where a tile reads it: rows apart by a_stride, or, of a transposed matrix, columns
-/// apart by tile_rows. Returns the tile to use.
+/// Copies a [rows, k] to the layout that a tile reads: with stride a_stride between rows or, if a is
+/// transposed, with stride tile_rows between columns. Returns the tile function to use.
 HWY_INLINE TileFunction copy_a(const Strided& a, int rows, int64_t k, float* copy) {
   if (a.col == 1) {
     for (int r = 0; r < rows; ++r) std::memcpy(copy + r * a_stride, a.data + r * a.row, sizeof(float) * k);
@@ -155,7 +157,8 @@ HWY_INLINE TileFunction copy_a(const Strided& a, int rows, int64_t k, float* cop
   return tile_function<1, tile_rows>(rows);
 }
 
-/// What a block of C gets once its sums are complete; pointers are to the block's first element.
+/// The epilogue of a block of C, applied when its sums are complete. Pointers refer to the first element of the
+/// block.
 struct BlockEpilogue {
   const float* bias = nullptr;
   bool relu = false;
@@ -179,13 +182,14 @@ HWY_INLINE void finish_tile(const BlockEpilogue& e, int rows, int64_t cols, floa
   }
 }
 
-/// c [m, n] (+)= a [m, k] b, b in panels that are `k_height` high. `copy` has room for tile_rows * a_stride
-/// floats.
+/// c [m, n] = a [m, k] b, or c += a b if `onto` is set; b is in panels of height `k_height`. `copy`: scratch
+/// memory for tile_rows * a_stride floats.
 HWY_INLINE void multiply_panels(const Strided& a, const float* panels, int64_t k_height, int64_t m, int64_t n,
                                 float* c, int64_t c_stride, bool onto, float* copy,
                                 const BlockEpilogue* epilogue = nullptr) {
   HWY_ALIGN float edge[tile_rows * tile_cols];
-  for (int64_t k0 = 0; k0 == 0 || k0 < k_height; k0 += k_block) {  // once for k = 0: sums of nothing
+  // also once for k = 0, where the sums are empty
+  for (int64_t k0 = 0; k0 == 0 || k0 < k_height; k0 += k_block) {
     const int64_t k = std::min<int64_t>(k_block, k_height - k0);
     for (int64_t i = 0; i < m; i += tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tile_rows, m - i));

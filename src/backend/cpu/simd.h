@@ -1,4 +1,4 @@
-// Included once for each instruction set, by a file that foreach_target.h includes over and over.
+// Included once for each instruction set, by a file that foreach_target.h includes repeatedly.
 #if defined(SIXFOLD_CPU_SIMD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef SIXFOLD_CPU_SIMD_H
 #undef SIXFOLD_CPU_SIMD_H
@@ -25,16 +25,17 @@ using Words = hn::Repartition<uint32_t, Floats>;
 using Vector = hn::Vec<Floats>;
 inline constexpr int lanes = static_cast<int>(hn::MaxLanes(Floats()));
 
-/// The first `count` floats at p; further lanes are zero, and what lies there is not touched. (MaskedLoad does
-/// touch it where the instruction set has no masks, and wants p aligned.)
+/// Loads the first `count` floats at p and sets the other lanes to zero. Memory beyond them is not read.
+/// (MaskedLoad reads it on instruction sets without masks, and needs p to be aligned.)
 HWY_INLINE Vector load_first(const float* p, int64_t count) {
   HWY_ALIGN float first[lanes] = {};
   std::memcpy(first, p, sizeof(float) * static_cast<size_t>(count));
   return hn::Load(Floats(), first);
 }
 
-/// Calls body(i, vector_of) for i in steps of a vector over [0, n): full vectors first, then one cut short.
-/// `load(p)` and `store(v, p)` touch only what is there; lanes beyond the end load as zero.
+/// Calls body(i, load, store) for i in steps of a vector over [0, n): first with full vectors, then with a
+/// partial one. `load(p)` and `store(v, p)` access only elements before the end; lanes beyond it are loaded as
+/// zero.
 template <class Body>
 HWY_INLINE void over_vectors(int64_t n, const Body& body) {
   const Floats d;
@@ -51,19 +52,20 @@ HWY_INLINE void over_vectors(int64_t n, const Body& body) {
   }
 }
 
-/// Sum of all lanes, in one order.
+/// The sum of all lanes, in a fixed order.
 HWY_INLINE float sum_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floats(), v)); }
 HWY_INLINE float max_lanes(Vector v) { return hn::GetLane(hn::MaxOfLanes(Floats(), v)); }
 
-/// The 16 random bits of each feature of a row, in the order that `Dropout` describes. `bits` has room for
-/// `features` rounded up to 8 x lanes.
+/// Writes the 16 random bits of each feature of a row, in the order described at `Dropout`. `bits` has room for
+/// `features` rounded up to a multiple of 8 x lanes.
 HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t module, int64_t features,
                              uint16_t* bits) {
 #if HWY_TARGET == HWY_SCALAR
   for (int64_t block = 0; block * 8 < features; ++block) {
-    const auto words = Philox::bits({static_cast<uint32_t>(block), static_cast<uint32_t>(dropout.position[row]),
-                                     static_cast<uint32_t>(dropout.sentence[row]), module},
-                                    dropout.seed, dropout.update);
+    const auto words =
+        Philox::bits({static_cast<uint32_t>(block), static_cast<uint32_t>(dropout.position.data[row]),
+                      static_cast<uint32_t>(dropout.sentence.data[row]), module},
+                     dropout.seed, dropout.update);
     std::memcpy(bits + block * 8, words.data(), sizeof words);
   }
 #else
@@ -78,8 +80,8 @@ HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t modul
   };
   for (int64_t block = 0; block * 8 < features; block += lanes) {
     auto c0 = hn::Iota(d, static_cast<uint32_t>(block));
-    auto c1 = hn::Set(d, static_cast<uint32_t>(dropout.position[row]));
-    auto c2 = hn::Set(d, static_cast<uint32_t>(dropout.sentence[row]));
+    auto c1 = hn::Set(d, static_cast<uint32_t>(dropout.position.data[row]));
+    auto c2 = hn::Set(d, static_cast<uint32_t>(dropout.sentence.data[row]));
     auto c3 = hn::Set(d, module);
     uint32_t key0 = dropout.seed, key1 = dropout.update;
     for (int round = 0; round < Philox::rounds; ++round) {
@@ -98,7 +100,8 @@ HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t modul
 #endif
 }
 
-/// `scale` where the feature is kept, 0 where it is dropped; `bits` as above, read for a whole vector.
+/// Returns `scale` for features that are kept and 0 for features that are dropped. `bits`: as above, read for a
+/// whole vector.
 HWY_INLINE Vector keep_factor(const uint16_t* bits, uint32_t threshold, float scale) {
   const Floats d;
   const hn::Repartition<int32_t, Floats> ints;

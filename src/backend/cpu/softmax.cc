@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// The largest of a row and the sum of exp(x - largest).
+/// Returns the largest value of a row and the sum of exp(x - largest).
 struct RowSum {
   float largest, sum;
   float log() const { return largest + std::log(sum); }
@@ -22,13 +22,13 @@ HWY_INLINE RowSum sum_row(const float* x, int64_t n) {
   return {largest, sum_of_exponentials(x, n, largest)};
 }
 
-void cross_entropy_rows(const CrossEntropy& p, int64_t begin, int64_t end) {
+void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;
   const float smoothing = static_cast<float>(p.smoothing), scale = static_cast<float>(p.scale);
   for (int64_t r = begin; r < end; ++r) {
     float* x = p.logits.row<float>(r);
-    const int32_t target = p.targets[r];
+    const int32_t target = p.targets.data[r];
     const auto sum = sum_row(x, n);
     auto total = hn::Zero(d);
     over_vectors(
@@ -45,28 +45,28 @@ void cross_entropy_rows(const CrossEntropy& p, int64_t begin, int64_t end) {
   }
 }
 
-void log_probability_rows(const View& out, const View& logits, const int32_t* targets, int64_t begin,
-                          int64_t end) {
+void log_probability_rows(const kernel::LogProbability& p, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
-    const float* x = logits.row<float>(r);
-    out.as<float>()[r] = x[targets[r]] - sum_row(x, logits.cols).log();
+    const float* x = p.logits.row<float>(r);
+    p.out.as<float>()[r] = x[p.targets.data[r]] - sum_row(x, p.logits.cols).log();
   }
 }
 
-/// Keeps the k best seen; a vector is looked into only where it holds something better than the worst of them.
-void top_k_rows(const TopK& p, int64_t begin, int64_t end) {
+/// Keeps the k best values so far. The lanes of a vector are examined only if one of them is better than the
+/// worst value kept.
+void top_k_rows(const kernel::TopK& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;
   for (int64_t r = begin; r < end; ++r) {
     const float* x = p.logits.row<float>(r);
-    int32_t* ids = p.ids + r * p.k;
-    float* best = p.log_probs + r * p.k;
+    int32_t* ids = p.ids.row<int32_t>(r);
+    float* best = p.log_probs.row<float>(r);
     std::fill_n(ids, p.k, -1);
     std::fill_n(best, p.k, -std::numeric_limits<float>::infinity());
     const auto offer = [&](int64_t id) {
       if (!(x[id] > best[p.k - 1])) return;
-      for (const int32_t ban : p.banned)
-        if (ban == id) return;
+      for (int64_t i = 0; i < p.banned.size; ++i)
+        if (p.banned.data[i] == id) return;
       int place = p.k - 1;
       for (; place > 0 && x[id] > best[place - 1]; --place) {
         best[place] = best[place - 1];
@@ -80,7 +80,7 @@ void top_k_rows(const TopK& p, int64_t begin, int64_t end) {
       if (!hn::AllFalse(d, hn::Gt(hn::LoadU(d, x + i), hn::Set(d, best[p.k - 1]))))
         for (int64_t j = i; j < i + lanes; ++j) offer(j);
     for (; i < n; ++i) offer(i);
-    // Where k leaves no other, those come that may not be chosen.
+    // If fewer than k ids are allowed, banned ids follow.
     for (int32_t id = 0; ids[p.k - 1] < 0; ++id)
       if (int32_t* free = std::find(ids, ids + p.k, -1); std::find(ids, free, id) == free) *free = id;
     const float logsumexp = sum_row(x, n).log();
@@ -101,19 +101,19 @@ HWY_EXPORT(top_k_rows);
 
 }  // namespace
 
-void CpuBackend::cross_entropy(const CrossEntropy& p) {
+void CpuBackend::compute(const kernel::CrossEntropy& p) {
   split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(cross_entropy_rows)(p, begin, end);
   });
 }
 
-void CpuBackend::log_probability(View out, View logits, const int32_t* targets) {
-  split(logits.rows, logits.cols * 4, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(log_probability_rows)(out, logits, targets, begin, end);
+void CpuBackend::compute(const kernel::LogProbability& p) {
+  split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(log_probability_rows)(p, begin, end);
   });
 }
 
-void CpuBackend::top_k(const TopK& p) {
+void CpuBackend::compute(const kernel::TopK& p) {
   split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(top_k_rows)(p, begin, end);
   });

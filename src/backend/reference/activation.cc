@@ -1,13 +1,13 @@
 #include <cmath>
 
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// A function and its derivative at one place.
+/// The value of a function and its derivative at a point.
 struct Tangent {
   double value, slope;
 };
@@ -37,21 +37,21 @@ Tangent activation_at(Activation activation, double x) {
 
 }  // namespace
 
-void ReferenceBackend::activate(View out, View x, Activation activation) {
-  with_type(out.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < out.rows; ++r)
-      for (int64_t c = 0; c < out.cols; ++c)
-        out.row<T>(r)[c] = static_cast<T>(activation_at(activation, x.row<T>(r)[c]).value);
+void compute(const kernel::Activate& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.out.rows; ++r)
+      for (int64_t c = 0; c < k.out.cols; ++c)
+        k.out.row<T>(r)[c] = static_cast<T>(activation_at(k.activation, k.x.row<T>(r)[c]).value);
   });
 }
 
-void ReferenceBackend::activate_gradient(View grad_x, View grad_out, View x, Activation activation) {
-  with_type(x.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < x.rows; ++r)
-      for (int64_t c = 0; c < x.cols; ++c)
-        grad_x.row<T>(r)[c] =
-            static_cast<T>(grad_out.row<T>(r)[c] * activation_at(activation, x.row<T>(r)[c]).slope);
+void compute(const kernel::ActivateGradient& k) {
+  with_type(k.x.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.x.rows; ++r)
+      for (int64_t c = 0; c < k.x.cols; ++c)
+        k.grad_x.row<T>(r)[c] =
+            static_cast<T>(k.grad_out.row<T>(r)[c] * activation_at(k.activation, k.x.row<T>(r)[c]).slope);
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

@@ -3,26 +3,26 @@
 #include <vector>
 
 #include "backend/dropout.h"
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 namespace {
 
-/// One query in one head: the unit of attention, for it depends on no other query and no other head.
+/// One query in one head. It depends on no other query and no other head.
 struct HeadQuery {
-  const Attention& attention;
+  const kernel::Attention& attention;
   AttentionSpan span;
   int head;
-  int64_t row;      ///< of `query` and `out`
-  int64_t visible;  ///< how many of the span's keys it sees, from the first
+  int64_t row;      ///< row of `query` and `out`
+  int64_t visible;  ///< number of keys of the span that it attends to, from the first
 
-  /// The row of `key` and `value` at a place of the span.
+  /// Returns the row of `key` and `value` at a place of the span.
   int64_t key_row(int64_t place) const {
     const int64_t index = span.key_begin + place;
-    return attention.key_rows ? attention.key_rows[index] : index;
+    return attention.key_rows ? attention.key_rows.data[index] : index;
   }
 
-  /// The block of columns that belongs to the head.
+  /// Returns the block of columns that belongs to the head.
   template <class T>
   T* block(View x, int64_t r) const {
     return x.row<T>(r) + head * (x.cols / attention.heads);
@@ -37,13 +37,15 @@ struct HeadQuery {
 };
 
 template <class Visit>
-void for_each_query(const Attention& attention, Visit visit) {
-  for (const AttentionSpan& span : attention.spans)
+void for_each_query(const kernel::Attention& attention, Visit visit) {
+  for (int64_t i = 0; i < attention.device_spans.size; ++i) {
+    const AttentionSpan& span = attention.device_spans.data[i];
     for (int head = 0; head < attention.heads; ++head)
       for (int64_t j = 0; j < span.query_count; ++j) {
         const int64_t last = attention.causal ? span.key_count - span.query_count + j : span.key_count - 1;
         visit(HeadQuery{attention, span, head, span.query_begin + j, std::max<int64_t>(last + 1, 0)});
       }
+  }
 }
 
 template <class T>
@@ -60,15 +62,15 @@ void add_scaled(T* y, T factor, const T* x, int64_t count) {
 }
 
 template <class T>
-T score_scale(const Attention& attention) {
+T score_scale(const kernel::Attention& attention) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(attention.query.cols / attention.heads)));
 }
 
-/// query key^T / sqrt(d_k) for each key that the query sees, less the largest of them. The subtraction comes
-/// first: the rounding of a large product would be large beside the differences that count.
+/// query key^T / sqrt(d_k) for each visible key, minus the largest of these scores. The subtraction is done
+/// before the scaling: the rounding error of a large product would be large compared with the differences.
 template <class T>
 std::vector<T> scores(const HeadQuery& q) {
-  const Attention& a = q.attention;
+  const kernel::Attention& a = q.attention;
   std::vector<T> result(q.visible);
   for (int64_t j = 0; j < q.visible; ++j)
     result[j] = dot(q.block<T>(a.query, q.row), q.block<T>(a.key, q.key_row(j)), a.query.cols / a.heads);
@@ -77,7 +79,7 @@ std::vector<T> scores(const HeadQuery& q) {
   return result;
 }
 
-/// Scores to the weights of the softmax.
+/// Converts scores to the weights of the softmax.
 template <class T>
 std::vector<T> softmax(std::vector<T> scores, double logsumexp) {
   for (T& score : scores) score = static_cast<T>(std::exp(score - logsumexp));
@@ -86,7 +88,7 @@ std::vector<T> softmax(std::vector<T> scores, double logsumexp) {
 
 template <class T>
 void attend(const HeadQuery& q) {
-  const Attention& a = q.attention;
+  const kernel::Attention& a = q.attention;
   const int64_t d_v = a.out.cols / a.heads;
   std::vector<T> weights = scores<T>(q);
   const double logsumexp = log_sum_exp(weights.data(), q.visible);
@@ -104,11 +106,11 @@ void attend(const HeadQuery& q) {
   }
 }
 
-/// The weights are computed again rather than kept. With w the weights and g_j the gradient of weight j, the
+/// The weights are computed again instead of being stored. With weights w and gradients g_j of weight j, the
 /// gradient of score j is w_j * (g_j - sum of w_i * g_i).
 template <class T>
-void attend_backwards(const HeadQuery& q, const AttentionGradient& g) {
-  const Attention& a = q.attention;
+void attend_backwards(const HeadQuery& q, const kernel::AttentionGradient& g) {
+  const kernel::Attention& a = q.attention;
   const int64_t d_k = a.query.cols / a.heads, d_v = a.out.cols / a.heads;
   const std::vector<T> weights = softmax(scores<T>(q), a.logsumexp.row<T>(q.row)[q.head]);
   const T* grad_out = q.block<T>(g.grad_out, q.row);
@@ -131,16 +133,15 @@ void attend_backwards(const HeadQuery& q, const AttentionGradient& g) {
 
 }  // namespace
 
-void ReferenceBackend::attention(const Attention& attention) {
-  with_type(attention.out.dtype,
-            [&]<class T>(T) { for_each_query(attention, [](const HeadQuery& q) { attend<T>(q); }); });
+void compute(const kernel::Attention& k) {
+  with_type(k.out.dtype, [&]<class T>(T) { for_each_query(k, [](const HeadQuery& q) { attend<T>(q); }); });
 }
 
-void ReferenceBackend::attention_gradient(const AttentionGradient& g) {
-  for (View gradient : {g.grad_query, g.grad_key, g.grad_value}) fill(gradient, 0);
+void compute(const kernel::AttentionGradient& g) {
+  for (View gradient : {g.grad_query, g.grad_key, g.grad_value}) compute(kernel::Fill{gradient, 0});
   with_type(g.grad_out.dtype, [&]<class T>(T) {
     for_each_query(g.forward, [&](const HeadQuery& q) { attend_backwards<T>(q, g); });
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

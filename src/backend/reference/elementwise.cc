@@ -1,69 +1,99 @@
 #include <algorithm>
+#include <cstring>
 
 #include "backend/dropout.h"
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 namespace {
 
-/// out[r][c] = compute(r, c)
-template <class T, class Compute>
-void set_each(View out, Compute compute) {
+/// out[r][c] = element(r, c)
+template <class T, class Element>
+void set_each(View out, Element element) {
   for (int64_t r = 0; r < out.rows; ++r)
-    for (int64_t c = 0; c < out.cols; ++c) out.row<T>(r)[c] = compute(r, c);
+    for (int64_t c = 0; c < out.cols; ++c) out.row<T>(r)[c] = element(r, c);
+}
+
+/// Returns the sum of f(x[r][c]) in fp64, in order.
+template <class T, class F>
+double sum_each(View x, F f) {
+  double sum = 0;
+  for (int64_t r = 0; r < x.rows; ++r)
+    for (int64_t c = 0; c < x.cols; ++c) sum += f(static_cast<double>(x.row<T>(r)[c]));
+  return sum;
 }
 
 }  // namespace
 
-void ReferenceBackend::fill(View out, double value) {
-  with_type(out.dtype,
-            [&]<class T>(T) { set_each<T>(out, [&](int64_t, int64_t) { return static_cast<T>(value); }); });
+void compute(const kernel::Fill& k) {
+  with_type(k.out.dtype,
+            [&]<class T>(T) { set_each<T>(k.out, [&](int64_t, int64_t) { return static_cast<T>(k.value); }); });
 }
 
-void ReferenceBackend::add(View out, View a, View b) {
-  with_type(out.dtype, [&]<class T>(T) {
-    set_each<T>(out, [&](int64_t r, int64_t c) { return a.row<T>(r)[c] + b.row<T>(r)[c]; });
+void compute(const kernel::Add& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    set_each<T>(k.out, [&](int64_t r, int64_t c) { return k.a.row<T>(r)[c] + k.b.row<T>(r)[c]; });
   });
 }
 
-void ReferenceBackend::scale(View out, View a, double factor) {
-  with_type(out.dtype, [&]<class T>(T) {
-    set_each<T>(out, [&](int64_t r, int64_t c) { return a.row<T>(r)[c] * static_cast<T>(factor); });
+void compute(const kernel::Scale& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    set_each<T>(k.out, [&](int64_t r, int64_t c) { return k.x.row<T>(r)[c] * static_cast<T>(k.factor); });
   });
 }
 
-void ReferenceBackend::dropout(View out, View x, const Dropout& dropout) {
-  with_type(out.dtype, [&]<class T>(T) {
-    set_each<T>(out, [&](int64_t r, int64_t c) { return apply_dropout(dropout, r, c, x.row<T>(r)[c]); });
+void compute(const kernel::Swap& k) {
+  with_type(k.a.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.a.rows; ++r)
+      std::swap_ranges(k.a.row<T>(r), k.a.row<T>(r) + k.a.cols, k.b.row<T>(r));
   });
 }
 
-void ReferenceBackend::copy_rows(View out, const int32_t* out_rows, View x) {
-  with_type(out.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < x.rows; ++r) std::copy_n(x.row<T>(r), x.cols, out.row<T>(out_rows[r]));
+void compute(const kernel::ApplyDropout& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    set_each<T>(k.out, [&](int64_t r, int64_t c) { return apply_dropout(k.dropout, r, c, k.x.row<T>(r)[c]); });
   });
 }
 
-void ReferenceBackend::column_sum(View out, View x, bool accumulate) {
-  if (!accumulate) fill(out, 0);
-  with_type(out.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < x.rows; ++r)
-      for (int64_t c = 0; c < x.cols; ++c) out.as<T>()[c] += x.row<T>(r)[c];
+void compute(const kernel::CopyRows& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.x.rows; ++r) std::copy_n(k.x.row<T>(r), k.x.cols, k.out.row<T>(k.rows.data[r]));
   });
 }
 
-double ReferenceBackend::sum_of_squares(View x) {
-  double sum = 0;
-  with_type(x.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < x.rows; ++r)
-      for (int64_t c = 0; c < x.cols; ++c) {
-        const double element = x.row<T>(r)[c];
-        sum += element * element;
-      }
-  });
-  return sum;
+void compute(const kernel::GatherRows& k) {
+  for (int64_t r = 0; r < k.out.rows; ++r) {
+    const View from = k.x.slice_rows(k.rows.data[r], 1);
+    std::memcpy(k.out.slice_rows(r, 1).data, from.data, static_cast<size_t>(from.extent()));
+    if (k.x.scales) k.out_scales.data[r] = *from.scales.data;
+  }
 }
 
-std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+void compute(const kernel::ColumnSum& k) {
+  if (!k.accumulate) compute(kernel::Fill{k.out, 0});
+  with_type(k.out.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.x.rows; ++r)
+      for (int64_t c = 0; c < k.x.cols; ++c) k.out.as<T>()[c] += k.x.row<T>(r)[c];
+  });
+}
 
-}  // namespace sixfold
+void compute(const kernel::Sum& k) {
+  with_type(k.x.dtype, [&]<class T>(T) {
+    const double sum = sum_each<T>(k.x, [](double x) { return x; });
+    double& out = *k.out.as<double>();
+    out = k.accumulate ? out + sum : sum;
+  });
+}
+
+void compute(const kernel::BlockSquares& k) {
+  const int64_t size = k.x.rows * k.x.cols;
+  with_type(k.x.dtype, [&]<class T>(T) {
+    for (int64_t i = 0; i < k.sums.size; ++i) {
+      const int64_t begin = i * k.block, count = std::min(k.block, size - begin);
+      const View block{k.x.as<T>() + begin, k.x.dtype, 1, count, count};
+      k.sums.data[i] = sum_each<T>(block, [](double x) { return x * x; });
+    }
+  });
+}
+
+}  // namespace sixfold::reference

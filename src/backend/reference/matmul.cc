@@ -3,18 +3,11 @@
 #include <limits>
 #include <vector>
 
+#include "backend/reference/kernels.h"
 #include "backend/reference/reference_backend.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 namespace {
-
-/// The weight as it was, packed in no way.
-struct ReferenceWeight final : PackedWeight {
-  explicit ReferenceWeight(DType type) : PackedWeight(type) {}
-  std::vector<std::byte> bytes;
-  std::vector<float> scales;
-  View view;
-};
 
 template <class T>
 T element(View x, bool transposed, int64_t row, int64_t column) {
@@ -29,8 +22,9 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
   return sum;
 }
 
-/// A row in int8: its scale, and its elements divided by that, rounded: 256 numbers share out the row's range,
-/// zero included. A range so small that one of them would be no normal number is taken for zero.
+/// A row in int8: its scale, and its elements divided by the scale and rounded. 256 values are distributed
+/// evenly over the range of the row, which includes zero. If the step between two values would not be a normal
+/// number, the range is taken to be zero.
 template <class T>
 T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
   T low = 0, high = 0;
@@ -47,8 +41,8 @@ T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
   return range / 255;
 }
 
-/// m.result = rows of m.a in int8 times those of b, exact but for the scales.
-void multiply_int8(const Matmul& m, const View& b) {
+/// m.result = rows of m.a in int8 times rows of b. Sums are exact; only the scaling rounds.
+void multiply_int8(const kernel::Matmul& m, const View& b) {
   with_type(m.result.dtype, [&]<class T>(T) {
     std::vector<int> x(static_cast<size_t>(b.cols));
     for (int64_t row = 0; row < m.result.rows; ++row) {
@@ -56,8 +50,8 @@ void multiply_int8(const Matmul& m, const View& b) {
       for (int64_t column = 0; column < m.result.cols; ++column) {
         int64_t sum = 0;
         for (int64_t k = 0; k < b.cols; ++k) sum += x[static_cast<size_t>(k)] * b.row<int8_t>(column)[k];
-        m.result.row<T>(row)[column] =
-            finish(m.epilogue, static_cast<T>(sum) * (scale * static_cast<T>(b.scales[column])), row, column);
+        m.result.row<T>(row)[column] = finish(
+            m.epilogue, static_cast<T>(sum) * (scale * static_cast<T>(b.scales.data[column])), row, column);
       }
     }
   });
@@ -65,21 +59,7 @@ void multiply_int8(const Matmul& m, const View& b) {
 
 }  // namespace
 
-std::shared_ptr<PackedWeight> ReferenceBackend::pack(View b, bool, void*) {
-  auto weight = std::make_shared<ReferenceWeight>(b.dtype);
-  const size_t row_bytes = b.cols * size_of(b.dtype);
-  weight->bytes.resize(b.rows * row_bytes);
-  weight->view = {weight->bytes.data(), b.dtype, b.rows, b.cols, b.cols};
-  if (b.scales) {
-    weight->scales.assign(b.scales, b.scales + b.rows);
-    weight->view.scales = weight->scales.data();
-  }
-  for (int64_t r = 0; r < b.rows; ++r)
-    copy_in(weight->view.slice_rows(r, 1).data, b.slice_rows(r, 1).data, row_bytes);
-  return weight;
-}
-
-void ReferenceBackend::matmul(const Matmul& m) {
+void compute(const kernel::Matmul& m) {
   const View b = m.packed_b ? static_cast<const ReferenceWeight*>(m.packed_b)->view : m.b;
   if (b.dtype == DType::i8) return multiply_int8(m, b);
   const int64_t depth = m.transpose_a ? m.a.rows : m.a.cols;
@@ -95,4 +75,4 @@ void ReferenceBackend::matmul(const Matmul& m) {
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

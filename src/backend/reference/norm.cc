@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "backend/dropout.h"
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 namespace {
 
 template <class T>
@@ -21,9 +21,9 @@ Statistics<T> statistics_of(const std::vector<T>& row, double epsilon) {
   return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(variance + epsilon))};
 }
 
-/// With n_c = (sum_c - mean) * rstd and g_c = grad_out_c * weight_c, the gradient of sum_c is
-/// rstd * (g_c - mean(g) - n_c * mean(g * n)): a change of the mean and one of the deviation do
-/// not come through.
+/// With n_c = (sum_c - mean) * rstd and g_c = grad_out_c * weight_c, the gradient of sum_c is rstd * (g_c -
+/// mean(g) - n_c * mean(g * n)). The norm removes changes of the mean and of the deviation, so their parts are
+/// subtracted.
 template <class T>
 std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised, T rstd) {
   const auto d = static_cast<double>(normalised.size());
@@ -41,7 +41,7 @@ std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::ve
 
 }  // namespace
 
-void ReferenceBackend::residual_norm(const ResidualNorm& n) {
+void compute(const kernel::ResidualNorm& n) {
   with_type(n.out.dtype, [&]<class T>(T) {
     std::vector<T> sum(n.x.cols);
     for (int64_t r = 0; r < n.x.rows; ++r) {
@@ -60,7 +60,7 @@ void ReferenceBackend::residual_norm(const ResidualNorm& n) {
   });
 }
 
-void ReferenceBackend::residual_norm_gradient(const ResidualNormGradient& n) {
+void compute(const kernel::ResidualNormGradient& n) {
   with_type(n.grad_out.dtype, [&]<class T>(T) {
     const int64_t d = n.grad_out.cols;
     std::vector<T> normalised(d);
@@ -79,4 +79,4 @@ void ReferenceBackend::residual_norm_gradient(const ResidualNormGradient& n) {
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 
-void ReferenceBackend::adam(const Adam& a) {
+void compute(const kernel::Adam& a) {
   const double correction1 = 1 - std::pow(a.beta1, a.step);
   const double correction2 = 1 - std::pow(a.beta2, a.step);
   with_type(a.weight.dtype, [&]<class T>(T) {
@@ -24,4 +24,4 @@ void ReferenceBackend::adam(const Adam& a) {
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

@@ -3,22 +3,23 @@
 #include <numeric>
 #include <vector>
 
-#include "backend/reference/reference_backend.h"
+#include "backend/reference/kernels.h"
 
-namespace sixfold {
+namespace sixfold::reference {
 
-void ReferenceBackend::cross_entropy(const CrossEntropy& e) {
+void compute(const kernel::CrossEntropy& e) {
   const int64_t vocabulary = e.logits.cols;
-  const double each = e.smoothing / static_cast<double>(vocabulary);  // what smoothing asks of every id
+  // target probability that smoothing gives each id
+  const double each = e.smoothing / static_cast<double>(vocabulary);
   with_type(e.logits.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < e.logits.rows; ++r) {
       T* logits = e.logits.row<T>(r);
       const double logsumexp = log_sum_exp(logits, vocabulary);
       double loss = 0;
       for (int64_t id = 0; id < vocabulary; ++id) {
-        const double wanted = each + (id == e.targets[r] ? 1 - e.smoothing : 0);
+        const double wanted = each + (id == e.targets.data[r] ? 1 - e.smoothing : 0);
         const double log_probability = logits[id] - logsumexp;
-        if (wanted > 0) loss -= wanted * log_probability;  // 0 * infinity would be no number
+        if (wanted > 0) loss -= wanted * log_probability;  // 0 * infinity would be NaN
         if (e.gradient) logits[id] = static_cast<T>((std::exp(log_probability) - wanted) * e.scale);
       }
       e.losses.as<T>()[r] = static_cast<T>(loss);
@@ -26,16 +27,16 @@ void ReferenceBackend::cross_entropy(const CrossEntropy& e) {
   });
 }
 
-void ReferenceBackend::log_probability(View out, View logits, const int32_t* targets) {
-  with_type(logits.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < logits.rows; ++r) {
-      const T* row = logits.row<T>(r);
-      out.as<T>()[r] = static_cast<T>(row[targets[r]] - log_sum_exp(row, logits.cols));
+void compute(const kernel::LogProbability& k) {
+  with_type(k.logits.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.logits.rows; ++r) {
+      const T* row = k.logits.row<T>(r);
+      k.out.as<T>()[r] = static_cast<T>(row[k.targets.data[r]] - log_sum_exp(row, k.logits.cols));
     }
   });
 }
 
-void ReferenceBackend::top_k(const TopK& top) {
+void compute(const kernel::TopK& top) {
   const int64_t vocabulary = top.logits.cols;
   with_type(top.logits.dtype, [&]<class T>(T) {
     std::vector<T> logits(vocabulary);
@@ -43,18 +44,19 @@ void ReferenceBackend::top_k(const TopK& top) {
     for (int64_t r = 0; r < top.logits.rows; ++r) {
       std::copy_n(top.logits.row<T>(r), vocabulary, logits.begin());
       const double logsumexp = log_sum_exp(logits.data(), vocabulary);
-      for (int32_t id : top.banned) logits[id] = -std::numeric_limits<T>::infinity();
+      for (int64_t i = 0; i < top.banned.size; ++i)
+        logits[top.banned.data[i]] = -std::numeric_limits<T>::infinity();
 
       std::iota(ids.begin(), ids.end(), 0);
       std::partial_sort(ids.begin(), ids.begin() + top.k, ids.end(), [&](int32_t a, int32_t b) {
         return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
       });
       for (int64_t i = 0; i < top.k; ++i) {
-        top.ids[r * top.k + i] = ids[i];
-        top.log_probs[r * top.k + i] = static_cast<float>(logits[ids[i]] - logsumexp);
+        top.ids.row<int32_t>(r)[i] = ids[i];
+        top.log_probs.row<float>(r)[i] = static_cast<float>(logits[ids[i]] - logsumexp);
       }
     }
   });
 }
 
-}  // namespace sixfold
+}  // namespace sixfold::reference

@@ -8,20 +8,23 @@
 
 namespace sixfold {
 
-/// The keys of another program's configuration file, each with its default there.
+/// Reads the keys of another program's configuration file, with that program's defaults.
 class JsonKeys {
  public:
   explicit JsonKeys(const std::string& path) : path_(path), json_(parse_json(read_file(path), path)) {
-    require(json_.is_object(), "{}: expected an object of keys", path);
+    require(json_.is_object(), "{}: expected a JSON object", path);
   }
 
+  /// Whether the key is given and not null.
   bool has(const char* key) const { return names(key) && !json_[key].is_null(); }
-  /// Whether the key is there, be it as null.
+  /// Whether the key is given, perhaps as null.
   bool names(const char* key) const { return json_.contains(key); }
   const nlohmann::json& at(const char* key) const { return json_.at(key); }
   const nlohmann::json& all() const { return json_; }
   const std::string& path() const { return path_; }
 
+  /// The value of a key, or `otherwise` if it is missing or null. Throws an input error if it has the wrong
+  /// type.
   template <class T>
   T get(const char* key, T otherwise) const {
     if (!has(key)) return otherwise;
@@ -30,20 +33,21 @@ class JsonKeys {
                       : std::is_integral_v<T>       ? value.is_number_integer()
                       : std::is_floating_point_v<T> ? value.is_number()
                                                     : value.is_string();
-    require(fits, "{}: {} is {}, which is not of its type", path_, key, value.dump());
+    require(fits, "{}: {} is {}, which has the wrong type", path_, key, value.dump());
     return value.get<T>();
   }
+  /// Throws an input error unless the key, with its default `otherwise`, is `wanted`.
   template <class T>
   void require_is(const char* key, T otherwise, T wanted) const {
     const T found = get<T>(key, otherwise);
-    require(found == wanted, "{}: {} is {}; only models with {} are read here", path_, key, found, wanted);
+    require(found == wanted, "{}: {} is {}; only {} is supported", path_, key, found, wanted);
   }
-  /// A number that must be there.
+  /// A count that must be given.
   int size(const char* key) const {
     require(has(key), "{}: {} is missing", path_, key);
     return count(key, 0);
   }
-  /// A number of things, from 0 to a billion.
+  /// A count, from 0 to 2^30 - 1.
   int count(const char* key, int otherwise) const {
     const auto found = get<int64_t>(key, otherwise);
     require(found >= 0 && found < (1 << 30), "{}: {} is {}; it must be from 0 to {}", path_, key, found,

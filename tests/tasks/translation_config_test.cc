@@ -1,4 +1,4 @@
-#include "train/config.h"
+#include "tasks/translation_config.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,10 @@
 #include <fstream>
 
 #include "error_message.h"
+#include "tasks/tasks.h"
+#include "tasks/translation.h"
 #include "temporary_folder.h"
+#include "train/resume.h"
 
 namespace sixfold {
 namespace {
@@ -37,11 +40,11 @@ validation:
   best_by: bleu
 )";
 
-class TrainConfig : public testing::Test {
+class TranslationConfigTest : public testing::Test {
  protected:
-  TrainOptions read(const std::string& yaml, const std::vector<std::string>& assignments = {}) {
+  TranslationOptions read(const std::string& yaml, const std::vector<std::string>& assignments = {}) {
     std::ofstream(path_) << yaml;
-    return read_train_options(path_, assignments);
+    return read_translation_options(path_, assignments);
   }
 
   /// The message with which it is refused, without the folder's name.
@@ -55,8 +58,8 @@ class TrainConfig : public testing::Test {
   const std::string path_ = folder_ / "CONFIG.yaml";
 };
 
-TEST_F(TrainConfig, ReadsTheExample) {
-  const TrainOptions o = read(example);
+TEST_F(TranslationConfigTest, ReadsTheExample) {
+  const TranslationOptions o = read(example);
   EXPECT_EQ(o.model.preset(), Preset::small);
   EXPECT_EQ(o.model.d_model, 256);  // of the preset
   EXPECT_EQ(o.model.dropout, 0.2f);
@@ -75,8 +78,8 @@ TEST_F(TrainConfig, ReadsTheExample) {
   EXPECT_EQ(o.validation.metrics, (std::vector<Metric>{Metric::loss, Metric::bleu}));
 }
 
-TEST_F(TrainConfig, AModelOfAPresetHasItsSizes) {
-  TrainOptions options;
+TEST_F(TranslationConfigTest, AModelOfAPresetHasItsSizes) {
+  TranslationOptions options;
   options.model = ModelOptions(Preset::tiny);
   EXPECT_EQ(options.model.preset(), Preset::tiny);
   EXPECT_EQ(options.model.d_model, 128);
@@ -84,12 +87,12 @@ TEST_F(TrainConfig, AModelOfAPresetHasItsSizes) {
 }
 
 /// What version 0.1.0 stored of a run.
-TEST_F(TrainConfig, OptionsOfVersion010AreRead) {
+TEST_F(TranslationConfigTest, OptionsOfVersion010AreRead) {
   std::ofstream(path_) << R"({"model": {"preset": "tiny", "top_steps": ["norm"], "embedding_steps": ["norm"],
     "search": {"alpha": 0.5, "normalization": "google", "end": "beam_finished", "banned_symbols": [3],
                "decoder_start": 4}},
     "data": {"train": ["a", "b"]}, "train": {"updates": 1}})";
-  const TrainOptions o = load_train_options(path_);
+  const TranslationOptions o = read_translation_options(path_);
   EXPECT_EQ(o.model.postprocess_top, std::vector{ProcessStep::norm});
   EXPECT_EQ(o.model.postprocess_embedding, std::vector{ProcessStep::norm});
   EXPECT_EQ(o.model.decoder_start_token, 4);
@@ -100,18 +103,18 @@ TEST_F(TrainConfig, OptionsOfVersion010AreRead) {
 }
 
 /// Old names of a config and of --set are understood, and not mixed with today's.
-TEST_F(TrainConfig, NamesOfVersion010AreNotMixedWithTodays) {
-  const TrainOptions o = read("data: {train: a.tsv}\ntrain: {updates: 1}\nmodel: {top_steps: [norm]}\n",
-                              {"model.search.alpha=0.5"});
+TEST_F(TranslationConfigTest, NamesOfVersion010AreNotMixedWithTodays) {
+  const TranslationOptions o = read("data: {train: a.tsv}\ntrain: {updates: 1}\nmodel: {top_steps: [norm]}\n",
+                                    {"model.search.alpha=0.5"});
   EXPECT_EQ(o.generation.length_penalty, 0.5f);
   EXPECT_EQ(o.model.postprocess_top, std::vector{ProcessStep::norm});
   EXPECT_NE(
-      refusal(example, {"model.search.alpha=0.5"}).find("'generation' stands beside names of version 0.1.0"),
+      refusal(example, {"model.search.alpha=0.5"}).find("'generation' is mixed with names of version 0.1.0"),
       std::string::npos);
 }
 
-TEST_F(TrainConfig, AnyKeyCanBeSet) {
-  const TrainOptions o =
+TEST_F(TranslationConfigTest, AnyKeyCanBeSet) {
+  const TranslationOptions o =
       read(example, {"train.minutes=5", "data.train=a.en,a.de", "model.preset=tiny",
                      "generation.length_penalty=0.5", "validation.metrics=bleu,chrf,perplexity"});
   EXPECT_EQ(o.train.minutes, 5);
@@ -122,7 +125,7 @@ TEST_F(TrainConfig, AnyKeyCanBeSet) {
   EXPECT_EQ(o.validation.metrics.size(), 3u);
 }
 
-TEST_F(TrainConfig, ErrorsPointToTheirPlace) {
+TEST_F(TranslationConfigTest, ErrorsPointToTheirPlace) {
   EXPECT_EQ(
       refusal("model:\n  preset: smal\n"),
       "CONFIG.yaml:2: model.preset: expected one of tiny, small, base, big (perhaps small), found 'smal'");
@@ -133,40 +136,40 @@ TEST_F(TrainConfig, ErrorsPointToTheirPlace) {
             "--set train.minuts=5: unknown key 'train.minuts' (did you mean 'minutes'?)");
   EXPECT_EQ(refusal(example, {"optimizer.beta1=1"}),
             "--set optimizer.beta1=1: optimizer.beta1: expected a number from 0 to below 1, found '1'");
-  EXPECT_EQ(error_message([&] { read_train_options(folder_ / "missing.yaml"); }),
+  EXPECT_EQ(error_message([&] { read_translation_options(folder_ / "missing.yaml"); }),
             (folder_ / "missing.yaml") + ": can't open: No such file or directory");
 }
 
-TEST_F(TrainConfig, ContradictionsAreRefused) {
-  EXPECT_EQ(refusal("train: {minutes: 5}"),
-            "CONFIG.yaml: data.train: no text to train on; name a source and a target file, or a .tsv file");
+TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
+  EXPECT_EQ(
+      refusal("train: {minutes: 5}"),
+      "CONFIG.yaml: data.train: there is no training text; give a source and a target file, or a .tsv file");
   EXPECT_EQ(refusal("data: {train: a.tsv}"),
-            "CONFIG.yaml: train: when to stop? set train.updates, train.epochs or train.minutes");
+            "CONFIG.yaml: train: no limit ends the training; set train.updates, train.epochs or train.minutes");
   EXPECT_EQ(
       refusal(example, {"model.tied_embeddings=all"}),
       "CONFIG.yaml: model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
       "tokenizer.joint");
-  EXPECT_EQ(
-      refusal(example, {"train.average_last=4"}),
-      "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of as many, not 2");
-  EXPECT_EQ(
-      refusal(example, {"validation.patience=3", "data.valid="}),
-      "CONFIG.yaml: validation.patience: there is no validation to wait for; name the text in data.valid");
+  EXPECT_EQ(refusal(example, {"train.average_last=4"}),
+            "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of at least "
+            "that many, not 2");
+  EXPECT_EQ(refusal(example, {"validation.patience=3", "data.valid="}),
+            "CONFIG.yaml: validation.patience: there is no validation text; give it in data.valid");
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
             "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
+  EXPECT_EQ(refusal(example, {"model.decoder_layers=0"}),
+            "CONFIG.yaml: model: translation needs an encoder and a decoder, but decoder_layers is 0");
   EXPECT_EQ(
-      refusal(example, {"model.decoder_layers=0"}),
-      "CONFIG.yaml: model: a model that translates has an encoder and a decoder, but decoder_layers is 0");
-  EXPECT_EQ(refusal(example, {"model.heads=3"}),
-            "CONFIG.yaml: d_model 256 is not divisible by 3 heads; choose other heads, or set d_k and "
-            "d_v");
+      refusal(example, {"model.heads=3"}),
+      "CONFIG.yaml: d_model 256 is not divisible by 3 heads; choose another number of heads, or set d_k and "
+      "d_v");
 }
 
-TEST_F(TrainConfig, TheResolvedOptionsAreSavedAndLoaded) {
-  TrainOptions options = read(example, {"train.seed=18446744073709551615"});
+TEST_F(TranslationConfigTest, TheResolvedOptionsAreSavedAndLoaded) {
+  TranslationOptions options = read(example, {"train.seed=18446744073709551615"});
   const std::string path = folder_ / "options.json";
-  save_run_options(path, options);
-  const TrainOptions loaded = load_train_options(path);
+  save_run_options(path, TranslationConfig(options), write_options(options));
+  const TranslationOptions loaded = read_translation_options(path);
   // Paths are saved so that they hold from any working directory.
   for (auto* names : {&options.data.train, &options.data.valid})
     for (std::string& name : *names) name = std::filesystem::current_path() / name;
@@ -174,23 +177,25 @@ TEST_F(TrainConfig, TheResolvedOptionsAreSavedAndLoaded) {
   EXPECT_EQ(loaded.train.seed, 18446744073709551615u);
   EXPECT_EQ(loaded.model.dropout, 0.2f);
   EXPECT_EQ(loaded.data.train, options.data.train);
-  EXPECT_EQ(load_train_options(path, {"train.minutes=60"}).train.minutes, 60);
+  EXPECT_EQ(read_translation_options(path, {"train.minutes=60"}).train.minutes, 60);
 }
 
-TEST_F(TrainConfig, TheListingOfAllKeysCanBeRead) {
-  const std::string listing = documented_train_options();
-  const TrainOptions read_back = read(listing, {"data.train=a.tsv", "train.updates=1"});
-  TrainOptions expected;
+TEST_F(TranslationConfigTest, TheListingOfAllKeysCanBeRead) {
+  const std::string listing = to_documented_yaml(tasks().front().default_options());
+  const TranslationOptions read_back = read(listing, {"data.train=a.tsv", "train.updates=1"});
+  TranslationOptions expected;
   expected.data.train = {"a.tsv"};
   expected.train.updates = 1;
   EXPECT_EQ(to_json(write_options(read_back)), to_json(write_options(expected))) << listing;
 }
 
 /// Settings that have no effect are said, and so is a run that ends in its warm-up.
-TEST_F(TrainConfig, WhatHasNoEffectIsSaid) {
+TEST_F(TranslationConfigTest, WhatHasNoEffectIsSaid) {
   const auto advice = [&](const std::vector<std::string>& assignments, int64_t last_update = 1000) {
     std::string all;
-    for (const std::string& line : advice_for(read(example, assignments), last_update)) all += line + "\n";
+    const TranslationOptions options = read(example, assignments);
+    for (const std::string& line : advice_for(options.training(), last_update)) all += line + "\n";
+    for (const std::string& line : advice_for(options)) all += line + "\n";
     return all;
   };
   EXPECT_EQ(advice({}), "");
@@ -201,10 +206,11 @@ TEST_F(TrainConfig, WhatHasNoEffectIsSaid) {
   const std::string short_noam = advice({"schedule.kind=noam", "schedule.warmup=0"});
   EXPECT_NE(short_noam.find("within the 4000 updates"), std::string::npos) << short_noam;
   EXPECT_NE(advice({"schedule.factor=3"}).find("schedule.factor has no effect"), std::string::npos);
-  EXPECT_NE(advice({"model.d_ff=99"}).find("model.d_ff stands beside model.preset small"), std::string::npos);
-  EXPECT_NE(
-      advice({"start.model=m", "model.d_model=64"}).find("model.d_model has no effect beside start.model"),
-      std::string::npos);
+  EXPECT_NE(advice({"model.d_ff=99"}).find("model.d_ff is set together with model.preset small"),
+            std::string::npos);
+  EXPECT_NE(advice({"start.model=m", "model.d_model=64"})
+                .find("model.d_model has no effect together with start.model"),
+            std::string::npos);
   // Left to us, the warm-up fits any run.
   EXPECT_EQ(advice({"schedule.warmup=0"}, 10), "");
 }

@@ -6,6 +6,7 @@
 #include "data/corpus.h"
 #include "metrics/bleu.h"
 #include "shared.h"
+#include "tasks/translation.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
 #include "translate/translator.h"
@@ -24,14 +25,14 @@ TEST(Multi30k, SlowRawTextToTranslations) {
   SIXFOLD_NEEDS_SHARED("data/multi30k/raw/train.en");
   TemporaryFolder folder;
   const std::string raw = shared_file("data/multi30k/raw");
-  TrainOptions options = read_train_options(
+  const TranslationOptions options = read_translation_options(
       SIXFOLD_SOURCE_DIR "/recipes/multi30k-en-de.yaml",
       {"data.train=" + raw + "/val.en," + raw + "/val.de", "data.valid=" + raw + "/val.en," + raw + "/val.de",
        "model.preset=tiny", "model.dropout=0", "model.attention_dropout=0", "model.activation_dropout=0",
        "tokenizer.vocab_size=1000", "train.epochs=0", "train.updates=40", "train.ema_decay=0",
        "schedule.learning_rate=3e-3", "schedule.warmup=10", "validation.every_updates=20",
        "validation.max_sentences=20", "validation.metrics=loss", "validation.best_by=loss"});
-  const TrainOutcome outcome = train(options, {.run = folder / "run"});
+  const TrainOutcome outcome = train(TranslationConfig(options), {.run = folder / "run"});
 
   const Translator translator(outcome.model, 2);
   const auto sources = read_lines(raw + "/val.en");

@@ -1,0 +1,99 @@
+#include "search/request_queue.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace sixfold {
+
+void RequestQueue::push(std::unique_ptr<Request> request) {
+  const std::lock_guard lock(mutex_);
+  tokens_ += request->tokens;
+  ++size_;
+  const auto known = std::find_if(clients_.begin(), clients_.end(),
+                                  [&](const Client& client) { return client.id == request->client; });
+  Client& client = known != clients_.end() ? *known : clients_.emplace_back(Client{request->client, {}});
+  client.tokens += request->tokens;
+  client.waiting.push_back(std::move(request));
+}
+
+/// Removes and returns the client's first request. The client remains, even without requests.
+std::unique_ptr<Request> RequestQueue::pop(Client& client) noexcept {
+  std::unique_ptr<Request> request = std::move(client.waiting.front());
+  client.waiting.pop_front();
+  client.tokens -= request->tokens;
+  tokens_ -= request->tokens;
+  --size_;
+  return request;
+}
+
+/// Usually a client cancels all its requests at once, so those before the first that goes on are looked at.
+void RequestQueue::fail_cancelled(Client& client) noexcept {
+  while (!client.waiting.empty() && client.waiting.front()->cancel.stop_requested()) {
+    const auto request = pop(client);
+    request->sink->failed(request->index, std::make_exception_ptr(Cancelled()));
+  }
+}
+
+void RequestQueue::take(const BatchRoom& room, Requests& taken) {
+  const std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  bool first = true;
+  const auto fits = [&](const Request& next) {
+    const int64_t used = room.used + sum;
+    if (room.used > 0 && first && 4 * (next.batch_tokens - used) < next.batch_tokens) return false;
+    return (used + next.tokens <= next.batch_tokens && sum + next.tokens <= room.share) || used == 0;
+  };
+  // Clients whose next request does not fit are passed over.
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    const auto turn = client++;
+    if (room.client && turn->id != *room.client) continue;
+    fail_cancelled(*turn);
+    while (!turn->waiting.empty() && fits(*turn->waiting.front())) {
+      taken.emplace_back();
+      taken.back() = pop(*turn);
+      sum += taken.back()->tokens;
+      first = false;
+      if (!room.client && clients_.size() > 1) {  // the next one's turn
+        clients_.splice(clients_.end(), clients_, turn);
+        client = clients_.begin();
+        break;
+      }
+    }
+    if (turn->waiting.empty()) {
+      if (client == turn) ++client;
+      clients_.erase(turn);
+    }
+  }
+}
+
+void RequestQueue::withdraw(uint64_t client) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(clients_.begin(), clients_.end(), [&](const Client& c) { return c.id == client; });
+  if (known == clients_.end()) return;
+  while (!known->waiting.empty()) {
+    const auto request = pop(*known);
+    request->sink->failed(request->index, std::make_exception_ptr(Cancelled()));
+  }
+  clients_.erase(known);
+}
+
+int64_t RequestQueue::tokens() const {
+  const std::lock_guard lock(mutex_);
+  return tokens_;
+}
+
+int64_t RequestQueue::tokens(uint64_t client) const {
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(clients_.begin(), clients_.end(), [&](const Client& c) { return c.id == client; });
+  return known != clients_.end() ? known->tokens : 0;
+}
+
+int64_t RequestQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sixfold {
+
+/// Changes to the distribution over the next token of a hypothesis.
+struct LogitEdits {
+  std::vector<int32_t> banned;  ///< tokens that must not be chosen, in any order
+
+  void clear() { banned.clear(); }
+};
+
+/// Restricts the next token of a hypothesis. It is a pure function of the hypothesis' tokens. Safe to share
+/// between threads.
+class Restriction {
+ public:
+  virtual ~Restriction() = default;
+  /// Adds to `edits` the restrictions that apply after `ids`, the tokens so far without the start token.
+  virtual void edit(std::span<const int32_t> ids, LogitEdits& edits) const = 0;
+};
+
+/// Bans tokens everywhere.
+class SuppressTokens final : public Restriction {
+ public:
+  explicit SuppressTokens(std::vector<int32_t> tokens) : tokens_(std::move(tokens)) {}
+  void edit(std::span<const int32_t>, LogitEdits& edits) const override {
+    edits.banned.insert(edits.banned.end(), tokens_.begin(), tokens_.end());
+  }
+
+ private:
+  std::vector<int32_t> tokens_;
+};
+
+/// Bans the end token until the output has a minimum number of tokens.
+class MinNewTokens final : public Restriction {
+ public:
+  MinNewTokens(int tokens, int32_t eos) : tokens_(tokens), eos_(eos) {}
+  void edit(std::span<const int32_t> ids, LogitEdits& edits) const override {
+    if (std::ssize(ids) < tokens_) edits.banned.push_back(eos_);
+  }
+
+ private:
+  int tokens_;
+  int32_t eos_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,110 @@
+#include "tasks/translation.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "data/pair_dataset.h"
+#include "model/model_dir.h"
+#include "tasks/translation_data.h"
+#include "tasks/translation_scores.h"
+#include "translate/binding.h"
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view taking_effect[] = {"model.dropout", "model.attention_dropout",
+                                              "model.activation_dropout"};
+constexpr std::string_view input_files[] = {"data.train", "data.valid", "tokenizer.source", "tokenizer.target"};
+
+/// Returns the config of the run's model. If training starts from the model folder `from`, this is that model's
+/// config with the dropout rates of `options`.
+ModelConfig config_of(const TranslationOptions& options, const std::string& from,
+                      const Tokenizers& tokenizers) {
+  ModelConfig config;
+  static_cast<Architecture&>(config) = options.model;
+  config.generation = options.generation;
+  if (!from.empty()) {
+    config = load_model_config(from);
+    require_encoder_and_decoder(config, from);
+    config.dropout = options.model.dropout;
+    config.attention_dropout = options.model.attention_dropout;
+    config.activation_dropout = options.model.activation_dropout;
+  }
+  bind_tokenizers(config, tokenizers);
+  require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
+          "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
+          "tokenizer.joint to true");
+  return config;
+}
+
+class Translation : public Task {
+ public:
+  Translation(const TranslationOptions& options, const std::string& from, TranslationData data)
+      : validation_(options.validation),
+        tokenizers_(data.tokenizers),
+        config_(config_of(options, from, tokenizers_)),
+        record_(std::move(data.record)),
+        train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash),
+        valid_text_(std::move(data.valid_text)),
+        valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {}
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_.corpus().size() > 0 ? &valid_ : nullptr; }
+
+  Scores scores(const Transformer& model, int64_t part_tokens,
+                const std::shared_ptr<Arena>& arena) const override {
+    return translation_scores(model, tokenizers_, valid_text_, validation_, part_tokens, arena);
+  }
+  int64_t score_bytes(int64_t part_tokens) const override {
+    return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
+  }
+
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override {
+    nlohmann::ordered_json text;
+    text["pairs"] = record_.report.kept();
+    for (const FileStamp& file : record_.files)
+      text["text"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
+    return text.dump();
+  }
+
+ private:
+  TranslationValidationOptions validation_;
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  TokenStoreRecord record_;
+  PairDataset train_;
+  ParallelText valid_text_;
+  PairDataset valid_;
+};
+
+}  // namespace
+
+TranslationConfig::TranslationConfig(const TranslationOptions& options)
+    : options_((validate(options), options)) {}
+
+OptionNode TranslationConfig::read_stored(OptionNode stored) const {
+  upgrade_translation_options(stored);
+  TranslationOptions options;
+  read_options(stored, options);
+  return write_options(options);
+}
+
+OnResume TranslationConfig::on_resume(std::string_view key) const {
+  if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
+  return std::ranges::find(input_files, key) != std::end(input_files) ? OnResume::input_file
+                                                                      : OnResume::refused;
+}
+
+bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }
+
+void TranslationConfig::verify(const std::string& folder) const {
+  load_bound_tokenizers(folder, load_model_config(folder));
+}
+
+std::unique_ptr<Task> TranslationConfig::open(const TaskStart& start) const {
+  return std::make_unique<Translation>(options_, start.model, read_translation_data(options_, start));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,155 @@
+#include "tasks/translation_data.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "data/kept_text.h"
+#include "model/what_is.h"
+
+namespace sixfold {
+namespace {
+
+/// Returns a reader of one side of the training text, to train a tokenizer on.
+TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
+                   const TaskStart& start, bool source_side) {
+  return [=, invalid = options.data.invalid_utf8, stop = start.stop](const auto& use) {
+    PairReader reader(files, invalid);
+    for (std::string source, target; reader.next(source, target);) {
+      if (stop && stop->load() != 0) throw Cancelled();
+      use(source_side ? source : target);
+    }
+  };
+}
+
+Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
+                         const std::vector<CorpusFiles>& files) {
+  if (!start.model.empty()) return load_tokenizers(start.model);
+  return make_tokenizers(options.tokenizer, side_of(files, options, start, true),
+                         side_of(files, options, start, false));
+}
+
+/// Describes everything that determines the contents of the store besides the text itself: the settings, and
+/// the hashes of given tokenizers.
+std::string settings_of(const TranslationOptions& options, const TaskStart& start) {
+  const ParallelDataOptions& data = options.data;
+  std::string given;
+  TokenizerOptions trained = options.tokenizer;
+  if (!options.start.model.empty() || !trained.source.empty() || !trained.target.empty()) {
+    const Tokenizers tokenizers = tokenizers_of(options, start, {});
+    given = tokenizers.source->hash() + " " + tokenizers.target->hash();
+    trained = {};
+  }
+  return fmt::format("invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, tokenizers {} {}",
+                     name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio,
+                     name_of_enum(data.repeats), given,
+                     nlohmann::json::parse(to_json(write_options(trained))).dump());
+}
+
+std::optional<TokenStoreRecord> stored_text(const std::string& store) {
+  if (!std::filesystem::exists(store + "/corpus.json")) return std::nullopt;
+  return read_token_store_record(store);
+}
+
+void warn_of_changes(const std::vector<CorpusFiles>& files, const std::vector<FileStamp>& recorded) {
+  for (const std::string& change : changed_files(files, recorded))
+    log_warning("{}; the run goes on with the stored text", change);
+}
+
+/// The folder for the encoded training text.
+std::string store_of(const TaskStart& start) { return start.run + "/encoded-text"; }
+
+/// Whether the store already holds the text of this run. A new run uses a store with the same text and
+/// settings; it was left by a run that was stopped before its first checkpoint.
+bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& start,
+               const std::vector<CorpusFiles>& files, const std::string& settings) {
+  if (!record) return false;
+  if (!start.resumed) return record->settings == settings && same_contents(record->files, stamps_of(files));
+  require(
+      record->hash == start.resumed->training,
+      "{}: is not the text that the run was trained on (its hash is {}, the run's is {}). Restore the text in "
+      "data.train and remove the folder; it is then created again",
+      store_of(start), record->hash, start.resumed->training);
+  warn_of_changes(files, record->files);
+  return true;
+}
+
+void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
+  const auto files = corpus_files(options.data.train, "data.train");
+  const ParallelDataOptions& data = options.data;
+  require(data.weights.empty() || data.weights.size() == files.size(),
+          "data.weights has {} weights for {} texts in data.train; give one weight for each text",
+          data.weights.size(), files.size());
+  const std::string store = store_of(start);
+  const auto record = stored_text(store);
+  const std::string settings = settings_of(options, start);
+  if (is_stored(record, start, files, settings)) {
+    verify_token_store(store, *record);
+    result.record = *record;
+    result.tokenizers = load_tokenizers(store);
+  } else {
+    require_regular_files(files);
+    result.tokenizers = tokenizers_of(options, start, files);
+    TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads},
+                          .invalid = data.invalid_utf8,
+                          .drop_repeats = data.repeats == Repeats::drop,
+                          .settings = settings,
+                          .stop = start.stop};
+    if (start.resumed) how.expected_hash = start.resumed->training;
+    result.record = write_token_store(store, files, result.tokenizers, how);
+  }
+  trim_memory();
+  result.train = map_token_store(store, data.weights);
+  result.train.target_eos = result.tokenizers.target->eos();
+  log_info("training text: {}; {} source and {} target tokens", result.record.report.describe(),
+           result.train.source_tokens(), result.train.target_tokens());
+}
+
+KeptText validation_text(const TranslationOptions& options, const TaskStart& start) {
+  const auto files = corpus_files(options.data.valid, "data.valid");
+  const std::string path = start.run + "/validation-text.json";
+  if (start.resumed && std::filesystem::exists(path)) {
+    KeptText kept = parse_kept_text(read_file(path), path);
+    require(kept.hash() == start.resumed->validation,
+            "{}: is not the validation text of this run; remove it, and data.valid is read again", path);
+    warn_of_changes(files, kept.files);
+    return kept;
+  }
+  KeptText text{stamps_of(files), read_corpus(files, options.data.invalid_utf8)};
+  require(!start.resumed || text.hash() == start.resumed->validation,
+          "data.valid is not the text that the run was validated on, and {} is missing; restore the text, or "
+          "start a new run",
+          path);
+  write_file_atomically(path, to_json_text(text));
+  return text;
+}
+
+}  // namespace
+
+TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start) {
+  TranslationData result;
+  if (!start.model.empty()) require_model_folder(start.model);
+  std::optional<KeptText> valid;
+  if (!options.data.valid.empty()) valid = validation_text(options, start);
+  read_training_text(result, options, start);
+  if (valid) {
+    Corpus& corpus = valid->corpus;
+    result.valid_hash = valid->hash();
+    result.valid =
+        encode_corpus(corpus.text, result.tokenizers,
+                      {options.data.max_length, options.data.max_ratio, start.threads}, corpus.report);
+    log_info("validation text: {}", corpus.report.describe());
+    result.valid_text = std::move(corpus.text);
+  }
+  const Tokenizers& t = result.tokenizers;
+  log_info("vocabulary: {}", t.joint ? fmt::format("{} joint tokens", t.source->vocab_size())
+                                     : fmt::format("{} source and {} target tokens", t.source->vocab_size(),
+                                                   t.target->vocab_size()));
+  return result;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,25 @@
+#pragma once
+#include <memory>
+
+#include "data/corpus.h"
+#include "data/token_corpus.h"
+#include "model/transformer.h"
+#include "tasks/translation_config.h"
+#include "text/tokenizers.h"
+#include "train/task.h"
+
+namespace sixfold {
+
+/// Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and "chrf";
+/// returns no scores if no metric needs translations. The model must be packed. At most `part_tokens` source
+/// tokens are translated at a time (0: the default of `SearchOptions`). Buffers come from `arena`.
+Scores translation_scores(const Transformer& model, const Tokenizers& tokenizers, const ParallelText& text,
+                          const TranslationValidationOptions& options, int64_t part_tokens,
+                          const std::shared_ptr<Arena>& arena);
+
+/// Returns an estimate, in bytes, of the keys and values of the sentences that are translated at a time. It
+/// assumes translations of maximum length.
+int64_t translation_score_bytes(const ModelConfig& config, const TokenCorpus& corpus,
+                                const TranslationValidationOptions& options, int64_t part_tokens);
+
+}  // namespace sixfold

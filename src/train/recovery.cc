@@ -1,0 +1,74 @@
+#include "train/recovery.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "train/checkpoint.h"
+#include "train/non_finite.h"
+
+namespace sixfold {
+
+Recovery::Recovery(const TrainOptions& options, const Task& task, Replica& replica, const RunModels& models,
+                   Progress& progress, std::string report)
+    : options_(options),
+      task_(task),
+      replica_(replica),
+      models_(models),
+      progress_(progress),
+      report_(std::move(report)) {}
+
+bool Recovery::go_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
+                       TrainingState& state) {
+  const std::string& newest = models_.newest();
+  const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest.empty();
+  const std::string last = newest.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + newest;
+  if (verdict == Verdict::not_finite) {
+    const std::string cause = find_cause(step, batch, seeds, state.update + 1);
+    if (!possible)
+      throw_input_error(
+          "update {}: {}; {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
+          "usually helps{}",
+          state.update + 1, cause, last,
+          wanted ? "" : "; --on-spike rollback returns to the last checkpoint and skips the batch");
+    load_newest(cause, state);
+    return true;
+  }
+  const std::string spike = fmt::format("the loss rose from {:.3f} to {:.3f}", state.loss_ema, step.loss);
+  require(wanted, "update {}: {}; {}", state.update + 1, spike, last);
+  if (possible) load_newest(spike, state);
+  return possible;
+}
+
+/// Restores weights and counts from the newest checkpoint.
+void Recovery::load_newest(const std::string& why, TrainingState& state) {
+  constexpr int64_t most = 20;
+  const int64_t rollbacks = state.rollbacks + 1;
+  require(rollbacks <= most,
+          "update {}: {}, after {} rollbacks; a lower schedule.learning_rate or train.clip_norm may help",
+          state.update + 1, why, most);
+  const TrainingState before = Checkpoints::read_state(models_.newest());
+  progress_.rollback(state.update + 1, before.update, why);
+  Checkpoints::load(models_.newest(), replica_.model(), replica_.optimizer());
+  state.update = before.update;
+  state.sums = before.sums;
+  state.loss_ema = before.loss_ema;
+  state.without_better = before.without_better;
+  state.rollbacks = rollbacks;
+}
+
+/// Finds out where the value arose, and writes the report into the run's folder.
+std::string Recovery::find_cause(const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
+                                 int64_t update) {
+  const NonFiniteReport report = find_non_finite({.task = task_,
+                                                  .model = replica_.model(),
+                                                  .seeds = seeds,
+                                                  .label_smoothing = options_.train.label_smoothing,
+                                                  .loss_scale = 1 / batch.loss_weight},
+                                                 batch.parts);
+  write_file_atomically(report_, to_json_text(report, update));
+  return fmt::format("the {} is not finite; {}; the full report is in {}",
+                     std::isfinite(step.loss_sum) ? "gradient" : "loss", report.describe(), report_);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,80 @@
+#include "train/run_models.h"
+
+#include <algorithm>
+
+#include "base/plural.h"
+#include "model/derived.h"
+#include "model/model_dir.h"
+#include "model/provenance.h"
+#include "train/provenance_step.h"
+#include "train/resume.h"
+
+namespace sixfold {
+namespace {
+
+/// Returns the model's history before this run. In a checkpoint the last entry is the run itself.
+std::vector<std::string> steps_before(const std::string& newest, const std::string& start_model) {
+  if (newest.empty()) return start_model.empty() ? std::vector<std::string>() : read_provenance(start_model);
+  std::vector<std::string> steps = read_provenance(newest);
+  if (!steps.empty()) steps.pop_back();
+  return steps;
+}
+
+}  // namespace
+
+RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, const TrainOptions& options,
+                     const Task& task, Replica& replica, std::string newest)
+    : folder_(folder),
+      checkpoints_(checkpoints),
+      options_(options),
+      task_(task),
+      replica_(replica),
+      newest_(std::move(newest)),
+      earlier_steps_(steps_before(newest_, options.start.model)) {}
+
+void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
+  task_.write(folder);
+  write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
+}
+
+void RunModels::write(const std::string& folder, const TrainingState& state) const {
+  write_model_folder(folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); });
+}
+
+void RunModels::save_checkpoint(const TrainingState& state) {
+  checkpoints_.save(replica_.model(), replica_.optimizer(), state,
+                    [&](const std::string& path) { add_to_model(path, state); });
+  newest_ = checkpoints_.list().back();
+  folder_.note_checkpoint();
+}
+
+void RunModels::save_best(const TrainingState& state) {
+  replica_.optimizer().swap_average();
+  write(folder_.best(), state);
+  replica_.optimizer().swap_average();
+}
+
+bool RunModels::has_best(const TrainingState& state) const {
+  return stored_best_update(folder_.best()) == state.best_update;
+}
+
+std::string RunModels::save_result(const TrainingState& state) {
+  const auto all = checkpoints_.list();
+  const auto wanted = static_cast<size_t>(options_.train.average_last);
+  std::string which;
+  if (wanted > 1) {
+    const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
+                                        all.end());
+    average_weights(last, replica_.model());
+    which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
+  } else if (state.best && options_.checkpoint.keep_best && has_best(state)) {
+    load_weights(folder_.best() + "/model.safetensors", replica_.model());
+    which = fmt::format("the best at validation, of update {}", state.best_update);
+  } else {
+    replica_.optimizer().swap_average();
+  }
+  write(folder_.model(), state);
+  return which;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,114 @@
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.h"
+#include "data/dataset.h"
+#include "model/transformer.h"
+#include "train/config.h"
+
+// The interface between the trainer and what is trained. A task consists of two classes: its config
+// (`TaskConfig`), which is read before a run starts, and the task itself (`Task`), which holds the data and the
+// sizes of the model. Both have default implementations for simple tasks. tests/train/copying.h is a complete
+// example, with an encoder only.
+
+namespace sixfold {
+
+/// The value of a metric at validation.
+struct Score {
+  double value = 0;
+  bool higher_is_better = false;
+};
+using Scores = std::map<std::string, Score>;  ///< by name: "loss", "bleu"
+
+/// A task with its data. It is immutable; its const functions may be called from several threads.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual const ModelConfig& model_config() const = 0;
+  virtual const Dataset& training_data() const = 0;
+  /// Null: there is no validation.
+  virtual const Dataset* validation_data() const { return nullptr; }
+
+  /// Returns the loss of a batch, summed over its labels: [1, 1] f64, in the backend's memory. The caller
+  /// divides it by `Batch::loss_weight`. If the context records, `Tape::backward` computes the gradients.
+  virtual Tensor loss(const Transformer& model, const Batch& batch, const ops::LossOptions& options,
+                      Context& context) const {
+    return model.loss(batch, options, context);
+  }
+
+  /// Returns the scores of the task besides "loss" and "perplexity", which the trainer computes from
+  /// `validation_data`. The model is packed. `part_tokens`: maximum number of tokens to process at a time; 0:
+  /// no limit. Buffers come from `arena`.
+  virtual Scores scores(const Transformer& /*model*/, int64_t /*part_tokens*/,
+                        const std::shared_ptr<Arena>& /*arena*/) const {
+    return {};
+  }
+  /// Returns the number of bytes that `scores` needs besides the arena, for the memory forecast.
+  virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
+
+  /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
+  /// model/ownership.cc lists the names of all such files.
+  virtual void write(const std::string& /*folder*/) const {}
+  /// Returns a description of the data for a model's history (model/provenance.h): a JSON object.
+  virtual std::string history() const { return "{}"; }
+};
+
+/// What happens if a key of the config has another value on resume than when the run started.
+enum class OnResume {
+  takes_effect,  ///< the new value applies from the next update on; the change is logged and recorded
+  ignored,       ///< the key does not influence the results
+  input_file,    ///< Names input files: they may be renamed, but neither added nor left out.
+  refused,       ///< another value would make it a different run
+};
+
+/// The start of a run, or its continuation.
+struct TaskStart {
+  /// The run's folder, in which a task may store its data (model/ownership.cc lists the names).
+  std::string run;
+  /// The model folder from which training continues: a checkpoint or start.model; empty: none.
+  std::string model;
+  /// For a resumed run: the hashes of its data, which must be unchanged.
+  struct Resumed {
+    std::string training, validation;  ///< `validation` is empty if there is none
+  };
+  std::optional<Resumed> resumed;
+  int threads = 1;
+  const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
+};
+
+/// The config of a run: the trainer's groups and those of the task. It has been validated.
+class TaskConfig {
+ public:
+  virtual ~TaskConfig() = default;
+
+  /// The options that the trainer reads.
+  virtual TrainOptions training() const = 0;
+  /// All options as a tree. A run stores it, and compares it with the stored one when it is resumed.
+  virtual OptionNode options() const = 0;
+  /// Converts options that an earlier version may have stored to the form of `options`. Throws an input error
+  /// if they are invalid.
+  virtual OptionNode read_stored(OptionNode stored) const = 0;
+  /// Returns what happens if a key of the task ("model.dropout") has another value on resume.
+  virtual OnResume on_resume(std::string_view /*key*/) const { return OnResume::refused; }
+  /// Returns warnings about settings that have no effect together with others, one sentence each.
+  virtual std::vector<std::string> advice() const { return {}; }
+
+  /// Whether the task stores a file of this name in its subfolder of the run's folder.
+  virtual bool is_data_file(std::string_view /*name*/) const { return false; }
+  /// Throws an input error if files that `Task::write` wrote into a model folder are missing or belong to
+  /// another model.
+  virtual void verify(const std::string& /*folder*/) const {}
+
+  /// Reads the data. Throws an input error if the data or the model to start from do not fit the config, or if
+  /// the data are not those of the resumed run.
+  virtual std::unique_ptr<Task> open(const TaskStart& start) const = 0;
+};
+
+}  // namespace sixfold

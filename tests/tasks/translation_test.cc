@@ -1,0 +1,108 @@
+#include "tasks/translation.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "error_message.h"
+#include "parallel_text.h"
+#include "tasks/tasks.h"
+#include "temporary_folder.h"
+#include "text/tokenizers.h"
+
+namespace sixfold {
+namespace {
+
+class TranslationTest : public testing::Test {
+ protected:
+  TranslationTest() {
+    write_parallel_text(folder_ / "train.a", folder_ / "train.b", 50, 1);
+    write_parallel_text(folder_ / "valid.a", folder_ / "valid.b", 10, 2);
+    options_.model = ModelOptions(Preset::tiny);
+    options_.tokenizer.kind = TokenizerKind::whitespace;
+    options_.tokenizer.vocab_size = 0;
+    options_.data.train = {folder_ / "train.a", folder_ / "train.b"};
+    options_.data.valid = {folder_ / "valid.a", folder_ / "valid.b"};
+    options_.train.updates = 1;
+  }
+
+  std::unique_ptr<Task> open(const std::optional<TaskStart::Resumed>& resumed = {}) const {
+    std::filesystem::create_directories(folder_ / "run");
+    return TranslationConfig(options_).open({.run = folder_ / "run", .model = "", .resumed = resumed});
+  }
+
+  TemporaryFolder folder_;
+  TranslationOptions options_;
+};
+
+TEST_F(TranslationTest, HasTheTextAndAModelOfItsVocabulary) {
+  const auto task = open();
+  EXPECT_EQ(task->training_data().size(), 50);
+  ASSERT_TRUE(task->validation_data());
+  EXPECT_EQ(task->validation_data()->size(), 10);
+  EXPECT_NE(task->training_data().hash(), task->validation_data()->hash());
+  EXPECT_EQ(task->model_config().d_model, 128);
+  EXPECT_EQ(task->model_config().source_vocab, 8 + 3);
+  const auto history = nlohmann::json::parse(task->history());
+  EXPECT_EQ(history.at("pairs"), 50);
+  EXPECT_EQ(history.at("text").at(1).at("path"), folder_ / "train.b");
+  std::filesystem::create_directories(folder_ / "model");
+  task->write(folder_ / "model");
+  EXPECT_EQ(load_tokenizers(folder_ / "model").source->hash(), task->model_config().source_tokenizer_hash);
+  options_.data.valid = {};
+  EXPECT_FALSE(open()->validation_data());
+}
+
+TEST_F(TranslationTest, TranslationsTakeMemoryOnlyWhereAMetricAsksForThem) {
+  EXPECT_EQ(open()->score_bytes(0), 0);
+  options_.validation.metrics = {Metric::loss, Metric::chrf};
+  const int64_t greedy = open()->score_bytes(0);
+  EXPECT_GT(greedy, 0);
+  options_.validation.beam_size = 16;
+  EXPECT_GT(open()->score_bytes(0), greedy);
+}
+
+/// A run that is resumed finds the text that it began with, or an error that names it.
+TEST_F(TranslationTest, OtherTextIsNotTakenForThatOfTheRun) {
+  const auto task = open();
+  const std::string train = task->training_data().hash(), valid = task->validation_data()->hash();
+  EXPECT_EQ(open({{train, valid}})->training_data().hash(), train);
+  EXPECT_NE(error_message([&] {
+              open({{"00", valid}});
+            }).find("is not the text that the run was trained on"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] {
+              open({{train, "00"}});
+            }).find("is not the validation text of this run"),
+            std::string::npos);
+}
+
+TEST_F(TranslationTest, SaysWhichKeysNameFiles) {
+  const TranslationConfig config(options_);
+  for (const char* key : {"data.train", "data.valid", "tokenizer.source", "tokenizer.target"})
+    EXPECT_EQ(config.on_resume(key), OnResume::input_file) << key;
+  EXPECT_EQ(config.on_resume("model.dropout"), OnResume::takes_effect);
+  EXPECT_EQ(config.on_resume("model.d_model"), OnResume::refused);
+  EXPECT_TRUE(config.is_data_file("source.ids"));
+  EXPECT_FALSE(config.is_data_file("notes"));
+}
+
+/// What 0.1.0 stored comes back under the names of today, complete.
+TEST_F(TranslationTest, StoredOptionsAreBroughtUpToDate) {
+  const OptionNode stored =
+      parse_json_options(R"({"model": {"search": {"alpha": 0.5}}, "train": {"seed": 7}})", "state.json");
+  TranslationOptions options;
+  read_options(TranslationConfig(options_).read_stored(stored), options);
+  EXPECT_EQ(options.generation.length_penalty, 0.5f);
+  EXPECT_EQ(options.train.seed, 7u);
+  EXPECT_EQ(to_json(TranslationConfig(options_).read_stored(write_options(options_))),
+            to_json(write_options(options_)));
+}
+
+TEST(Tasks, TranslationIsTheFirst) {
+  EXPECT_EQ(tasks().front().name, "translation");
+  EXPECT_EQ(to_json(tasks().front().default_options()), to_json(write_options(TranslationOptions())));
+}
+
+}  // namespace
+}  // namespace sixfold

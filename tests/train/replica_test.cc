@@ -1,0 +1,111 @@
+#include "train/replica.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "discrete_backend.h"
+#include "model/small_model.h"
+#include "train/task.h"
+
+namespace sixfold {
+namespace {
+
+TrainOptions options() {
+  TrainOptions options;
+  options.train.seed = 3;
+  options.train.label_smoothing = 0.1;
+  options.train.clip_norm = 0.5;
+  options.train.ema_decay = 0.9;
+  return options;
+}
+
+/// A task that its batches, made here, need no data of.
+class Dropping : public Task {
+ public:
+  Dropping() { config_.dropout = config_.attention_dropout = config_.activation_dropout = 0.2; }
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { throw_input_error("it has none"); }
+
+ private:
+  ModelConfig config_ = small_config();
+};
+
+const Dropping task;
+
+UpdateBatch two_parts() {
+  UpdateBatch batch;
+  for (const uint64_t seed : {1, 2}) {
+    Batch part = random_pairs({{4, 5}, {1, 1}, {7, 3}}, small_config(), seed);
+    part.labels = part.target.ids;
+    batch.add(std::move(part));
+  }
+  return batch;
+}
+
+std::vector<std::vector<float>> weights_of(const Replica& replica) {
+  std::vector<std::vector<float>> weights;
+  for (const Parameter& parameter : replica.model().parameters())
+    weights.push_back(parameter.tensor.to_floats(*replica.backend()));
+  return weights;
+}
+
+StepResult update(Replica& replica, int64_t step) {
+  const StepResult result = replica.gradients(two_parts(), {3, static_cast<uint32_t>(step)});
+  replica.update(step, 0.01, result.gradient_norm);
+  return result;
+}
+
+// A host that waits for a device more often than once leaves it idle.
+TEST(Replica, WaitsForItsBackendOnceInAnUpdate) {
+  const auto backend = std::make_shared<DiscreteBackend>();
+  Replica replica(backend, task, options());
+  const int before = backend->downloads();
+  update(replica, 1);
+  EXPECT_EQ(backend->downloads(), before + 1);
+  replica.optimizer().swap_average();
+  EXPECT_EQ(backend->downloads(), before + 1);
+}
+
+TEST(Replica, TrainsInDiscreteMemoryAsInTheHosts) {
+  Replica host(make_backend({.device = "reference"}), task, options()),
+      device(std::make_shared<DiscreteBackend>(), task, options());
+  for (int64_t step = 1; step <= 3; ++step) {
+    const StepResult expected = update(host, step), actual = update(device, step);
+    EXPECT_EQ(actual.loss_sum, expected.loss_sum);
+    EXPECT_EQ(actual.gradient_norm, expected.gradient_norm);
+    EXPECT_GT(actual.gradient_norm, 0);
+  }
+  EXPECT_EQ(weights_of(device), weights_of(host));
+}
+
+TEST(Replica, LossAndNormAreThoseOfTheWholeUpdate) {
+  Replica replica(make_backend(), task, options());
+  const UpdateBatch batch = two_parts();
+  const StepResult result = replica.gradients(batch, {3, 1});
+  double loss = 0, squares = 0;
+  for (const Batch& part : batch.parts) {
+    Tape tape;
+    Context context(replica.backend(), replica.arena(), tape, {3, 1});
+    loss += replica.model().loss(part, {.label_smoothing = 0.1}, context).item(*replica.backend());
+  }
+  replica.gradients(batch, {3, 1});
+  for (const Parameter& parameter : replica.model().parameters())
+    for (const double g : parameter.tensor.gradient().to_doubles(*replica.backend())) squares += g * g;
+  EXPECT_EQ(result.loss_sum, loss);
+  EXPECT_EQ(result.loss, loss / batch.loss_weight);
+  EXPECT_NEAR(result.gradient_norm, std::sqrt(squares), 1e-12 * result.gradient_norm);
+}
+
+TEST(Replica, TradesWeightsForTheirAverageAndBack) {
+  Replica replica(make_backend(), task, options());
+  update(replica, 1);
+  const auto weights = weights_of(replica);
+  replica.optimizer().swap_average();
+  EXPECT_NE(weights_of(replica), weights);
+  replica.optimizer().swap_average();
+  EXPECT_EQ(weights_of(replica), weights);
+}
+
+}  // namespace
+}  // namespace sixfold
