@@ -113,9 +113,9 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Sixfold: a complete Transformer, from raw text to translations.", "sixfold"};
-  describe(app);
   try {
+    CLI::App app{"Sixfold: a complete Transformer, from raw text to translations.", "sixfold"};
+    describe(app);
     return parse_and_run(app, argc, argv);
   } catch (const Cancelled&) {
     return interrupt_status();

@@ -2,19 +2,28 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace sixfold {
 
 void RequestQueue::push(std::unique_ptr<Request> request) {
   const std::lock_guard lock(mutex_);
-  tokens_ += request->tokens;
-  ++size_;
   const auto known = std::find_if(clients_.begin(), clients_.end(),
                                   [&](const Client& client) { return client.id == request->client; });
-  Client& client = known != clients_.end() ? *known : clients_.emplace_back(Client{request->client, {}});
-  client.tokens += request->tokens;
+  if (known == clients_.end()) {
+    Clients added;
+    Client& client = added.emplace_back(Client{request->client, {}});
+    add(client, std::move(request));
+    clients_.splice(clients_.end(), added);
+  } else {
+    add(*known, std::move(request));
+  }
+}
+
+void RequestQueue::add(Client& client, std::unique_ptr<Request> request) {
+  const int64_t tokens = request->tokens;
   client.waiting.push_back(std::move(request));
+  client.tokens += tokens;
+  tokens_ += tokens;
+  ++size_;
 }
 
 /// Removes and returns the client's first request. The client remains, even without requests.
@@ -31,7 +40,7 @@ std::unique_ptr<Request> RequestQueue::pop(Client& client) noexcept {
 void RequestQueue::fail_cancelled(Client& client) noexcept {
   while (!client.waiting.empty() && client.waiting.front()->cancel.stop_requested()) {
     const auto request = pop(client);
-    request->sink->failed(request->index, std::make_exception_ptr(Cancelled()));
+    request->sink->failed(request->index, cancelled_);
   }
 }
 
@@ -74,7 +83,7 @@ void RequestQueue::withdraw(uint64_t client) noexcept {
   if (known == clients_.end()) return;
   while (!known->waiting.empty()) {
     const auto request = pop(*known);
-    request->sink->failed(request->index, std::make_exception_ptr(Cancelled()));
+    request->sink->failed(request->index, cancelled_);
   }
   clients_.erase(known);
 }

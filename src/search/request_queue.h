@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "search/request.h"
 
 namespace sixfold {
@@ -22,6 +23,7 @@ struct BatchRoom {
 /// client with few requests does not wait for a client with many. Safe to share between threads.
 class RequestQueue {
  public:
+  /// If this throws, the queue is as before.
   void push(std::unique_ptr<Request> request);
 
   using Requests = std::vector<std::unique_ptr<Request>>;
@@ -46,9 +48,11 @@ class RequestQueue {
     int64_t tokens = 0;
   };
   using Clients = std::list<Client>;
+  void add(Client& client, std::unique_ptr<Request> request);
   void fail_cancelled(Client& client) noexcept;
   std::unique_ptr<Request> pop(Client& client) noexcept;
 
+  const std::exception_ptr cancelled_ = std::make_exception_ptr(Cancelled());  // needs no memory later
   mutable std::mutex mutex_;
   Clients clients_;  // with waiting requests; it is the first one's turn
   int64_t tokens_ = 0, size_ = 0;

@@ -125,13 +125,19 @@ void RunningBatch::fail_all(const std::exception_ptr& error) noexcept {
     if (request) fail(*request, error);
   active_.clear();
   entering_.clear();
-  scorer_.reset();
+  free_scorer();
 }
 
 /// An empty batch keeps the decoding state for the next requests, unless large ones have made it large.
 void RunningBatch::free_memory() {
   constexpr int64_t most_rows = 16384;
-  if (active_.empty() && scorer_ && scorer_->rows() > most_rows) scorer_.reset();
+  if (active_.empty() && scorer_ && scorer_->rows() > most_rows) free_scorer();
+}
+
+void RunningBatch::free_scorer() noexcept {
+  scorer_.reset();
+  free_numbers_.clear();
+  numbers_ = 0;
 }
 
 }  // namespace sixfold

@@ -17,8 +17,9 @@ class RunningBatch {
   RunningBatch& operator=(const RunningBatch&) = delete;
 
   /// Performs one step: admits requests of at most `share` tokens together, extends every hypothesis by one
-  /// token, and completes the requests that have finished. An error while requests are admitted fails these
-  /// requests; an error while decoding fails all requests of the batch. Returns whether any request is left.
+  /// token, and completes the requests that have finished. If an error occurs while requests are admitted, each
+  /// of them is admitted on its own, and those that fail alone fail. An error while decoding fails all requests
+  /// of the batch. Returns whether any request is left.
   bool step(const BatchRoom& limits = {});
   bool empty() const { return active_.empty(); }
   /// The number of requests that have been completed so far, successfully or not.
@@ -39,6 +40,7 @@ class RunningBatch {
   void fail(Request& request, const std::exception_ptr& error) noexcept;
   void fail_all(const std::exception_ptr& error) noexcept;
   void free_memory();
+  void free_scorer() noexcept;
 
   DecodeWorkspace workspace_;
   RequestQueue& queue_;

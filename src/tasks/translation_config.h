@@ -107,15 +107,8 @@ void visit(Visitor& v, TranslationOptions& o) {
   v.group("model", o.model, "the architecture");
   v.group("generation", o.generation,
           "generation settings, saved with the model; no effect together with start.model");
-  v.group("start", o.start, "fine-tuning of an existing model");
   v.group("tokenizer", o.tokenizer, "how text is split into tokens");
-  v.group("data", o.data, "training text, validation text and batches");
-  v.group("train", o.train, "the training loop; training ends at the first limit that is reached");
-  v.group("optimizer", o.optimizer, "the Adam optimizer");
-  v.group("schedule", o.schedule, "the learning rate");
-  v.group("checkpoint", o.checkpoint, "when to save checkpoints, and which to keep");
-  v.group("validation", o.validation, "when and how to evaluate the model on the validation text");
-  v.group("log", o.log, "progress messages");
+  visit_training_groups(v, o);
 }
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments ("train.minutes=5"), and

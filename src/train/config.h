@@ -232,8 +232,9 @@ struct TrainOptions {
   std::string best_by = "loss";
 };
 
-template <class Visitor>
-void visit(Visitor& v, TrainOptions& o) {
+/// Visits the groups that the configs of all tasks have. `o` is the config of a task, or `TrainOptions`.
+template <class Visitor, class Options>
+void visit_training_groups(Visitor& v, Options& o) {
   v.group("start", o.start, "fine-tuning of an existing model");
   v.group("data", o.data, "training data, validation data and batches");
   v.group("train", o.train, "the training loop; training ends at the first limit that is reached");
@@ -242,6 +243,11 @@ void visit(Visitor& v, TrainOptions& o) {
   v.group("checkpoint", o.checkpoint, "when to save checkpoints, and which to keep");
   v.group("validation", o.validation, "when and how to evaluate the model on the validation data");
   v.group("log", o.log, "progress messages");
+}
+
+template <class Visitor>
+void visit(Visitor& v, TrainOptions& o) {
+  visit_training_groups(v, o);
 }
 
 /// Throws an input error that names the key if a value is out of range, no limit ends the training, or options

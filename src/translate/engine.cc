@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 
 #include "base/threads.h"
 
@@ -95,14 +94,14 @@ void Engine::decode(Slot& slot, Lock& lock) {
 }
 
 /// Wakes an idle worker, or starts as many as there is work for.
-void Engine::call_worker(Lock& lock) {
+void Engine::call_worker(Lock& lock) noexcept {
   if (idle_workers_ > 0) return more_work_.notify_one();
   int64_t useful = queue_.size();
   for (const Tasks* tasks : tasks_) useful += tasks->count - tasks->next;
   try {
     start_workers(static_cast<int>(std::min<int64_t>(useful, most_workers_)), lock);
-  } catch (const std::bad_alloc&) {
-    // The threads that there are do the work.
+  } catch (...) {
+    // No memory for another thread: those that there are do the work.
   }
 }
 

@@ -60,7 +60,7 @@ class Engine {
   bool do_task(Lock& lock);
   Slot* claim(std::optional<uint64_t> client);
   void decode(Slot& slot, Lock& lock);  // one step
-  void call_worker(Lock& lock);
+  void call_worker(Lock& lock) noexcept;
   void start_workers(int wanted, Lock& lock);
   void work(int worker);
 
