@@ -51,7 +51,7 @@ void flush_to_disk(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.number >= 0 && ::fsync(file.number) == 0) return;
   const int error = errno;
-  // Some file systems can't flush folders, so errors are ignored.
+  // Some file systems can't flush folders, and say so with these errors.
   if (file.number >= 0 && (error == EINVAL || error == ENOTSUP) && fs::is_directory(path)) return;
   throw_write_error(path, error);
 }

@@ -82,9 +82,9 @@ void run(const Settings& settings) {
   require(pairs > 0, "{} and {} are empty; expected one sentence on each line", text_name(settings.source),
           text_name(settings.target));
   writer.finish();
-  output.close();
   log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),
            counted(tokens, "target token"), sum, std::exp(-sum / static_cast<double>(tokens)));
+  output.close();  // last: where the file exists, all went well
 }
 
 }  // namespace

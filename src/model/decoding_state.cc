@@ -154,36 +154,63 @@ DecodingState::Request& DecodingState::at(int request) {
   return requests_[static_cast<size_t>(request)];
 }
 
+/// Everything that may fail comes before the first change.
 void DecodingState::enter(std::span<const int> requests, const IdBatch& sources, Context& context) {
+  check_entering(requests, sources);
+  std::vector<Request> entering(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    entering[i].source_rows.reserve(static_cast<size_t>(sources.rows.length(static_cast<int>(i))));
+    entering[i].hypotheses.resize(1);
+    entering[i].hypotheses.front().rows.resize(target_.size());
+  }
+  if (const auto largest = std::max_element(requests.begin(), requests.end());
+      largest != requests.end() && *largest >= std::ssize(requests_))
+    requests_.resize(static_cast<size_t>(*largest) + 1);
+  const std::vector<int32_t> rows = store_sources(sources, context);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto begin = rows.begin() + sources.rows.begin(static_cast<int>(i));
+    entering[i].source_rows.assign(begin, begin + sources.rows.length(static_cast<int>(i)));
+    requests_[static_cast<size_t>(requests[i])] = std::move(entering[i]);
+  }
+}
+
+void DecodingState::check_entering(std::span<const int> requests, const IdBatch& sources) const {
   require(sources.rows.sequences() == std::ssize(requests), "decoding: {} sources for {} requests",
           sources.rows.sequences(), requests.size());
+  const bool has_encoder = model_.config().has_encoder();
+  for (int i = 0; i < sources.rows.sequences(); ++i) {
+    const int request = requests[static_cast<size_t>(i)];
+    require(request >= 0, "decoding: {} is not the number of a request", request);
+    const bool in_use =
+        request < std::ssize(requests_) && !requests_[static_cast<size_t>(request)].hypotheses.empty();
+    require(!in_use && std::ranges::count(requests.first(static_cast<size_t>(i)), request) == 0,
+            "decoding: request {} exists already", request);
+    if (has_encoder)
+      require(sources.rows.length(i) > 0, "decoding: the source of request {} has no token", request);
+    else
+      require(sources.rows.length(i) == 0, "decoding: the model has no encoder, so that sources must be empty");
+  }
+}
+
+/// Encodes the sources, and stores the keys and values of cross-attention. Returns their rows. If it throws,
+/// no row is in use.
+std::vector<int32_t> DecodingState::store_sources(const IdBatch& sources, Context& context) {
   std::vector<int32_t> rows;
-  if (model_.config().has_encoder()) {
-    const TokenRows tokens = context.token_rows(sources.rows);
-    const auto memory = model_.project_memory(model_.encode(sources, tokens, context), nullptr, context);
-    source_.allocate(sources.rows.tokens(), rows);
+  if (!model_.config().has_encoder()) return rows;
+  const TokenRows tokens = context.token_rows(sources.rows);
+  const auto memory = model_.project_memory(model_.encode(sources, tokens, context), nullptr, context);
+  source_.allocate(sources.rows.tokens(), rows);
+  try {
     const Tensor places = context.indices(rows);
     for (size_t layer = 0; layer < memory.size(); ++layer) {
       const std::array parts{memory[layer].keys, memory[layer].values};
       source_.put(static_cast<int>(layer), places, parts);
     }
-  } else {
-    require(sources.ids.empty(), "decoding: the model has no encoder, so that sources must be empty");
+  } catch (...) {
+    source_.release(rows);
+    throw;
   }
-  std::vector<Request> entering(requests.size());  // whole before any is kept, should memory run out
-  for (int i = 0; i < sources.rows.sequences(); ++i) {
-    const auto number = static_cast<size_t>(requests[static_cast<size_t>(i)]);
-    if (number >= requests_.size()) requests_.resize(number + 1);
-    require(requests_[number].hypotheses.empty(), "decoding: request {} exists already", number);
-    Request& request = entering[static_cast<size_t>(i)];
-    if (!rows.empty())
-      request.source_rows.assign(rows.begin() + sources.rows.begin(i),
-                                 rows.begin() + sources.rows.begin(i + 1));
-    request.hypotheses.resize(1);
-    request.hypotheses.front().rows.resize(target_.size());
-  }
-  for (size_t i = 0; i < requests.size(); ++i)
-    requests_[static_cast<size_t>(requests[i])] = std::move(entering[i]);
+  return rows;
 }
 
 void DecodingState::leave(int request) {

@@ -27,8 +27,8 @@ class DecodingState {
   DecodingState(const Transformer& model, std::shared_ptr<Backend> backend);
 
   /// Encodes the sources (with end tokens) of new requests in one batch. The caller chooses a small number for
-  /// each request, which must not be in use. A new request has one hypothesis, which has read no token. If the
-  /// model has no encoder, the sources must be empty.
+  /// each request, which must not be in use. A new request has one hypothesis, which has read no token. Sources
+  /// must have tokens, or be empty if the model has no encoder. If this throws, nothing has changed.
   void enter(std::span<const int> requests, const IdBatch& sources, Context& context);
   /// Frees the state of a request. Its number can be used again.
   void leave(int request);
@@ -59,6 +59,8 @@ class DecodingState {
   class Step;
 
   Request& at(int request);
+  void check_entering(std::span<const int> requests, const IdBatch& sources) const;
+  std::vector<int32_t> store_sources(const IdBatch& sources, Context& context);
   void branch(std::span<const Extension> siblings);
   Hypothesis copy(const Hypothesis& hypothesis);
   void release(const Hypothesis& hypothesis);

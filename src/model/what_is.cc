@@ -1,8 +1,12 @@
 #include "model/what_is.h"
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -28,11 +32,16 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// The entries of a folder, sorted by name. Empty if it can't be read.
+/// The entries of a folder, sorted by name. Empty if it can't be read. (The standard library's iterator ends
+/// the program if it has no memory for a name.)
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) entries.push_back(entry.path());
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
+  if (!open) return entries;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") entries.push_back(folder / name);
+  }
   std::sort(entries.begin(), entries.end());
   return entries;
 }

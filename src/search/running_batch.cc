@@ -63,14 +63,16 @@ void RunningBatch::admit(BatchRoom room) {
 
 /// Encodes the sources and makes the requests active. If it throws, nothing has changed.
 void RunningBatch::enter(std::span<std::unique_ptr<Request>> requests) {
-  std::vector<int> numbers;
   std::vector<std::span<const int32_t>> shortlists;
   IdBatch sources;
   for (const auto& request : requests) {
-    numbers.push_back(free_number());
     shortlists.push_back(request->shortlist);
     sources.add(request->source);
   }
+  std::vector<int> numbers;
+  numbers.reserve(requests.size());
+  free_numbers_.reserve(static_cast<size_t>(numbers_) + requests.size());  // for all that will be free again
+  for (size_t i = 0; i < requests.size(); ++i) numbers.push_back(free_number());
   try {
     scorer_->enter(numbers, sources, shortlists);
   } catch (...) {

@@ -104,6 +104,10 @@ Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extens
 
 void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
   const auto rows = static_cast<size_t>(states.rows());
+  for (const auto& tokens : {query.banned, query.listed})
+    for (const int32_t token : tokens)
+      require(token >= 0 && token < all_.weights.weight.rows(), "token {} is not in the vocabulary of {}",
+              token, all_.weights.weight.rows());
   ops::Candidates best;
   if (query.top_k > 0) {
     const std::vector<int32_t> banned = output.rows_of(query.banned);

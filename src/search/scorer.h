@@ -32,8 +32,9 @@ struct Query {
   std::span<const int32_t> listed = {};
 };
 
-/// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. If fewer
-/// than `top_k` tokens are allowed, banned ones follow with -infinity. In host memory, valid until the next
+/// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. Banned
+/// tokens come last among the `top_k`, with -infinity. There are fewer than `top_k` if the vocabulary or the
+/// shortlist has fewer tokens. In host memory, valid until the next
 /// call of `score`.
 struct Answer {
   std::span<const int32_t> ids;

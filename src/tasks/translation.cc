@@ -52,6 +52,11 @@ class Translation : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_.corpus().size() > 0 ? &valid_ : nullptr; }
 
+  std::vector<std::string> metrics() const override {
+    std::vector<std::string> names;
+    for (const Metric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
+    return names;
+  }
   Scores scores(const Transformer& model, int64_t part_tokens,
                 const std::shared_ptr<Arena>& arena) const override {
     return translation_scores(model, tokenizers_, valid_text_, validation_, part_tokens, arena);

@@ -54,7 +54,8 @@ bool upgrade_translation_options(OptionNode& root) {
 
 TranslationOptions read_translation_options(const std::string& path,
                                             const std::vector<std::string>& assignments) {
-  OptionNode root = parse_yaml_options(read_file(path), path);
+  const std::string text = read_file(path);
+  OptionNode root = path.ends_with(".json") ? parse_json_options(text, path) : parse_yaml_options(text, path);
   for (const std::string& assignment : assignments) set_option(root, assignment);
   if (upgrade_translation_options(root))
     log_warning(

@@ -22,6 +22,15 @@ bool has_checkpoint_file(const fs::path& folder) {
   return false;
 }
 
+/// Whether the checkpoint was made because the run was stopped.
+bool is_of_interruption(const std::string& checkpoint) {
+  try {
+    return Checkpoints::read_state(checkpoint).interrupted;
+  } catch (const Error&) {  // damaged
+    return false;
+  }
+}
+
 }  // namespace
 
 void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
@@ -29,16 +38,21 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
-  write_model_folder(fmt::format("{}/update-{:09}", folder_, state.update), model,
-                     [&](const std::string& folder) {
-                       write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
-                       write_file_atomically(folder + "/state.json", to_json_text(state));
-                       add(folder);
-                     });
-  const auto all = list();
-  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
-    remove_known_files(all[i], is_checkpoint_file);  // failing to remove one costs only disk space
+  const std::string saved = fmt::format("{}/update-{:09}", folder_, state.update);
+  write_model_folder(saved, model, [&](const std::string& folder) {
+    write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
+    write_file_atomically(folder + "/state.json", to_json_text(state));
+    add(folder);
+  });
+  std::vector<std::string> due;
+  for (const std::string& checkpoint : list()) {
+    if (!is_of_interruption(checkpoint))
+      due.push_back(checkpoint);
+    else if (checkpoint != saved)
+      remove_known_files(checkpoint, is_checkpoint_file);  // failing to remove one costs only disk space
   }
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < due.size(); ++i)
+    remove_known_files(due[i], is_checkpoint_file);
 }
 
 void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
@@ -74,6 +88,12 @@ std::vector<std::string> Checkpoints::list() const {
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+std::string Checkpoints::newest_due() const {
+  const auto all = list();
+  const auto due = std::find_if_not(all.rbegin(), all.rend(), is_of_interruption);
+  return due == all.rend() ? "" : *due;
 }
 
 }  // namespace sixfold

@@ -20,7 +20,7 @@ Recovery::Recovery(const TrainOptions& options, const Task& task, Replica& repli
 
 bool Recovery::go_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
                        TrainingState& state) {
-  const std::string& newest = models_.newest();
+  const std::string& newest = models_.newest_due();
   const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest.empty();
   const std::string last = newest.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + newest;
   if (verdict == Verdict::not_finite) {
@@ -40,16 +40,17 @@ bool Recovery::go_back(Verdict verdict, const StepResult& step, const UpdateBatc
   return possible;
 }
 
-/// Restores weights and counts from the newest checkpoint.
+/// Restores weights and counts from the newest checkpoint that was due. That of an interruption must not count,
+/// or a resumed run would go back to another update than an uninterrupted one.
 void Recovery::load_newest(const std::string& why, TrainingState& state) {
   constexpr int64_t most = 20;
   const int64_t rollbacks = state.rollbacks + 1;
   require(rollbacks <= most,
           "update {}: {}, after {} rollbacks; a lower schedule.learning_rate or train.clip_norm may help",
           state.update + 1, why, most);
-  const TrainingState before = Checkpoints::read_state(models_.newest());
+  const TrainingState before = Checkpoints::read_state(models_.newest_due());
   progress_.rollback(state.update + 1, before.update, why);
-  Checkpoints::load(models_.newest(), replica_.model(), replica_.optimizer());
+  Checkpoints::load(models_.newest_due(), replica_.model(), replica_.optimizer());
   state.update = before.update;
   state.sums = before.sums;
   state.loss_ema = before.loss_ema;

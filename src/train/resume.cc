@@ -47,6 +47,8 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "validation.patience",
                                               "log.every_updates"};
 
+constexpr std::string_view refused[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
+
 /// Returns a value as one line of text.
 std::string text_of(const OptionNode& node) {
   if (node.kind != OptionNode::Kind::list) return node.text;
@@ -60,17 +62,21 @@ std::string key_of(const std::string& group, const std::string& name) {
   return group.empty() ? name : fmt::format("{}.{}", group, name);
 }
 
-/// Calls `use(key, before, now)` for each value that differs in two trees of the same options.
+/// Calls `use(key, before, now)` for each value that differs in two trees of the same options. Throws an input
+/// error if their keys differ.
 template <class Use>
-void for_each_difference(const OptionNode& before, OptionNode& now, const std::string& prefix, const Use& use) {
-  for (size_t i = 0; i < now.children.size(); ++i) {
-    const OptionNode& old = before.children[i].second;
-    auto& [name, value] = now.children[i];
+void for_each_difference(OptionNode& before, OptionNode& now, const std::string& prefix, const Use& use) {
+  for (const auto& [name, old] : before.children)
+    require(now.find(name), "the run was trained with an option that is unknown now: '{}'",
+            key_of(prefix, name));
+  for (auto& [name, value] : now.children) {
     const std::string key = key_of(prefix, name);
+    OptionNode* old = before.find(name);
+    require(old, "the options that the run was trained with have no '{}'", key);
     if (value.kind == OptionNode::Kind::map)
-      for_each_difference(old, value, key, use);
-    else if (text_of(old) != text_of(value))
-      use(key, old, value);
+      for_each_difference(*old, value, key, use);
+    else if (text_of(*old) != text_of(value))
+      use(key, *old, value);
   }
 }
 
@@ -154,11 +160,13 @@ void forget_missing_best(TrainingState& state, const std::string& best, bool kee
 
 OnResume on_resume(const TaskConfig& config, std::string_view key) {
   if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
+  if (std::ranges::find(refused, key) != std::end(refused)) return OnResume::refused;
   if (key == "train.threads") return OnResume::ignored;
   return key == "start.model" ? OnResume::input_file : config.on_resume(key);
 }
 
-void save_run_options(const std::string& path, const TaskConfig& config, OptionNode options) {
+OptionNode run_options(const TaskConfig& config) {
+  OptionNode options = config.options();
   const auto make_absolute = [](std::string& name) {
     // not normalized, because "link/.." need not be the folder that holds the link
     if (!name.empty()) name = fs::absolute(name);
@@ -168,7 +176,7 @@ void save_run_options(const std::string& path, const TaskConfig& config, OptionN
     make_absolute(value.text);
     for (auto& [none, name] : value.children) make_absolute(name.text);
   });
-  write_file_atomically(path, to_json(options));
+  return options;
 }
 
 int64_t stored_best_update(const std::string& best) {
@@ -211,7 +219,8 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
       "this one (start.model)",
       join(refused, ", "));
   // The run started from the old value, whatever the new one is.
-  if (OptionNode* model = start_model(now)) *model = *start_model(before);
+  OptionNode *model = start_model(now), *old = start_model(before);
+  if (model && old) *model = *old;
   return changes;
 }
 
@@ -220,7 +229,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
   RunStart start{Checkpoints::read_state(checkpoint), false, false};
   TrainingState& state = start.state;
   OptionNode before = config.read_stored(std::move(state.options));
-  state.options = config.options();
+  state.options = run_options(config);
   for (TrainingChange& change : changed_options(config, std::move(before), state.options, state.update)) {
     log_info("changed: {} was {}, and is {} from update {} on", change.what, change.from, change.to,
              state.update + 1);
@@ -232,6 +241,11 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
   }
   const TrainOptions options = config.training();
   if (options.train.precision != Precision::automatic) state.precision = options.train.precision;
+  state.interrupted = false;
+  require(
+      state.best_by.empty() || state.best_by == options.best_by,
+      "the run can't be resumed with another score to decide which model is best (it was {}, and is {} now)",
+      state.best_by, options.best_by);
   accept_processor(state, checkpoint, other_processor);
   forget_missing_best(state, folder.best(), options.checkpoint.keep_best);
   return start;

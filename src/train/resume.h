@@ -13,9 +13,9 @@ namespace sixfold {
 /// asks the task for its own.
 OnResume on_resume(const TaskConfig& config, std::string_view key);
 
-/// Writes the options of a run as JSON, atomically. Names of input files become absolute, so that they are
-/// valid in any working directory.
-void save_run_options(const std::string& path, const TaskConfig& config, OptionNode options);
+/// Returns the options of a run. Names of input files are absolute, so that they are valid in any working
+/// directory.
+OptionNode run_options(const TaskConfig& config);
 
 /// Returns the changes between the options `before`, with which the run was last trained, and the options
 /// `now`, with which it is resumed. Both have the form of `TaskConfig::options`. The changes are recorded at

@@ -1,10 +1,12 @@
 #include "train/run_models.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/plural.h"
 #include "model/derived.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 #include "model/provenance.h"
 #include "train/provenance_step.h"
 #include "train/resume.h"
@@ -30,10 +32,17 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
       task_(task),
       replica_(replica),
       newest_(std::move(newest)),
+      newest_due_(newest_.empty() ? "" : checkpoints.newest_due()),
       earlier_steps_(steps_before(newest_, options.start.model)) {}
 
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
   task_.write(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    require(
+        is_checkpoint_file(entry.path().filename().string()),
+        "the task writes a file that no model has: {}; src/model/ownership.cc lists the names of the files of "
+        "models, since only these may be replaced",
+        entry.path().string());
   write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
 }
 
@@ -45,6 +54,7 @@ void RunModels::save_checkpoint(const TrainingState& state) {
   checkpoints_.save(replica_.model(), replica_.optimizer(), state,
                     [&](const std::string& path) { add_to_model(path, state); });
   newest_ = checkpoints_.list().back();
+  if (!state.interrupted) newest_due_ = newest_;
   folder_.note_checkpoint();
 }
 

@@ -19,6 +19,8 @@ class RunModels {
 
   /// The newest checkpoint; empty if there is none yet.
   const std::string& newest() const { return newest_; }
+  /// The newest that an uninterrupted run would have too; empty if there is none yet.
+  const std::string& newest_due() const { return newest_due_; }
 
   void save_checkpoint(const TrainingState& state);
   /// Writes the best model: the weights, or their moving average if there is one.
@@ -38,7 +40,7 @@ class RunModels {
   const TrainOptions& options_;
   const Task& task_;
   Replica& replica_;
-  std::string newest_;
+  std::string newest_, newest_due_;
   std::vector<std::string> earlier_steps_;  ///< the model's history before this run
 };
 

@@ -37,6 +37,8 @@ void visit_fields(Visitor& v, State& s) {
   v.field("validation_text", s.validation_data);
   v.field("options", s.options);
   v.field("changes", s.changes);
+  v.field("best_by", s.best_by);
+  v.field("interrupted", s.interrupted);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -49,7 +51,7 @@ nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
 /// The options in stored form. The number of threads is set to 0, since it does not influence the results.
 nlohmann::json json_of(const OptionNode& options) {
   auto json = nlohmann::json::parse(to_json(options));
-  if (json.contains("train")) json["train"]["threads"] = 0;
+  if (json.contains("train") && json["train"].is_object()) json["train"]["threads"] = 0;
   return json;
 }
 

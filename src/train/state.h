@@ -46,6 +46,11 @@ struct TrainingState {
   std::string validation_data;  ///< hash of the validation data; empty if there are none
   OptionNode options;           ///< `TaskConfig::options` of the run, with all changes applied
   std::vector<TrainingChange> changes;
+  /// The name of the validation score that decides which model is best; empty if there is no validation.
+  std::string best_by;
+  /// The state was stored because the run was stopped. An uninterrupted run would not have this checkpoint, so
+  /// it counts neither for the mean of the last checkpoints nor for a rollback.
+  bool interrupted = false;
 };
 
 /// Returns the state as JSON. Throws an environment error for a number that is not finite, which JSON cannot

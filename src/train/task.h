@@ -43,6 +43,8 @@ class Task {
     return model.loss(batch, options, context);
   }
 
+  /// The names of `scores`.
+  virtual std::vector<std::string> metrics() const { return {}; }
   /// Returns the scores of the task besides "loss" and "perplexity", which the trainer computes from
   /// `validation_data`. The model is packed. `part_tokens`: maximum number of tokens to process at a time; 0:
   /// no limit. Buffers come from `arena`.
@@ -54,7 +56,7 @@ class Task {
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
-  /// model/ownership.cc lists the names of all such files.
+  /// model/ownership.cc lists the names of all such files; a run ends with an error if there are others.
   virtual void write(const std::string& /*folder*/) const {}
   /// Returns a description of the data for a model's history (model/provenance.h): a JSON object.
   virtual std::string history() const { return "{}"; }

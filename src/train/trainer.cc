@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
@@ -37,7 +40,9 @@ class Trainer {
  private:
   TrainingState first_state();
   std::shared_ptr<Backend> make_backend() const;
+  void save_options() const;
   std::unique_ptr<const Task> open_task();
+  void check_validation(const Task& task);
   int64_t choose_parts(const Task& task);
   void begin();
   void resume();
@@ -97,7 +102,10 @@ TrainOutcome Trainer::run() {
     if (calendar_.validation(state_, before_)) validate();
     if (calendar_.checkpoint(state_)) save();
   }
-  if (state_.update > 0) save();
+  if (state_.update > 0) {
+    state_.interrupted = !calendar_.finished(state_);
+    save();
+  }
   return {.model = calendar_.finished(state_) ? build_model() : "",
           .checkpoint = models_.newest(),
           .updates = state_.update};
@@ -132,7 +140,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   stream_.emplace(batcher_, state_.part_tokens);
   progress_.emplace(folder_.log(), state_);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
-  save_run_options(folder_.config(), config_, state_.options);  // nothing after this can reject the run
+  save_options();  // nothing after this can reject the run
   log_info("model: {} parameters; {}, {}", parameter_count(replica_.model().config()), backend_->name(),
            counted(threads_, "thread"));
   began_ = now() - state_.seconds;
@@ -140,9 +148,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
 
 TrainingState Trainer::first_state() {
   TrainingState state;
-  state.options = config_.options();
-  // A run that is stopped early can be started again with this file.
-  save_run_options(folder_.config(), config_, state.options);
+  state.options = run_options(config_);
   state.instruction_set = sixfold::make_backend()->name();
   const Precision asked = options_.train.precision;
   state.precision = asked == Precision::automatic ? choose_precision(asked, product_rates()) : asked;
@@ -155,8 +161,12 @@ std::shared_ptr<Backend> Trainer::make_backend() const {
       {.threads = threads_, .products = bf16 ? MatmulPrecision::bf16 : MatmulPrecision::fp32});
 }
 
+void Trainer::save_options() const { write_file_atomically(folder_.config(), to_json(state_.options)); }
+
 /// Reads the data, and chooses parts of batches that fit into memory together with the data.
 std::unique_ptr<const Task> Trainer::open_task() {
+  // A run that is stopped while it reads its data can be started again with this file.
+  if (!std::filesystem::exists(folder_.config())) save_options();
   TaskStart start{.run = folder_.path(),
                   .model = resumed_from_.empty() ? options_.start.model : resumed_from_,
                   .resumed = std::nullopt,
@@ -164,8 +174,23 @@ std::unique_ptr<const Task> Trainer::open_task() {
                   .stop = request_.stop};
   if (!resumed_from_.empty()) start.resumed = {state_.training_data, state_.validation_data};
   std::unique_ptr<const Task> task = config_.open(start);
+  check_validation(*task);
   state_.part_tokens = choose_parts(*task);
   return task;
+}
+
+/// The settings of validation must fit the task.
+void Trainer::check_validation(const Task& task) {
+  if (!task.validation_data()) {
+    require(options_.validation.patience == 0, "validation.patience needs validation data");
+    return;
+  }
+  state_.best_by = options_.best_by;
+  std::vector<std::string> metrics = task.metrics();
+  for (const char* always : {"loss", "perplexity"}) metrics.emplace_back(always);
+  require(std::ranges::find(metrics, state_.best_by) != metrics.end(),
+          "validation has no score '{}', which is to decide which model is best; it has {}", state_.best_by,
+          join(metrics, ", "));
 }
 
 /// A run keeps its part size, because another one would change the bits of the results.
@@ -194,6 +219,12 @@ void Trainer::resume() {
   require(task_->training_data().hash() == state_.training_data,
           "{}: the data are not those of the run (their hash is {}, the run's is {}); restore the run's data",
           folder_.path(), task_->training_data().hash(), state_.training_data);
+  const std::string validation = task_->validation_data() ? task_->validation_data()->hash() : "";
+  require(
+      validation == state_.validation_data,
+      "{}: the validation data are not those of the run (their hash is '{}', the run's is '{}'); restore the "
+      "run's data",
+      folder_.path(), validation, state_.validation_data);
   Checkpoints::load(resumed_from_, replica_.model(), replica_.optimizer());
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", resumed_from_, state_.update);
@@ -203,7 +234,7 @@ void Trainer::resume() {
     models_.save_best(state_);
 }
 
-/// The seeds of the next update.
+/// The learning rate of the next update.
 double Trainer::learning_rate() const {
   return Schedule(options_.schedule, replica_.model().config().d_model, state_.last_update)
       .rate(state_.update + 1);
@@ -222,7 +253,7 @@ UpdateBatch Trainer::next_update() {
   return batch;
 }
 
-/// Does what is due after an update.
+/// Adds an update to the state's sums and counts.
 void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
   track_loss(step, state_);
   state_.sums.loss += step.loss_sum;
@@ -249,12 +280,10 @@ void Trainer::validate() {
   const Scores scores =
       validate_model(*task_, replica_.model(), options_.data, state_.part_tokens, replica_.arena());
   replica_.optimizer().swap_average();
-  const auto score = scores.find(options_.best_by);
-  require(score != scores.end(), "validation has no score '{}', which is to decide which model is best",
-          options_.best_by);
-  const bool better = is_better(score->second, state_.best);
+  const Score& score = scores.at(options_.best_by);
+  const bool better = is_better(score, state_.best);
   if (better) {
-    state_.best = score->second.value;
+    state_.best = score.value;
     state_.best_update = state_.update;
     state_.without_better = 0;
   } else {
@@ -263,7 +292,7 @@ void Trainer::validate() {
   progress_->validation(state_, scores, better);
   if (better && options_.checkpoint.keep_best) {
     // If the run were killed now, a best model without a checkpoint would be all that is left of it.
-    if (models_.newest().empty()) save();
+    if (models_.newest_due().empty()) save();
     models_.save_best(state_);
   }
   state_.seconds = now() - began_;
@@ -289,8 +318,11 @@ TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
   validate(config.training());
   try {
     return Trainer(config, request).run();
-  } catch (const Cancelled&) {  // cancelled before the first update
-    return {};
+  } catch (const Cancelled&) {  // while the data were read
+    TrainOutcome outcome;
+    for (const std::string& checkpoint : Checkpoints(request.run, 1).list())
+      outcome = {.model = "", .checkpoint = checkpoint, .updates = Checkpoints::read_state(checkpoint).update};
+    return outcome;
   }
 }
 

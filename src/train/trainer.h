@@ -28,8 +28,8 @@ struct TrainOutcome {
 
 /// Runs a training: reads the data, trains, validates, and writes checkpoints and the resulting model.
 /// RUN/model is the mean of the last checkpoints if `train.average_last` is more than 1; otherwise the best
-/// model at validation if there is validation; otherwise the last weights, or their moving average if there is
-/// one. Throws `Error`. For one run in a folder at a time.
+/// model at validation if there is one (`checkpoint.keep_best`); otherwise the last weights, or their moving
+/// average if there is one. Throws `Error`. For one run in a folder at a time.
 TrainOutcome train(const TaskConfig& config, const TrainRequest& request);
 
 }  // namespace sixfold

@@ -27,14 +27,15 @@ uint64_t Engine::new_client() {
 void Engine::help(uint64_t client) {
   const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
-  if (!work_once(lock, client)) changed_.wait_for(lock, std::chrono::milliseconds(2));
+  if (!decode_next(lock, client)) changed_.wait_for(lock, std::chrono::milliseconds(2));
 }
 
 void Engine::work(int worker) {
   const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
   while (!stop_ && worker < most_workers_) {
-    if (work_once(lock, {})) continue;
+    const bool did_task = do_open_task(lock);
+    if (decode_next(lock, {}) || did_task) continue;
     ++idle_workers_;
     more_work_.wait(lock);
     --idle_workers_;
@@ -43,8 +44,7 @@ void Engine::work(int worker) {
 
 /// A calling thread decodes one step, since it may then have what it waits for; a worker decodes its batch to
 /// the end.
-bool Engine::work_once(Lock& lock, std::optional<uint64_t> client) {
-  if (do_task(lock)) return true;
+bool Engine::decode_next(Lock& lock, std::optional<uint64_t> client) {
   Slot* slot = claim(client);
   if (!slot) return false;
   slot->busy = true;
@@ -52,6 +52,8 @@ bool Engine::work_once(Lock& lock, std::optional<uint64_t> client) {
   do decode(*slot, lock);
   while (!client && !slot->batch.empty());
   slot->busy = false;
+  if (slot->batch.empty() && std::ssize(slots_) > threads_)  // a batch of one of many calls at the same time
+    std::erase_if(slots_, [&](const auto& other) { return other.get() == slot; });
   return true;
 }
 
@@ -130,11 +132,18 @@ void Engine::start_workers(int wanted, Lock& lock) {
   lock.lock();
 }
 
-bool Engine::do_task(Lock& lock) {
+/// Does a task of one of the calls of `run`, which take turns.
+bool Engine::do_open_task(Lock& lock) {
   const auto open =
       std::find_if(tasks_.begin(), tasks_.end(), [](const Tasks* tasks) { return tasks->open(); });
   if (open == tasks_.end()) return false;
   Tasks& tasks = **open;
+  std::rotate(open, open + 1, tasks_.end());
+  do_task(tasks, lock);
+  return true;
+}
+
+void Engine::do_task(Tasks& tasks, Lock& lock) {
   const int64_t index = tasks.next++;
   ++tasks.running;
   if (tasks.open()) call_worker(lock);
@@ -148,7 +157,6 @@ bool Engine::do_task(Lock& lock) {
   lock.lock();
   if (error && !tasks.error) tasks.error = error;
   if (--tasks.running == 0 && !tasks.open()) changed_.notify_all();
-  return true;
 }
 
 void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
@@ -156,8 +164,8 @@ void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
   Tasks tasks{task, count};
   Lock lock(mutex_);
   tasks_.push_back(&tasks);
-  while (tasks.open() || tasks.running > 0)
-    if (!tasks.open() || !do_task(lock)) changed_.wait(lock);
+  while (tasks.open()) do_task(tasks, lock);
+  while (tasks.running > 0) changed_.wait(lock);
   std::erase(tasks_, &tasks);
   if (tasks.error) std::rethrow_exception(tasks.error);
 }

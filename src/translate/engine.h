@@ -11,13 +11,14 @@
 namespace sixfold {
 
 /// Decodes for all calls and clients of a loaded model. There is one queue of requests, and each thread takes
-/// requests from it when its batch has room. The calling threads that wait for results decode too, so that a
-/// single sentence needs no switch between threads. The engine starts worker threads of its own when first more
-/// requests wait than the calling threads can take at once. Safe to share between threads.
+/// requests from it when its batch has room. The calling threads that wait for results decode too, but only
+/// their own requests and tasks: a single sentence needs no switch between threads, and a short call does not
+/// wait for a long one. The engine starts worker threads of its own when first more requests wait than the
+/// calling threads can take at once; they work for everybody by turns. Safe to share between threads.
 class Engine {
  public:
-  /// `threads`: maximum number of threads that decode at the same time, calling threads included. `workspace`
-  /// creates the workspace of each of them.
+  /// `threads`: number of threads that one call uses: its own and the workers. Several calls at the same time
+  /// share the workers, and each adds its own thread. `workspace` creates the workspace of a thread.
   Engine(int threads, std::function<DecodeWorkspace()> workspace);
   /// All requests must have been completed.
   ~Engine();
@@ -56,8 +57,9 @@ class Engine {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  bool work_once(Lock& lock, std::optional<uint64_t> client);
-  bool do_task(Lock& lock);
+  bool decode_next(Lock& lock, std::optional<uint64_t> client);
+  bool do_open_task(Lock& lock);
+  void do_task(Tasks& tasks, Lock& lock);
   Slot* claim(std::optional<uint64_t> client);
   void decode(Slot& slot, Lock& lock);  // one step
   void call_worker(Lock& lock) noexcept;

@@ -71,16 +71,21 @@ int LoadedModel::decoder_layer(int layer) const {
   return chosen;
 }
 
-std::shared_ptr<DecodeWorkspace> LoadedModel::borrow() {
-  const auto give_back = [this](DecodeWorkspace* decoding) {
-    const std::lock_guard lock(mutex_);
-    idle_.emplace_back(decoding);
-  };
+LoadedModel::BorrowedWorkspace LoadedModel::borrow() {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return {new DecodeWorkspace(workspace()), give_back};
-  std::shared_ptr<DecodeWorkspace> decoding(idle_.back().release(), give_back);
+  if (idle_.empty()) {
+    auto created = std::make_unique<DecodeWorkspace>(workspace());
+    idle_.reserve(++workspaces_);
+    return {created.release(), GiveBack{this}};
+  }
+  BorrowedWorkspace borrowed(idle_.back().release(), GiveBack{this});
   idle_.pop_back();
-  return decoding;
+  return borrowed;
+}
+
+void LoadedModel::GiveBack::operator()(DecodeWorkspace* workspace) const noexcept {
+  const std::lock_guard lock(owner->mutex_);
+  owner->idle_.emplace_back(workspace);
 }
 
 }  // namespace sixfold

@@ -52,15 +52,21 @@ class LoadedModel {
 
   /// Creates a workspace for one thread.
   DecodeWorkspace workspace() const { return {model(), model().backend()->sibling()}; }
-  /// Returns an unused workspace. When the pointer is released, the workspace can be borrowed again, with its
+  struct GiveBack {
+    LoadedModel* owner;
+    void operator()(DecodeWorkspace* workspace) const noexcept;
+  };
+  using BorrowedWorkspace = std::unique_ptr<DecodeWorkspace, GiveBack>;
+  /// Returns an unused workspace. When the pointer is destroyed, the workspace can be borrowed again, with its
   /// buffers already allocated.
-  std::shared_ptr<DecodeWorkspace> borrow();
+  BorrowedWorkspace borrow();
 
  private:
   std::unique_ptr<Transformer> model_;
   Tokenizers tokenizers_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;
+  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;  // with room for all workspaces that there are
+  size_t workspaces_ = 0;
   std::map<std::string, std::shared_ptr<const Shortlist>> shortlists_;
 };
 

@@ -1,5 +1,6 @@
 #include "translate/translation_job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -9,7 +10,8 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
+constexpr size_t most_ahead = 4096;                      // lines read but not emitted yet
+constexpr int64_t most_batch_tokens = int64_t{1} << 40;  // more are as good as these
 
 SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
                              const Shortlist* shortlist, std::stop_token cancel) {
@@ -18,6 +20,7 @@ SearchOptions search_options(const LoadedModel& open, const TranslateOptions& op
   SearchOptions how{open.config().generation, options.n_best, options.batch_tokens, shortlist,
                     std::move(cancel)};
   if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
+  how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
   if (options.beam_size) how.rules.beam_size = *options.beam_size;
   return how;
 }
@@ -158,12 +161,12 @@ void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::v
   --requested_;
 }
 
-/// Keeps the first error and cancels the other requests.
+/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
 void TranslationJob::failed(size_t, std::exception_ptr error) noexcept {
-  stop_.request_stop();
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);
-  --requested_;
+  stop_.request_stop();
+  --requested_;  // last, since the job may end then
 }
 
 std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace,

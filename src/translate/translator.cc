@@ -150,6 +150,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
+    scored[i].loops = ends_in_a_loop(pairs[i].target);
     scored[i].log_probability = log_probability(scored[i]);
     scored[i].score = scored[i].log_probability /
                       normalizer(open.config().generation, static_cast<int>(scored[i].tokens.size()));

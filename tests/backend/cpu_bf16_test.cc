@@ -75,6 +75,16 @@ TEST_F(CpuBf16, PackedWeightsGiveTheSameBits) {
   }
 }
 
+/// Callers keep packed weights in tensors of fp32.
+TEST_F(CpuBf16, PackedWeightsEndWithinTheirBytes) {
+  Floats b = Floats::normal(65, 33, 1);
+  const size_t bytes = bf16_->packed_bytes(b.view(), true);
+  ASSERT_EQ(bytes % sizeof(float), 0u);
+  std::vector<float> memory(bytes / sizeof(float) + 1, 1.0f);
+  const auto weight = bf16_->pack(b.view(), true, memory.data());
+  EXPECT_EQ(memory.back(), 1.0f);
+}
+
 TEST_F(CpuBf16, BitsDoNotDependOnThreads) {
   Floats a = Floats::normal(1500, 64, 1), b = Floats::normal(64, 80, 2), one(1500, 80), two(1500, 80);
   kernel::Matmul product{.result = one.view(), .a = a.view(), .b = b.view()};

@@ -185,6 +185,26 @@ TEST_P(DecodingStateTest, RefusesWhatIsNotThere) {
   says("not adjacent", [&] { extend({{0, 0, ids}, {1, 0, ids}, {0, 0, ids}}); });
 }
 
+TEST_P(DecodingStateTest, ARefusedRequestTakesNothing) {
+  enter({0}, {{4, 5, 2}});
+  const int64_t before = used(state_.source());
+  for (const auto& [requests, message] :
+       std::map<std::vector<int>, std::string>{{{1, 0}, "request 0 exists already"},
+                                               {{1, 1}, "request 1 exists already"},
+                                               {{1, -1}, "-1 is not the number of a request"}})
+    EXPECT_NE(error_message([&] { enter(requests, {{6, 2}, {7, 8, 2}}); }).find(message), std::string::npos);
+  if (has_encoder()) {
+    EXPECT_NE(error_message([&] {
+                enter({1, 2}, {{6, 2}, {}});
+              }).find("source of request 2 has no token"),
+              std::string::npos);
+  }
+  EXPECT_EQ(used(state_.source()), before);
+  enter({1, 2}, {{6, 2}, {7, 8, 2}});
+  for (const int request : {0, 1, 2}) state_.leave(request);
+  EXPECT_EQ(used(state_.source()), 0);
+}
+
 /// Searching, hypotheses are reordered, dropped and shared at every step.
 TEST(DecodingStateSearch, OfAnyMixerIsThatOfFullPasses) {
   for (const uint64_t seed : {1, 2, 3}) {

@@ -1,5 +1,5 @@
-// Loaded before the C library (LD_PRELOAD): makes one allocation fail, as where memory is short. Counts from the
-// beginning of main() on.
+// Loaded before the C library (LD_PRELOAD): makes one allocation fail, as where memory is short. Counts from
+// the beginning of main() on.
 //   SIXFOLD_FAULT_AT     the number, from 1, of the allocation that fails
 //   SIXFOLD_FAULT_COUNT  a file that is told, in the end, how many allocations there were
 #include <dlfcn.h>
@@ -58,8 +58,8 @@ int posix_memalign(void** pointer, size_t alignment, size_t bytes) {
 
 int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, int (*init)(int, char**, char**),
                       void (*fini)(), void (*rtld_fini)(), void* stack_end) {
-  using Start = int(int (*)(int, char**, char**), int, char**, int (*)(int, char**, char**), void (*)(), void (*)(),
-                    void*);
+  using Start = int(int (*)(int, char**, char**), int, char**, int (*)(int, char**, char**), void (*)(),
+                    void (*)(), void*);
   program = main;
   const auto next = reinterpret_cast<Start*>(dlsym(RTLD_NEXT, "__libc_start_main"));
   return next(counted_main, argc, argv, init, fini, rtld_fini, stack_end);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "error_message.h"
 #include "search/plain_beam_search.h"
 #include "search/random_model.h"
 
@@ -83,6 +84,20 @@ TEST_F(ScorerTest, AShortlistIsARequestsOwn) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[0].ids[i], whole[i]);
   const Ids expected = best(after, few, banned);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[1].ids[i], expected[i]);
+}
+
+TEST_F(ScorerTest, RefusesTokensThatThereAreNot) {
+  enter(0, {4, 5, eos});
+  const Ids start{ModelConfig::zero_start};
+  const Extension extension{0, 0, start};
+  for (const int32_t token : {-1, vocab}) {
+    const Ids tokens{token};
+    for (const Query& query : {Query{.top_k = 2, .banned = tokens}, Query{.listed = tokens}})
+      EXPECT_NE(error_message([&] {
+                  scorer_.score({&extension, 1}, {&query, 1});
+                }).find("not in the vocabulary"),
+                std::string::npos);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "error_message.h"
 #include "tasks/tasks.h"
 #include "tasks/translation.h"
@@ -168,7 +169,7 @@ TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
 TEST_F(TranslationConfigTest, TheResolvedOptionsAreSavedAndLoaded) {
   TranslationOptions options = read(example, {"train.seed=18446744073709551615"});
   const std::string path = folder_ / "options.json";
-  save_run_options(path, TranslationConfig(options), write_options(options));
+  write_file_atomically(path, to_json(run_options(TranslationConfig(options))));
   const TranslationOptions loaded = read_translation_options(path);
   // Paths are saved so that they hold from any working directory.
   for (auto* names : {&options.data.train, &options.data.valid})
@@ -178,6 +179,14 @@ TEST_F(TranslationConfigTest, TheResolvedOptionsAreSavedAndLoaded) {
   EXPECT_EQ(loaded.model.dropout, 0.2f);
   EXPECT_EQ(loaded.data.train, options.data.train);
   EXPECT_EQ(read_translation_options(path, {"train.minutes=60"}).train.minutes, 60);
+}
+
+/// What any JSON writer makes, which is not always YAML.
+TEST_F(TranslationConfigTest, JsonIsReadAsJson) {
+  const std::string path = folder_ / "options.json";
+  write_file_atomically(path,
+                        "{\"data\"\n: {\"train\": [\"a\\ud83d\\ude00.tsv\"]}, \"train\": {\"updates\": 3}}");
+  EXPECT_EQ(read_translation_options(path).data.train.at(0), "a\xF0\x9F\x98\x80.tsv");
 }
 
 TEST_F(TranslationConfigTest, TheListingOfAllKeysCanBeRead) {

@@ -46,6 +46,7 @@ class Copying : public Task {
   const ModelConfig& model_config() const override { return config_; }
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return &valid_; }
+  std::vector<std::string> metrics() const override { return {"accuracy"}; }
   /// The share of digits that are the likeliest at their place.
   Scores scores(const Transformer& model, int64_t, const std::shared_ptr<Arena>& arena) const override {
     BatchBuilder builder;

@@ -164,9 +164,32 @@ TEST(Resume, EveryKeyIsDecided) {
       EXPECT_NE(changes[0].from, changes[0].to);
     } else if (decided == OnResume::refused) {
       EXPECT_NE(error_message([&] { changes_of(began, now, 12); }).find(key + " (it was "), std::string::npos);
+    } else if (decided == OnResume::ignored) {
+      EXPECT_TRUE(changes_of(began, now, 12).empty());
+    } else {  // none before, one now
+      EXPECT_NE(error_message([&] { changes_of(began, now, 12); }).find(key + " (it was not set"),
+                std::string::npos);
     }
   }
   EXPECT_EQ(tried, keys);
+}
+
+/// A task decides of its own keys alone.
+TEST(Resume, TheTrainerDecidesOfItsKeys) {
+  class Undecided : public TranslationConfig {
+   public:
+    using TranslationConfig::TranslationConfig;
+    OnResume on_resume(std::string_view key) const override { throw_input_error("asked for {}", key); }
+  };
+  TranslationOptions options;
+  options.data.train = {"a.tsv"};
+  options.train.updates = 1;
+  const Undecided config(options);
+  std::set<std::string> keys;
+  collect_keys(write_options(TrainOptions{}), "", keys);
+  EXPECT_GT(keys.size(), 30u);
+  for (const std::string& key : keys) EXPECT_NO_THROW(on_resume(config, key)) << key;
+  EXPECT_EQ(on_resume(config, "train.seed"), OnResume::refused);
 }
 
 TEST(Resume, NamesOfFilesMayChangeButNotWhetherThereAreAny) {

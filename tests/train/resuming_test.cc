@@ -204,6 +204,36 @@ TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
   EXPECT_EQ(nlohmann::json::parse(history[1]).at("changes").at(0).at("what"), "train.updates");
 }
 
+/// A run can be resumed from another working directory than that in which it began.
+TEST_F(TrainerTest, RemembersItsStartFromAnyFolder) {
+  train(options_, {.run = run("a")});
+  const fs::path here = fs::current_path();
+  fs::current_path(folder_.path());
+  options_.start.model = "a/model";
+  options_.train.updates = 7;
+  train(options_, {.run = run("b")});
+  const std::string options = read_file(run("b") + "/config.json");
+  EXPECT_NE(options.find(run("a") + "/model"), std::string::npos) << options;
+  fs::create_directory("elsewhere");
+  fs::current_path("elsewhere");
+  options_.start.model = "../a/model";
+  options_.train.updates = 14;
+  train(options_, {.run = run("b"), .resume = true});
+  fs::current_path(here);
+  EXPECT_NE(read_file(run("b") + "/config.json").find(run("a") + "/model"), std::string::npos);
+}
+
+/// Even before its first checkpoint.
+TEST_F(TrainerTest, ARefusedResumeWithoutACheckpointLeavesTheOptionsToo) {
+  train(options_, {.run = run("a")});
+  for (const char* part : {"/model", "/best", "/checkpoints", "/train.jsonl", "/sixfold-run"})
+    fs::remove_all(run("a") + part);
+  const std::string options = read_file(run("a") + "/config.json");
+  options_.data.train = {folder_ / "missing"};
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a"), .resume = true}); }), "");
+  EXPECT_EQ(read_file(run("a") + "/config.json"), options);
+}
+
 TEST_F(TrainerTest, ARefusedResumeLeavesTheOptionsOfTheRun) {
   train(options_, {.run = run("a")});
   const std::string options = read_file(run("a") + "/config.json"), log = run("a") + "/train.jsonl";

@@ -23,6 +23,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Copying that can be disturbed: stopped during an update, or given losses that look like spikes.
+struct Disturbance {
+  int stop_at = 0;        ///< the number of the update during which the run is asked to stop; 0: none
+  bool spikes = false;    ///< the batch of sample 0 seems to have a large loss
+  std::string file = {};  ///< a file that the task writes into models
+  mutable std::atomic<int> stop{0}, updates{0};
+};
+
+class DisturbedConfig : public CopyingConfig {
+ public:
+  DisturbedConfig(const CopyingOptions& options, const Disturbance& disturbance)
+      : CopyingConfig(options), options_(options), disturbance_(disturbance) {}
+
+  std::unique_ptr<Task> open(const TaskStart& start) const override {
+    if (start.stop && start.stop->load() != 0) throw Cancelled();
+    return std::make_unique<Disturbed>(options_, disturbance_);
+  }
+
+ private:
+  class Disturbed : public Copying {
+   public:
+    Disturbed(const CopyingOptions& options, const Disturbance& d) : Copying(options), disturbance_(d) {}
+    Tensor loss(const Transformer& model, const Batch& batch, const ops::LossOptions& options,
+                Context& context) const override {
+      if (context.recording() && ++disturbance_.updates == disturbance_.stop_at) disturbance_.stop = 1;
+      Tensor loss = Copying::loss(model, batch, options, context);
+      if (disturbance_.spikes && context.recording() && std::ranges::count(batch.samples, 0) > 0)
+        context.backend().run(kernel::Scale{loss.view(), loss.view(), 100});
+      return loss;
+    }
+    void write(const std::string& folder) const override {
+      if (!disturbance_.file.empty()) write_file_atomically(folder + "/" + disturbance_.file, "x");
+    }
+
+   private:
+    const Disturbance& disturbance_;
+  };
+
+  CopyingOptions options_;
+  const Disturbance& disturbance_;
+};
+
 class TaskTest : public testing::Test {
  protected:
   TaskTest() {
@@ -48,6 +90,22 @@ class TaskTest : public testing::Test {
 
   TrainOutcome train_run(const std::string& name, bool resume = false) const {
     return train(CopyingConfig(options_), {.run = run(name), .resume = resume});
+  }
+  TrainOutcome train_disturbed(const std::string& name, const Disturbance& disturbance) const {
+    return train(DisturbedConfig(options_, disturbance),
+                 {.run = run(name), .resume = true, .stop = &disturbance.stop});
+  }
+  /// Stops a run during an update, and resumes it.
+  void train_in_two(const std::string& name, int update, bool spikes) const {
+    EXPECT_EQ(train_disturbed(name, {.stop_at = update, .spikes = spikes}).model, "");
+    EXPECT_NE(train_disturbed(name, {.spikes = spikes}).model, "");
+  }
+  std::vector<std::string> checkpoints(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(run(name) + "/checkpoints"))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
   }
   std::string run(const std::string& name) const { return folder_ / name; }
   std::string checkpoint(const std::string& name, int update) const {
@@ -94,11 +152,134 @@ TEST_F(TaskTest, IsResumedBitForBit) {
   EXPECT_EQ(log("whole"), log("part"));
 }
 
+/// The checkpoint of a stop is one more than an uninterrupted run has: it must not count.
+TEST_F(TaskTest, AStopChangesNoMeanOfCheckpoints) {
+  options_.train.updates = 23;
+  options_.train.average_last = 3;
+  options_.checkpoint.every_updates = 7;
+  options_.checkpoint.keep_last = 3;
+  train_disturbed("whole", {});
+  for (const int update : {3, 14, 17, 22}) {
+    SCOPED_TRACE(update);
+    const std::string name = fmt::format("part{}", update);
+    train_in_two(name, update, /*spikes=*/false);
+    EXPECT_EQ(checkpoints(name), checkpoints("whole"));
+    EXPECT_TRUE(read_file(run(name) + "/model/model.safetensors") ==
+                read_file(run("whole") + "/model/model.safetensors"));
+  }
+}
+
+TEST_F(TaskTest, AStopChangesNoRollback) {
+  options_.checkpoint.every_updates = 7;
+  options_.train.on_spike = OnSpike::rollback;
+  options_.train.spike_factor = 3;
+  train_disturbed("whole", {.spikes = true});
+  EXPECT_NE(read_file(run("whole") + "/train.jsonl").find("rollback"), std::string::npos);
+  for (const int update : {5, 17, 19, 30}) {
+    SCOPED_TRACE(update);
+    const std::string name = fmt::format("part{}", update);
+    train_in_two(name, update, /*spikes=*/true);
+    EXPECT_TRUE(read_file(run(name) + "/model/model.safetensors") ==
+                read_file(run("whole") + "/model/model.safetensors"));
+  }
+}
+
+TEST_F(TaskTest, AStopWhileDataAreReadSaysWhereTheRunIs) {
+  train_run("a");
+  Disturbance stopped;
+  stopped.stop = 1;
+  const TrainOutcome outcome = train_disturbed("a", stopped);
+  EXPECT_EQ(outcome.model, "");
+  EXPECT_EQ(outcome.checkpoint, checkpoint("a", 40));
+  EXPECT_EQ(outcome.updates, 40);
+  EXPECT_EQ(train_disturbed("b", stopped).checkpoint, "");
+}
+
+/// A folder with a file that no model has could never be replaced.
+TEST_F(TaskTest, WritesNoFilesThatAreUnknown) {
+  const std::string message = error_message([&] { train_disturbed("a", {.file = "labels.txt"}); });
+  EXPECT_NE(message.find("the task writes a file that no model has"), std::string::npos) << message;
+  EXPECT_NE(message.find("labels.txt"), std::string::npos) << message;
+}
+
 TEST_F(TaskTest, KeysOfItsOwnAreRefusedOnResumeUnlessItSaysOtherwise) {
+  class Lenient : public CopyingConfig {
+   public:
+    using CopyingConfig::CopyingConfig;
+    OnResume on_resume(std::string_view key) const override {
+      return key == "rows" ? OnResume::takes_effect : OnResume::refused;
+    }
+  };
   train_run("a");
   options_.rows = 300;
   const std::string message = error_message([&] { train_run("a", /*resume=*/true); });
   EXPECT_NE(message.find("rows (it was 200, and is 300 now)"), std::string::npos) << message;
+  const std::string later = error_message([&] { train(Lenient(options_), {.run = run("a"), .resume = true}); });
+  EXPECT_NE(later.find("the data are not those of the run"), std::string::npos) << later;
+}
+
+/// Stored options are compared by their names, whatever their order.
+TEST_F(TaskTest, MayLeaveStoredOptionsAsTheyAre) {
+  class Unchanged : public CopyingConfig {
+   public:
+    using CopyingConfig::CopyingConfig;
+    OptionNode read_stored(OptionNode stored) const override { return stored; }
+  };
+  train_run("a");
+  options_.train.updates = 45;
+  EXPECT_EQ(train(Unchanged(options_), {.run = run("a"), .resume = true}).updates, 45);
+  const std::string path = checkpoint("a", 45) + "/state.json";
+  auto state = nlohmann::json::parse(read_file(path));
+  state["options"].erase("rows");
+  write_file_atomically(path, state.dump());
+  const std::string message =
+      error_message([&] { train(Unchanged(options_), {.run = run("a"), .resume = true}); });
+  EXPECT_NE(message.find("have no 'rows'"), std::string::npos) << message;
+}
+
+TEST_F(TaskTest, TheScoreThatDecidesMustBeThereAndStayTheSame) {
+  options_.best_by = "acuracy";
+  const std::string message = error_message([&] { train_run("a"); });
+  EXPECT_NE(message.find("no score 'acuracy'"), std::string::npos) << message;
+  EXPECT_NE(message.find("it has accuracy, loss, perplexity"), std::string::npos) << message;
+  options_.best_by = "perplexity";
+  train_run("b");
+  options_.best_by = "accuracy";
+  const std::string other = error_message([&] { train_run("b", /*resume=*/true); });
+  EXPECT_NE(other.find("it was perplexity, and is accuracy now"), std::string::npos) << other;
+}
+
+/// The trainer itself makes sure that scores of other validation data are not compared.
+TEST_F(TaskTest, OtherValidationDataAreRefused) {
+  train_run("a");
+  const std::string path = checkpoint("a", 40) + "/state.json";
+  auto state = nlohmann::json::parse(read_file(path));
+  EXPECT_EQ(state.at("validation_text"), "digits 20");
+  state["validation_text"] = "digits 33";
+  write_file_atomically(path, state.dump());
+  options_.train.updates = 50;
+  const std::string message = error_message([&] { train_run("a", /*resume=*/true); });
+  EXPECT_NE(message.find("the validation data are not those of the run"), std::string::npos) << message;
+}
+
+TEST_F(TaskTest, PatienceNeedsValidationData) {
+  class Unvalidated : public CopyingConfig {
+   public:
+    explicit Unvalidated(const CopyingOptions& options) : CopyingConfig(options), options_(options) {}
+    std::unique_ptr<Task> open(const TaskStart&) const override {
+      struct WithoutData : Copying {
+        using Copying::Copying;
+        const Dataset* validation_data() const override { return nullptr; }
+      };
+      return std::make_unique<WithoutData>(options_);
+    }
+
+   private:
+    CopyingOptions options_;
+  };
+  options_.validation.patience = 1;
+  const std::string message = error_message([&] { train(Unvalidated(options_), {.run = run("a")}); });
+  EXPECT_NE(message.find("validation.patience needs validation data"), std::string::npos) << message;
 }
 
 /// The hash of its data is all that a resume asks of them.

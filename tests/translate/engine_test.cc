@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <new>
+#include <set>
 #include <thread>
 
 #include "error_message.h"
@@ -136,6 +138,33 @@ TEST_P(EngineTest, RunsTasks) {
   EXPECT_LT(late, 499);
   engine_.run(3, [&](int64_t i) { ++calls[static_cast<size_t>(i)]; });
   EXPECT_EQ(calls[2], 2);
+}
+
+/// While one call runs tasks, which may take long, another decodes its own requests, and does no foreign task.
+TEST_P(EngineTest, ACallWorksForItselfAlone) {
+  Client client(engine_, model_, options(2));
+  std::atomic<bool> decoded{false};
+  std::mutex mutex;
+  std::set<std::thread::id> runners;
+  std::thread other([&] {
+    engine_.run(20, [&](int64_t) {
+      {
+        const std::lock_guard lock(mutex);
+        runners.insert(std::this_thread::get_id());
+      }
+      for (int i = 0; i < 10'000 && !decoded; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_TRUE(decoded);
+    });
+  });
+  while (true) {
+    const std::lock_guard lock(mutex);
+    if (!runners.empty()) break;
+  }
+  client.run(random_sources(5, 8, 30, 1));
+  decoded = true;
+  EXPECT_EQ(client.found.size(), 5u);
+  other.join();
+  EXPECT_FALSE(runners.contains(std::this_thread::get_id()));
 }
 
 }  // namespace

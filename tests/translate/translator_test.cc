@@ -293,6 +293,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
   const Translator translator(path(), 2);
   std::vector<std::string> sources, targets;
   std::vector<double> own;
+  std::vector<bool> loops;
   translator.translate(lines(), {.details = {.tokens = true}}, [&](const TranslatedLine& line) {
     const Translation& best = line.translations[0];
     const auto target = load_tokenizers(path()).target;
@@ -304,6 +305,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
     sources.push_back(line.source);
     targets.push_back(best.text);
     own.push_back(best.log_probability);
+    loops.push_back(best.loops);
   });
   const auto given = translator.score(sample::english(), sample::german());
   const auto alone = translator.score(sample::english(), sample::german(), {.batch_tokens = 1});
@@ -315,7 +317,10 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
   for (const int64_t batch_tokens : {0, 1}) {
     const auto scored = translator.score(sources, targets, {.batch_tokens = batch_tokens});
     ASSERT_EQ(scored.size(), sources.size());
-    for (size_t i = 0; i < scored.size(); ++i) EXPECT_NEAR(scored[i].log_probability, own[i], 1e-4) << i;
+    for (size_t i = 0; i < scored.size(); ++i) {
+      EXPECT_NEAR(scored[i].log_probability, own[i], 1e-4) << i;
+      EXPECT_EQ(scored[i].loops, loops[i]) << i;
+    }
   }
   EXPECT_TRUE(translator.score({}, {}).empty());
   EXPECT_NE(error_message([&] { translator.score(lines(), {}); }).find("0 targets"), std::string::npos);

@@ -65,7 +65,8 @@ void CpuBackend::round_to_bf16(View x, uint16_t* out) {
   });
 }
 
-size_t Bf16Weight::bytes(View b) { return static_cast<size_t>(b.rows * b.cols) * sizeof(uint16_t); }
+/// A multiple of the size of fp32, in whose tensors callers keep packed weights.
+size_t Bf16Weight::bytes(View b) { return static_cast<size_t>((b.rows * b.cols + 1) / 2) * sizeof(float); }
 
 std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, void* memory) {
   auto weight = std::make_shared<Bf16Weight>();
