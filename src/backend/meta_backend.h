@@ -7,7 +7,7 @@ namespace sixfold {
 /// shows how much memory the same run needs on another backend. Downloads give zeros.
 class MetaBackend final : public Backend {
  public:
-  std::string name() const override { return "dry"; }
+  std::string name() const override { return "meta"; }
   bool is_host() const override { return true; }  // like the backends whose memory is forecast
   std::shared_ptr<Backend> sibling() const override { return std::make_shared<MetaBackend>(); }
   /// Bytes that are allocated, and the maximum so far.

@@ -168,5 +168,19 @@ TEST(CpuBackend, NamesItsInstructionSet) {
   }
 }
 
+/// The kernels of the cpu compute in fp32; fp64 is computed by the reference instead of misread.
+TEST(CpuBackend, ComputesInFp64Too) {
+  Matrix<double> x(3, 5, 0);
+  for (int64_t i = 0; i < 15; ++i) x.at(i / 5, i % 5) = 1.0 / static_cast<double>(i + 3);
+  Matrix<double> scaled(3, 5), sum(3, 5);
+  const auto backend = make_backend();
+  backend->run(kernel::Scale{scaled.view(), x.view(), 100});
+  backend->run(kernel::Add{sum.view(), x.view(), scaled.view()});
+  for (int64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(scaled.at(i / 5, i % 5), x.at(i / 5, i % 5) * 100);
+    EXPECT_EQ(sum.at(i / 5, i % 5), x.at(i / 5, i % 5) + x.at(i / 5, i % 5) * 100);
+  }
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -8,6 +8,19 @@
 #include "base/error.h"
 
 namespace sixfold {
+namespace {
+
+/// Whether an operand is a matrix of fp64, which the kernels of this folder do not compute with.
+template <class Kernel>
+bool has_fp64(Kernel kernel) {
+  bool found = false;
+  kernel.operands([&](const char*, const auto& operand) {
+    if constexpr (requires { operand.dtype; }) found = found || (operand && operand.dtype == DType::f64);
+  });
+  return found;
+}
+
+}  // namespace
 
 Scratch::~Scratch() { std::free(data_); }
 
@@ -42,7 +55,7 @@ std::shared_ptr<Backend> CpuBackend::sibling() const {
 void CpuBackend::run(KernelCall call) {
   call.visit([this](const auto& kernel) {
     if constexpr (requires { compute(kernel); })
-      compute(kernel);
+      has_fp64(kernel) ? reference::compute(kernel) : compute(kernel);
     else
       reference::compute(kernel);
   });

@@ -41,7 +41,7 @@ class CpuBackend final : public HostBackend {
   CpuBackend(int threads, MatmulPrecision products);
   std::string name() const override;
   std::shared_ptr<Backend> sibling() const override;
-  /// Kernels without a `compute` function below run on the reference backend.
+  /// Kernels without a `compute` function below run on the reference backend, and so do those on fp64.
   void run(KernelCall call) override;
   std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override;
   size_t packed_bytes(View b, bool transpose_b) override;
