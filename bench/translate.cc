@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "translate/translator.h"
+#include "infer/translator.h"
 
 using namespace sixfold;
 

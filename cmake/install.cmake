@@ -6,7 +6,7 @@ install(TARGETS sixfold_cli RUNTIME)
 install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
 
 # What users begin with has a short name as well: <sixfold/translator.h>.
-set(entry_headers translate/translator.h train/trainer.h ops/ops.h)
+set(entry_headers infer/translator.h train/trainer.h ops/ops.h)
 set(header_copies ${PROJECT_BINARY_DIR}/installed_headers)
 install(CODE "
   set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "cli/named_option.h"
+#include "infer/binding.h"
 #include "model/model_dir.h"
-#include "translate/binding.h"
 
 namespace sixfold::cli {
 

@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "infer/translation.h"
 #include "model/config.h"
 #include "model/weight_type.h"
 #include "text/tokenizers.h"
-#include "translate/translation.h"
 
 namespace sixfold::cli {
 

@@ -7,10 +7,10 @@
 #include "cli/named_option.h"
 #include "cli/picture.h"
 #include "cli/plots.h"
+#include "infer/translator.h"
 #include "model/model_dir.h"
 #include "plot/attention.h"
 #include "text/utf8.h"
-#include "translate/translator.h"
 
 namespace sixfold::cli {
 namespace {

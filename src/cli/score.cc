@@ -9,7 +9,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "cli/translation_writer.h"
-#include "translate/translator.h"
+#include "infer/translator.h"
 
 namespace sixfold::cli {
 namespace {

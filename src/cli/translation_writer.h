@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "cli/text_io.h"
-#include "translate/translation.h"
+#include "infer/translation.h"
 
 namespace sixfold {
 

@@ -8,15 +8,15 @@
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "infer/binding.h"
 #include "interop/generation_config.h"
 #include "interop/json/keys.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
+#include "layers/positions.h"
 #include "model/ownership.h"
-#include "model/positions.h"
 #include "model/provenance.h"
 #include "text/sentence_piece.h"
-#include "translate/binding.h"
 
 // The meaning of keys and tensors is defined in transformers' configuration_marian.py and modeling_marian.py.
 

@@ -7,16 +7,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/safetensors.h"
+#include "generate/beam.h"
+#include "infer/binding.h"
 #include "interop/hugging_face.h"
 #include "interop/model_card.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
+#include "layers/positions.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
-#include "model/positions.h"
-#include "search/beam.h"
 #include "text/sentence_piece.h"
-#include "translate/binding.h"
 
 namespace sixfold {
 namespace {

@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/npz.h"
+#include "infer/binding.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/ownership.h"
 #include "model/provenance.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
-#include "translate/binding.h"
 
 // In Marian's names of tensors, layers are counted from 1. Its linear layers are [in, out]. Its options are
 // YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)

@@ -41,28 +41,6 @@ std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
 
 }  // namespace
 
-Architecture preset(Preset name) {
-  Architecture a;
-  switch (name) {
-    case Preset::tiny:
-      a.d_model = 128, a.d_ff = 256, a.heads = 4, a.encoder_layers = a.decoder_layers = 4;
-      break;
-    case Preset::small:
-      a.d_model = 256, a.d_ff = 1024, a.heads = 4, a.encoder_layers = a.decoder_layers = 3;
-      break;
-    case Preset::base:
-      break;
-    case Preset::big:
-      a.d_model = 1024, a.d_ff = 4096, a.heads = 16, a.dropout = 0.3f;
-      break;
-  }
-  return a;
-}
-
-bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
-  return std::count(steps.begin(), steps.end(), step) > 0;
-}
-
 int64_t parameter_count(const ModelConfig& c) {
   const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
   const int64_t d_model = c.d_model;
@@ -86,25 +64,6 @@ int64_t parameter_count(const ModelConfig& c) {
   if (c.has_decoder() && !(c.has_encoder() && c.shares_embedding())) tokens += c.target_vocab;
   return tokens * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
          c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + ends;
-}
-
-void validate(const Architecture& a) {
-  check_ranges(a);
-  require(a.has_encoder() || a.has_decoder(),
-          "encoder_layers and decoder_layers are both 0; at least one must be positive");
-  require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
-          "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
-          a.d_model, a.heads);
-  const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
-    for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
-      require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} occurs twice; remove one", key,
-              name_of_enum(step));
-    require(may_add || !has_step(steps, ProcessStep::add), "{}: 'add' is not possible here; remove it", key);
-  };
-  check("postprocess_embedding", a.postprocess_embedding, false);
-  check("preprocess", a.preprocess, false);
-  check("postprocess", a.postprocess, true);
-  check("postprocess_top", a.postprocess_top, true);
 }
 
 void validate(const ModelConfig& c) {
@@ -131,12 +90,6 @@ void validate(const ModelConfig& c) {
       "{}: format_version: this program reads formats up to {}, found {}; the model was written by a later "
       "version of Sixfold: use that",
       path, ModelConfig::current_format_version, found);
-}
-
-void require_encoder_and_decoder(const Architecture& a, const std::string& where) {
-  require(a.has_encoder() && a.has_decoder(),
-          "{}: translation needs an encoder and a decoder, but {}_layers is 0", where,
-          a.has_encoder() ? "decoder" : "encoder");
 }
 
 void upgrade_architecture(OptionNode& architecture, OptionNode& root) {

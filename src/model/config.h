@@ -5,163 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "backend/backend.h"
 #include "base/options.h"
+#include "layers/architecture.h"
 #include "model/generation_config.h"
 #include "tensor/batch.h"
 
 namespace sixfold {
-
-/// Which of the three matrices of section 3.4 share their weights: source embedding, target embedding, output
-/// projection.
-enum class TiedEmbeddings {
-  all,      ///< all three, as in the paper; needs a joint vocabulary
-  decoder,  ///< target embedding and output projection
-  source,   ///< source and target embedding; needs a joint vocabulary
-  none,
-};
-
-/// How the positions of tokens are encoded (section 3.5).
-enum class Positions {
-  sinusoidal,         ///< the paper's: sines and cosines interleaved
-  sinusoidal_halves,  ///< the same values, all sines before all cosines, as in Hugging Face's Marian
-  sinusoidal_marian,  ///< all sines before all cosines, wavelengths up to exactly 2 pi 10000, as in Marian
-  learned,            ///< a learned vector for each position, one table for source and target
-  none,
-};
-
-/// An operation on the input or output of a sub-layer.
-enum class ProcessStep {
-  dropout,
-  add,   ///< adds the input of the sub-layer: the residual connection
-  norm,  ///< layer normalization
-};
-
-/// The sizes of table 3 of the paper (`base`, `big`), and two smaller ones for less text or time.
-enum class Preset { tiny, small, base, big };
-
-template <>
-struct EnumNames<TiedEmbeddings> {
-  static constexpr std::pair<TiedEmbeddings, std::string_view> names[] = {{TiedEmbeddings::all, "all"},
-                                                                          {TiedEmbeddings::decoder, "decoder"},
-                                                                          {TiedEmbeddings::source, "source"},
-                                                                          {TiedEmbeddings::none, "none"}};
-};
-
-template <>
-struct EnumNames<Activation> {
-  static constexpr std::pair<Activation, std::string_view> names[] = {
-      {Activation::relu, "relu"},
-      {Activation::swish, "swish"},
-      {Activation::gelu, "gelu"},
-      {Activation::sigmoid_gelu, "sigmoid_gelu"}};
-};
-
-template <>
-struct EnumNames<Positions> {
-  static constexpr std::pair<Positions, std::string_view> names[] = {
-      {Positions::sinusoidal, "sinusoidal"},
-      {Positions::sinusoidal_halves, "sinusoidal_halves"},
-      {Positions::sinusoidal_marian, "sinusoidal_marian"},
-      {Positions::learned, "learned"},
-      {Positions::none, "none"}};
-};
-
-template <>
-struct EnumNames<ProcessStep> {
-  static constexpr std::pair<ProcessStep, std::string_view> names[] = {
-      {ProcessStep::dropout, "dropout"}, {ProcessStep::add, "add"}, {ProcessStep::norm, "norm"}};
-};
-
-template <>
-struct EnumNames<Preset> {
-  static constexpr std::pair<Preset, std::string_view> names[] = {
-      {Preset::tiny, "tiny"}, {Preset::small, "small"}, {Preset::base, "base"}, {Preset::big, "big"}};
-};
-
-/// An architecture without its vocabularies. The defaults are the paper's base model.
-struct Architecture {
-  int d_model = 512;
-  int heads = 8;
-  int d_k = 0;  ///< width of a head's queries and keys; 0: d_model / heads
-  int d_v = 0;  ///< width of a head's values; 0: d_model / heads
-  int d_ff = 2048;
-  int encoder_layers = 6;
-  int decoder_layers = 6;
-  TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
-  Activation activation = Activation::relu;
-  Positions positions = Positions::sinusoidal;
-  int max_positions = 512;  ///< size of the table of learned positions; later positions use its last vector
-  std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
-  std::vector<ProcessStep> preprocess = {};                                 ///< on a sub-layer's input
-  std::vector<ProcessStep> postprocess = {ProcessStep::dropout, ProcessStep::add,
-                                          ProcessStep::norm};  ///< on its output
-  std::vector<ProcessStep> postprocess_top = {};  ///< on a stack's output; `add` adds the stack's input
-  float norm_epsilon = 1e-5f;
-  bool embedding_scale = true;  ///< multiply embeddings by sqrt(d_model)
-  bool output_bias = false;
-  float dropout = 0.1f;  ///< on outputs of sub-layers and on embedding + position (section 5.4)
-  float attention_dropout = 0;
-  float activation_dropout = 0;
-  int decoder_start_token = zero_start;  ///< first input of the decoder, an id of the target vocabulary
-
-  /// No token: the decoder begins with an embedding of zeros, as the paper's own program does.
-  static constexpr int zero_start = -1;
-
-  bool has_encoder() const { return encoder_layers > 0; }
-  bool has_decoder() const { return decoder_layers > 0; }
-  /// Whether source and target use one embedding matrix.
-  bool shares_embedding() const {
-    return tied_embeddings == TiedEmbeddings::all || tied_embeddings == TiedEmbeddings::source;
-  }
-  /// Whether the output projection is an embedding matrix: the target's, or without a decoder the source's.
-  bool shares_output() const {
-    return tied_embeddings == TiedEmbeddings::all ||
-           (has_decoder() && tied_embeddings == TiedEmbeddings::decoder);
-  }
-  int key_width() const { return d_k ? d_k : d_model / heads; }
-  int value_width() const { return d_v ? d_v : d_model / heads; }
-};
-
-template <class Visitor>
-void visit(Visitor& v, Architecture& o) {
-  const Range share = from_to_below(0, 1);
-  v.field("d_model", o.d_model, "width of the model: size of embeddings and of the outputs of layers",
-          between(1, 1 << 20));
-  v.field("heads", o.heads, "number of attention heads", between(1, 1024));
-  v.field("d_k", o.d_k, "width of a head's queries and keys; 0: d_model / heads", between(0, 1 << 16));
-  v.field("d_v", o.d_v, "width of a head's values; 0: d_model / heads", between(0, 1 << 16));
-  v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
-  v.field("encoder_layers", o.encoder_layers, "number of encoder layers; translation needs at least 1",
-          between(0, 1000));
-  v.field("decoder_layers", o.decoder_layers, "number of decoder layers; translation needs at least 1",
-          between(0, 1000));
-  v.field(
-      "tied_embeddings", o.tied_embeddings,
-      "which embeddings share weights: all (source, target, output), decoder (target, output), source (source, "
-      "target) or none");
-  v.field("activation", o.activation,
-          "activation of the feed-forward layers: relu, swish, gelu or sigmoid_gelu");
-  v.field("positions", o.positions,
-          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned or none");
-  v.field("max_positions", o.max_positions,
-          "number of learned positions; later ones use the vector of the last", between(1, 1 << 20));
-  v.field("postprocess_embedding", o.postprocess_embedding,
-          "steps after embedding and position are added: dropout, norm");
-  v.field("preprocess", o.preprocess, "steps before each sub-layer: dropout, norm; [norm] in a pre-norm model");
-  v.field("postprocess", o.postprocess,
-          "steps after each sub-layer: dropout, add, norm; [dropout, add] in a pre-norm model");
-  v.field("postprocess_top", o.postprocess_top,
-          "steps after the last layer of encoder and decoder: dropout, add, norm; [norm] in a pre-norm model");
-  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer normalization", between(1e-12, 1));
-  v.field("embedding_scale", o.embedding_scale, "multiply embeddings by sqrt(d_model)");
-  v.field("output_bias", o.output_bias, "add a bias to the output logits");
-  v.field("dropout", o.dropout, "dropout rate on outputs of sub-layers and on embeddings", share);
-  v.field("attention_dropout", o.attention_dropout, "dropout rate on attention weights", share);
-  v.field("activation_dropout", o.activation_dropout, "dropout rate inside the feed-forward layers", share);
-  v.field("decoder_start_token", o.decoder_start_token,
-          "id of the first input of the decoder; -1: an embedding of zeros", at_least(-1));
-}
 
 /// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
 /// and the generation settings.
@@ -196,25 +45,14 @@ void visit(Visitor& v, ModelConfig& o) {
   v.group("generation", o.generation, "generation settings");
 }
 
-/// The architecture of a preset.
-Architecture preset(Preset name);
-
-/// Whether `steps` contain `step`.
-bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
-
 /// The number of weights, computed from the formulas: an attention has 4 linear layers with biases, a
 /// feed-forward network 2, a norm 2 vectors; tied embeddings count once. It is 63,082,496 for `base` with the
 /// paper's joint vocabulary of 37,000 tokens.
 int64_t parameter_count(const ModelConfig& config);
 
-/// Throws an input error that names the key if a size is out of range, d_model is not divisible by the number
-/// of heads, or steps are not allowed where they stand.
-void validate(const Architecture& architecture);
-/// Also throws if vocabularies with tied embeddings differ in size, or a special id is not in its vocabulary.
+/// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
+/// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
-
-/// Throws an input error that begins with `where` if the model lacks the encoder or the decoder.
-void require_encoder_and_decoder(const Architecture& architecture, const std::string& where);
 
 /// Renames the keys of an architecture from their names in version 0.1.0 to their present names. The group
 /// "search" becomes the group "generation" of `root`. Throws an input error if old and new names are mixed.

@@ -2,8 +2,10 @@
 #include <memory>
 #include <optional>
 
-#include "model/attention.h"
-#include "model/mixer.h"
+#include "layers/attention.h"
+#include "layers/feed_forward.h"
+#include "layers/mixer.h"
+#include "layers/residual.h"
 
 namespace sixfold {
 

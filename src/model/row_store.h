@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "model/sequence_state.h"
+#include "layers/sequence_state.h"
 
 namespace sixfold {
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "layers/positions.h"
 #include "model/config.h"
 #include "model/layer.h"
-#include "model/positions.h"
 #include "tensor/batch.h"
 
 namespace sixfold {

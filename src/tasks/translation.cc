@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "data/pair_dataset.h"
+#include "infer/binding.h"
 #include "model/model_dir.h"
 #include "tasks/translation_data.h"
 #include "tasks/translation_scores.h"
-#include "translate/binding.h"
 
 namespace sixfold {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "generate/beam.h"
+#include "generate/search.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "model/decoding_state.h"
-#include "search/beam.h"
-#include "search/search.h"
 
 namespace sixfold {
 namespace {

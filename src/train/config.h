@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "model/parameters.h"
+#include "layers/parameters.h"
 
 namespace sixfold {
 

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "model/parameters.h"
+#include "layers/parameters.h"
 #include "train/config.h"
 
 namespace sixfold {

@@ -10,7 +10,7 @@ namespace sixfold {
 
 namespace {
 
-/// The fields of a run's state under their stored names.
+/// The fields of a run's state under their stored names. Version 0.1.0 does not store the newer ones.
 template <class Visitor, class State>
 void visit_fields(Visitor& v, State& s) {
   v.field("update", s.update);
@@ -37,8 +37,8 @@ void visit_fields(Visitor& v, State& s) {
   v.field("validation_text", s.validation_data);
   v.field("options", s.options);
   v.field("changes", s.changes);
-  v.field("best_by", s.best_by);
-  v.field("interrupted", s.interrupted);
+  v.newer_field("best_by", s.best_by);
+  v.newer_field("interrupted", s.interrupted);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -62,6 +62,10 @@ struct Writer {
   void field(const char* name, const T& value) {
     json[name] = value;
   }
+  template <class T>
+  void newer_field(const char* name, const T& value) {
+    field(name, value);
+  }
   void field(const char* name, double value) {
     if (!std::isfinite(value))
       throw_environment_error("the state of the run can't be stored: its {1} is {0}", value, name);
@@ -83,6 +87,10 @@ struct Reader {
   template <class T>
   void field(const char* name, T& value) {
     object.read(name, value);
+  }
+  template <class T>
+  void newer_field(const char* name, T& value) {
+    if (object.has(name)) field(name, value);
   }
   void field(const char* name, std::optional<double>& value) {
     if (object.has(name)) object.read(name, value.emplace());

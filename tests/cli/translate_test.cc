@@ -9,8 +9,8 @@
 #include "cli/small_model.h"
 #include "data/gzip.h"
 #include "data/lines.h"
+#include "infer/translator.h"
 #include "temporary_folder.h"
-#include "translate/translator.h"
 
 namespace sixfold {
 namespace {

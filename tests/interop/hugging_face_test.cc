@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
+#include "generate/search.h"
+#include "infer/binding.h"
+#include "infer/translator.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
 #include "model/model_dir.h"
-#include "search/search.h"
 #include "temporary_folder.h"
-#include "translate/binding.h"
-#include "translate/translator.h"
 
 namespace sixfold {
 namespace {

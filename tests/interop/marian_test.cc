@@ -10,15 +10,15 @@
 #include "base/file.h"
 #include "data/lines.h"
 #include "error_message.h"
+#include "generate/scoring.h"
+#include "generate/search.h"
+#include "infer/binding.h"
+#include "infer/translator.h"
 #include "interop/hugging_face.h"
 #include "model/attention_weights.h"
 #include "model/model_dir.h"
-#include "search/scoring.h"
-#include "search/search.h"
 #include "shared.h"
 #include "temporary_folder.h"
-#include "translate/binding.h"
-#include "translate/translator.h"
 
 namespace sixfold {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "close.h"
 #include "error_message.h"
+#include "generate/search.h"
 #include "model/attention_weights.h"
 #include "model/decoding_state.h"
 #include "model/small_model.h"
-#include "search/search.h"
 
 namespace sixfold {
 namespace {

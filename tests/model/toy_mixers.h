@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/attention.h"
-#include "model/mixer.h"
+#include "layers/attention.h"
+#include "layers/mixer.h"
 
 // Mixers that keep other states than attention does. Without gradients.
 

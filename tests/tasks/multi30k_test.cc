@@ -4,12 +4,12 @@
 
 #include "base/file.h"
 #include "data/corpus.h"
+#include "infer/translator.h"
 #include "metrics/bleu.h"
 #include "shared.h"
 #include "tasks/translation.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
-#include "translate/translator.h"
 
 namespace sixfold {
 namespace {

@@ -180,6 +180,16 @@ TEST_F(TrainerTest, ABestModelThatIsMissingIsNoBest) {
   EXPECT_TRUE(fs::exists(run("a") + "/best/model.safetensors"));
 }
 
+/// Version 0.1.0 stored less.
+TEST_F(TrainerTest, ResumesFromAnOlderState) {
+  const std::string checkpoint = train(options_, {.run = run("a")}).checkpoint;
+  auto state = nlohmann::json::parse(read_file(checkpoint + "/state.json"));
+  for (const char* key : {"best_by", "interrupted"}) EXPECT_EQ(state.erase(key), 1u) << key;
+  write_file_atomically(checkpoint + "/state.json", state.dump());
+  options_.train.updates += 2;
+  EXPECT_NE(train(options_, {.run = run("a"), .resume = true}).model, "");
+}
+
 TEST_F(TrainerTest, MoreMinutesAreMoreUpdates) {
   options_.train.updates = 0;
   options_.train.minutes = 0.01;

@@ -1,0 +1,93 @@
+#include "generate/beam_search.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+/// The tokens that never occur in an output: those of `suppress_tokens`, and the start token.
+std::vector<int32_t> suppressed_tokens(const ModelConfig& model, const GenerationConfig& rules) {
+  std::vector<int32_t> tokens(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
+  if (model.bos >= 0 && model.bos != model.eos) tokens.push_back(model.bos);
+  return tokens;
+}
+
+void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
+  require_encoder_and_decoder(model, "search");
+  require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
+  require(n_best >= 1 && n_best <= rules.beam_size,
+          "n_best is {}; it must be at least 1 and no more than the beam size, {}", n_best, rules.beam_size);
+  for (const int id : rules.suppress_tokens)
+    require(id >= 0 && id < model.target_vocab, "suppress_tokens has {}, but the vocabulary has {} tokens", id,
+            model.target_vocab);
+}
+
+void insert(std::vector<int32_t>& sorted, int32_t id) {
+  const auto place = std::lower_bound(sorted.begin(), sorted.end(), id);
+  if (place == sorted.end() || *place != id) sorted.insert(place, id);
+}
+
+}  // namespace
+
+BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int best)
+    : rules((check(model, chosen, best), chosen)),
+      n_best(best),
+      vocab(model.target_vocab),
+      start(model.decoder_start_token),
+      eos(model.eos),
+      candidates(std::min(Beam::candidates(rules), vocab)) {
+  std::vector<int32_t> suppressed = suppressed_tokens(model, rules);
+  most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
+  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+  if (rules.min_new_tokens > 0)
+    restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, eos));
+}
+
+std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids) const {
+  insert(ids, eos);
+  const size_t enough = std::min(static_cast<size_t>(vocab), static_cast<size_t>(candidates) + most_banned_);
+  for (int32_t id = 0; ids.size() < enough; ++id) insert(ids, id);
+  return ids;
+}
+
+BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens)
+    : plan_(std::move(plan)),
+      beam_(plan_->rules, {.eos = plan_->eos,
+                           .longest = longest_output(plan_->rules, source_tokens),
+                           .n_best = plan_->n_best}) {}
+
+void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
+  const auto& live = beam_.live();
+  edits_.resize(std::max(edits_.size(), live.size()));
+  for (size_t i = 0; i < live.size(); ++i) {
+    const LiveHypothesis& hypothesis = live[i];
+    const int32_t& newest = hypothesis.ids.empty() ? plan_->start : hypothesis.ids.back();
+    extensions.push_back({request, hypothesis.parent, {&newest, 1}});
+    Query query;
+    if (!beam_.must_end()) {
+      edits_[i].clear();
+      for (const auto& restriction : plan_->restrictions) restriction->edit(hypothesis.ids, edits_[i]);
+      query = {.top_k = plan_->candidates,
+               .banned = edits_[i].banned,
+               .renormalize = plan_->rules.renormalize_logits};
+    } else if (plan_->rules.at_longest == AtLongest::end_symbol) {
+      query.listed = {&plan_->eos, 1};
+    }  // with certain_end the end token has probability 1: there is nothing to query
+    queries.push_back(query);
+  }
+}
+
+void BeamSearch::advance(std::span<const Answer> answers) {
+  ids_.clear(), log_probs_.clear();
+  for (const Answer& answer : answers) {
+    ids_.insert(ids_.end(), answer.ids.begin(), answer.ids.end());
+    log_probs_.insert(log_probs_.end(), answer.log_probs.begin(), answer.log_probs.end());
+  }
+  if (!beam_.must_end()) return beam_.extend(ids_, log_probs_);
+  log_probs_.resize(answers.size());  // 0 if nothing was queried: the end token is certain
+  beam_.end(log_probs_);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "generate/strategy.h"
+
+namespace sixfold {
+
+/// Receives the results of requests. The thread that decodes calls it; several threads may call it at the same
+/// time for different requests. It must outlive its requests. Exactly one of `done` and `failed` completes a
+/// request.
+class ResultSink {
+ public:
+  virtual ~ResultSink() = default;
+  /// The request succeeded: its hypotheses, best first. `workspace` is that of the calling thread; it may be
+  /// used until the function returns. If the function throws, `failed` is called with its exception.
+  virtual void done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) = 0;
+  /// The request failed with an error, or with `Cancelled`. Must not throw.
+  virtual void failed(size_t index, std::exception_ptr error) noexcept = 0;
+};
+
+/// A source to decode.
+struct Request {
+  std::vector<int32_t> source;     ///< ids with the end token
+  std::vector<int32_t> shortlist;  ///< the tokens that the output may contain, in ascending order; empty: all
+  std::unique_ptr<Strategy> strategy;
+  int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses
+  /// Maximum size of a batch that contains it; a single request may exceed it.
+  int64_t batch_tokens = 0;
+  uint64_t client = 0;  ///< requests of different clients are taken in turn
+  std::stop_token cancel = {};
+  ResultSink* sink = nullptr;
+  size_t index = 0;  ///< identifies the request to the sink
+};
+
+}  // namespace sixfold

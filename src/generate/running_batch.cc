@@ -1,0 +1,145 @@
+#include "generate/running_batch.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace sixfold {
+
+RunningBatch::RunningBatch(DecodeWorkspace workspace, RequestQueue& queue)
+    : workspace_(std::move(workspace)), queue_(queue) {}
+
+bool RunningBatch::step(const BatchRoom& limits) {
+  try {
+    cancel();
+    admit(limits);
+    if (active_.empty()) return false;
+    advance();
+    retire();
+    free_memory();
+  } catch (...) {
+    fail_all(std::current_exception());
+  }
+  return !active_.empty();
+}
+
+int RunningBatch::free_number() {
+  if (free_numbers_.empty()) return numbers_++;
+  const int number = free_numbers_.back();
+  free_numbers_.pop_back();
+  return number;
+}
+
+void RunningBatch::cancel() {
+  for (Active& active : active_) {
+    if (!active.request->cancel.stop_requested()) continue;
+    scorer_->leave(active.number);
+    free_numbers_.push_back(active.number);
+    fail(*std::exchange(active.request, nullptr), std::make_exception_ptr(Cancelled()));
+  }
+  std::erase_if(active_, [](const Active& active) { return !active.request; });
+}
+
+void RunningBatch::admit(BatchRoom room) {
+  room.used = 0;
+  for (const Active& active : active_) room.used += active.request->tokens;
+  queue_.take(room, entering_);
+  if (entering_.empty()) return;
+  if (!scorer_) scorer_.emplace(workspace_);
+  active_.reserve(active_.size() + entering_.size());
+  try {
+    enter(entering_);
+  } catch (...) {  // one of them may be to blame: each on its own
+    for (auto& request : entering_) {
+      try {
+        enter({&request, 1});
+      } catch (...) {
+        fail(*std::exchange(request, nullptr), std::current_exception());
+      }
+    }
+  }
+  entering_.clear();
+}
+
+/// Encodes the sources and makes the requests active. If it throws, nothing has changed.
+void RunningBatch::enter(std::span<std::unique_ptr<Request>> requests) {
+  std::vector<std::span<const int32_t>> shortlists;
+  IdBatch sources;
+  for (const auto& request : requests) {
+    shortlists.push_back(request->shortlist);
+    sources.add(request->source);
+  }
+  std::vector<int> numbers;
+  numbers.reserve(requests.size());
+  free_numbers_.reserve(static_cast<size_t>(numbers_) + requests.size());  // for all that will be free again
+  for (size_t i = 0; i < requests.size(); ++i) numbers.push_back(free_number());
+  try {
+    scorer_->enter(numbers, sources, shortlists);
+  } catch (...) {
+    free_numbers_.insert(free_numbers_.end(), numbers.begin(), numbers.end());
+    throw;
+  }
+  for (size_t i = 0; i < requests.size(); ++i) active_.push_back({numbers[i], std::move(requests[i])});
+}
+
+void RunningBatch::advance() {
+  extensions_.clear(), queries_.clear(), begins_.clear();
+  for (const Active& active : active_) {
+    begins_.push_back(queries_.size());
+    active.request->strategy->ask(active.number, extensions_, queries_);
+  }
+  begins_.push_back(queries_.size());
+  const std::span<const Answer> answers = scorer_->score(extensions_, queries_);
+  for (size_t i = 0; i < active_.size(); ++i)
+    active_[i].request->strategy->advance(answers.subspan(begins_[i], begins_[i + 1] - begins_[i]));
+}
+
+void RunningBatch::retire() {
+  for (Active& active : active_)
+    if (active.request->strategy->done()) finish(active);
+  std::erase_if(active_, [](const Active& active) { return !active.request; });
+}
+
+void RunningBatch::finish(Active& active) {
+  scorer_->leave(active.number);
+  free_numbers_.push_back(active.number);
+  const std::unique_ptr<Request> request = std::move(active.request);
+  try {
+    std::vector<Hypothesis> best = request->strategy->take_best();
+    require(!best.empty(), "the probabilities that the model computes are NaN; its weights must be damaged");
+    request->sink->done(request->index, workspace_, std::move(best));
+    ++ended_;
+  } catch (...) {
+    fail(*request, std::current_exception());
+  }
+}
+
+void RunningBatch::fail(Request& request, const std::exception_ptr& error) noexcept {
+  request.sink->failed(request.index, error);
+  ++ended_;
+}
+
+/// The decoding state is lost with the error. A new one is made when it is needed.
+void RunningBatch::fail_all(const std::exception_ptr& error) noexcept {
+  for (Active& active : active_)
+    if (active.request) fail(*active.request, error);
+  for (const auto& request : entering_)
+    if (request) fail(*request, error);
+  active_.clear();
+  entering_.clear();
+  free_scorer();
+}
+
+/// An empty batch keeps the decoding state for the next requests, unless large ones have made it large.
+void RunningBatch::free_memory() {
+  constexpr int64_t most_rows = 16384;
+  if (active_.empty() && scorer_ && scorer_->rows() > most_rows) free_scorer();
+}
+
+void RunningBatch::free_scorer() noexcept {
+  scorer_.reset();
+  free_numbers_.clear();
+  numbers_ = 0;
+}
+
+}  // namespace sixfold

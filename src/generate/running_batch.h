@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "generate/request_queue.h"
+
+namespace sixfold {
+
+/// The requests that are decoded together (continuous batching). Each has its own strategy and its own
+/// position. When a request finishes, a new one can take its place. The result of a request does not depend on
+/// the other requests. For one thread at a time; the thread may change between steps.
+class RunningBatch {
+ public:
+  RunningBatch(DecodeWorkspace workspace, RequestQueue& queue);
+  RunningBatch(const RunningBatch&) = delete;
+  RunningBatch& operator=(const RunningBatch&) = delete;
+
+  /// Performs one step: admits requests of at most `share` tokens together, extends every hypothesis by one
+  /// token, and completes the requests that have finished. If an error occurs while requests are admitted, each
+  /// of them is admitted on its own, and those that fail alone fail. An error while decoding fails all requests
+  /// of the batch. Returns whether any request is left.
+  bool step(const BatchRoom& limits = {});
+  bool empty() const { return active_.empty(); }
+  /// The number of requests that have been completed so far, successfully or not.
+  size_t ended() const { return ended_; }
+
+ private:
+  struct Active {
+    int number;
+    std::unique_ptr<Request> request;
+  };
+  int free_number();
+  void cancel();
+  void admit(BatchRoom room);
+  void enter(std::span<std::unique_ptr<Request>> requests);
+  void advance();
+  void retire();
+  void finish(Active& active);
+  void fail(Request& request, const std::exception_ptr& error) noexcept;
+  void fail_all(const std::exception_ptr& error) noexcept;
+  void free_memory();
+  void free_scorer() noexcept;
+
+  DecodeWorkspace workspace_;
+  RequestQueue& queue_;
+  std::optional<Scorer> scorer_;  // none until it is needed
+  RequestQueue::Requests entering_;
+  std::vector<Active> active_;
+  std::vector<int> free_numbers_;
+  int numbers_ = 0;  // request numbers assigned so far
+  size_t ended_ = 0;
+  std::vector<Extension> extensions_;
+  std::vector<Query> queries_;
+  std::vector<size_t> begins_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,160 @@
+#include "generate/scorer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sixfold {
+namespace {
+
+/// The bias of the output layer with -infinity for some rows, which gives them probability 0.
+Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>& rows,
+                    const std::shared_ptr<Backend>& backend) {
+  std::vector<float> values(static_cast<size_t>(output.weight.rows()));
+  if (output.bias) values = output.bias.to_floats(*backend);
+  for (const int32_t row : rows) values[static_cast<size_t>(row)] = -std::numeric_limits<float>::infinity();
+  const DType dtype = output.weight.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  Tensor bias(lasting_memory(backend), 1, std::ssize(values), dtype);
+  bias.copy_from(*backend, values);
+  return bias;
+}
+
+bool ask_the_same(const Query& a, const Query& b) {
+  return a.top_k == b.top_k && a.renormalize == b.renormalize && std::ranges::equal(a.banned, b.banned) &&
+         std::ranges::equal(a.listed, b.listed);
+}
+
+}  // namespace
+
+Scorer::Scorer(const DecodeWorkspace& workspace)
+    : workspace_(workspace),
+      state_(workspace.model, workspace.backend),
+      all_{.weights = workspace.model.output(), .ids = {}} {}
+
+void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
+                   std::span<const std::span<const int32_t>> shortlists) {
+  std::vector<std::unique_ptr<Output>> outputs(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto ids = shortlists[i];
+    if (ids.empty()) continue;
+    outputs[i] =
+        std::make_unique<Output>(Output{.weights = ops::select_outputs(workspace_.backend, all_.weights, ids),
+                                        .ids = {ids.begin(), ids.end()}});
+  }
+  const auto largest = std::max_element(requests.begin(), requests.end());
+  if (largest != requests.end() && *largest >= std::ssize(shortlisted_))
+    shortlisted_.resize(static_cast<size_t>(*largest) + 1);
+  Context context(workspace_.backend, workspace_.arena);
+  state_.enter(requests, sources, context);  // last of what may fail
+  for (size_t i = 0; i < requests.size(); ++i)
+    shortlisted_[static_cast<size_t>(requests[i])] = std::move(outputs[i]);
+}
+
+void Scorer::leave(int request) {
+  state_.leave(request);
+  shortlisted_[static_cast<size_t>(request)].reset();
+}
+
+int64_t Scorer::rows() const {
+  int64_t rows = state_.source().rows();
+  for (const RowStore& store : state_.target()) rows += store.rows();
+  return rows;
+}
+
+Scorer::Output& Scorer::output_of(int request) {
+  const auto& shortlisted = shortlisted_[static_cast<size_t>(request)];
+  return shortlisted ? *shortlisted : all_;
+}
+
+/// The rows of those of the tokens that the layer contains.
+std::vector<int32_t> Scorer::Output::rows_of(std::span<const int32_t> tokens) const {
+  if (ids.empty()) return {tokens.begin(), tokens.end()};
+  std::vector<int32_t> rows;
+  for (const int32_t token : tokens)
+    if (const auto found = std::lower_bound(ids.begin(), ids.end(), token);
+        found != ids.end() && *found == token)
+      rows.push_back(static_cast<int32_t>(found - ids.begin()));
+  return rows;
+}
+
+const ops::OutputWeights& Scorer::without(Output& output, const std::vector<int32_t>& rows) const {
+  if (rows.empty()) return output.weights;
+  const auto known = std::find_if(output.without.begin(), output.without.end(),
+                                  [&](const auto& weights) { return weights.first == rows; });
+  if (known != output.without.end()) return known->second;
+  constexpr size_t most_kept = 16;
+  if (output.without.size() == most_kept) output.without.clear();
+  ops::OutputWeights weights = output.weights;
+  weights.bias = bias_without(weights, rows, workspace_.backend);
+  return output.without.emplace_back(rows, std::move(weights)).second;
+}
+
+/// Returns the state of each extension's last token, [extensions, d_model].
+Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const {
+  if (states.rows() == std::ssize(extensions)) return states;
+  std::vector<int32_t> rows;
+  int32_t end = 0;
+  for (const Extension& extension : extensions) {
+    end += static_cast<int32_t>(extension.tokens.size());
+    rows.push_back(end - 1);
+  }
+  Tensor last = context.tensor(std::ssize(rows), states.cols(), states.dtype());
+  context.backend().run(kernel::GatherRows{last.view(), states.view(), context.indices(rows).ids()});
+  return last;
+}
+
+void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
+  const auto rows = static_cast<size_t>(states.rows());
+  for (const auto& tokens : {query.banned, query.listed})
+    for (const int32_t token : tokens)
+      require(token >= 0 && token < all_.weights.weight.rows(), "token {} is not in the vocabulary of {}",
+              token, all_.weights.weight.rows());
+  ops::Candidates best;
+  if (query.top_k > 0) {
+    const std::vector<int32_t> banned = output.rows_of(query.banned);
+    const int k = static_cast<int>(std::min<int64_t>(query.top_k, output.weights.weight.rows()));
+    best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
+                      banned.empty() ? Tensor() : context.indices(banned));
+  }
+  std::vector<std::vector<float>> listed;
+  for (const int32_t row : output.rows_of(query.listed)) {
+    const std::vector<int32_t> same(rows, row);
+    listed.push_back(ops::log_probability(context, states, output.weights, context.indices(same))
+                         .to_floats(context.backend()));
+  }
+  require(listed.size() == query.listed.size(), "a listed token is not in the shortlist");
+  const auto k = static_cast<size_t>(best.k);
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = row * k; i < (row + 1) * k; ++i) {
+      const int32_t id = best.ids[i];
+      ids_.push_back(output.ids.empty() || id < 0 ? id : output.ids[static_cast<size_t>(id)]);
+      log_probs_.push_back(best.log_probs[i]);
+    }
+    for (size_t i = 0; i < listed.size(); ++i) {
+      ids_.push_back(query.listed[i]);
+      log_probs_.push_back(listed[i][row]);
+    }
+    ends_.push_back(ids_.size());
+  }
+}
+
+std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std::span<const Query> queries) {
+  require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
+          queries.size());
+  Context context(workspace_.backend, workspace_.arena);
+  const Tensor states = last_rows(state_.extend(extensions, context), extensions, context);
+  ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
+  for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
+    Output& output = output_of(extensions[begin].request);
+    while (end < queries.size() && &output == &output_of(extensions[end].request) &&
+           ask_the_same(queries[begin], queries[end]))
+      ++end;
+    const auto rows = static_cast<int64_t>(end - begin);
+    answer(queries[begin], output, states.slice_rows(static_cast<int64_t>(begin), rows), context);
+  }
+  for (size_t i = 0, begin = 0; i < ends_.size(); begin = ends_[i++])
+    answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
+                        std::span(log_probs_).subspan(begin, ends_[i] - begin)});
+  return answers_;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,44 @@
+#include "generate/scoring.h"
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+void score_batch(const DecodeWorkspace& decoding, const Batch& batch,
+                 std::vector<std::vector<double>>& scores) {
+  Context context(decoding.backend, decoding.arena);
+  const Tensor states = decoding.model.states(batch, context);
+  const std::vector<double> all =
+      ops::log_probability(context, states, decoding.model.output(), context.indices(batch.labels))
+          .to_doubles(context.backend());
+  for (int i = 0; i < batch.target.rows.sequences(); ++i)
+    scores.emplace_back(all.begin() + batch.target.rows.begin(i), all.begin() + batch.target.rows.begin(i + 1));
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
+                                               const std::vector<std::vector<int32_t>>& sources,
+                                               const std::vector<std::vector<int32_t>>& targets,
+                                               int64_t batch_tokens) {
+  require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
+          targets.size());
+  const ModelConfig& config = decoding.model.config();
+  require_encoder_and_decoder(config, "scoring");
+  std::vector<std::vector<double>> scores;
+  BatchBuilder builder;
+  const auto flush = [&] {
+    if (builder.batch().size() > 0) score_batch(decoding, builder.take(), scores);
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    require(!sources[i].empty(), "source {} to score is empty; it needs at least the end token", i);
+    const int64_t tokens = static_cast<int64_t>(sources[i].size() + targets[i].size()) + 1;
+    if (builder.batch().tokens() + tokens > batch_tokens) flush();
+    builder.source(sources[i]).teacher_forced(targets[i], config.target_ends());
+  }
+  flush();
+  return scores;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,40 @@
+#include "infer/binding.h"
+
+#include "base/error.h"
+#include "model/model_dir.h"
+
+namespace sixfold {
+
+void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
+  const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
+  config.source_vocab = source.vocab_size();
+  config.target_vocab = target.vocab_size();
+  config.unk = target.unk();
+  config.bos = target.bos();
+  config.eos = target.eos();
+  config.source_tokenizer_hash = source.hash();
+  config.target_tokenizer_hash = target.hash();
+}
+
+void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
+                        const std::function<void(const std::string&)>& add) {
+  write_model_folder(folder, model, [&](const std::string& path) {
+    save_tokenizers(tokenizers, path);
+    if (add) add(path);
+  });
+}
+
+Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
+  Tokenizers tokenizers = load_tokenizers(folder);
+  const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
+    require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
+            "{}: the {} tokenizer is not the one the model was trained with (its hash is {}, config.json has "
+            "{}_tokenizer_hash '{}'); restore the model's own tokenizer",
+            folder, side, tokenizer.hash(), side, bound);
+  };
+  check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
+  check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);
+  return tokenizers;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,82 @@
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "generate/running_batch.h"
+
+namespace sixfold {
+
+/// Decodes for all calls and clients of a loaded model. There is one queue of requests, and each thread takes
+/// requests from it when its batch has room. The calling threads that wait for results decode too, but only
+/// their own requests and tasks: a single sentence needs no switch between threads, and a short call does not
+/// wait for a long one. The engine starts worker threads of its own when first more requests wait than the
+/// calling threads can take at once; they work for everybody by turns. Safe to share between threads.
+class Engine {
+ public:
+  /// `threads`: number of threads that one call uses: its own and the workers. Several calls at the same time
+  /// share the workers, and each adds its own thread. `workspace` creates the workspace of a thread.
+  Engine(int threads, std::function<DecodeWorkspace()> workspace);
+  /// All requests must have been completed.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  int threads() const { return threads_; }
+  /// Returns a new client number; see `Request::client`.
+  uint64_t new_client();
+  /// Queues a request. The caller must call `help` until the request is completed.
+  void submit(std::unique_ptr<Request> request) { queue_.push(std::move(request)); }
+  /// Fails a client's requests that are not being decoded yet with `Cancelled`.
+  void withdraw(uint64_t client) noexcept { queue_.withdraw(client); }
+  /// The total size in tokens of a client's requests that are not being decoded yet.
+  int64_t waiting_tokens(uint64_t client) const { return queue_.tokens(client); }
+  /// Decodes one step of the client's requests. If all of them are being decoded by other threads, waits until
+  /// a request is completed, but at most a few milliseconds.
+  void help(uint64_t client);
+  /// Calls `task(i)` for each i in [0, count), on this thread and the engine's threads, in any order. Returns
+  /// when all calls have ended. If a call throws, no further calls begin, and one of the exceptions is
+  /// rethrown.
+  void run(int64_t count, const std::function<void(int64_t)>& task);
+
+ private:
+  /// A batch, decoded by one thread at a time.
+  struct Slot {
+    RunningBatch batch;
+    bool busy = false;
+    std::optional<uint64_t> client = {};  ///< whose requests it holds; none: everybody's
+  };
+  struct Tasks {
+    const std::function<void(int64_t)>& task;
+    int64_t count, next = 0, running = 0;
+    std::exception_ptr error = nullptr;
+    bool open() const { return next < count && !error; }
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  bool decode_next(Lock& lock, std::optional<uint64_t> client);
+  bool do_open_task(Lock& lock);
+  void do_task(Tasks& tasks, Lock& lock);
+  Slot* claim(std::optional<uint64_t> client);
+  void decode(Slot& slot, Lock& lock);  // one step
+  void call_worker(Lock& lock) noexcept;
+  void start_workers(int wanted, Lock& lock);
+  void work(int worker);
+
+  const int threads_;
+  const std::function<DecodeWorkspace()> workspace_;
+  RequestQueue queue_;
+  std::mutex mutex_;  // guards all members below
+  std::condition_variable changed_, more_work_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Tasks*> tasks_;
+  std::vector<std::thread> workers_;
+  int most_workers_, idle_workers_ = 0;
+  uint64_t clients_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,137 @@
+#include "infer/extra_outputs.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "generate/scoring.h"
+#include "model/attention_weights.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// The encoder's input; an empty source is represented by the end token.
+Ids source_of(const ScoredPair& pair, int32_t eos) { return pair.source.empty() ? Ids{eos} : pair.source; }
+
+/// The expected output of the decoder: the target, followed by the end token if `pair.ends`.
+Ids output_of(const ScoredPair& pair, int32_t eos) {
+  Ids ids = pair.target;
+  if (pair.ends) ids.push_back(eos);
+  return ids;
+}
+
+void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                std::span<Translation> translations) {
+  std::vector<Ids> sources, targets;
+  for (const ScoredPair& pair : pairs) {
+    sources.push_back(source_of(pair, open.config().eos));
+    targets.push_back(pair.target);
+  }
+  const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Ids ids = output_of(pairs[i], open.config().eos);
+    for (size_t t = 0; t < ids.size(); ++t)
+      translations[i].tokens.push_back({open.target().token_text(ids[t]), scores[i][t]});
+  }
+}
+
+Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
+  BatchBuilder builder;
+  for (const ScoredPair& pair : pairs) {
+    builder.source(source_of(pair, config.eos));
+    if (pair.ends)
+      builder.teacher_forced(pair.target, config.target_ends());
+    else
+      builder.teacher_forced_prefix(pair.target, config.decoder_start_token);
+  }
+  return builder.take();
+}
+
+/// Sums the attention weights, [heads, target tokens, source tokens], over heads and words. Returns (source
+/// word, target word) for each target word, with the source word of the largest weight. Target words that
+/// attend most to a token outside of all words are left out.
+std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
+                                       const std::vector<int>& source_words,
+                                       const std::vector<int>& target_words) {
+  const size_t columns = source_words.size(), rows = target_words.size();
+  int sources = 0, targets = 0;
+  for (const int word : source_words) sources = std::max(sources, word + 1);
+  for (const int word : target_words) targets = std::max(targets, word + 1);
+  // The last column is for tokens that belong to no word: the end token and a language token.
+  std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
+  for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
+    for (size_t t = 0; t < rows; ++t)
+      for (size_t s = 0; s < columns && target_words[t] >= 0; ++s) {
+        const int word = source_words[s] >= 0 ? source_words[s] : sources;
+        sums[static_cast<size_t>(target_words[t] * (sources + 1) + word)] +=
+            static_cast<double>(weights[(head * rows + t) * columns + s]);
+      }
+  std::vector<std::pair<int, int>> alignment;
+  for (int t = 0; t < targets; ++t) {
+    const auto row = sums.begin() + t * (sources + 1);
+    const auto best = std::max_element(row, row + sources + 1) - row;
+    if (best < sources) alignment.emplace_back(static_cast<int>(best), t);
+  }
+  return alignment;
+}
+
+void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+                   const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
+  const int layer = open.decoder_layer(extra.layer.value_or(-std::min(2, open.config().decoder_layers)));
+  const int32_t eos = open.config().eos;
+  Context context(decoding.backend, decoding.arena);
+  auto weights =
+      attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Ids& source = pairs[i].source;
+    if (extra.alignment && !source.empty()) {
+      const auto begin = std::min<size_t>(static_cast<size_t>(prefix), source.size() - 1);
+      std::vector<int> source_words(begin, -1);
+      for (const int word :
+           words_of_tokens(open.source(), std::span(source).subspan(begin, source.size() - 1 - begin)))
+        source_words.push_back(word);
+      source_words.push_back(-1);
+      std::vector<int> target_words = words_of_tokens(open.target(), pairs[i].target);
+      target_words.resize(output_of(pairs[i], eos).size(), -1);
+      translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
+    }
+    if (extra.attention) {
+      SentenceAttention& attention = translations[i].attention.emplace();
+      attention.layer = layer;
+      attention.heads = open.config().heads;
+      attention.weights = std::move(weights[i]);
+      for (const int32_t id : source_of(pairs[i], eos))
+        attention.source.push_back(open.source().token_text(id));
+      for (const int32_t id : output_of(pairs[i], eos))
+        attention.target.push_back(open.target().token_text(id));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+  std::vector<int> words;
+  for (size_t i = 1; i <= tokens.size(); ++i) {
+    const std::string text = tokenizer.decode(tokens.first(i));
+    int word = -1;
+    bool inside = false;
+    for (const char c : text) {
+      const bool space = c == ' ' || c == '\t';
+      word += !space && !inside;
+      inside = !space;
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, int prefix,
+                       std::span<Translation> translations) {
+  if (extra.tokens) add_tokens(open, decoding, pairs, translations);
+  if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, prefix, translations);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,37 @@
+#pragma once
+#include <deque>
+
+#include "infer/translation.h"
+#include "text/sentences.h"
+
+namespace sixfold {
+
+/// Converts between a stream of paragraphs and a translation of sentences: splits each paragraph into sentences
+/// and joins their translations. The score of a paragraph is the sum of the scores of its sentences. The finish
+/// reason is that of the last sentence that did not end with an end token, if there is one. For one thread at a
+/// time.
+class Paragraphs {
+ public:
+  Paragraphs(const std::string& language, const LineSource& next, const TranslatedLineReceiver& emit)
+      : splitter_(language), next_(next), emit_(emit) {}
+
+  /// Returns the next sentence to translate, or an empty line for a paragraph without sentences.
+  NextLine next_sentence(std::string& sentence, bool wait);
+  /// Takes the translation of the next sentence, and emits the paragraph if it was its last.
+  void receive(const TranslatedLine& sentence);
+
+ private:
+  struct Paragraph {
+    TranslatedLine line;  // the whole paragraph
+    SplitParagraph split;
+    std::vector<std::string> translated;  // its sentences that have been translated
+  };
+  SentenceSplitter splitter_;
+  const LineSource& next_;
+  const TranslatedLineReceiver& emit_;
+  size_t sentence_ = 0;               // index of the next sentence of the newest paragraph
+  size_t emitted_ = 0;                // number of paragraphs emitted
+  std::deque<Paragraph> paragraphs_;  // not emitted yet
+};
+
+}  // namespace sixfold

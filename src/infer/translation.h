@@ -1,0 +1,87 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generate/hypothesis.h"
+
+namespace sixfold {
+
+/// The attention weights of one sentence in one layer, all heads.
+struct SentenceAttention {
+  std::vector<std::string> source, target;  ///< tokens, including end tokens
+  int layer = 0, heads = 0;
+  std::vector<float> weights;  ///< [heads, target, source]; for self-attention both sides are the same
+};
+
+/// The optional outputs of a translation. Each needs another pass of the model over the finished translation.
+struct ExtraOutputs {
+  bool tokens = false;
+  bool alignment = false;
+  bool attention = false;
+  /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
+  /// last. Default: the last but one, which gives the best word alignments (Garg et al. 2019), if there are
+  /// several.
+  std::optional<int> layer = {};
+
+  bool any() const { return tokens || alignment || attention; }
+};
+
+struct TranslateOptions {
+  std::optional<int> beam_size;  ///< default: the model's
+  /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
+  int64_t batch_tokens = 0;
+  int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut, with a warning
+  std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
+  /// A file made by `sixfold shortlist` for the model; empty: all tokens are allowed.
+  std::string shortlist;
+  /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
+  std::string split_sentences;
+  size_t first_line = 1;  ///< number of the first line in warnings
+  int n_best = 1;         ///< number of translations of each line, at most the beam size
+  ExtraOutputs details = {};
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+struct TranslatedToken {
+  std::string text;
+  double log_probability = 0;
+};
+
+struct Translation {
+  std::string text;
+  double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
+  double log_probability = 0;  ///< sum over all tokens, including the end token
+  FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
+  bool loops = false;                             ///< whether it ends in a repetition (`ends_in_a_loop`)
+  // Only if requested by `ExtraOutputs`:
+  /// Including the end token, unless the output was cut at the maximum length.
+  std::vector<TranslatedToken> tokens;
+  /// Pairs of a source word and a target word, counted from 0. Words are separated by white space in the
+  /// decoded text. Each target word is paired with the source word that it attends to most; there is no pair if
+  /// it attends most to the end token.
+  std::vector<std::pair<int, int>> alignment;
+  std::optional<SentenceAttention> attention;
+};
+
+/// A line and its translations.
+struct TranslatedLine {
+  size_t index = 0;    ///< from 0
+  std::string source;  ///< the line as it was read
+  /// Best first; a single empty one for a line without visible characters.
+  std::vector<Translation> translations;
+  size_t tokens_cut = 0;  ///< number of source tokens beyond `max_source_length`
+};
+
+enum class NextLine { line, none_yet, end };
+
+/// Supplies the lines to translate, one after the other. If `wait` is true, it may wait a short time (about 50
+/// ms) for a line; otherwise it must return at once. Called by the thread that called `Translator::translate`.
+using LineSource = std::function<NextLine(std::string& line, bool wait)>;
+
+using TranslatedLineReceiver = std::function<void(const TranslatedLine&)>;
+
+}  // namespace sixfold

@@ -1,0 +1,191 @@
+#include "infer/translation_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/error.h"
+#include "infer/extra_outputs.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t most_ahead = 4096;                      // lines read but not emitted yet
+constexpr int64_t most_batch_tokens = int64_t{1} << 40;  // more are as good as these
+
+SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
+                             const Shortlist* shortlist, std::stop_token cancel) {
+  require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
+          options.max_source_length);
+  SearchOptions how{open.config().generation, options.n_best, options.batch_tokens, shortlist,
+                    std::move(cancel)};
+  if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
+  how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
+  if (options.beam_size) how.rules.beam_size = *options.beam_size;
+  return how;
+}
+
+}  // namespace
+
+TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSource& next,
+                               const TranslateOptions& options, const TranslatedLineReceiver& emit)
+    : open_(open),
+      engine_(engine),
+      next_line_(next),
+      options_(options),
+      emit_(emit),
+      client_(engine.new_client()),
+      language_token_(open.language_token(options.target_language)),
+      prefix_(language_token_.empty() ? 0 : 1),
+      shortlist_(open.shortlist(options.shortlist)),
+      how_(search_options(open, options, shortlist_.get(), stop_.get_token())),
+      requests_(open.config(), how_) {
+  if (options.details.layer) open.decoder_layer(*options.details.layer);
+}
+
+/// Requests refer to the job, so that it must not return before all of them are completed.
+void TranslationJob::run() {
+  const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
+  std::exception_ptr error;
+  try {
+    work();
+  } catch (...) {
+    error = std::current_exception();
+    stop_.request_stop();
+  }
+  engine_.withdraw(client_);
+  while (has_requests()) engine_.help(client_);
+  if (error) std::rethrow_exception(error);
+}
+
+void TranslationJob::work() {
+  while (true) {
+    read_ahead();
+    emit_ready();
+    if (options_.cancel.stop_requested()) throw Cancelled();
+    if (has_requests())
+      engine_.help(client_);
+    else if (out_ < read_)
+      continue;  // the last one was completed meanwhile
+    else if (ended_)
+      break;
+    else if (!read(/*wait=*/true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a source may return at once
+  }
+  if (input_error_) std::rethrow_exception(input_error_);
+}
+
+/// Reads lines without waiting, until there is enough work for all threads.
+void TranslationJob::read_ahead() {
+  const int64_t enough = engine_.threads() * how_.batch_tokens;
+  while (!ended_ && read_ - out_ < most_ahead && engine_.waiting_tokens(client_) <= enough &&
+         read(/*wait=*/false)) {
+  }
+}
+
+/// Reads one line. Returns false if no line is available now, or none is left.
+bool TranslationJob::read(bool wait) {
+  if (ended_) return false;
+  try {
+    Entry entry;
+    const NextLine status = next_line_(entry.line.source, wait);
+    ended_ = status == NextLine::end;
+    if (status != NextLine::line) return false;
+    const EncodedLine encoded = open_.encode(language_token_, entry.line.source, options_.max_source_length);
+    if (encoded.tokens_cut > 0)
+      encoded.warn(fmt::format("{} {}", options_.split_sentences.empty() ? "line" : "sentence",
+                               options_.first_line + read_));
+    entry.line.tokens_cut = encoded.tokens_cut;
+    entry.ids = encoded.ids;
+    submit(std::move(entry));
+    return true;
+  } catch (...) {
+    ended_ = true;
+    input_error_ = std::current_exception();
+    return false;
+  }
+}
+
+void TranslationJob::submit(Entry entry) {
+  entry.line.index = read_;
+  std::unique_ptr<Request> request;
+  if (entry.ids.empty())
+    entry.line.translations.emplace_back();
+  else
+    request = requests_.make(entry.ids, *this, read_);
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(std::move(entry));
+    requested_ += request ? 1 : 0;
+  }
+  ++read_;
+  if (!request) return;
+  request->client = client_;
+  try {
+    engine_.submit(std::move(request));
+  } catch (...) {
+    failed(read_ - 1, std::current_exception());
+  }
+}
+
+bool TranslationJob::has_requests() {
+  const std::lock_guard lock(mutex_);
+  return requested_ > 0;
+}
+
+/// Emits finished lines in order. Throws if a line failed.
+void TranslationJob::emit_ready() {
+  while (true) {
+    TranslatedLine line;
+    {
+      const std::lock_guard lock(mutex_);
+      if (error_) std::rethrow_exception(error_);
+      if (entries_.empty() || entries_.front().line.translations.empty()) return;
+      line = std::move(entries_.front().line);
+      entries_.pop_front();
+      ++out_;
+    }
+    emit_(line);
+  }
+}
+
+void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
+  std::vector<int32_t> source;
+  if (options_.details.any()) {
+    const std::lock_guard lock(mutex_);
+    source = entries_[index - out_].ids;
+  }
+  std::vector<Translation> ready = translations(workspace, source, best_first);
+  const std::lock_guard lock(mutex_);
+  entries_[index - out_].line.translations = std::move(ready);
+  --requested_;
+}
+
+/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
+void TranslationJob::failed(size_t, std::exception_ptr error) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stop_.request_stop();
+  --requested_;  // last, since the job may end then
+}
+
+std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace,
+                                                      const std::vector<int32_t>& source,
+                                                      const std::vector<Hypothesis>& best_first) const {
+  std::vector<Translation> translations;
+  std::vector<ScoredPair> pairs;
+  for (const Hypothesis& best : best_first) {
+    Translation& translation = translations.emplace_back();
+    translation.text = open_.target().decode(best.ids);
+    translation.score = best.score;
+    translation.log_probability = best.log_probability;
+    translation.reason = best.reason;
+    translation.loops = ends_in_a_loop(best.ids);
+    pairs.push_back({source, best.ids, best.reason != FinishReason::cut});
+  }
+  if (options_.details.any())
+    add_extra_outputs(open_, workspace, pairs, options_.details, prefix_, translations);
+  return translations;
+}
+
+}  // namespace sixfold

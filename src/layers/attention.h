@@ -1,0 +1,60 @@
+#pragma once
+#include "layers/architecture.h"
+#include "layers/linear.h"
+#include "layers/mixer.h"
+
+namespace sixfold {
+
+/// Section 3.2.2: MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K
+/// W_i^K, V W_i^V). The projections of all heads are stored side by side in one matrix each. d_k and d_v can be
+/// chosen independently of d_model.
+class MultiHeadAttention {
+ public:
+  /// Weights are named `name` within `make`'s scope.
+  MultiHeadAttention(ParameterBuilder make, const std::string& name, const Architecture& a);
+
+  /// Projects x [k, d_model] to keys and values. Their pattern is null.
+  KeyValues project(const Tensor& x, Context& context) const;
+  /// The widths of the keys and of the values of a token, all heads together.
+  const std::vector<int64_t>& widths() const { return widths_; }
+  /// x: [q, d_model] -> [q, d_model]. `kind` is passed to the observer.
+  Tensor operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind, LayerContext& c) const;
+
+ private:
+  std::string name_;
+  Linear query_, key_, value_, out_;
+  int heads_;
+  std::vector<int64_t> widths_;
+  double dropout_;
+};
+
+/// Section 3.2.3: the tokens of a sequence attend to tokens of the same sequence, in a decoder only to earlier
+/// ones and themselves.
+class SelfAttention final : public Mixer {
+ public:
+  SelfAttention(ParameterBuilder make, const Architecture& a) : attention_(std::move(make), "self_attn", a) {}
+  StateShape state() const override { return {.widths = attention_.widths()}; }
+  Tensor operator()(const Tensor& x, LayerContext& c) const override;
+
+ private:
+  MultiHeadAttention attention_;
+};
+
+/// Section 3.2.3: the tokens of the target attend to the encoder's output.
+class CrossAttention {
+ public:
+  CrossAttention(ParameterBuilder make, const Architecture& a) : attention_(make, "encoder_attn", a) {}
+  /// Projects the encoder's output [source tokens, d_model] to keys and values. Their pattern is null.
+  KeyValues project_memory(const Tensor& encoder_output, Context& context) const {
+    return attention_.project(encoder_output, context);
+  }
+  /// x: [target tokens, d_model] -> [target tokens, d_model].
+  Tensor operator()(const Tensor& x, LayerContext& c) const {
+    return attention_(x, c.memory[static_cast<size_t>(c.layer)], AttentionKind::cross, c);
+  }
+
+ private:
+  MultiHeadAttention attention_;
+};
+
+}  // namespace sixfold

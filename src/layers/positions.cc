@@ -1,0 +1,37 @@
+#include "layers/positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sixfold {
+
+double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model, Positions kind) {
+  const bool by_turns = kind == Positions::sinusoidal;
+  const int64_t sines = by_turns ? 0 : (d_model + 1) / 2;
+  const bool sine = by_turns ? feature % 2 == 0 : feature < sines;
+  const int64_t wave = by_turns ? feature / 2 : feature - (sine ? 0 : sines);
+  const double exponent = kind == Positions::sinusoidal_marian
+                              ? static_cast<double>(wave) / std::max(1.0, static_cast<double>(d_model / 2 - 1))
+                              : static_cast<double>(2 * wave) / static_cast<double>(d_model);
+  const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
+  return sine ? std::sin(angle) : std::cos(angle);
+}
+
+PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model, Positions kind)
+    : backend_(std::move(backend)), dtype_(dtype), d_model_(d_model), kind_(kind) {}
+
+Tensor PositionTable::at_least(int64_t length) const {
+  if (kind_ == Positions::learned || kind_ == Positions::none) return {};
+  std::lock_guard lock(mutex_);
+  if (table_ && table_.rows() >= length) return table_;
+  const int64_t rows = std::max<int64_t>(256, length + length / 2);
+  std::vector<double> values(static_cast<size_t>(rows * d_model_));
+  for (int64_t p = 0; p < rows; ++p)
+    for (int64_t i = 0; i < d_model_; ++i)
+      values[static_cast<size_t>(p * d_model_ + i)] = sinusoidal_position(p, i, d_model_, kind_);
+  Tensor table(lasting_memory(backend_), rows, d_model_, dtype_);
+  table.copy_from(*backend_, values);
+  return table_ = table;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,40 @@
+#include "layers/residual.h"
+
+namespace sixfold {
+
+std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
+  std::vector<ProcessStep> steps = a.postprocess_embedding;
+  if (!steps.empty() && steps.front() == ProcessStep::dropout) steps.erase(steps.begin());
+  return steps;
+}
+
+ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep> steps, const Architecture& a)
+    : steps_(std::move(steps)), dropout_(a.dropout) {
+  if (has_step(steps_, ProcessStep::norm))
+    norm_ = {.weight = make.vector("weight", a.d_model, Initial::ones),
+             .bias = make.vector("bias", a.d_model, Initial::zeros),
+             .epsilon = a.norm_epsilon};
+}
+
+/// A dropout is applied by the op of the next step, and an `add` by the op of a norm that follows it: one fused
+/// op computes all three.
+Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContext& c) const {
+  Context& context = c.context;
+  Dropped now{std::move(y), {}};
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i] == ProcessStep::dropout) {
+      now.dropout = context.dropout(dropout_, c.rows);
+      continue;
+    }
+    if (steps_[i] == ProcessStep::norm)
+      now.x = ops::norm(context, ops::dropout(context, now), norm_);
+    else if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm)
+      now.x = ops::residual_norm_in_place(context, residual, now, norm_), ++i;
+    else
+      now.x = ops::add(context, residual, ops::dropout(context, now));
+    now.dropout = {};
+  }
+  return ops::dropout(context, now);
+}
+
+}  // namespace sixfold

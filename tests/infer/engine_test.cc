@@ -1,0 +1,171 @@
+#include "infer/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <set>
+#include <thread>
+
+#include "error_message.h"
+#include "generate/random_model.h"
+#include "generate/search.h"
+
+namespace sixfold {
+namespace {
+
+/// A client that waits for its requests.
+class Client final : public ResultSink {
+ public:
+  Client(Engine& engine, const Transformer& model, const SearchOptions& options)
+      : engine_(engine), requests_(model.config(), options), number_(engine.new_client()) {}
+  void run(const std::vector<std::vector<int32_t>>& sources) {
+    submit(sources);
+    while (left_ > 0) help();
+  }
+  int left() const { return left_; }
+  void help() { engine_.help(number_); }
+  void withdraw() { engine_.withdraw(number_); }
+  void submit(const std::vector<std::vector<int32_t>>& sources) {
+    left_ = static_cast<int>(sources.size());
+    for (size_t i = 0; i < sources.size(); ++i) {
+      auto request = requests_.make(sources[i], *this, i);
+      request->client = number_;
+      engine_.submit(std::move(request));
+    }
+  }
+  void done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
+    const std::lock_guard lock(mutex_);
+    found[index] = std::move(best_first[0]);
+    --left_;
+  }
+  void failed(size_t, std::exception_ptr) noexcept override {
+    ++failures;
+    --left_;
+  }
+  std::map<size_t, Hypothesis> found;
+  std::atomic<int> failures{0};
+
+ private:
+  Engine& engine_;
+  BeamRequests requests_;
+  uint64_t number_;
+  std::mutex mutex_;
+  std::atomic<int> left_{0};
+};
+
+class EngineTest : public testing::TestWithParam<int> {
+ protected:
+  static SearchOptions options(int beam) {
+    SearchOptions options;
+    options.rules.beam_size = beam;
+    options.rules.length_offset = 5;
+    options.batch_tokens = 40;
+    return options;
+  }
+  RandomModel model_{30, 5};
+  Engine engine_{GetParam(), [this] { return DecodeWorkspace(model_, make_backend()); }};
+};
+
+INSTANTIATE_TEST_SUITE_P(Threads, EngineTest, testing::Values(1, 2, 4),
+                         [](const auto& threads) { return std::to_string(threads.param); });
+
+TEST_P(EngineTest, ServesManyClientsAtOnce) {
+  constexpr size_t clients = 5;
+  std::vector<std::unique_ptr<Client>> all;
+  std::vector<std::vector<std::vector<int32_t>>> sources;
+  for (size_t c = 0; c < clients; ++c) {
+    all.push_back(std::make_unique<Client>(engine_, model_, options(1 + static_cast<int>(c) % 3)));
+    sources.push_back(random_sources(c == 0 ? 1 : 40, 8, 30, c));
+  }
+  sources[4][7] = {99, 2};  // no token of the model: it fails alone
+  std::vector<std::thread> threads;
+  for (size_t c = 0; c < clients; ++c) threads.emplace_back([&, c] { all[c]->run(sources[c]); });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t c = 0; c < clients; ++c) {
+    EXPECT_EQ(all[c]->found.size() + static_cast<size_t>(all[c]->failures), sources[c].size());
+    for (const auto& [index, hypothesis] : all[c]->found) {
+      search(model_, {sources[c][index]}, options(1 + static_cast<int>(c) % 3), [&](size_t, const auto& alone) {
+        EXPECT_EQ(hypothesis.ids, alone[0].ids);
+        EXPECT_EQ(hypothesis.score, alone[0].score);  // to the bit
+      });
+    }
+  }
+  EXPECT_EQ(all[4]->failures, 1);
+}
+
+/// Memory may run out at any moment: then requests fail, and none is forgotten.
+TEST_P(EngineTest, ForgetsNoRequestWhereNoWorkspaceCanBeMade) {
+  std::atomic<int> made{0};
+  Engine engine(GetParam(), [&]() -> DecodeWorkspace {
+    if (made++ % 3 != 1) throw std::bad_alloc();
+    return DecodeWorkspace(model_, make_backend());
+  });
+  const auto sources = random_sources(20, 8, 30, 1);
+  Client client(engine, model_, options(2));
+  int refusals = 0;
+  client.submit(sources);
+  while (client.left() > 0) {
+    try {
+      client.help();
+    } catch (const std::bad_alloc&) {
+      ++refusals;
+    }
+  }
+  EXPECT_GT(refusals, 0);
+  EXPECT_EQ(client.found.size(), sources.size());
+  client.submit(sources);
+  client.withdraw();
+  EXPECT_EQ(client.left(), 0);
+  EXPECT_EQ(static_cast<size_t>(client.failures), sources.size());
+}
+
+TEST_P(EngineTest, RunsTasks) {
+  std::vector<std::atomic<int>> calls(100);
+  engine_.run(100, [&](int64_t i) { ++calls[static_cast<size_t>(i)]; });
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  engine_.run(0, [](int64_t) { FAIL(); });
+  std::atomic<int> late{0};
+  EXPECT_EQ(error_message([&] {
+              engine_.run(1000, [&](int64_t i) {
+                if (i == 3) throw_input_error("the third");
+                if (i > 500) ++late;
+              });
+            }),
+            "the third");
+  EXPECT_LT(late, 499);
+  engine_.run(3, [&](int64_t i) { ++calls[static_cast<size_t>(i)]; });
+  EXPECT_EQ(calls[2], 2);
+}
+
+/// While one call runs tasks, which may take long, another decodes its own requests, and does no foreign task.
+TEST_P(EngineTest, ACallWorksForItselfAlone) {
+  Client client(engine_, model_, options(2));
+  std::atomic<bool> decoded{false};
+  std::mutex mutex;
+  std::set<std::thread::id> runners;
+  std::thread other([&] {
+    engine_.run(20, [&](int64_t) {
+      {
+        const std::lock_guard lock(mutex);
+        runners.insert(std::this_thread::get_id());
+      }
+      for (int i = 0; i < 10'000 && !decoded; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_TRUE(decoded);
+    });
+  });
+  while (true) {
+    const std::lock_guard lock(mutex);
+    if (!runners.empty()) break;
+  }
+  client.run(random_sources(5, 8, 30, 1));
+  decoded = true;
+  EXPECT_EQ(client.found.size(), 5u);
+  other.join();
+  EXPECT_FALSE(runners.contains(std::this_thread::get_id()));
+}
+
+}  // namespace
+}  // namespace sixfold
