@@ -47,7 +47,7 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "validation.patience",
                                               "log.every_updates"};
 
-constexpr std::string_view refused[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
+constexpr std::string_view unchangeable[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
 
 /// Returns a value as one line of text.
 std::string text_of(const OptionNode& node) {
@@ -160,7 +160,7 @@ void forget_missing_best(TrainingState& state, const std::string& best, bool kee
 
 OnResume on_resume(const TaskConfig& config, std::string_view key) {
   if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
-  if (std::ranges::find(refused, key) != std::end(refused)) return OnResume::refused;
+  if (std::ranges::find(unchangeable, key) != std::end(unchangeable)) return OnResume::refused;
   if (key == "train.threads") return OnResume::ignored;
   return key == "start.model" ? OnResume::input_file : config.on_resume(key);
 }

@@ -86,12 +86,12 @@ TEST_P(EngineTest, ServesManyClientsAtOnce) {
   for (std::thread& thread : threads) thread.join();
   for (size_t c = 0; c < clients; ++c) {
     EXPECT_EQ(all[c]->found.size() + static_cast<size_t>(all[c]->failures), sources[c].size());
-    for (const auto& [index, hypothesis] : all[c]->found) {
-      search(model_, {sources[c][index]}, options(1 + static_cast<int>(c) % 3), [&](size_t, const auto& alone) {
-        EXPECT_EQ(hypothesis.ids, alone[0].ids);
-        EXPECT_EQ(hypothesis.score, alone[0].score);  // to the bit
-      });
-    }
+    for (const auto& found : all[c]->found)
+      search(model_, {sources[c][found.first]}, options(1 + static_cast<int>(c) % 3),
+             [&](size_t, const auto& alone) {
+               EXPECT_EQ(found.second.ids, alone[0].ids);
+               EXPECT_EQ(found.second.score, alone[0].score);  // to the bit
+             });
   }
   EXPECT_EQ(all[4]->failures, 1);
 }
