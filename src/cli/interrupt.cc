@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -26,6 +28,19 @@ const std::atomic<int>& note_interrupts() {
 
 void check_interrupt() {
   if (noted.load() != 0) throw Cancelled();
+}
+
+StopOnInterrupt::StopOnInterrupt() {
+  const auto watch = [this](const std::stop_token& ended) {
+    while (!ended.stop_requested() && noted.load() == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (noted.load() != 0) stop_.request_stop();
+  };
+  try {
+    watch_ = std::jthread(watch);
+  } catch (const std::system_error&) {
+    // Signals are then noticed between lines only.
+  }
 }
 
 int interrupt_status() { return 128 + noted.load(); }

@@ -1,5 +1,7 @@
 #pragma once
 #include <atomic>
+#include <stop_token>
+#include <thread>
 
 namespace sixfold::cli {
 
@@ -10,6 +12,18 @@ const std::atomic<int>& note_interrupts();
 
 /// Throws `Cancelled` if a signal was recorded, so that no incomplete files are left.
 void check_interrupt();
+
+/// Requests a stop soon after a signal was recorded: for work that asks a stop token, and not
+/// `check_interrupt`.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt();
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  std::stop_source stop_;
+  std::jthread watch_;  // none if the system refuses to start a thread
+};
 
 /// The exit status for the recorded signal: 128 + its number.
 int interrupt_status();

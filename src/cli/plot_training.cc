@@ -117,7 +117,7 @@ void add_plot_schedule(CLI::App& plot) {
   command
       .add_option("--updates", settings->updates,
                   "number of updates of the run, if the config gives only epochs or minutes")
-      ->check(number_in<int64_t>(at_least(1)))
+      ->check(number_in<int64_t>(between(1, 1e12)))
       ->type_name("N");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");

@@ -68,6 +68,8 @@ void run(const Settings& settings) {
   size_t pairs = 0, tokens = 0;
   double sum = 0;
   note_interrupts();
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
   for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {
     check_interrupt();
     options.first_line = pairs + 1;

@@ -75,6 +75,8 @@ void run(const Settings& settings) {
   options.details = settings.writer.details;
   std::atomic<double> done = 0;
   note_interrupts();
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
   const auto next = [&](std::string& line, bool wait) {
     check_interrupt();
     if (!input.ready(std::chrono::milliseconds(wait ? 50 : 0))) return NextLine::none_yet;

@@ -126,6 +126,8 @@ std::string hash_of_ids(const std::string& folder) {
 std::string to_json_text(const TokenStoreRecord& record) {
   nlohmann::ordered_json json{
       {"format_version", 2}, {"hash", record.hash}, {"settings", record.settings}, {"pairs", record.pairs}};
+  json["source_tokenizer"] = record.source_tokenizer;
+  json["target_tokenizer"] = record.target_tokenizer;
   json["files"] = nlohmann::ordered_json::parse(to_json_text(record.files));
   json["report"] = nlohmann::ordered_json::parse(to_json_text(record.report));
   return json.dump(1) + "\n";
@@ -138,6 +140,8 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
   TokenStoreRecord record;
   record.files = stamps_of(texts);
   record.settings = options.settings;
+  record.source_tokenizer = tokenizers.source->hash();
+  record.target_tokenizer = tokenizers.target->hash();
   AtomicDirectory whole(folder, is_token_store_file);
   RepeatFinder repeats(whole.path());
   encode_all(whole.path(), texts, tokenizers, options, repeats, record);
@@ -175,6 +179,8 @@ TokenStoreRecord read_token_store_record(const std::string& folder) {
   object.read("hash", record.hash);
   object.read("settings", record.settings);
   object.read("pairs", record.pairs);
+  if (object.has("source_tokenizer")) object.read("source_tokenizer", record.source_tokenizer);
+  if (object.has("target_tokenizer")) object.read("target_tokenizer", record.target_tokenizer);
   record.files = parse_file_stamps(object.at("files").dump(), place);
   record.report = parse_corpus_report(object.at("report").dump(), path);
   return record;
@@ -185,6 +191,20 @@ void verify_token_store(const std::string& folder, const TokenStoreRecord& recor
   require(now == record.hash,
           "{}: is damaged (the hash of its ids is {}, but was {}); remove it, and it will be created again",
           folder, now, record.hash);
+}
+
+Tokenizers load_stored_tokenizers(const std::string& folder, const TokenStoreRecord& record) {
+  Tokenizers tokenizers = load_tokenizers(folder);
+  const auto check = [&](const Tokenizer& tokenizer, const std::string& recorded) {
+    require(
+        recorded.empty() || tokenizer.hash() == recorded,
+        "{}: is damaged (its ids were made by a tokenizer with the hash {}, but the one in it has {}); remove "
+        "it, and it will be created again",
+        folder, recorded, tokenizer.hash());
+  };
+  check(*tokenizers.source, record.source_tokenizer);
+  check(*tokenizers.target, record.target_tokenizer);
+  return tokenizers;
 }
 
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights) {

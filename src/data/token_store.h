@@ -26,6 +26,8 @@ struct TokenStoreRecord {
   CorpusReport report;
   std::string hash;      ///< hash of all ids, on which a run depends
   std::string settings;  ///< those of `TokenStoreOptions`
+  /// Hashes of the tokenizers of both sides with which the text was encoded. Empty in folders of version 0.1.0.
+  std::string source_tokenizer, target_tokenizer;
 };
 
 /// Whether folders of encoded text have files of this name.
@@ -42,6 +44,8 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 TokenStoreRecord read_token_store_record(const std::string& folder);
 /// Throws an input error if the ids do not have the hash in the record.
 void verify_token_store(const std::string& folder, const TokenStoreRecord& record);
+/// Loads the tokenizers of a folder. Throws an input error if they are not those of the record.
+Tokenizers load_stored_tokenizers(const std::string& folder, const TokenStoreRecord& record);
 /// Maps the corpus of a folder. Its `mixture` has the given weights, or 1 for each text if there are none.
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights);
 

@@ -40,7 +40,7 @@ BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& option
 std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index) const {
   auto request = std::make_unique<Request>();
   const auto tokens = static_cast<int>(source.size());
-  if (shortlist_) request->shortlist = plan_->complete(shortlist_->targets(source));
+  request->shortlist = allowed(source);
   request->source = std::move(source);
   request->strategy = std::make_unique<BeamSearch>(plan_, tokens);
   request->tokens = int64_t{tokens} * plan_->rules.beam_size;
@@ -49,6 +49,10 @@ std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultS
   request->sink = &sink;
   request->index = index;
   return request;
+}
+
+std::vector<int32_t> BeamRequests::allowed(const std::vector<int32_t>& source) const {
+  return shortlist_ ? plan_->complete(shortlist_->targets(source)) : std::vector<int32_t>();
 }
 
 void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,

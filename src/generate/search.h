@@ -26,6 +26,8 @@ class BeamRequests {
   BeamRequests(const ModelConfig& model, const SearchOptions& options);
   /// `source`: ids with the end token; it must not be empty. The result goes to `sink` under `index`.
   std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index) const;
+  /// Returns the tokens that the output for a source may contain, in ascending order; empty: all.
+  std::vector<int32_t> allowed(const std::vector<int32_t>& source) const;
 
  private:
   std::shared_ptr<const BeamPlan> plan_;

@@ -22,13 +22,13 @@ Ids output_of(const ScoredPair& pair, int32_t eos) {
 }
 
 void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                std::span<Translation> translations) {
+                std::span<const int32_t> allowed, std::span<Translation> translations) {
   std::vector<Ids> sources, targets;
   for (const ScoredPair& pair : pairs) {
     sources.push_back(source_of(pair, open.config().eos));
     targets.push_back(pair.target);
   }
-  const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max());
+  const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), allowed);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids ids = output_of(pairs[i], open.config().eos);
     for (size_t t = 0; t < ids.size(); ++t)
@@ -128,10 +128,11 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
 }
 
 void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
-                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, int prefix,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
-  if (extra.tokens) add_tokens(open, decoding, pairs, translations);
-  if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, prefix, translations);
+  if (extra.tokens) add_tokens(open, decoding, pairs, common.allowed, translations);
+  if (extra.alignment || extra.attention)
+    add_attention(open, decoding, pairs, extra, common.prefix, translations);
 }
 
 }  // namespace sixfold

@@ -15,10 +15,16 @@ struct ScoredPair {
   bool ends = true;             ///< whether the end token follows the target
 };
 
+/// What the pairs of one call have in common.
+struct PairContext {
+  int prefix = 0;  ///< number of tokens at the start of each source that belong to no word (a language token)
+  /// The tokens among which the probability is divided, in ascending order; empty: all.
+  std::span<const int32_t> allowed = {};
+};
+
 /// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
-/// `prefix`: number of tokens at the start of each source that belong to no word (a language token).
 void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
-                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, int prefix,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations);
 
 /// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space

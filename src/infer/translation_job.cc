@@ -183,8 +183,10 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
     translation.loops = ends_in_a_loop(best.ids);
     pairs.push_back({source, best.ids, best.reason != FinishReason::cut});
   }
-  if (options_.details.any())
-    add_extra_outputs(open_, workspace, pairs, options_.details, prefix_, translations);
+  if (options_.details.any()) {
+    const std::vector<int32_t> allowed = requests_.allowed(source);
+    add_extra_outputs(open_, workspace, pairs, options_.details, {prefix_, allowed}, translations);
+  }
   return translations;
 }
 

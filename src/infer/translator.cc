@@ -146,7 +146,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     const size_t begin = begins[i], count = begins[i + 1] - begin;
     if (options.cancel.stop_requested()) throw Cancelled();
     add_extra_outputs(open, *open.borrow(), std::span(pairs).subspan(begin, count), extra,
-                      language_token.empty() ? 0 : 1, std::span(scored).subspan(begin, count));
+                      {language_token.empty() ? 0 : 1}, std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];

@@ -1,8 +1,11 @@
 #include "model/what_is.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -119,6 +122,7 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 
 /// A folder without a config.json.
 [[noreturn]] void refuse_folder(const std::string& path) {
+  require(::access(path.c_str(), R_OK | X_OK) == 0, "{}: can't be read: {}", path, std::strerror(errno));
   const auto models = models_in(path), entries = entries_of(path);
   if (!models.empty() && models.back().filename().string().starts_with("update-"))
     throw_input_error("{} contains the checkpoints of a training run; the newest is {}", path,

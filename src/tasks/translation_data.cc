@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "data/kept_text.h"
+#include "model/model_dir.h"
 #include "model/what_is.h"
 
 namespace sixfold {
@@ -78,6 +79,14 @@ bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& s
   return true;
 }
 
+/// Throws unless the tokenizers in `store` are those of the checkpoint.
+void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoint, const std::string& store) {
+  const ModelConfig config = load_model_config(checkpoint);
+  require(tokenizers.source->hash() == config.source_tokenizer_hash &&
+              tokenizers.target->hash() == config.target_tokenizer_hash,
+          "{}: its tokenizer is not that of the run; copy the tokenizer of {} into it", store, checkpoint);
+}
+
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
   const auto files = corpus_files(options.data.train, "data.train");
   const ParallelDataOptions& data = options.data;
@@ -90,7 +99,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   if (is_stored(record, start, files, settings)) {
     verify_token_store(store, *record);
     result.record = *record;
-    result.tokenizers = load_tokenizers(store);
+    result.tokenizers = load_stored_tokenizers(store, *record);
+    if (start.resumed) check_tokenizers(result.tokenizers, start.model, store);
   } else {
     require_regular_files(files);
     result.tokenizers = tokenizers_of(options, start, files);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "model/model_dir.h"
+#include "model/ownership.h"
 #include "model/provenance.h"
 
 namespace sixfold {
@@ -220,7 +221,10 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
       join(refused, ", "));
   // The run started from the old value, whatever the new one is.
   OptionNode *model = start_model(now), *old = start_model(before);
-  if (model && old) *model = *old;
+  if (!model || !old) return changes;
+  if (model->text != old->text)
+    log_warning("start.model is {} now, but the run began with {}, which is kept", model->text, old->text);
+  *model = *old;
   return changes;
 }
 
@@ -254,6 +258,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume) {
   const auto all = checkpoints.list();
+  for (const std::string& result : {folder.model(), folder.best()}) is_new_or_empty(result);  // refuses files
   // The best model of a run is written only after a checkpoint. A best model without checkpoints is therefore
   // what is left of a run.
   const bool has_results = fs::exists(folder.model()) || fs::exists(folder.best()) || folder.had_checkpoint();

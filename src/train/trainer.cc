@@ -31,6 +31,17 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// The threads of a kernel wait for each other, so that more threads than processors would be much slower than
+/// fewer.
+int threads_of(const TrainingOptions& options) {
+  const int available = available_threads();
+  if (options.threads > available)
+    log_warning("train.threads is {}, but {} available; {} used", options.threads,
+                available == 1 ? "one processor is" : fmt::format("{} processors are", available),
+                available == 1 ? "one thread is" : fmt::format("{} threads are", available));
+  return options.threads > 0 ? std::min(options.threads, available) : available;
+}
+
 /// A training run.
 class Trainer {
  public:
@@ -116,7 +127,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       request_(request),
       options_(config.training()),
       folder_(request.run, [&](std::string_view name) { return config.is_data_file(name); }),
-      threads_(options_.train.threads > 0 ? options_.train.threads : available_threads()),
+      threads_(threads_of(options_.train)),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
       resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume)),
       start_(resumed_from_.empty() ? RunStart{first_state()}

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
@@ -29,6 +32,27 @@ TEST_F(ShortlistCommand, BindsWhatIsPutOut) {
   const Outcome bound = shell("echo a b c | " SIXFOLD_BINARY " translate --shortlist " + out_ + " " + model_);
   EXPECT_EQ(bound.status, 0) << bound.text;
   EXPECT_EQ(bound.text.find_first_not_of("efg \n"), std::string::npos) << bound.text;
+}
+
+/// A translation's probability is the product of its tokens', under a shortlist too.
+TEST_F(ShortlistCommand, TokenScoresAddUpToTheScore) {
+  ASSERT_EQ(sixfold(make_ + target_).status, 0);
+  for (const std::string& with : {std::string(), " --shortlist " + out_}) {
+    const Outcome outcome = shell("printf 'a b c\\nb\\nc a\\n' | " SIXFOLD_BINARY
+                                  " translate --format jsonl --token-scores --n-best 2 " +
+                                  model_ + with);
+    ASSERT_EQ(outcome.status, 0) << outcome.text;
+    std::istringstream lines(outcome.text);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      for (const auto& translation : nlohmann::json::parse(line).at("translations")) {
+        double sum = 0;
+        for (const auto& token : translation.at("tokens")) sum += token.at("log_probability").get<double>();
+        EXPECT_NEAR(sum, translation.at("log_probability").get<double>(), 1e-4) << line;
+      }
+    }
+    EXPECT_EQ(count, 3);
+  }
 }
 
 TEST_F(ShortlistCommand, SaysWhatIsWrong) {

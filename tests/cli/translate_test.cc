@@ -188,6 +188,21 @@ TEST_F(Translate, LeavesNothingWhereItIsInterrupted) {
   EXPECT_EQ(folder_.entries(), 2);  // the model and the pipe
 }
 
+/// A single line may take minutes.
+TEST_F(Translate, IsInterruptedWithinALine) {
+  std::string config = read_file(model_ + "/config.json");
+  for (const auto& [key, value] :
+       {std::pair("length_offset", "1000000"), std::pair("min_new_tokens", "900000")}) {
+    const size_t place = config.find(":", config.find(fmt::format("\"{}\"", key))) + 1;
+    config.replace(place, config.find_first_of(",\n", place) - place, value);
+  }
+  write_file_atomically(model_ + "/config.json", config);
+  const Outcome outcome = shell("echo a b | " + program_ + " --beam-size 1 --output " + (folder_ / "out") +
+                                " & sleep 0.5; kill -INT $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 130\n");
+  EXPECT_EQ(folder_.entries(), 1);  // the model
+}
+
 TEST_F(Translate, LeavesNothingWhereItIsEndedWhileItsModelLoads) {
   std::filesystem::remove(model_ + "/tokenizer.vocab");  // a pipe in its place: who opens it waits
   const Outcome outcome =

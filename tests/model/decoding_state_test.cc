@@ -188,11 +188,14 @@ TEST_P(DecodingStateTest, RefusesWhatIsNotThere) {
 TEST_P(DecodingStateTest, ARefusedRequestTakesNothing) {
   enter({0}, {{4, 5, 2}});
   const int64_t before = used(state_.source());
-  for (const auto& [requests, message] :
-       std::map<std::vector<int>, std::string>{{{1, 0}, "request 0 exists already"},
-                                               {{1, 1}, "request 1 exists already"},
-                                               {{1, -1}, "-1 is not the number of a request"}})
-    EXPECT_NE(error_message([&] { enter(requests, {{6, 2}, {7, 8, 2}}); }).find(message), std::string::npos);
+  const std::map<std::vector<int>, std::string> refused{{{1, 0}, "request 0 exists already"},
+                                                        {{1, 1}, "request 1 exists already"},
+                                                        {{1, -1}, "-1 is not the number of a request"}};
+  for (const auto& refusal : refused)
+    EXPECT_NE(error_message([&] {
+                enter(refusal.first, {{6, 2}, {7, 8, 2}});
+              }).find(refusal.second),
+              std::string::npos);
   if (has_encoder()) {
     EXPECT_NE(error_message([&] {
                 enter({1, 2}, {{6, 2}, {}});

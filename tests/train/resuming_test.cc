@@ -214,6 +214,48 @@ TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
   EXPECT_EQ(nlohmann::json::parse(history[1]).at("changes").at(0).at("what"), "train.updates");
 }
 
+/// Its ids are those of the run, but new checkpoints would get the other tokenizer.
+TEST_F(TrainerTest, RefusesAnotherTokenizerBesideTheStoredText) {
+  train(options_, {.run = run("a")});
+  TranslationOptions other = options_;
+  std::swap(other.data.train[0], other.data.train[1]);
+  train(other, {.run = run("b")});
+  const std::string stored = run("a") + "/encoded-text/tokenizer.vocab";
+  ASSERT_NE(read_file(stored), read_file(run("b") + "/model/tokenizer.vocab"));
+  const std::string own = read_file(stored);
+  write_file_atomically(stored, read_file(run("b") + "/model/tokenizer.vocab"));
+  options_.train.updates = 30;
+  const auto resume = [&] { train(options_, {.run = run("a"), .resume = true}); };
+  EXPECT_NE(error_message(resume).find("its ids were made by a tokenizer with the hash"), std::string::npos);
+  // Version 0.1.0 recorded no hash.
+  const std::string path = run("a") + "/encoded-text/corpus.json";
+  auto record = nlohmann::json::parse(read_file(path));
+  for (const char* key : {"source_tokenizer", "target_tokenizer"}) EXPECT_EQ(record.erase(key), 1u);
+  write_file_atomically(path, record.dump());
+  EXPECT_NE(error_message(resume).find("its tokenizer is not that of the run"), std::string::npos);
+  write_file_atomically(stored, own);
+  EXPECT_EQ(error_message(resume), "");
+}
+
+TEST_F(TrainerTest, RefusesAResultThatCanNotBeWrittenBeforeItTrains) {
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");
+  write_file_atomically(run("a") + "/model", "mine");
+  options_.train.updates = 30;
+  EXPECT_NE(error_message([&] { train(options_, {.run = run("a"), .resume = true}); }).find("is a file"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(run("a") + "/checkpoints/update-000000030"));
+  EXPECT_EQ(read_file(run("a") + "/model"), "mine");
+}
+
+/// More threads than processors would only wait for each other.
+TEST_F(TrainerTest, TakesNoMoreThreadsThanProcessors) {
+  options_.train.threads = 4000;
+  testing::internal::CaptureStderr();
+  train(options_, {.run = run("a")});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("train.threads is 4000, but"), std::string::npos);
+}
+
 /// A run can be resumed from another working directory than that in which it began.
 TEST_F(TrainerTest, RemembersItsStartFromAnyFolder) {
   train(options_, {.run = run("a")});
