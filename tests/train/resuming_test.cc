@@ -217,13 +217,12 @@ TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
 /// Its ids are those of the run, but new checkpoints would get the other tokenizer.
 TEST_F(TrainerTest, RefusesAnotherTokenizerBesideTheStoredText) {
   train(options_, {.run = run("a")});
-  TranslationOptions other = options_;
-  std::swap(other.data.train[0], other.data.train[1]);
-  train(other, {.run = run("b")});
-  const std::string stored = run("a") + "/encoded-text/tokenizer.vocab";
-  ASSERT_NE(read_file(stored), read_file(run("b") + "/model/tokenizer.vocab"));
-  const std::string own = read_file(stored);
-  write_file_atomically(stored, read_file(run("b") + "/model/tokenizer.vocab"));
+  const std::string stored = run("a") + "/encoded-text/tokenizer.vocab", own = read_file(stored);
+  std::string other = own;  // with the last two tokens exchanged
+  ASSERT_EQ(other.back(), '\n');
+  std::swap(other[other.size() - 2], other[other.size() - 4]);
+  ASSERT_NE(other, own);
+  write_file_atomically(stored, other);
   options_.train.updates = 30;
   const auto resume = [&] { train(options_, {.run = run("a"), .resume = true}); };
   EXPECT_NE(error_message(resume).find("its ids were made by a tokenizer with the hash"), std::string::npos);
@@ -234,7 +233,7 @@ TEST_F(TrainerTest, RefusesAnotherTokenizerBesideTheStoredText) {
   write_file_atomically(path, record.dump());
   EXPECT_NE(error_message(resume).find("its tokenizer is not that of the run"), std::string::npos);
   write_file_atomically(stored, own);
-  EXPECT_EQ(error_message(resume), "");
+  EXPECT_NO_THROW(resume());
 }
 
 TEST_F(TrainerTest, RefusesAResultThatCanNotBeWrittenBeforeItTrains) {
