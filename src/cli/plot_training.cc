@@ -85,7 +85,8 @@ void draw_schedule(const ScheduleSettings& settings) {
                                       given > 0 ? "" : fmt::format(", assuming {} updates", last)),
                   .color = static_cast<int>(chart.series.size())};
     const int64_t step = std::max<int64_t>(1, last / 500);
-    for (int64_t update = 1; update <= last; update += step) {
+    for (int64_t place = 0; place <= (last - 1) / step; ++place) {
+      const int64_t update = 1 + place * step;
       series.x.push_back(static_cast<double>(update));
       series.y.push_back(schedule.rate(update));
     }
@@ -117,7 +118,7 @@ void add_plot_schedule(CLI::App& plot) {
   command
       .add_option("--updates", settings->updates,
                   "number of updates of the run, if the config gives only epochs or minutes")
-      ->check(number_in<int64_t>(between(1, 1e12)))
+      ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");

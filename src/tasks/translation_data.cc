@@ -100,7 +100,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
     verify_token_store(store, *record);
     result.record = *record;
     result.tokenizers = load_stored_tokenizers(store, *record);
-    if (start.resumed) check_tokenizers(result.tokenizers, start.model, store);
+    if (start.resumed && !start.model.empty()) check_tokenizers(result.tokenizers, start.model, store);
   } else {
     require_regular_files(files);
     result.tokenizers = tokenizers_of(options, start, files);

@@ -45,7 +45,8 @@ TEST_F(ShortlistCommand, TokenScoresAddUpToTheScore) {
     std::istringstream lines(outcome.text);
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) {
-      for (const auto& translation : nlohmann::json::parse(line).at("translations")) {
+      const auto json = nlohmann::json::parse(line);
+      for (const auto& translation : json.at("translations")) {
         double sum = 0;
         for (const auto& token : translation.at("tokens")) sum += token.at("log_probability").get<double>();
         EXPECT_NEAR(sum, translation.at("log_probability").get<double>(), 1e-4) << line;
