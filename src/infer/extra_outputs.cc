@@ -63,9 +63,9 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
     for (size_t t = 0; t < rows; ++t)
       for (size_t s = 0; s < columns && target_words[t] >= 0; ++s) {
-        const int word = source_words[s] >= 0 ? source_words[s] : sources;
-        sums[static_cast<size_t>(target_words[t] * (sources + 1) + word)] +=
-            static_cast<double>(weights[(head * rows + t) * columns + s]);
+        const auto row = static_cast<size_t>(target_words[t]), width = static_cast<size_t>(sources) + 1;
+        const auto word = static_cast<size_t>(source_words[s] >= 0 ? source_words[s] : sources);
+        sums[row * width + word] += static_cast<double>(weights[(head * rows + t) * columns + s]);
       }
   std::vector<std::pair<int, int>> alignment;
   for (int t = 0; t < targets; ++t) {

@@ -28,7 +28,7 @@ std::shared_ptr<const Shortlist> LoadedModel::shortlist(const std::string& path)
 
 std::string LoadedModel::language_token(const std::string& language) const {
   if (language.empty()) return {};
-  const std::string token = fmt::format(">>{}<<", language);
+  std::string token = fmt::format(">>{}<<", language);
   const auto known = source().language_tokens();
   require(!known.empty(),
           "target language {}: the model has no language tokens; it translates into one language only",

@@ -10,8 +10,9 @@ double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model, P
   const int64_t sines = by_turns ? 0 : (d_model + 1) / 2;
   const bool sine = by_turns ? feature % 2 == 0 : feature < sines;
   const int64_t wave = by_turns ? feature / 2 : feature - (sine ? 0 : sines);
+  const int64_t waves = d_model / 2;
   const double exponent = kind == Positions::sinusoidal_marian
-                              ? static_cast<double>(wave) / std::max(1.0, static_cast<double>(d_model / 2 - 1))
+                              ? static_cast<double>(wave) / std::max(1.0, static_cast<double>(waves - 1))
                               : static_cast<double>(2 * wave) / static_cast<double>(d_model);
   const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
   return sine ? std::sin(angle) : std::cos(angle);

@@ -264,7 +264,7 @@ Tensor DecodingState::extend(std::span<const Extension> extensions, Context& con
   }
   Step step(*this, extensions, context);
   const std::vector<KeyValues> memory = see_sources(extensions, context);
-  const Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context);
+  Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context);
   step.trim();
   return states;
 }
