@@ -12,6 +12,13 @@ namespace {
 /// while a model is loaded.
 class AllocationFaults : public testing::Test {
  protected:
+  AllocationFaults() {
+    write_small_model(folder_ / "model", 1);
+    std::string lines;
+    for (int i = 0; i < 40; ++i) lines += std::string("a b c d e f g h").substr(0, 2 * (i % 8) + 1) + "\n";
+    write_file_atomically(folder_ / "input", lines);
+  }
+
   struct Outcome {
     int status;
     std::string printed;
@@ -62,10 +69,6 @@ class AllocationFaults : public testing::Test {
 };
 
 TEST_F(AllocationFaults, SlowTranslatingEndsWithAnErrorOrTheRightResult) {
-  write_small_model(folder_ / "model", 1);
-  std::string lines;
-  for (int i = 0; i < 40; ++i) lines += std::string("a b c d e f g h").substr(0, 2 * (i % 8) + 1) + "\n";
-  write_file_atomically(folder_ / "input", lines);
   for (const char* threads : {"1", "2"})
     try_everywhere({"translate", folder_ / "model", "--input", folder_ / "input", "--output",
                     folder_ / "output", "--beam-size", "3", "--batch-tokens", "60", "--threads", threads},
@@ -73,10 +76,6 @@ TEST_F(AllocationFaults, SlowTranslatingEndsWithAnErrorOrTheRightResult) {
 }
 
 TEST_F(AllocationFaults, SlowScoringEndsWithAnErrorOrTheRightResult) {
-  write_small_model(folder_ / "model", 1);
-  std::string lines;
-  for (int i = 0; i < 40; ++i) lines += std::string("a b c d e f g h").substr(0, 2 * (i % 8) + 1) + "\n";
-  write_file_atomically(folder_ / "input", lines);
   for (const char* threads : {"1", "2"})
     try_everywhere({"score", folder_ / "model", "--source", folder_ / "input", "--target", folder_ / "input",
                     "--output", folder_ / "output", "--batch-tokens", "60", "--threads", threads},
