@@ -190,17 +190,48 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
   const std::pair<const char*, Activation> activations[] = {{"", Activation::relu},
                                                             {"_swish", Activation::swish},
                                                             {"_gelu", Activation::gelu},
-                                                            {"_sigmoid_gelu", Activation::sigmoid_gelu}};
+                                                            {"_sigmoid_gelu", Activation::sigmoid_gelu},
+                                                            {"_tanh_gelu", Activation::tanh_gelu},
+                                                            {"_sigmoid", Activation::sigmoid}};
   for (const auto& [suffix, activation] : activations)
     for (const double dropout : {0.0, test_dropout})
       cases.push_back({.name = std::string("feed_forward") + suffix + (dropout > 0 ? "_dropped" : ""),
                        .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("bias1", 1, s.d_ff),
                                     weight("weight2", s.d_model, s.d_ff), weight("bias2", 1, s.d_model)},
-                       .run = [dropout, kind = activation](Context& context, const auto& a) {
-                         return ops::feed_forward(context, a["x"],
-                                                  {a["weight1"], a["bias1"], a["weight2"], a["bias2"], kind},
-                                                  context.dropout(dropout, a.rows));
-                       }});
+                       .run =
+                           [dropout, kind = activation](Context& context, const auto& a) {
+                             return ops::feed_forward(
+                                 context, a["x"], {a["weight1"], a["bias1"], a["weight2"], a["bias2"], kind},
+                                 context.dropout(dropout, a.rows));
+                           },
+                       .goldens = dropout > 0 ? std::vector<std::string>{}
+                                              : std::vector<std::string>{
+                                                    "feed_forward_" + std::string(name_of_enum(activation))}});
+  const OpOperand gate = weight("gate_weight", s.d_ff, s.d_model), gate_bias = weight("gate_bias", 1, s.d_ff);
+  const std::pair<const char*, Activation> gates[] = {
+      {"glu", Activation::sigmoid}, {"geglu", Activation::gelu}, {"swiglu", Activation::swish}};
+  for (const auto& [name, activation] : gates)
+    for (const double dropout : {0.0, test_dropout})
+      cases.push_back(
+          {.name = std::string("feed_forward_") + name + (dropout > 0 ? "_dropped" : ""),
+           .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("bias1", 1, s.d_ff),
+                        weight("weight2", s.d_model, s.d_ff), weight("bias2", 1, s.d_model), gate, gate_bias},
+           .run =
+               [dropout, kind = activation](Context& context, const auto& a) {
+                 return ops::feed_forward(context, a["x"],
+                                          {a["weight1"], a["bias1"], a["weight2"], a["bias2"], kind,
+                                           a["gate_weight"], a["gate_bias"]},
+                                          context.dropout(dropout, a.rows));
+               },
+           .goldens = dropout > 0 ? std::vector<std::string>{}
+                                  : std::vector<std::string>{std::string("feed_forward_") + name}});
+  cases.push_back(
+      {.name = "feed_forward_without_biases",
+       .operands = {x, weight("weight1", s.d_ff, s.d_model), weight("weight2", s.d_model, s.d_ff), gate},
+       .run = [](Context& context, const auto& a) {
+         return ops::feed_forward(
+             context, a["x"], {a["weight1"], {}, a["weight2"], {}, Activation::swish, a["gate_weight"], {}});
+       }});
   return cases;
 }
 
@@ -211,6 +242,15 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
   cases.push_back({.name = "add", .operands = {x, y}, .run = [](Context& context, const auto& a) {
                      return ops::add(context, a["x"], a["y"]);
                    }});
+  cases.push_back({.name = "rotate",
+                   .operands = {{"x", RowsOf::tokens, 0, s.heads * (s.d_k + s.d_k % 2)}},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         const int64_t d = a["x"].cols() / a.heads;
+                         return ops::rotate(context, a["x"], test_positions(context, a.rows, d, a["x"].dtype()),
+                                            a.rows);
+                       },
+                   .goldens = {"rotate"}});
   cases.push_back({.name = "dropout", .operands = {x}, .run = [](Context& context, const auto& a) {
                      return ops::dropout(context, {a["x"], context.dropout(test_dropout, a.rows)});
                    }});
@@ -221,6 +261,19 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
                          return ops::norm(context, a["x"], {a["weight"], a["bias"]});
                        },
                    .goldens = {"layer_norm", "layer_norm_large"}});
+  cases.push_back({.name = "rms_norm",
+                   .operands = {x, weight},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         return ops::norm(context, a["x"], {.weight = a["weight"], .centered = false});
+                       },
+                   .goldens = {"rms_norm", "rms_norm_large"}});
+  cases.push_back({.name = "residual_rms_norm_dropped",
+                   .operands = {x, y, weight},
+                   .run = [](Context& context, const auto& a) {
+                     return ops::residual_norm(context, a["x"], {a["y"], context.dropout(test_dropout, a.rows)},
+                                               {.weight = a["weight"], .centered = false});
+                   }});
   for (const double dropout : {0.0, test_dropout}) {
     cases.push_back({.name = dropout > 0 ? "residual_norm_dropped" : "residual_norm",
                      .operands = {x, y, weight, bias},

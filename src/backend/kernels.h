@@ -21,6 +21,8 @@ enum class Activation {
   swish,         ///< x sigmoid(x)
   gelu,          ///< x Phi(x), with Phi the distribution function of the normal distribution
   sigmoid_gelu,  ///< x sigmoid(1.702 x), an approximation of gelu
+  tanh_gelu,     ///< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), a closer one
+  sigmoid,       ///< 1 / (1 + exp(-x)), for gates
 };
 
 /// Steps applied to the result of a product while it is still in registers, in this order.
@@ -106,6 +108,14 @@ struct Add {
   void operands(auto&& visit) { visit("out", out), visit("a", a), visit("b", b); }
 };
 
+/// out = a * b, element by element. out may be a or b.
+struct Multiply {
+  static constexpr const char* name = "multiply";
+  View out, a, b;
+
+  void operands(auto&& visit) { visit("out", out), visit("a", a), visit("b", b); }
+};
+
 /// out = x * factor. out may be x.
 struct Scale {
   static constexpr const char* name = "scale";
@@ -113,6 +123,21 @@ struct Scale {
   double factor = 1;
 
   void operands(auto&& visit) { visit("out", out), visit("x", x); }
+};
+
+/// Rotates each pair of features (2i, 2i + 1) of each head by an angle whose sine and cosine are in features 2i
+/// and 2i + 1 of row position[r] of `angles` (rotary positions, Su et al. 2021). The inverse rotates back,
+/// which is also the gradient. out may be x.
+struct Rotate {
+  static constexpr const char* name = "rotate";
+  View out, x;                         ///< [rows, heads * d], d even
+  View angles;                         ///< [longest, d]
+  DeviceSpan<const int32_t> position;  ///< [rows]
+  bool inverse = false;
+
+  void operands(auto&& visit) {
+    visit("out", out), visit("x", x), visit("angles", angles), visit("position", position);
+  }
 };
 
 /// Exchanges the elements of a and b.
@@ -214,14 +239,17 @@ struct EmbedGradient {
 };
 
 /// sum = x + dropout(y); out = (sum - mean) * rstd * weight + bias, for each row of d features (section 3.1).
+/// Without `centered` the mean counts as 0, so that rstd is 1 / sqrt(mean of the squares + epsilon): RMSNorm
+/// (Zhang and Sennrich 2019).
 struct ResidualNorm {
   static constexpr const char* name = "residual_norm";
   View x, y;              ///< [rows, d]; if y is empty, a plain norm of x
   View sum;               ///< [rows, d] or empty: stored for the gradient; may be y
   View statistics;        ///< [rows, 2] or empty: mean and reciprocal of the standard deviation
-  View weight, bias;      ///< [1, d]
+  View weight, bias;      ///< [1, d]; the bias may be empty
   View out;               ///< [rows, d]; may be x in a plain norm
   double epsilon = 1e-5;  ///< added to the variance
+  bool centered = true;   ///< false: RMSNorm
   Dropout dropout;
 
   void operands(auto&& visit) {
@@ -239,6 +267,7 @@ struct ResidualNormGradient {
   View grad_y;                  ///< [rows, d], or empty
   View grad_weight, grad_bias;  ///< [1, d], or empty; added to
   bool accumulate_x = false;    ///< add to grad_x instead of overwriting it; grad_y is always overwritten
+  bool centered = true;         ///< as in ResidualNorm
   Dropout dropout;
 
   void operands(auto&& visit) {
@@ -380,12 +409,13 @@ class KernelCall {
 
  private:
   std::variant<const kernel::Fill*, const kernel::Matmul*, const kernel::ColumnSum*, const kernel::Add*,
-               const kernel::Scale*, const kernel::Swap*, const kernel::ApplyDropout*, const kernel::Activate*,
-               const kernel::ActivateGradient*, const kernel::CopyRows*, const kernel::GatherRows*,
-               const kernel::Embed*, const kernel::EmbedGradient*, const kernel::ResidualNorm*,
-               const kernel::ResidualNormGradient*, const kernel::Attention*, const kernel::AttentionGradient*,
-               const kernel::CrossEntropy*, const kernel::LogProbability*, const kernel::TopK*,
-               const kernel::Adam*, const kernel::Sum*, const kernel::BlockSquares*>
+               const kernel::Multiply*, const kernel::Scale*, const kernel::Rotate*, const kernel::Swap*,
+               const kernel::ApplyDropout*, const kernel::Activate*, const kernel::ActivateGradient*,
+               const kernel::CopyRows*, const kernel::GatherRows*, const kernel::Embed*,
+               const kernel::EmbedGradient*, const kernel::ResidualNorm*, const kernel::ResidualNormGradient*,
+               const kernel::Attention*, const kernel::AttentionGradient*, const kernel::CrossEntropy*,
+               const kernel::LogProbability*, const kernel::TopK*, const kernel::Adam*, const kernel::Sum*,
+               const kernel::BlockSquares*>
       kernel_;
 };
 

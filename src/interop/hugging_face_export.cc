@@ -57,6 +57,11 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms are not placed as in the paper");
+  need(c.positions != Positions::rotary, "its positions are 'rotary'");
+  need(c.norm == Norm::layer, "norm is not 'layer'");
+  need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
+  need(c.activation != Activation::tanh_gelu && c.activation != Activation::sigmoid,
+       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
   need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
        "its d_k or d_v differs from d_model / heads");
   need(c.source_vocab == c.target_vocab,
@@ -202,9 +207,12 @@ std::string_view activation_name(Activation activation) {
     case Activation::gelu:
       return "gelu";
     case Activation::sigmoid_gelu:
-      break;
+      return "quick_gelu";
+    case Activation::tanh_gelu:
+    case Activation::sigmoid:
+      break;  // refused by check_architecture
   }
-  return "quick_gelu";
+  return {};
 }
 
 /// A number with the decimal digits of the float `value`, not with those of its conversion to double.

@@ -35,6 +35,8 @@ void validate(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
           a.d_model, a.heads);
+  require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
+          "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
       require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} occurs twice; remove one", key,

@@ -25,14 +25,21 @@ enum class Positions {
   sinusoidal_halves,  ///< the same values, all sines before all cosines, as in Hugging Face's Marian
   sinusoidal_marian,  ///< all sines before all cosines, wavelengths up to exactly 2 pi 10000, as in Marian
   learned,            ///< a learned vector for each position, one table for source and target
+  rotary,             ///< queries and keys of self-attention are rotated by their positions (Su et al. 2021)
   none,
+};
+
+/// How states are normalized.
+enum class Norm {
+  layer,  ///< layer normalization, as in the paper (Ba et al. 2016)
+  rms,    ///< by the root of the mean of the squares; no bias (Zhang and Sennrich 2019)
 };
 
 /// An operation on the input or output of a sub-layer.
 enum class ProcessStep {
   dropout,
   add,   ///< adds the input of the sub-layer: the residual connection
-  norm,  ///< layer normalization
+  norm,  ///< `Architecture::norm`
 };
 
 /// The sizes of table 3 of the paper (`base`, `big`), and two smaller ones for less text or time.
@@ -49,10 +56,9 @@ struct EnumNames<TiedEmbeddings> {
 template <>
 struct EnumNames<Activation> {
   static constexpr std::pair<Activation, std::string_view> names[] = {
-      {Activation::relu, "relu"},
-      {Activation::swish, "swish"},
-      {Activation::gelu, "gelu"},
-      {Activation::sigmoid_gelu, "sigmoid_gelu"}};
+      {Activation::relu, "relu"},           {Activation::swish, "swish"},
+      {Activation::gelu, "gelu"},           {Activation::sigmoid_gelu, "sigmoid_gelu"},
+      {Activation::tanh_gelu, "tanh_gelu"}, {Activation::sigmoid, "sigmoid"}};
 };
 
 template <>
@@ -62,7 +68,13 @@ struct EnumNames<Positions> {
       {Positions::sinusoidal_halves, "sinusoidal_halves"},
       {Positions::sinusoidal_marian, "sinusoidal_marian"},
       {Positions::learned, "learned"},
+      {Positions::rotary, "rotary"},
       {Positions::none, "none"}};
+};
+
+template <>
+struct EnumNames<Norm> {
+  static constexpr std::pair<Norm, std::string_view> names[] = {{Norm::layer, "layer"}, {Norm::rms, "rms"}};
 };
 
 template <>
@@ -88,6 +100,9 @@ struct Architecture {
   int decoder_layers = 6;
   TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
   Activation activation = Activation::relu;
+  bool feed_forward_gate = false;  ///< multiply the activation by a second linear map (GLU, GEGLU, SwiGLU)
+  bool feed_forward_bias = true;
+  Norm norm = Norm::layer;
   Positions positions = Positions::sinusoidal;
   int max_positions = 512;  ///< size of the table of learned positions; later positions use its last vector
   std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
@@ -139,9 +154,14 @@ void visit(Visitor& v, Architecture& o) {
       "which embeddings share weights: all (source, target, output), decoder (target, output), source (source, "
       "target) or none");
   v.field("activation", o.activation,
-          "activation of the feed-forward layers: relu, swish, gelu or sigmoid_gelu");
+          "activation of the feed-forward layers: relu, swish, gelu, sigmoid_gelu, tanh_gelu or sigmoid");
+  v.field(
+      "feed_forward_gate", o.feed_forward_gate,
+      "multiply the activation by a second linear map: GLU with sigmoid, GEGLU with gelu, SwiGLU with swish");
+  v.field("feed_forward_bias", o.feed_forward_bias, "add biases in the feed-forward layers");
+  v.field("norm", o.norm, "how states are normalized: layer (LayerNorm) or rms (RMSNorm)");
   v.field("positions", o.positions,
-          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned or none");
+          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned, rotary or none");
   v.field("max_positions", o.max_positions,
           "number of learned positions; later ones use the vector of the last", between(1, 1 << 20));
   v.field("postprocess_embedding", o.postprocess_embedding,
@@ -151,7 +171,7 @@ void visit(Visitor& v, Architecture& o) {
           "steps after each sub-layer: dropout, add, norm; [dropout, add] in a pre-norm model");
   v.field("postprocess_top", o.postprocess_top,
           "steps after the last layer of encoder and decoder: dropout, add, norm; [norm] in a pre-norm model");
-  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in layer normalization", between(1e-12, 1));
+  v.field("norm_epsilon", o.norm_epsilon, "added to the variance in norms", between(1e-12, 1));
   v.field("embedding_scale", o.embedding_scale, "multiply embeddings by sqrt(d_model)");
   v.field("output_bias", o.output_bias, "add a bias to the output logits");
   v.field("dropout", o.dropout, "dropout rate on outputs of sub-layers and on embeddings", share);

@@ -20,9 +20,10 @@ KeyValues MultiHeadAttention::project(const Tensor& x, Context& context) const {
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind,
-                                      LayerContext& c) const {
+                                      LayerContext& c, const Tensor& angles) const {
   Context::Scope scope(c.context, name_);
-  const ops::AttentionInputs inputs{query_(x, c.context), seen.keys, seen.values, heads_};
+  ops::AttentionInputs inputs{query_(x, c.context), seen.keys, seen.values, heads_};
+  if (angles) inputs.query = ops::rotate(c.context, inputs.query, angles, c.rows);
   if (c.observer && c.observer->wants(kind, c.layer))
     c.observer->see(kind, c.layer, ops::attention_weights(c.context, inputs, *seen.pattern));
   const Tensor heads =
@@ -30,11 +31,20 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, At
   return out_(heads, c.context);
 }
 
+SelfAttention::SelfAttention(const ParameterBuilder& make, const Architecture& a)
+    : attention_(make, "self_attn", a) {
+  if (a.positions == Positions::rotary)
+    angles_.emplace(make.backend(), make.dtype(), a.key_width(), Positions::sinusoidal);
+}
+
+/// Keys are kept as they were rotated, since their positions do not change.
 Tensor SelfAttention::operator()(const Tensor& x, LayerContext& c) const {
-  const KeyValues own = attention_.project(x, c.context);
+  KeyValues own = attention_.project(x, c.context);
+  const Tensor angles = angles_ ? angles_->at_least(c.rows.longest) : Tensor();
+  if (angles) own.keys = ops::rotate(c.context, own.keys, angles, c.rows);
   const std::array parts{own.keys, own.values};
   const StateRows seen = c.state.append(c.layer, parts);
-  return attention_(x, {seen.parts[0], seen.parts[1], seen.pattern}, c.kind, c);
+  return attention_(x, {seen.parts[0], seen.parts[1], seen.pattern}, c.kind, c, angles);
 }
 
 }  // namespace sixfold

@@ -1,7 +1,10 @@
 #pragma once
+#include <optional>
+
 #include "layers/architecture.h"
 #include "layers/linear.h"
 #include "layers/mixer.h"
+#include "layers/positions.h"
 
 namespace sixfold {
 
@@ -17,8 +20,10 @@ class MultiHeadAttention {
   KeyValues project(const Tensor& x, Context& context) const;
   /// The widths of the keys and of the values of a token, all heads together.
   const std::vector<int64_t>& widths() const { return widths_; }
-  /// x: [q, d_model] -> [q, d_model]. `kind` is passed to the observer.
-  Tensor operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind, LayerContext& c) const;
+  /// x: [q, d_model] -> [q, d_model]. `kind` is passed to the observer. `angles`: by which queries are rotated,
+  /// or empty; see `ops::rotate`.
+  Tensor operator()(const Tensor& x, const KeyValues& seen, AttentionKind kind, LayerContext& c,
+                    const Tensor& angles = {}) const;
 
  private:
   std::string name_;
@@ -32,12 +37,13 @@ class MultiHeadAttention {
 /// ones and themselves.
 class SelfAttention final : public Mixer {
  public:
-  SelfAttention(ParameterBuilder make, const Architecture& a) : attention_(std::move(make), "self_attn", a) {}
+  SelfAttention(const ParameterBuilder& make, const Architecture& a);
   StateShape state() const override { return {.widths = attention_.widths()}; }
   Tensor operator()(const Tensor& x, LayerContext& c) const override;
 
  private:
   MultiHeadAttention attention_;
+  std::optional<PositionTable> angles_;  // for rotary positions
 };
 
 /// Section 3.2.3: the tokens of the target attend to the encoder's output.

@@ -3,11 +3,23 @@
 namespace sixfold {
 
 FeedForward::FeedForward(ParameterBuilder make, const Architecture& a)
-    : weights_{.weight1 = make.matrix("fc1.weight", a.d_ff, a.d_model),
-               .bias1 = make.vector("fc1.bias", a.d_ff, Initial::zeros),
-               .weight2 = make.matrix("fc2.weight", a.d_model, a.d_ff),
-               .bias2 = make.vector("fc2.bias", a.d_model, Initial::zeros),
-               .activation = a.activation},
-      dropout_(a.activation_dropout) {}
+    : weights_(make_weights(make, a)), dropout_(a.activation_dropout) {}
+
+ops::FeedForwardWeights FeedForward::make_weights(ParameterBuilder& make, const Architecture& a) {
+  const auto bias = [&](const char* name, int64_t size) {
+    return a.feed_forward_bias ? make.vector(name, size, Initial::zeros) : Tensor();
+  };
+  ops::FeedForwardWeights w;
+  w.activation = a.activation;
+  w.weight1 = make.matrix("fc1.weight", a.d_ff, a.d_model);
+  w.bias1 = bias("fc1.bias", a.d_ff);
+  w.weight2 = make.matrix("fc2.weight", a.d_model, a.d_ff);
+  w.bias2 = bias("fc2.bias", a.d_model);
+  if (a.feed_forward_gate) {
+    w.gate_weight = make.matrix("fc_gate.weight", a.d_ff, a.d_model);
+    w.gate_bias = bias("fc_gate.bias", a.d_ff);
+  }
+  return w;
+}
 
 }  // namespace sixfold

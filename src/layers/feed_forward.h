@@ -6,7 +6,7 @@
 namespace sixfold {
 
 /// Section 3.3, equation 2: FFN(x) = max(0, x W1 + b1) W2 + b2, applied to each position. Other activations can
-/// replace max(0, .). x: [n, d_model].
+/// replace max(0, .), a gate can multiply it, and the biases can be left out. x: [n, d_model].
 class FeedForward {
  public:
   FeedForward(ParameterBuilder make, const Architecture& a);
@@ -15,6 +15,8 @@ class FeedForward {
   }
 
  private:
+  static ops::FeedForwardWeights make_weights(ParameterBuilder& make, const Architecture& a);
+
   ops::FeedForwardWeights weights_;
   double dropout_;
 };

@@ -5,7 +5,7 @@
 namespace sixfold {
 
 std::unique_ptr<const Mixer> make_mixer(ParameterBuilder make, const Architecture& a, MixerPlace) {
-  return std::make_unique<SelfAttention>(std::move(make), a);
+  return std::make_unique<SelfAttention>(make, a);
 }
 
 }  // namespace sixfold

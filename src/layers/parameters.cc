@@ -45,6 +45,10 @@ ParameterBuilder ParameterBuilder::of(ModelPart part) const {
   return place;
 }
 
+const std::shared_ptr<Backend>& ParameterBuilder::backend() const { return made_->backend; }
+
+DType ParameterBuilder::dtype() const { return made_->dtype; }
+
 Tensor ParameterBuilder::matrix(const std::string& name, int64_t out, int64_t in, Initial initial) {
   return make(name, {out, in}, initial, ParameterUse::product);
 }

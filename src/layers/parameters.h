@@ -76,6 +76,9 @@ class ParameterBuilder {
   /// Creates a vector of ones or zeros, [1, n]; its shape in a file is [n].
   Tensor vector(const std::string& name, int64_t n, Initial initial);
 
+  const std::shared_ptr<Backend>& backend() const;
+  DType dtype() const;
+
   /// All weights created so far, in the order of creation.
   std::vector<Parameter> take_parameters();
 

@@ -18,11 +18,16 @@ double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model, P
   return sine ? std::sin(angle) : std::cos(angle);
 }
 
+bool is_sinusoidal(Positions kind) {
+  return kind == Positions::sinusoidal || kind == Positions::sinusoidal_halves ||
+         kind == Positions::sinusoidal_marian;
+}
+
 PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model, Positions kind)
     : backend_(std::move(backend)), dtype_(dtype), d_model_(d_model), kind_(kind) {}
 
 Tensor PositionTable::at_least(int64_t length) const {
-  if (kind_ == Positions::learned || kind_ == Positions::none) return {};
+  if (!is_sinusoidal(kind_)) return {};
   std::lock_guard lock(mutex_);
   if (table_ && table_.rows() >= length) return table_;
   const int64_t rows = std::max<int64_t>(256, length + length / 2);

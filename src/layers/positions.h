@@ -11,6 +11,9 @@ namespace sixfold {
 double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model,
                            Positions kind = Positions::sinusoidal);
 
+/// Whether positions are added to embeddings from a table of sines and cosines.
+bool is_sinusoidal(Positions kind);
+
 /// The table of position encodings. It grows to the longest sentence so far. Safe to share between threads.
 class PositionTable {
  public:

@@ -12,8 +12,9 @@ ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep>
     : steps_(std::move(steps)), dropout_(a.dropout) {
   if (has_step(steps_, ProcessStep::norm))
     norm_ = {.weight = make.vector("weight", a.d_model, Initial::ones),
-             .bias = make.vector("bias", a.d_model, Initial::zeros),
-             .epsilon = a.norm_epsilon};
+             .bias = a.norm == Norm::layer ? make.vector("bias", a.d_model, Initial::zeros) : Tensor(),
+             .epsilon = a.norm_epsilon,
+             .centered = a.norm == Norm::layer};
 }
 
 /// A dropout is applied by the op of the next step, and an `add` by the op of a norm that follows it: one fused

@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// Dropout, residual connection and layer norm, in the order of the config's process sequence.
+/// Dropout, residual connection and norm, in the order of the config's process sequence.
 class ProcessSequence {
  public:
   /// Weights of a norm are named within `make`'s scope.

@@ -46,9 +46,12 @@ int64_t parameter_count(const ModelConfig& c) {
   const int64_t d_model = c.d_model;
   const int64_t keys = int64_t{c.heads} * c.key_width(), values = int64_t{c.heads} * c.value_width();
   const int64_t attention = 2 * linear(d_model, keys) + linear(d_model, values) + linear(values, d_model);
-  const int64_t feed_forward = linear(d_model, c.d_ff) + linear(c.d_ff, d_model);
+  const int64_t expansions = c.feed_forward_gate ? 2 : 1;
+  const int64_t feed_forward =
+      (expansions + 1) * d_model * c.d_ff + (c.feed_forward_bias ? expansions * c.d_ff + d_model : 0);
+  const int64_t norm = (c.norm == Norm::layer ? 2 : 1) * d_model;
   const auto norms = [&](const std::vector<ProcessStep>& steps) {
-    return has_step(steps, ProcessStep::norm) ? 2 * d_model : 0;
+    return has_step(steps, ProcessStep::norm) ? norm : 0;
   };
   const int64_t around = norms(c.preprocess) + norms(c.postprocess);  // of each sub-layer
   const int64_t encoder_layer = attention + feed_forward + 2 * around;

@@ -43,4 +43,21 @@ Tensor add(Context& context, const Tensor& a, const Tensor& b) {
   return y;
 }
 
+Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const TokenRows& rows) {
+  check_shape("rotate", "angles", angles, -1, -1);
+  require(angles.cols() % 2 == 0 && x.cols() % angles.cols() == 0 && angles.rows() >= rows.longest,
+          "rotate: angles of {} positions and {} features for {} positions and {} columns", angles.rows(),
+          angles.cols(), rows.longest, x.cols());
+  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::Rotate{y.view(), x.view(), angles.view(), rows.position.ids()});
+  if (context.track(y, {x}))
+    context.record("rotate", y, [&context, x, y, angles, position = rows.position] {
+      const WrittenGradient grad(context, x);
+      context.backend().run(
+          kernel::Rotate{grad.view(), y.gradient().view(), angles.view(), position.ids(), /*inverse=*/true});
+      grad.add();
+    });
+  return y;
+}
+
 }  // namespace sixfold::ops

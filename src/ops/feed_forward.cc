@@ -5,28 +5,46 @@
 namespace sixfold::ops {
 namespace {
 
-/// What the backward pass needs: `inner` = x W1^T + b1, and `hidden` = dropout(activation(inner)). For ReLU
-/// `hidden` suffices and `inner` is empty: `hidden` is zero where ReLU or dropout gave zero, and the gradient
-/// is zero in both cases.
+/// What the backward pass needs. Without a gate `inner` = x W1^T + b1 and `hidden` =
+/// dropout(activation(inner)). For ReLU `hidden` suffices and `inner` is empty: `hidden` is zero where ReLU or
+/// dropout gave zero, and the gradient is zero in both cases. With a gate `inner` = x G^T + g, `linear` = x
+/// W1^T + b1, and `hidden` = dropout(activation(inner) * linear).
 struct Kept {
-  Tensor inner, hidden;  // [n, d_ff]
+  Tensor inner, linear, hidden;  // [n, d_ff]
 };
 
+Tensor project(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias, bool relu = false) {
+  const Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
+  multiply_weight(context, y, x, weight, {.bias = bias.view(), .relu = relu});
+  return y;
+}
+
+/// activation(inner), in place if the context does not record.
+Tensor activate(Context& context, const Tensor& inner, Activation activation) {
+  const Tensor hidden = context.recording() ? context.tensor(inner.rows(), inner.cols(), inner.dtype()) : inner;
+  context.backend().run(kernel::Activate{hidden.view(), inner.view(), activation});
+  return hidden;
+}
+
 Kept expand(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
-  Backend& backend = context.backend();
-  const bool relu = w.activation == Activation::relu;
-  const Tensor inner = context.tensor(x.rows(), w.weight1.rows(), x.dtype());
-  multiply_weight(context, inner, x, w.weight1, {.bias = w.bias1.view(), .relu = relu});
-  Kept kept{{}, inner};
-  if (!relu) {
-    if (context.recording()) kept = {inner, context.tensor(inner.rows(), inner.cols(), x.dtype())};
-    backend.run(kernel::Activate{kept.hidden.view(), inner.view(), w.activation});
+  Kept kept;
+  if (w.gate_weight) {
+    kept.inner = project(context, x, w.gate_weight, w.gate_bias);
+    kept.linear = project(context, x, w.weight1, w.bias1);
+    kept.hidden = activate(context, kept.inner, w.activation);
+    const View hidden = kept.hidden.view();
+    context.backend().run(kernel::Multiply{hidden, hidden, kept.linear.view()});
+  } else if (w.activation == Activation::relu) {
+    kept.hidden = project(context, x, w.weight1, w.bias1, /*relu=*/true);
+  } else {
+    kept.inner = project(context, x, w.weight1, w.bias1);
+    kept.hidden = activate(context, kept.inner, w.activation);
   }
-  if (dropout) backend.run(kernel::ApplyDropout{kept.hidden.view(), kept.hidden.view(), dropout});
+  if (dropout) context.backend().run(kernel::ApplyDropout{kept.hidden.view(), kept.hidden.view(), dropout});
   return kept;
 }
 
-/// Returns d loss / d inner, given the gradient of the output.
+/// Returns d loss / d inner, given the gradient of the output, without a gate.
 Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const Kept& kept,
                       const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
@@ -43,22 +61,54 @@ Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const
   return grad;
 }
 
+/// The gradients of the two factors of a gate.
+struct GateGradients {
+  Tensor inner, linear;  // [n, d_ff]
+};
+
+GateGradients gate_gradients(const Context& context, const FeedForwardWeights& w, const Kept& kept,
+                             const Tensor& grad_y, const Dropout& dropout) {
+  Backend& backend = context.backend();
+  const auto make = [&] { return context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype()); };
+  const GateGradients grad{make(), make()};
+  const View inner = grad.inner.view(), linear = grad.linear.view();
+  backend.run(kernel::Matmul{.result = inner, .a = grad_y.view(), .b = w.weight2.view()});
+  if (dropout) backend.run(kernel::ApplyDropout{inner, inner, dropout});
+  backend.run(kernel::Activate{linear, kept.inner.view(), w.activation});
+  backend.run(kernel::Multiply{linear, linear, inner});
+  backend.run(kernel::Multiply{inner, inner, kept.linear.view()});
+  backend.run(kernel::ActivateGradient{inner, inner, kept.inner.view(), w.activation});
+  return grad;
+}
+
+void check(const Tensor& x, const FeedForwardWeights& w) {
+  check_shape("feed_forward", "weight1", w.weight1, -1, x.cols());
+  if (w.bias1) check_shape("feed_forward", "bias1", w.bias1, 1, w.weight1.rows());
+  check_shape("feed_forward", "weight2", w.weight2, -1, w.weight1.rows());
+  if (w.bias2) check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
+  if (w.gate_weight) check_shape("feed_forward", "gate_weight", w.gate_weight, w.weight1.rows(), x.cols());
+  if (w.gate_bias) check_shape("feed_forward", "gate_bias", w.gate_bias, 1, w.weight1.rows());
+}
+
 }  // namespace
 
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
-  check_shape("feed_forward", "weight1", w.weight1, -1, x.cols());
-  check_shape("feed_forward", "bias1", w.bias1, 1, w.weight1.rows());
-  check_shape("feed_forward", "weight2", w.weight2, -1, w.weight1.rows());
-  check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
+  check(x, w);
   const Kept kept = expand(context, x, w, dropout);
-  Tensor y = context.tensor(x.rows(), w.weight2.rows(), x.dtype());
-  multiply_weight(context, y, kept.hidden, w.weight2, {.bias = w.bias2.view()});
-  if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2}))
+  Tensor y = project(context, kept.hidden, w.weight2, w.bias2);
+  if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2, w.gate_weight, w.gate_bias}))
     context.record("feed_forward", y, [&context, x, w, kept, y, dropout] {
       weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2);
-      const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
-      weight_gradients(context, x, grad, w.weight1, w.bias1);
-      input_gradient(context, x, grad, w.weight1);
+      if (!w.gate_weight) {
+        const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
+        weight_gradients(context, x, grad, w.weight1, w.bias1);
+        return input_gradient(context, x, grad, w.weight1);
+      }
+      const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
+      weight_gradients(context, x, grad.linear, w.weight1, w.bias1);
+      weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias);
+      input_gradient(context, x, grad.linear, w.weight1);
+      input_gradient(context, x, grad.inner, w.gate_weight);
     });
   return y;
 }

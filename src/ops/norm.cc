@@ -6,11 +6,11 @@
 namespace sixfold::ops {
 namespace {
 
-/// LayerNorm(x + dropout(y)); y may be empty. `sum`: where x + dropout(y) is stored for the backward pass.
+/// norm(x + dropout(y)); y may be empty. `sum`: where x + dropout(y) is stored for the backward pass.
 Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Tensor& sum,
                    const NormWeights& norm) {
   check_shape("norm", "weight", norm.weight, 1, x.cols());
-  check_shape("norm", "bias", norm.bias, 1, x.cols());
+  if (norm.bias) check_shape("norm", "bias", norm.bias, 1, x.cols());
   Tensor out = context.tensor(x.rows(), x.cols(), x.dtype());
   const bool wants = context.track(out, {x, y.x, norm.weight, norm.bias});
   Tensor statistics = wants ? context.tensor(x.rows(), 2, x.dtype()) : Tensor();
@@ -22,6 +22,7 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
                                              .bias = norm.bias.view(),
                                              .out = out.view(),
                                              .epsilon = norm.epsilon,
+                                             .centered = norm.centered,
                                              .dropout = y.dropout});
   if (wants)
     context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
@@ -44,6 +45,7 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
                                                          .grad_weight = grad_weight.view,
                                                          .grad_bias = grad_bias.view,
                                                          .accumulate_x = grad_x.accumulate,
+                                                         .centered = norm.centered,
                                                          .dropout = y.dropout});
       if (grad_y) grad_y->add();
     });

@@ -15,14 +15,16 @@ namespace sixfold::ops {
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
 Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias);
 
-/// The weights of the position-wise feed-forward network.
+/// The weights of the position-wise feed-forward network. Biases may be empty.
 struct FeedForwardWeights {
   Tensor weight1, bias1;  ///< [d_ff, d_model], [1, d_ff]
   Tensor weight2, bias2;  ///< [d_model, d_ff], [1, d_model]
   Activation activation = Activation::relu;
+  Tensor gate_weight = {}, gate_bias = {};  ///< [d_ff, d_model], [1, d_ff]; or empty: there is no gate
 };
 
-/// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model].
+/// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model]. With a
+/// gate it is dropout(activation(x G^T + g) * (x W1^T + b1)) W2^T + b2 (Shazeer 2020).
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& weights,
                     const Dropout& dropout = {});
 
@@ -44,17 +46,25 @@ Tensor dropout(Context& context, const Dropped& x);
 /// a + b.
 Tensor add(Context& context, const Tensor& a, const Tensor& b);
 
+/// Rotates pairs of features of each head by angles that grow with the position (Su et al. 2021): x [n, heads *
+/// d], `angles` [longest, d] with the sines in features 2i and the cosines in features 2i + 1, constant. The
+/// product of two rotated rows depends on their positions only by the distance between them.
+Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const TokenRows& rows);
+
+/// LayerNorm, or RMSNorm (Zhang and Sennrich 2019), which divides by the root of the mean of the squares and
+/// neither subtracts the mean nor adds a bias.
 struct NormWeights {
-  Tensor weight, bias;  ///< [1, d_model]
+  Tensor weight, bias;  ///< [1, d_model]; the bias may be empty
   double epsilon = 1e-5;
+  bool centered = true;  ///< LayerNorm; false: RMSNorm
 };
 
-/// Section 3.1: LayerNorm(x + dropout(y)) [n, d_model].
+/// Section 3.1: norm(x + dropout(y)) [n, d_model].
 Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
 /// The same, but the sum overwrites the elements of y to save memory. No other op may read y: if another op's
 /// gradient reaches y first, backward throws an error.
 Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
-/// LayerNorm(x).
+/// norm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
 /// The keys that each query attends to. A pattern is created once and shared by all layers.

@@ -191,6 +191,56 @@ def adam_cases():
         goldens.update({f"{name}/{key}": tensor.clone() for key, tensor in record.items()})
 
 
+def rms_norm_cases():
+    for name, (tokens, features) in {"": (7, 5), "_large": (9, 70)}.items():
+        x, weight = normal(tokens, features) * 3 + 1, 1 + 0.3 * normal(features)
+        case(f"rms_norm{name}", lambda x, w: F.rms_norm(x, w.shape, w, eps=1e-5), {"x": x, "weight": weight})
+
+
+def rotate_case():
+    """Complex numbers, as in the paper of rotary positions: pair i at position p is multiplied by exp(i p theta_i)."""
+    offsets, heads, d = offsets_of(3, 1, 4), 2, 6
+    positions_of_rows = torch.cat([torch.arange(end - begin) for begin, end in zip(offsets, offsets[1:])])
+    theta = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    factors = torch.polar(torch.ones(len(positions_of_rows), d // 2, dtype=torch.float64),
+                          positions_of_rows[:, None] * theta)
+
+    def rotate(x):
+        pairs = torch.view_as_complex(x.reshape(len(x), heads, d // 2, 2))
+        return torch.view_as_real(pairs * factors[:, None]).reshape(x.shape)
+
+    case("rotate", rotate, {"x": normal(8, heads * d)}, offsets=offsets, heads=number(heads))
+
+
+def feed_forward_cases():
+    activations = {
+        "relu": F.relu,
+        "swish": F.silu,
+        "gelu": F.gelu,
+        "sigmoid_gelu": lambda x: x * torch.sigmoid(1.702 * x),
+        "tanh_gelu": lambda x: F.gelu(x, approximate="tanh"),
+        "sigmoid": torch.sigmoid,
+    }
+    names = ("x", "weight1", "bias1", "weight2", "bias2")
+    shapes = ((7, 5), (6, 5), (6,), (5, 6), (5,))
+
+    def feed_forward(activation):
+        return lambda x, w1, b1, w2, b2: F.linear(activation(F.linear(x, w1, b1)), w2, b2)
+
+    def gated(activation):
+        return lambda x, w1, b1, w2, b2, gate, gate_bias: F.linear(
+            activation(F.linear(x, gate, gate_bias)) * F.linear(x, w1, b1), w2, b2
+        )
+
+    for name, activation in activations.items():
+        operands = {operand: normal(*shape) for operand, shape in zip(names, shapes)}
+        case(f"feed_forward_{name}", feed_forward(activation), operands)
+    for name, activation in {"glu": "sigmoid", "geglu": "gelu", "swiglu": "swish"}.items():
+        operands = {operand: normal(*shape) for operand, shape in zip(names, shapes)}
+        operands |= {"gate_weight": normal(6, 5), "gate_bias": normal(6)}
+        case(f"feed_forward_{name}", gated(activations[activation]), operands)
+
+
 def worked_example():
     """The one that teaching texts use: a query picks the values of the keys that it points at."""
     queries, keys, values = (
@@ -216,4 +266,7 @@ if __name__ == "__main__":
     cross_entropy_cases()
     adam_cases()
     worked_example()
+    rms_norm_cases()
+    rotate_case()
+    feed_forward_cases()
     save_file(goldens, Path(__file__).with_name("ops.safetensors"))

@@ -51,6 +51,28 @@ const Variant variants[] = {
        c.positions = Positions::sinusoidal_halves;
        c.tied_embeddings = TiedEmbeddings::source;
      }},
+    {"rms_norm_and_swiglu",
+     [](ModelConfig& c) {
+       c.norm = Norm::rms;
+       c.activation = Activation::swish;
+       c.feed_forward_gate = true;
+       c.feed_forward_bias = false;
+     }},
+    {"pre_rms_norm_and_glu",
+     [](ModelConfig& c) {
+       c.norm = Norm::rms;
+       c.preprocess = {ProcessStep::norm};
+       c.postprocess = {ProcessStep::dropout, ProcessStep::add};
+       c.postprocess_top = {ProcessStep::norm};
+       c.activation = Activation::sigmoid;
+       c.feed_forward_gate = true;
+     }},
+    {"tanh_gelu_without_feed_forward_bias",
+     [](ModelConfig& c) {
+       c.activation = Activation::tanh_gelu;
+       c.feed_forward_bias = false;
+     }},
+    {"rotary_positions", [](ModelConfig& c) { c.positions = Positions::rotary; }},
     {"marian_positions",
      [](ModelConfig& c) {
        c.positions = Positions::sinusoidal_marian;

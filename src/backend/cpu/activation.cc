@@ -25,6 +25,26 @@ HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
   return {hn::Mul(x, s), hn::MulAdd(hn::Mul(scaled, large), small, s)};
 }
 
+/// The value and the derivative of sigmoid(x).
+HWY_INLINE Tangent sigmoid_of(Vector x) {
+  const Floats d;
+  const auto one = hn::Set(d, 1.0f);
+  const auto e = exponential(hn::Neg(hn::Abs(x)));
+  const auto large = hn::Div(one, hn::Add(one, e)), small = hn::Mul(e, large);
+  return {hn::IfThenElse(hn::Lt(x, hn::Zero(d)), small, large), hn::Mul(large, small)};
+}
+
+/// x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
+HWY_INLINE Tangent tanh_gelu_unit(Vector x) {
+  const Floats d;
+  const auto factor = hn::Set(d, 1.5957691216057308f), cubic = hn::Set(d, 0.044715f);
+  const auto one = hn::Set(d, 1.0f);
+  const auto square = hn::Min(hn::Mul(x, x), hn::Set(d, 1e12f));  // beyond, sigmoid is 0 or 1
+  const Tangent s = sigmoid_of(hn::Mul(hn::Mul(factor, x), hn::MulAdd(cubic, square, one)));
+  const auto inner_slope = hn::Mul(factor, hn::MulAdd(hn::Set(d, 3 * 0.044715f), square, one));
+  return {hn::Mul(x, s.value), hn::MulAdd(hn::Mul(x, s.slope), inner_slope, s.value)};
+}
+
 /// x Phi(x). The tail of the normal distribution is computed by formula 7.1.26 of Abramowitz and Stegun, with
 /// an error below 1.5e-7.
 HWY_INLINE Tangent gelu_unit(Vector x) {
@@ -53,6 +73,10 @@ HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
       return sigmoid_unit(x, 1.702f);
     case Activation::gelu:
       return gelu_unit(x);
+    case Activation::tanh_gelu:
+      return tanh_gelu_unit(x);
+    case Activation::sigmoid:
+      return sigmoid_of(x);
     default:
       return {hn::Max(x, hn::Zero(d)), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0f))};
   }

@@ -51,7 +51,9 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::Matmul& k);
   void compute(const kernel::ColumnSum& k);
   void compute(const kernel::Add& k);
+  void compute(const kernel::Multiply& k);
   void compute(const kernel::Scale& k);
+  void compute(const kernel::Rotate& k);
   void compute(const kernel::ApplyDropout& k);
   void compute(const kernel::Activate& k);
   void compute(const kernel::ActivateGradient& k);

@@ -16,12 +16,50 @@ void add_rows(const kernel::Add& k, int64_t begin, int64_t end) {
   }
 }
 
+void multiply_rows(const kernel::Multiply& k, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float *to = k.out.row<float>(r), *x = k.a.row<float>(r), *y = k.b.row<float>(r);
+    over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
+                                 HWY_ATTR { store(hn::Mul(load(x + i), load(y + i)), to + i); });
+  }
+}
+
 void scale_rows(const kernel::Scale& k, int64_t begin, int64_t end) {
   const auto by = hn::Set(Floats(), static_cast<float>(k.factor));
   for (int64_t r = begin; r < end; ++r) {
     float *to = k.out.row<float>(r), *x = k.x.row<float>(r);
     over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
                                  HWY_ATTR { store(hn::Mul(load(x + i), by), to + i); });
+  }
+}
+
+/// With s = -sine in features 2i and sine in features 2i + 1, out = x * cosine + swapped(x) * s, where
+/// `swapped` exchanges the features of each pair.
+void rotate_rows(const kernel::Rotate& k, int64_t begin, int64_t end) {
+  const Floats d;
+  const int64_t width = k.angles.cols;
+  const auto sign = hn::Set(d, k.inverse ? -1.0f : 1.0f);
+  for (int64_t r = begin; r < end; ++r) {
+    const float* angles = k.angles.row<float>(k.position.data[r]);
+    for (int64_t head = 0; head < k.x.cols; head += width) {
+      const float* x = k.x.row<float>(r) + head;
+      float* out = k.out.row<float>(r) + head;
+#if HWY_TARGET == HWY_SCALAR
+      for (int64_t i = 0; i < width; i += 2) {
+        const float sine = (k.inverse ? -1.0f : 1.0f) * angles[i], a = x[i], b = x[i + 1];
+        out[i] = a * angles[i + 1] - b * sine;
+        out[i + 1] = a * sine + b * angles[i + 1];
+      }
+      (void)sign;
+#else
+      over_vectors(width, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+        const auto v = load(x + i), both = load(angles + i);
+        const auto sine = hn::Mul(hn::DupEven(both), sign), cosine = hn::DupOdd(both);
+        const auto swapped = hn::Reverse2(d, v);
+        store(hn::MulAdd(v, cosine, hn::Mul(swapped, hn::OddEven(sine, hn::Neg(sine)))), out + i);
+      });
+#endif
+    }
   }
 }
 
@@ -124,7 +162,9 @@ namespace sixfold {
 namespace {
 
 HWY_EXPORT(add_rows);
+HWY_EXPORT(multiply_rows);
 HWY_EXPORT(scale_rows);
+HWY_EXPORT(rotate_rows);
 HWY_EXPORT(dropout_rows);
 HWY_EXPORT(sum_columns);
 HWY_EXPORT(embed_rows);
@@ -147,9 +187,21 @@ void CpuBackend::compute(const kernel::Add& k) {
   });
 }
 
+void CpuBackend::compute(const kernel::Multiply& k) {
+  split(k.out.rows, k.out.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(multiply_rows)(k, begin, end);
+  });
+}
+
 void CpuBackend::compute(const kernel::Scale& k) {
   split(k.out.rows, k.out.cols, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(scale_rows)(k, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::Rotate& k) {
+  split(k.x.rows, k.x.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(rotate_rows)(k, begin, end);
   });
 }
 

@@ -10,7 +10,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Writes the sum of row r to `sum` and returns its mean.
+/// Writes the sum x + dropout(y) of row r to `sum` and returns the total of its elements.
 HWY_INLINE float residual_row(const kernel::ResidualNorm& p, int64_t r, uint16_t* bits, float* sum) {
   const int64_t n = p.x.cols;
   const float* x = p.x.row<float>(r);
@@ -27,7 +27,7 @@ HWY_INLINE float residual_row(const kernel::ResidualNorm& p, int64_t r, uint16_t
     total = hn::Add(total, v);
     store(v, sum + i);
   });
-  return sum_lanes(total) / static_cast<float>(n);
+  return sum_lanes(total);
 }
 
 void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16_t* bits, float* spare) {
@@ -36,7 +36,7 @@ void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16
   const float *weight = p.weight.as<float>(), *bias = p.bias.as<float>();
   for (int64_t r = begin; r < end; ++r) {
     float* sum = p.sum ? p.sum.row<float>(r) : spare;
-    const float mean = residual_row(p, r, bits, sum);
+    const float total = residual_row(p, r, bits, sum), mean = p.centered ? total / static_cast<float>(n) : 0;
     const auto middle = hn::Set(d, mean);
     auto squares = hn::Zero(d);
     const int64_t whole = n / lanes * lanes;
@@ -51,7 +51,7 @@ void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16
     float* out = p.out.row<float>(r);
     over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       const auto v = hn::Mul(hn::Sub(load(sum + i), middle), by);
-      store(hn::MulAdd(v, load(weight + i), load(bias + i)), out + i);
+      store(hn::MulAdd(v, load(weight + i), bias ? load(bias + i) : hn::Zero(d)), out + i);
     });
     if (p.statistics) {
       p.statistics.row<float>(r)[0] = mean;
@@ -60,7 +60,8 @@ void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16
   }
 }
 
-/// With g = grad_out * weight and h the normalized sum, grad = inverse * (g - mean(g) - h * mean(g h)).
+/// With g = grad_out * weight and h the normalized sum, grad = inverse * (g - mean(g) - h * mean(g h)). RMSNorm
+/// has no mean(g).
 void norm_gradient_rows(const kernel::ResidualNormGradient& p, int64_t begin, int64_t end, uint16_t* bits) {
   const Floats d;
   const int64_t n = p.grad_out.cols;
@@ -76,7 +77,7 @@ void norm_gradient_rows(const kernel::ResidualNormGradient& p, int64_t begin, in
       total = hn::Add(total, g);
       along = hn::MulAdd(g, hn::Mul(hn::Sub(load(sum + i), middle), inverse), along);
     });
-    const auto mean_g = hn::Set(d, sum_lanes(total) / static_cast<float>(n));
+    const auto mean_g = hn::Set(d, p.centered ? sum_lanes(total) / static_cast<float>(n) : 0.0f);
     const auto mean_gh = hn::Set(d, sum_lanes(along) / static_cast<float>(n));
     if (p.dropout && p.grad_y) dropout_bits(p.dropout, r, p.dropout.module, n, bits);
     float *grad_x = p.grad_x ? p.grad_x.row<float>(r) : nullptr,

@@ -31,6 +31,12 @@ Tangent activation_at(Activation activation, double x) {
       const double density = std::exp(-x * x / 2) * M_SQRT1_2 * M_2_SQRTPI / 2;
       return {x * distribution, distribution + x * density};
     }
+    case Activation::tanh_gelu: {  // 1/2 (1 + tanh(u)) = sigmoid(2 u)
+      const double factor = 2 * std::sqrt(M_2_PI), s = sigmoid(factor * (x + 0.044715 * x * x * x));
+      return {x * s, s + x * s * (1 - s) * factor * (1 + 3 * 0.044715 * x * x)};
+    }
+    case Activation::sigmoid:
+      return {sigmoid(x), sigmoid(x) * sigmoid(-x)};
   }
   return {};
 }

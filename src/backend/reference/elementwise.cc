@@ -36,9 +36,31 @@ void compute(const kernel::Add& k) {
   });
 }
 
+void compute(const kernel::Multiply& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    set_each<T>(k.out, [&](int64_t r, int64_t c) { return k.a.row<T>(r)[c] * k.b.row<T>(r)[c]; });
+  });
+}
+
 void compute(const kernel::Scale& k) {
   with_type(k.out.dtype, [&]<class T>(T) {
     set_each<T>(k.out, [&](int64_t r, int64_t c) { return k.x.row<T>(r)[c] * static_cast<T>(k.factor); });
+  });
+}
+
+void compute(const kernel::Rotate& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    const int64_t d = k.angles.cols;
+    for (int64_t r = 0; r < k.x.rows; ++r) {
+      const T *x = k.x.row<T>(r), *angles = k.angles.row<T>(k.position.data[r]);
+      T* out = k.out.row<T>(r);
+      for (int64_t c = 0; c < k.x.cols; c += 2) {
+        const T sine = k.inverse ? -angles[c % d] : angles[c % d], cosine = angles[c % d + 1];
+        const T a = x[c], b = x[c + 1];
+        out[c] = a * cosine - b * sine;
+        out[c + 1] = a * sine + b * cosine;
+      }
+    }
   });
 }
 

@@ -13,25 +13,27 @@ struct Statistics {
 };
 
 template <class T>
-Statistics<T> statistics_of(const std::vector<T>& row, double epsilon) {
+Statistics<T> statistics_of(const std::vector<T>& row, double epsilon, bool centered) {
   const auto d = static_cast<double>(row.size());
   double mean = 0, variance = 0;
-  for (T x : row) mean += x / d;
+  if (centered)
+    for (T x : row) mean += x / d;
   for (T x : row) variance += (x - mean) * (x - mean) / d;
   return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(variance + epsilon))};
 }
 
 /// With n_c = (sum_c - mean) * rstd and g_c = grad_out_c * weight_c, the gradient of sum_c is rstd * (g_c -
 /// mean(g) - n_c * mean(g * n)). The norm removes changes of the mean and of the deviation, so their parts are
-/// subtracted.
+/// subtracted. RMSNorm keeps the mean.
 template <class T>
-std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised, T rstd) {
+std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised, T rstd,
+                               bool centered) {
   const auto d = static_cast<double>(normalised.size());
   std::vector<T> gradient(normalised.size());
   double mean = 0, slope = 0;
   for (size_t c = 0; c < gradient.size(); ++c) {
     gradient[c] = grad_out[c] * weight[c];
-    mean += gradient[c] / d;
+    if (centered) mean += gradient[c] / d;
     slope += static_cast<double>(gradient[c]) * normalised[c] / d;
   }
   for (size_t c = 0; c < gradient.size(); ++c)
@@ -47,14 +49,14 @@ void compute(const kernel::ResidualNorm& n) {
     for (int64_t r = 0; r < n.x.rows; ++r) {
       for (int64_t c = 0; c < n.x.cols; ++c)
         sum[c] = n.x.row<T>(r)[c] + (n.y ? apply_dropout(n.dropout, r, c, n.y.row<T>(r)[c]) : T{0});
-      const auto [mean, rstd] = statistics_of(sum, n.epsilon);
+      const auto [mean, rstd] = statistics_of(sum, n.epsilon, n.centered);
       if (n.statistics) {
         n.statistics.row<T>(r)[0] = mean;
         n.statistics.row<T>(r)[1] = rstd;
       }
       for (int64_t c = 0; c < n.x.cols; ++c) {
         if (n.sum) n.sum.row<T>(r)[c] = sum[c];
-        n.out.row<T>(r)[c] = (sum[c] - mean) * rstd * n.weight.as<T>()[c] + n.bias.as<T>()[c];
+        n.out.row<T>(r)[c] = (sum[c] - mean) * rstd * n.weight.as<T>()[c] + (n.bias ? n.bias.as<T>()[c] : T{0});
       }
     }
   });
@@ -68,7 +70,7 @@ void compute(const kernel::ResidualNormGradient& n) {
       const T* grad_out = n.grad_out.row<T>(r);
       const T mean = n.statistics.row<T>(r)[0], rstd = n.statistics.row<T>(r)[1];
       for (int64_t c = 0; c < d; ++c) normalised[c] = (n.sum.row<T>(r)[c] - mean) * rstd;
-      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, rstd);
+      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, rstd, n.centered);
       for (int64_t c = 0; c < d; ++c) {
         if (n.grad_weight) n.grad_weight.as<T>()[c] += grad_out[c] * normalised[c];
         if (n.grad_bias) n.grad_bias.as<T>()[c] += grad_out[c];
