@@ -2,6 +2,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/tape.h"
@@ -22,6 +23,14 @@ struct TokenRows {
 struct Dropped {
   Tensor x;
   Dropout dropout;
+};
+
+/// A change of a buffer, such as a running average, that waits for the update of the weights: buffer = (1 -
+/// momentum) * buffer + momentum * factor * statistic.
+struct BufferUpdate {
+  Tensor buffer;     ///< [1, n]
+  Tensor statistic;  ///< [1, n], of this batch
+  double momentum = 0, factor = 1;
 };
 
 /// One run of a model over one batch: the backend that computes, the arena for the buffers, the tape if
@@ -55,6 +64,12 @@ class Context {
   /// Returns dropout with this probability for `rows`; without recording, dropout that does nothing. Each call
   /// counts as a module of its own, with its own random bits.
   Dropout dropout(double probability, const TokenRows& rows);
+
+  /// Notes the change of a buffer. The buffer itself stays as it is, so that a forecast, a replay, or a step
+  /// that is not applied changes nothing; `Replica::update` applies the changes.
+  void defer(BufferUpdate update) { deferred_.push_back(std::move(update)); }
+  /// Returns the changes that were noted, in their order, and forgets them.
+  std::vector<BufferUpdate> take_deferred() { return std::exchange(deferred_, {}); }
 
   /// Records the backward function of an op, unless the context does not record or `output` needs no gradient.
   void record(const char* op, const Tensor& output, std::function<void()> backward) const;
@@ -91,6 +106,7 @@ class Context {
   Seeds seeds_;
   uint32_t dropouts_ = 0;
   std::vector<Tensor> indices_;
+  std::vector<BufferUpdate> deferred_;
   std::string module_;
 };
 

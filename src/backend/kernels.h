@@ -1,9 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <variant>
 
+#include "backend/recurrent_kernels.h"
+#include "backend/sequence_kernels.h"
 #include "backend/view.h"
 
 // The kernels of a backend: a struct for each kernel with its operands, and KernelCall, which refers to one of
@@ -52,13 +55,6 @@ struct Dropout {
 inline uint32_t weight_module(const Dropout& dropout, int head) {
   return dropout.module + (static_cast<uint32_t>(head) << 20);
 }
-
-/// One sequence of queries and the keys it attends to. In a causal span query j of n attends to the first
-/// key_count - n + j + 1 keys.
-struct AttentionSpan {
-  int32_t query_begin, query_count;  ///< rows of `query` and `out`
-  int32_t key_begin, key_count;  ///< places in `key_rows`, or rows of `key` and `value` if `key_rows` is empty
-};
 
 namespace kernel {
 
@@ -137,6 +133,19 @@ struct Rotate {
 
   void operands(auto&& visit) {
     visit("out", out), visit("x", x), visit("angles", angles), visit("position", position);
+  }
+};
+
+/// out = x, except for the last feature of each row, which is position[r] + 1, divided by lengths[r] if there are
+/// `lengths`. Without `position` it is 0: the gradient. out may be x.
+struct PositionFeature {
+  static constexpr const char* name = "position_feature";
+  View out, x;                         ///< [rows, d]
+  DeviceSpan<const int32_t> position;  ///< [rows], or empty
+  DeviceSpan<const int32_t> lengths;   ///< [rows], or empty
+
+  void operands(auto&& visit) {
+    visit("out", out), visit("x", x), visit("position", position), visit("lengths", lengths);
   }
 };
 
@@ -278,27 +287,79 @@ struct ResidualNormGradient {
   }
 };
 
-/// out = softmax(query key^T / sqrt(d_k)) value for each span and head (section 3.2). Each head has a block of
-/// columns. For a query without keys, out is 0 and logsumexp is -infinity.
+/// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, with the mean and the variance of each feature
+/// (Ioffe and Szegedy 2015).
+struct BatchNorm {
+  static constexpr const char* name = "batch_norm";
+  View x, out;          ///< [rows, d]
+  View mean, variance;  ///< [1, d]; the variance is the mean of the squares of x - mean
+  View weight, bias;    ///< [1, d]
+  double epsilon = 1e-5;
+  bool of_batch = true;  ///< mean and variance are those of the rows of x, and are written; else they are read
+
+  void operands(auto&& visit) {
+    visit("x", x), visit("out", out), visit("mean", mean), visit("variance", variance);
+    visit("weight", weight), visit("bias", bias);
+  }
+};
+
+/// The gradients of BatchNorm, given grad_out and its mean and variance. If these are of the rows of x, the
+/// gradient also flows through them.
+struct BatchNormGradient {
+  static constexpr const char* name = "batch_norm_gradient";
+  View grad_out, x;             ///< [rows, d]
+  View mean, variance, weight;  ///< [1, d]
+  View grad_x;                  ///< [rows, d], or empty
+  View grad_weight, grad_bias;  ///< [1, d], or empty; added to
+  double epsilon = 1e-5;
+  bool of_batch = true;       ///< as in BatchNorm
+  bool accumulate_x = false;  ///< add to grad_x instead of overwriting it
+
+  void operands(auto&& visit) {
+    visit("grad_out", grad_out), visit("x", x), visit("mean", mean), visit("variance", variance);
+    visit("weight", weight), visit("grad_x", grad_x);
+    visit("grad_weight", grad_weight), visit("grad_bias", grad_bias);
+  }
+};
+
+/// out = softmax(scores) value for each span and head (section 3.2). Each head has a block of columns; `group`
+/// heads of queries share a head of keys and values. The score of a query and a key is query key / sqrt(d_k),
+/// or query key, or score_weight tanh(query + key), plus the distance bias. For a query without keys, out is 0
+/// and logsumexp is -infinity.
+///
+/// The place of query j of n in a span is key_count - n + j: keys before it have smaller places.
 struct Attention {
   static constexpr const char* name = "attention";
-  View query, key, value;  ///< [queries, heads * d_k], [keys, heads * d_k], [keys, heads * d_v]
+  static constexpr int32_t everywhere = std::numeric_limits<int32_t>::max();
+  View query, key, value;  ///< [queries, heads * d_k], [keys, kv_heads * d_k], [keys, kv_heads * d_v]
   View out;                ///< [queries, heads * d_v]
   View logsumexp;          ///< [queries, heads] or empty: log of the sum of exp(score - largest score)
   std::span<const AttentionSpan> spans;          ///< in host memory, for the size of a launch
   DeviceSpan<const AttentionSpan> device_spans;  ///< the same spans in the backend's memory, for the kernel
   DeviceSpan<const int32_t> key_rows;            ///< the row of each key place; empty: the identity
   int heads = 1;
+  int group = 1;  ///< heads / kv_heads
   bool causal = false;
-  Dropout dropout;  ///< dropout of the weights, with position and sentence of the queries; see `weight_module`
+  int32_t window = everywhere;  ///< a query sees keys at most this many places away
+  bool scaled = true;           ///< divide products by sqrt(d_k)
+  View score_weight;            ///< [1, heads * d_k], or empty: scores are products
+  View distance_bias;  ///< [2 n - 1, heads], or empty: row n - 1 + d is for keys d places after the query
+  Dropout dropout;     ///< dropout of the weights, with position and sentence of the queries; see `weight_module`
   /// [heads * queries, largest number of keys] or empty: row head * queries + query holds the weights before
   /// dropout, one column for each key place of the span; other columns are zero.
   View weights;
 
+  int kv_heads() const { return heads / group; }
+  /// The largest number of keys of a span.
+  int64_t most_keys() const {
+    int64_t most = 0;
+    for (const AttentionSpan& span : spans) most = std::max<int64_t>(most, span.key_count);
+    return most;
+  }
   void operands(auto&& visit) {
     visit("query", query), visit("key", key), visit("value", value), visit("out", out);
     visit("logsumexp", logsumexp), visit("device_spans", device_spans), visit("key_rows", key_rows);
-    visit("weights", weights);
+    visit("score_weight", score_weight), visit("distance_bias", distance_bias), visit("weights", weights);
     dropout.operands(visit);
   }
 };
@@ -308,12 +369,14 @@ struct AttentionGradient {
   static constexpr const char* name = "attention_gradient";
   Attention forward;  ///< with the `out` and `logsumexp` that it computed
   View grad_out;
-  View grad_query, grad_key, grad_value;  ///< overwritten
+  View grad_query, grad_key, grad_value;        ///< overwritten
+  View grad_score_weight, grad_distance_bias;  ///< overwritten; the bias's is empty if it is constant
 
   void operands(auto&& visit) {
     forward.operands(visit);
     visit("grad_out", grad_out), visit("grad_query", grad_query);
     visit("grad_key", grad_key), visit("grad_value", grad_value);
+    visit("grad_score_weight", grad_score_weight), visit("grad_distance_bias", grad_distance_bias);
   }
 };
 
@@ -409,13 +472,18 @@ class KernelCall {
 
  private:
   std::variant<const kernel::Fill*, const kernel::Matmul*, const kernel::ColumnSum*, const kernel::Add*,
-               const kernel::Multiply*, const kernel::Scale*, const kernel::Rotate*, const kernel::Swap*,
+               const kernel::Multiply*, const kernel::Scale*, const kernel::Rotate*,
+               const kernel::PositionFeature*, const kernel::Swap*,
                const kernel::ApplyDropout*, const kernel::Activate*, const kernel::ActivateGradient*,
                const kernel::CopyRows*, const kernel::GatherRows*, const kernel::Embed*,
-               const kernel::EmbedGradient*, const kernel::ResidualNorm*, const kernel::ResidualNormGradient*,
+               const kernel::EmbedGradient*, const kernel::ResidualNorm*, const kernel::ResidualNormGradient*, const kernel::BatchNorm*, const kernel::BatchNormGradient*,
                const kernel::Attention*, const kernel::AttentionGradient*, const kernel::CrossEntropy*,
                const kernel::LogProbability*, const kernel::TopK*, const kernel::Adam*, const kernel::Sum*,
-               const kernel::BlockSquares*>
+               const kernel::BlockSquares*, const kernel::RecurrentStep*, const kernel::RecurrentStepGradient*,
+               const kernel::LastRows*, const kernel::Gate*, const kernel::GateGradient*,
+               const kernel::Unfold*, const kernel::Fold*, const kernel::Depthwise*,
+               const kernel::DepthwiseWeightGradient*, const kernel::LinearRecurrence*,
+               const kernel::LinearRecurrenceGradient*>
       kernel_;
 };
 

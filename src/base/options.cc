@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/file.h"
 #include "base/join.h"
 #include "base/nearest.h"
 
@@ -74,6 +75,11 @@ OptionNode* OptionNode::find(std::string_view key) {
   for (auto& [name, child] : children)
     if (name == key) return &child;
   return nullptr;
+}
+
+OptionNode read_option_file(const std::string& path) {
+  const std::string text = read_file(path);
+  return path.ends_with(".json") ? parse_json_options(text, path) : parse_yaml_options(text, path);
 }
 
 void set_option(OptionNode& root, const std::string& assignment) {

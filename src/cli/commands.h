@@ -6,6 +6,7 @@ namespace sixfold::cli {
 // Each function adds one command, with its options, help and an example, to the program. The command runs in
 // its callback and throws `Error` on failure; main.cc turns that into the exit status.
 void add_train(CLI::App& app);
+void add_sweep(CLI::App& app);
 void add_translate(CLI::App& app);
 void add_score(CLI::App& app);
 void add_evaluate(CLI::App& app);
@@ -17,6 +18,7 @@ void add_tokenize(CLI::App& app);
 void add_corpus(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
 void add_plot(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_man(CLI::App& app);
 void add_import(CLI::App& app);

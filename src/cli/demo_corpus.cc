@@ -94,8 +94,17 @@ void add_demo_corpus(CLI::App& app) {
       ->add_option("--held-out", settings->corpus.test,
                    "number of pairs in test.*; none of them is in the training pairs")
       ->capture_default_str();
+  command
+      ->add_option("--sentences", settings->corpus.sentences,
+                   "lines have 1 to this many sentences, each number equally often")
+      ->capture_default_str();
+  command->add_option("--held-out-sentences", settings->corpus.test_sentences,
+                      "the same for test.* [as --sentences]");
   command->add_option("--seed", settings->corpus.seed, "random seed of the corpus")->capture_default_str();
-  command->footer("Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500");
+  command->footer(
+      "Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500\n"
+      "Train on short lines and test on longer ones:\n"
+      "  sixfold demo-corpus --output demo --sentences 2 --held-out-sentences 6");
   command->callback([settings] { run(*settings); });
 }
 

@@ -33,7 +33,7 @@ struct Description {
   std::vector<ordered_json> history;
 };
 
-/// Counts the weights in the file itself.
+/// Counts the weights in the file itself; the buffers there are no weights.
 void count_weights(Description& d) {
   const SafetensorsFile file = SafetensorsFile::open(fs::path(d.folder) / "model.safetensors");
   for (const std::string& name : file.names()) {
@@ -44,6 +44,7 @@ void count_weights(Description& d) {
     if (d.dtype.find(dtype) == d.dtype.npos) d.dtype += (d.dtype.empty() ? "" : ", ") + dtype;
   }
   const int64_t expected = parameter_count(d.model.config);
+  d.parameters -= buffer_count(d.model.config);
   require(d.parameters == expected, "{}: holds {} weights, but the config of the model needs {}", file.path(),
           d.parameters, expected);
 }

@@ -36,11 +36,9 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
     architecture = read_translation_options(settings.model).model;
   const int64_t d_model = architecture.d_model;
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
-  require(architecture.positions != Positions::rotary,
-          "{}: rotary positions are not added to embeddings, but rotate queries and keys, so that there is no "
-          "table "
-          "to draw",
-          settings.model);
+  require(is_sinusoidal(architecture.positions) || architecture.positions == Positions::learned,
+          "{}: positions '{}' are not vectors that are added to embeddings, so that there is no table to draw",
+          settings.model, name_of_enum(architecture.positions));
   if (architecture.positions == Positions::learned) {
     require(folder, "{}: a config does not contain learned positions; give a model folder", settings.model);
     const auto model = load_model(settings.model, make_backend({.device = "reference"}));

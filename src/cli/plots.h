@@ -8,5 +8,6 @@ void add_plot_curves(CLI::App& plot);
 void add_plot_schedule(CLI::App& plot);
 void add_plot_positions(CLI::App& plot);
 void add_plot_corpus(CLI::App& plot);
+void add_plot_accuracy(CLI::App& plot);
 
 }  // namespace sixfold::cli

@@ -79,8 +79,8 @@ void add_train(CLI::App& app) {
                     "allow resuming on another instruction set; the result is then not bit for bit the same");
   command->add_flag(
       "--fit", a->fit,
-      "split batches into micro-batches that fit into memory; the result is the same except for rounding, "
-      "and a resumed run keeps their size");
+      "split batches into micro-batches that fit into memory; the result is the same except for rounding (with "
+      "norm: batch, which normalizes over a micro-batch, it is another), and a resumed run keeps their size");
   command->add_option("--on-spike", a->on_spike, "sets train.on_spike: go_on, stop or rollback")
       ->type_name("NAME");
   command

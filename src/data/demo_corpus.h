@@ -5,6 +5,7 @@
 
 namespace sixfold::demo {
 
+/// A line of the corpus in both languages: one sentence or several.
 struct SentencePair {
   std::string english, german;
 };
@@ -14,6 +15,9 @@ struct CorpusOptions {
   int valid = 300;
   int test = 500;
   uint64_t seed = 1;
+  /// Lines have 1 to this many sentences, each number equally often.
+  int sentences = 1;
+  int test_sentences = 0;  ///< the same for lines of `test`; 0: `sentences`
 };
 
 struct Corpus {
@@ -26,7 +30,7 @@ constexpr int most_pairs = 1'000'000;
 
 /// Generates a corpus from the demo grammar. It depends only on the options. No sentence, English or German,
 /// occurs twice, so no sentence of `valid` or `test` is in the training part. Throws an input error for
-/// negative counts, no training pairs, or more pairs than `most_pairs`.
+/// negative counts, no training pairs, or more sentences than `most_pairs`.
 Corpus make_corpus(const CorpusOptions& options);
 
 }  // namespace sixfold::demo

@@ -1,6 +1,7 @@
 #include "generate/beam_search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 
@@ -37,7 +38,8 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
       vocab(model.target_vocab),
       start(model.decoder_start_token),
       eos(model.eos),
-      candidates(std::min(Beam::candidates(rules), vocab)) {
+      candidates(std::min(Beam::candidates(rules), vocab)),
+      longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
   std::vector<int32_t> suppressed = suppressed_tokens(model, rules);
   most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
@@ -55,7 +57,7 @@ std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids) const {
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens)
     : plan_(std::move(plan)),
       beam_(plan_->rules, {.eos = plan_->eos,
-                           .longest = longest_output(plan_->rules, source_tokens),
+                           .longest = std::min(plan_->longest, longest_output(plan_->rules, source_tokens)),
                            .n_best = plan_->n_best}) {}
 
 void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {

@@ -21,6 +21,7 @@ struct BeamPlan {
   int n_best, vocab;
   int32_t start, eos;
   int candidates;  ///< number of most probable tokens to query for each hypothesis
+  int longest;     ///< number of tokens, including the end token, that the model has positions for
   std::vector<std::unique_ptr<const Restriction>> restrictions;
 
  private:

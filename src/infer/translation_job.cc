@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 
 #include "base/error.h"
@@ -92,9 +93,12 @@ bool TranslationJob::read(bool wait) {
     ended_ = status == NextLine::end;
     if (status != NextLine::line) return false;
     const EncodedLine encoded = open_.encode(language_token_, entry.line.source, options_.max_source_length);
-    if (encoded.tokens_cut > 0)
-      encoded.warn(fmt::format("{} {}", options_.split_sentences.empty() ? "line" : "sentence",
-                               options_.first_line + read_));
+    if (const ModelConfig& config = open_.config(); encoded.tokens_cut > 0 || config.limits_length()) {
+      const std::string place = fmt::format("{} {}", options_.split_sentences.empty() ? "line" : "sentence",
+                                            options_.first_line + read_);
+      encoded.warn(place);
+      require_positions(config, std::ssize(encoded.ids), place);
+    }
     entry.line.tokens_cut = encoded.tokens_cut;
     entry.ids = encoded.ids;
     submit(std::move(entry));

@@ -57,7 +57,11 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms are not placed as in the paper");
-  need(c.positions != Positions::rotary, "its positions are 'rotary'");
+  need(is_sinusoidal(c.positions) || c.positions == Positions::learned || c.positions == Positions::none,
+       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
+  need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
+       fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
+                   name_of_enum(c.decoder_mixer)));
   need(c.norm == Norm::layer, "norm is not 'layer'");
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(c.activation != Activation::tanh_gelu && c.activation != Activation::sigmoid,

@@ -28,6 +28,52 @@ bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
+static void validate_positions(const Architecture& a) {
+  const std::string_view kind = name_of_enum(a.positions);
+  const bool of_scores = a.positions == Positions::rotary || a.positions == Positions::alibi ||
+                         a.positions == Positions::t5;
+  const bool self_attention = (a.has_encoder() && is_self_attention(a.encoder_mixer)) ||
+                              (a.has_decoder() && is_self_attention(a.decoder_mixer));
+  require(!of_scores || self_attention,
+          "positions: '{}' changes the scores of self-attention, but encoder_mixer is '{}' and decoder_mixer "
+          "'{}'; choose other positions, or attention in one of them",
+          kind, name_of_enum(a.encoder_mixer), name_of_enum(a.decoder_mixer));
+  require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
+          "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
+  if (a.positions == Positions::t5) {
+    require(a.position_buckets % 2 == 0, "position_buckets: {} is odd; choose an even number", a.position_buckets);
+    require(a.position_distance > a.position_buckets / 2,
+            "position_distance: {} is too small for {} position_buckets, half of which have one distance each; "
+            "choose more than {}",
+            a.position_distance, a.position_buckets, a.position_buckets / 2);
+  }
+  const bool feature = a.positions == Positions::index || a.positions == Positions::relative_index;
+  require(!feature || a.d_model >= 2,
+          "positions: '{}' takes one feature of the embedding, but d_model is {}; choose at least 2", kind,
+          a.d_model);
+  require(a.positions != Positions::relative_index || a.has_encoder(),
+          "positions: 'relative_index' divides by the length of the source, but encoder_layers is 0; choose "
+          "'index'");
+}
+
+/// Mixers that read only earlier tokens, or the source.
+static void validate_mixers(const Architecture& a) {
+  for (const MixerKind kind : {MixerKind::ssru, MixerKind::average, MixerKind::bahdanau})
+    require(a.encoder_mixer != kind,
+            "encoder_mixer: '{}' is for decoders only; choose another, or set decoder_mixer",
+            name_of_enum(kind));
+  const MixerKind encoder = a.encoder_mixer;
+  require(!(encoder == MixerKind::recurrent || encoder == MixerKind::lstm || encoder == MixerKind::gru) ||
+              a.d_model % 2 == 0,
+          "encoder_mixer: '{}' reads in two directions with half of d_model each, but d_model is {}; choose an "
+          "even d_model",
+          name_of_enum(encoder), a.d_model);
+  if (a.decoder_mixer != MixerKind::bahdanau) return;
+  require(a.has_encoder(), "decoder_mixer: 'bahdanau' attends to the source, but encoder_layers is 0; choose 'gru'");
+  require(a.attention_dropout == 0,
+          "decoder_mixer: 'bahdanau' has no dropout of attention weights; set attention_dropout to 0");
+}
+
 void validate(const Architecture& a) {
   check_ranges(a);
   require(a.has_encoder() || a.has_decoder(),
@@ -35,8 +81,11 @@ void validate(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
           a.d_model, a.heads);
-  require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
-          "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
+  require(a.heads % a.key_value_heads() == 0,
+          "kv_heads: {} heads of queries can't share {} heads of keys and values evenly; choose a divisor of heads",
+          a.heads, a.key_value_heads());
+  validate_mixers(a);
+  validate_positions(a);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
       require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} occurs twice; remove one", key,
@@ -47,6 +96,13 @@ void validate(const Architecture& a) {
   check("preprocess", a.preprocess, false);
   check("postprocess", a.postprocess, true);
   check("postprocess_top", a.postprocess_top, true);
+}
+
+void require_positions(const Architecture& a, int64_t tokens, const std::string& what) {
+  require(!a.limits_length() || tokens <= a.max_positions,
+          "{} has {} tokens, but max_positions is {} and beyond_positions is 'error'; shorten it, or use a model "
+          "with more positions or with beyond_positions 'last'",
+          what, tokens, a.max_positions);
 }
 
 void require_encoder_and_decoder(const Architecture& a, const std::string& where) {

@@ -26,13 +26,45 @@ enum class Positions {
   sinusoidal_marian,  ///< all sines before all cosines, wavelengths up to exactly 2 pi 10000, as in Marian
   learned,            ///< a learned vector for each position, one table for source and target
   rotary,             ///< queries and keys of self-attention are rotated by their positions (Su et al. 2021)
+  alibi,              ///< each head of self-attention subtracts a multiple of the distance (Press et al. 2022)
+  t5,                 ///< each head of self-attention adds a learned number for the distance (Raffel et al. 2020)
+  index,              ///< the last feature of the embedding is the position: 1, 2, 3, ...
+  relative_index,     ///< the last feature of the embedding is the share of the sentence: 1/n, 2/n, ..., 1
   none,
+};
+
+/// What happens at a position beyond the table of learned positions.
+enum class BeyondPositions {
+  last,   ///< it gets the vector of the last position
+  error,  ///< the sentence is refused
+};
+
+/// What mixes the tokens of a sequence in a layer.
+enum class MixerKind {
+  attention,             ///< self-attention, as in the paper
+  restricted_attention,  ///< self-attention to `attention_window` neighbours on each side (section 4)
+  recurrent,             ///< a plain recurrent network with tanh (Elman 1990)
+  lstm,                  ///< long short-term memory (Hochreiter and Schmidhuber 1997)
+  gru,                   ///< gated recurrent units (Cho et al. 2014)
+  bahdanau,              ///< gated recurrent units that attend to the source in each step (Bahdanau et al. 2015)
+  ssru,                  ///< the simpler simple recurrent unit (Kim et al. 2019)
+  average,               ///< the average of the tokens so far, gated (Zhang et al. 2018)
+  convolution,           ///< a gated convolution of `kernel_size` tokens (Gehring et al. 2017)
+  separable,             ///< a depthwise-separable convolution of `kernel_size` tokens (Kaiser et al. 2018)
+};
+
+/// How attention compares a query with a key.
+enum class AttentionScore {
+  scaled_dot,  ///< q k / sqrt(d_k), as in the paper
+  dot,         ///< q k (Luong et al. 2015)
+  additive,    ///< v tanh(q + k) with a learned v (Bahdanau et al. 2015)
 };
 
 /// How states are normalized.
 enum class Norm {
   layer,  ///< layer normalization, as in the paper (Ba et al. 2016)
   rms,    ///< by the root of the mean of the squares; no bias (Zhang and Sennrich 2019)
+  batch,  ///< each feature over the tokens of a batch (Ioffe and Szegedy 2015)
 };
 
 /// An operation on the input or output of a sub-layer.
@@ -69,12 +101,46 @@ struct EnumNames<Positions> {
       {Positions::sinusoidal_marian, "sinusoidal_marian"},
       {Positions::learned, "learned"},
       {Positions::rotary, "rotary"},
+      {Positions::alibi, "alibi"},
+      {Positions::t5, "t5"},
+      {Positions::index, "index"},
+      {Positions::relative_index, "relative_index"},
       {Positions::none, "none"}};
 };
 
 template <>
 struct EnumNames<Norm> {
-  static constexpr std::pair<Norm, std::string_view> names[] = {{Norm::layer, "layer"}, {Norm::rms, "rms"}};
+  static constexpr std::pair<Norm, std::string_view> names[] = {
+      {Norm::layer, "layer"}, {Norm::rms, "rms"}, {Norm::batch, "batch"}};
+};
+
+template <>
+struct EnumNames<BeyondPositions> {
+  static constexpr std::pair<BeyondPositions, std::string_view> names[] = {{BeyondPositions::last, "last"},
+                                                                           {BeyondPositions::error, "error"}};
+};
+
+template <>
+struct EnumNames<MixerKind> {
+  static constexpr std::pair<MixerKind, std::string_view> names[] = {
+      {MixerKind::attention, "attention"},
+      {MixerKind::restricted_attention, "restricted_attention"},
+      {MixerKind::recurrent, "recurrent"},
+      {MixerKind::lstm, "lstm"},
+      {MixerKind::gru, "gru"},
+      {MixerKind::bahdanau, "bahdanau"},
+      {MixerKind::ssru, "ssru"},
+      {MixerKind::average, "average"},
+      {MixerKind::convolution, "convolution"},
+      {MixerKind::separable, "separable"}};
+};
+
+template <>
+struct EnumNames<AttentionScore> {
+  static constexpr std::pair<AttentionScore, std::string_view> names[] = {
+      {AttentionScore::scaled_dot, "scaled_dot"},
+      {AttentionScore::dot, "dot"},
+      {AttentionScore::additive, "additive"}};
 };
 
 template <>
@@ -95,6 +161,12 @@ struct Architecture {
   int heads = 8;
   int d_k = 0;  ///< width of a head's queries and keys; 0: d_model / heads
   int d_v = 0;  ///< width of a head's values; 0: d_model / heads
+  int kv_heads = 0;  ///< number of heads of keys and values, which heads of queries share; 0: `heads`
+  AttentionScore attention_score = AttentionScore::scaled_dot;
+  MixerKind encoder_mixer = MixerKind::attention;
+  MixerKind decoder_mixer = MixerKind::attention;
+  int attention_window = 64;  ///< neighbours on each side that restricted attention sees
+  int kernel_size = 3;        ///< number of tokens that an output of a convolution sees
   int d_ff = 2048;
   int encoder_layers = 6;
   int decoder_layers = 6;
@@ -103,8 +175,12 @@ struct Architecture {
   bool feed_forward_gate = false;  ///< multiply the activation by a second linear map (GLU, GEGLU, SwiGLU)
   bool feed_forward_bias = true;
   Norm norm = Norm::layer;
+  float batch_norm_momentum = 0.1f;  ///< share of an update's statistics in the running averages
   Positions positions = Positions::sinusoidal;
-  int max_positions = 512;  ///< size of the table of learned positions; later positions use its last vector
+  int max_positions = 512;  ///< size of the table of learned positions
+  BeyondPositions beyond_positions = BeyondPositions::last;
+  int position_buckets = 32;    ///< number of distances that T5's positions tell apart in one direction or both
+  int position_distance = 128;  ///< distances from here on share a bucket
   std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
   std::vector<ProcessStep> preprocess = {};                                 ///< on a sub-layer's input
   std::vector<ProcessStep> postprocess = {ProcessStep::dropout, ProcessStep::add,
@@ -132,8 +208,13 @@ struct Architecture {
     return tied_embeddings == TiedEmbeddings::all ||
            (has_decoder() && tied_embeddings == TiedEmbeddings::decoder);
   }
+  /// Whether sentences of more than `max_positions` tokens are refused.
+  bool limits_length() const {
+    return positions == Positions::learned && beyond_positions == BeyondPositions::error;
+  }
   int key_width() const { return d_k ? d_k : d_model / heads; }
   int value_width() const { return d_v ? d_v : d_model / heads; }
+  int key_value_heads() const { return kv_heads ? kv_heads : heads; }
 };
 
 template <class Visitor>
@@ -144,6 +225,21 @@ void visit(Visitor& v, Architecture& o) {
   v.field("heads", o.heads, "number of attention heads", between(1, 1024));
   v.field("d_k", o.d_k, "width of a head's queries and keys; 0: d_model / heads", between(0, 1 << 16));
   v.field("d_v", o.d_v, "width of a head's values; 0: d_model / heads", between(0, 1 << 16));
+  v.field("kv_heads", o.kv_heads,
+          "number of heads of keys and values, each shared by heads / kv_heads heads of queries; 0: heads",
+          between(0, 1024));
+  v.field("attention_score", o.attention_score,
+          "how attention compares a query with a key: scaled_dot, dot or additive");
+  v.field("encoder_mixer", o.encoder_mixer,
+          "what mixes the tokens in the encoder: attention, restricted_attention, recurrent, lstm, gru, "
+          "convolution or separable");
+  v.field("decoder_mixer", o.decoder_mixer,
+          "what mixes the tokens in the decoder: the same, bahdanau, ssru or average");
+  v.field("attention_window", o.attention_window,
+          "number of neighbours on each side, in the decoder to the left, that restricted attention sees",
+          between(1, 1 << 20));
+  v.field("kernel_size", o.kernel_size, "number of tokens that an output of a convolution sees",
+          between(1, 1024));
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
   v.field("encoder_layers", o.encoder_layers, "number of encoder layers; translation needs at least 1",
           between(0, 1000));
@@ -159,11 +255,19 @@ void visit(Visitor& v, Architecture& o) {
       "feed_forward_gate", o.feed_forward_gate,
       "multiply the activation by a second linear map: GLU with sigmoid, GEGLU with gelu, SwiGLU with swish");
   v.field("feed_forward_bias", o.feed_forward_bias, "add biases in the feed-forward layers");
-  v.field("norm", o.norm, "how states are normalized: layer (LayerNorm) or rms (RMSNorm)");
+  v.field("norm", o.norm, "how states are normalized: layer (LayerNorm), rms (RMSNorm) or batch (BatchNorm)");
+  v.field("batch_norm_momentum", o.batch_norm_momentum,
+          "share of an update's statistics in the running averages of BatchNorm", between(1e-6, 1));
   v.field("positions", o.positions,
-          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned, rotary or none");
-  v.field("max_positions", o.max_positions,
-          "number of learned positions; later ones use the vector of the last", between(1, 1 << 20));
+          "position encodings: sinusoidal, sinusoidal_halves, sinusoidal_marian, learned, rotary, alibi, t5, "
+          "index, relative_index or none");
+  v.field("max_positions", o.max_positions, "number of learned positions", between(1, 1 << 20));
+  v.field("beyond_positions", o.beyond_positions,
+          "what happens beyond the learned positions: last (use the vector of the last) or error");
+  v.field("position_buckets", o.position_buckets, "number of buckets of distances for t5 positions",
+          between(4, 1 << 12));
+  v.field("position_distance", o.position_distance, "distances from here on share a bucket of t5 positions",
+          between(2, 1 << 20));
   v.field("postprocess_embedding", o.postprocess_embedding,
           "steps after embedding and position are added: dropout, norm");
   v.field("preprocess", o.preprocess, "steps before each sub-layer: dropout, norm; [norm] in a pre-norm model");
@@ -184,12 +288,21 @@ void visit(Visitor& v, Architecture& o) {
 /// The architecture of a preset.
 Architecture preset(Preset name);
 
+/// Whether a mixer is self-attention, over all tokens or over a neighbourhood.
+constexpr bool is_self_attention(MixerKind kind) {
+  return kind == MixerKind::attention || kind == MixerKind::restricted_attention;
+}
+
 /// Whether `steps` contain `step`.
 bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
 
 /// Throws an input error that names the key if a size is out of range, d_model is not divisible by the number
 /// of heads, or steps are not allowed where they stand.
 void validate(const Architecture& architecture);
+
+/// Throws an input error that begins with `what` if a sentence of `tokens` tokens is longer than the table of
+/// learned positions and the architecture refuses that. `what`: "line 7".
+void require_positions(const Architecture& architecture, int64_t tokens, const std::string& what);
 
 /// Throws an input error that begins with `where` if the model lacks the encoder or the decoder.
 void require_encoder_and_decoder(const Architecture& architecture, const std::string& where);

@@ -9,8 +9,8 @@ namespace sixfold {
 
 /// Keys and values of attention, and the pattern that says which of them each query attends to.
 struct KeyValues {
-  Tensor keys;    ///< [k, heads * d_k]
-  Tensor values;  ///< [k, heads * d_v]
+  Tensor keys;    ///< [k, kv_heads * d_k]
+  Tensor values;  ///< [k, kv_heads * d_v]
   std::shared_ptr<const ops::AttentionPattern> pattern;
 };
 
@@ -38,6 +38,7 @@ struct LayerContext {
   AttentionKind kind = AttentionKind::encoder;  ///< encoder or decoder
   AttentionObserver* observer = nullptr;
   int layer = 0;
+  Tensor distance_bias = {};  ///< added to the scores of self-attention, the same in all layers; may be empty
 };
 
 }  // namespace sixfold

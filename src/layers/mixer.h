@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "layers/layer_context.h"
@@ -8,6 +9,19 @@
 namespace sixfold {
 
 struct Architecture;
+
+/// Which inputs an output of a mixer reads: those of its own sequence that are at most `left` places before it
+/// or `right` places after it. The columns of table 1 of the paper follow from it: with `n` tokens, a signal
+/// from one end of a sequence to the other passes through one layer if the mixer reads all places, through n
+/// steps within a layer if it is sequential, and otherwise through n / left or n / right layers (`path_length`).
+struct Reach {
+  static constexpr int64_t all = std::numeric_limits<int64_t>::max();
+
+  int64_t left = all, right = all;
+  /// Whether an output reads earlier inputs only through the outputs in between, as recurrent cells do, so that
+  /// the steps of a sequence are computed one after the other.
+  bool sequential = false;
+};
 
 /// The part of a layer that mixes the tokens of a sequence. In figure 1 it is self-attention; it can also be a
 /// recurrent cell or a convolution. It processes packed rows, and accesses the earlier tokens of a sequence
@@ -18,8 +32,16 @@ class Mixer {
   virtual ~Mixer() = default;
   /// The state that it keeps for each token in decoding.
   virtual StateShape state() const = 0;
+  /// The inputs that an output reads within this layer.
+  virtual Reach reach() const = 0;
   /// x: [tokens, d_model] -> [tokens, d_model].
   virtual Tensor operator()(const Tensor& x, LayerContext& c) const = 0;
+  /// Whether it reads the encoder's output itself, as `LayerContext::memory`. Its layer then has no
+  /// cross-attention.
+  virtual bool reads_memory() const { return false; }
+  /// Projects the encoder's output [source tokens, d_model] to the keys and values that it reads. Their pattern
+  /// is null.
+  virtual KeyValues project_memory(const Tensor&, Context&) const { return {}; }
 };
 
 /// The position of a mixer in the model.
@@ -32,7 +54,7 @@ struct MixerPlace {
 using MixerFactory =
     std::function<std::unique_ptr<const Mixer>(ParameterBuilder make, const Architecture& a, MixerPlace place)>;
 
-/// Creates the mixer that the architecture specifies: self-attention.
+/// Creates the mixer that the architecture specifies for a stack (`MixerKind`).
 std::unique_ptr<const Mixer> make_mixer(ParameterBuilder make, const Architecture& a, MixerPlace place);
 
 }  // namespace sixfold

@@ -15,6 +15,8 @@ std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, 
                deviation = 1 / std::sqrt(static_cast<double>(cols));
   if (initial == Initial::xavier || initial == Initial::projection)
     for (auto& value : values) value = limit * (2 * random.uniform() - 1);
+  if (initial == Initial::filter)
+    for (auto& value : values) value = std::sqrt(3.0 / static_cast<double>(rows)) * (2 * random.uniform() - 1);
   if (initial == Initial::embedding)
     for (auto& value : values) value = deviation * random.normal();
   return values;
@@ -27,11 +29,11 @@ struct ParameterBuilder::Made {
   std::shared_ptr<Memory> memory;
   DType dtype;
   std::optional<uint64_t> seed;
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters, buffers;
 };
 
 ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
-    : made_(new Made{backend, lasting_memory(backend), dtype, seed, {}}) {}
+    : made_(new Made{backend, lasting_memory(backend), dtype, seed, {}, {}}) {}
 
 ParameterBuilder ParameterBuilder::in(const std::string& name) const {
   ParameterBuilder place = *this;
@@ -57,8 +59,19 @@ Tensor ParameterBuilder::table(const std::string& name, int64_t rows, int64_t d_
   return make(name, {rows, d_model}, Initial::embedding, use);
 }
 
+Tensor ParameterBuilder::filters(const std::string& name, int64_t size, int64_t d_model) {
+  return make(name, {size, d_model}, Initial::filter, ParameterUse::elementwise);
+}
+
 Tensor ParameterBuilder::vector(const std::string& name, int64_t n, Initial initial) {
   return make(name, {n}, initial, ParameterUse::elementwise);
+}
+
+Tensor ParameterBuilder::buffer(const std::string& name, int64_t n, Initial initial) {
+  Tensor tensor(made_->memory, 1, n, made_->dtype);
+  if (made_->seed) tensor.copy_from(*made_->backend, initial_values(1, n, initial, RandomStream(0, 0)));
+  made_->buffers.push_back({prefix_ + name, tensor, {n}, ParameterUse::elementwise, part_});
+  return tensor;
 }
 
 Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shape, Initial initial,
@@ -75,5 +88,7 @@ Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shap
 }
 
 std::vector<Parameter> ParameterBuilder::take_parameters() { return std::move(made_->parameters); }
+
+std::vector<Parameter> ParameterBuilder::take_buffers() { return std::move(made_->buffers); }
 
 }  // namespace sixfold

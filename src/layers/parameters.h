@@ -32,7 +32,7 @@ struct EnumNames<ModelPart> {
       {ModelPart::embeddings, "embeddings"}, {ModelPart::encoder, "encoder"}, {ModelPart::decoder, "decoder"}};
 };
 
-/// A weight and its properties.
+/// A weight and its properties; or a buffer, which is state that no gradient trains, such as a running average.
 struct Parameter {
   std::string name;  ///< its name in a model file: "encoder.layers.0.self_attn.q_proj.weight"
   Tensor tensor;
@@ -52,6 +52,7 @@ enum class Initial {
   /// post-norm models more stable.
   projection,
   embedding,  ///< normal with variance 1 / d_model; unit variance after scaling by sqrt(d_model)
+  filter,     ///< uniform in +-sqrt(3 / size): Xavier's for `size` inputs and outputs of each feature
   ones,
   zeros,
 };
@@ -73,14 +74,21 @@ class ParameterBuilder {
   Tensor matrix(const std::string& name, int64_t out, int64_t in, Initial initial = Initial::xavier);
   /// Creates an embedding, [rows, d_model].
   Tensor table(const std::string& name, int64_t rows, int64_t d_model, ParameterUse use);
-  /// Creates a vector of ones or zeros, [1, n]; its shape in a file is [n].
+  /// Creates the filters of a depthwise convolution, [size, d_model].
+  Tensor filters(const std::string& name, int64_t size, int64_t d_model);
+  /// Creates a vector, [1, n]; its shape in a file is [n].
   Tensor vector(const std::string& name, int64_t n, Initial initial);
+  /// Creates a buffer of ones or zeros, [1, n], whose shape in a file is [n]. It does not count in the order of
+  /// the weights.
+  Tensor buffer(const std::string& name, int64_t n, Initial initial);
 
   const std::shared_ptr<Backend>& backend() const;
   DType dtype() const;
 
   /// All weights created so far, in the order of creation.
   std::vector<Parameter> take_parameters();
+  /// All buffers created so far, in the order of creation.
+  std::vector<Parameter> take_buffers();
 
  private:
   struct Made;

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,11 @@ class ProcessSequence {
   Tensor operator()(Tensor y, const Tensor& residual, LayerContext& c) const;
 
  private:
+  Tensor normalize(const Tensor& x, Context& context) const;
+
   std::vector<ProcessStep> steps_;
   ops::NormWeights norm_;
+  std::optional<ops::BatchNormWeights> batch_norm_;  // instead of `norm_`
   double dropout_;
 };
 

@@ -50,6 +50,9 @@ void visit(Visitor& v, ModelConfig& o) {
 /// paper's joint vocabulary of 37,000 tokens.
 int64_t parameter_count(const ModelConfig& config);
 
+/// The number of elements of the model's buffers: the running means and variances of its batch norms.
+int64_t buffer_count(const ModelConfig& config);
+
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);

@@ -12,7 +12,8 @@ using Widths = std::vector<std::vector<int64_t>>;
 Widths memory_widths(const ModelConfig& config) {
   if (!config.has_encoder()) return {};
   return Widths(static_cast<size_t>(config.decoder_layers),
-                {int64_t{config.heads} * config.key_width(), int64_t{config.heads} * config.value_width()});
+                {int64_t{config.key_value_heads()} * config.key_width(),
+                 int64_t{config.key_value_heads()} * config.value_width()});
 }
 
 /// The widths of the layers that retain this many tokens; empty for the others.

@@ -43,11 +43,12 @@ void average_weights(const std::vector<std::string>& folders, Transformer& model
   std::vector<std::unique_ptr<Transformer>> models;
   for (const std::string& folder : folders)
     models.push_back(load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32));
-  for (size_t p = 0; p < model.parameters().size(); ++p) {
-    Parameter& parameter = model.parameters()[p];
+  std::vector<Parameter> averaged = model.stored();
+  for (size_t p = 0; p < averaged.size(); ++p) {
+    Parameter& parameter = averaged[p];
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
     for (const auto& one : models) {
-      const std::vector<float> values = one->parameters()[p].tensor.to_floats(*one->backend());
+      const std::vector<float> values = one->stored()[p].tensor.to_floats(*one->backend());
       for (size_t i = 0; i < mean.size(); ++i) mean[i] += values[i];
     }
     for (double& value : mean) value /= static_cast<double>(models.size());

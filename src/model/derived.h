@@ -9,7 +9,9 @@
 
 namespace sixfold {
 
-/// Sets the weights of `model` to the average of those of several models of the same architecture.
+/// Sets the weights of `model` to the average of those of several models of the same architecture. The buffers
+/// are averaged too: for the running statistics of batch norms this is an estimate, since the states of a model
+/// with averaged weights are not the average of the states.
 void average_weights(const std::vector<std::string>& folders, Transformer& model);
 
 /// Averages the weights of several models of the same architecture and vocabulary (section 6.1; also `sixfold

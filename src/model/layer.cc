@@ -34,7 +34,7 @@ TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a,
                                    std::unique_ptr<const Mixer> mixer, bool cross_attention)
     : mixer_(std::move(mixer)),
       mixer_residual_(make, "self_attn_layer_norm", a),
-      cross_(cross_attention ? std::optional(CrossSublayer{CrossAttention(make, a),
+      cross_(cross_attention && !mixer_->reads_memory() ? std::optional(CrossSublayer{CrossAttention(make, a),
                                                            Residual(make, "encoder_attn_layer_norm", a)})
                              : std::nullopt),
       feed_forward_(make, a),
@@ -47,12 +47,14 @@ Tensor TransformerLayer::operator()(Tensor x, LayerContext& c) const {
 }
 
 KeyValues TransformerLayer::project_memory(const Tensor& encoder_output, Context& context) const {
-  return cross_->attention.project_memory(encoder_output, context);
+  return cross_ ? cross_->attention.project_memory(encoder_output, context)
+                : mixer_->project_memory(encoder_output, context);
 }
 
 Stack::Stack(ParameterBuilder make, AttentionKind kind, const Architecture& a, bool cross_attention,
              const MixerFactory& mixer)
     : scopes_(layer_scopes(std::string(name_of_enum(kind)), layer_count(a, kind))),
+      distance_bias_(std::make_unique<const DistanceBias>(make, a, kind)),
       postprocess_embedding_(make.in("layernorm_embedding"), process_after_embedding(a), a),
       layers_(make_layers(make, kind, a, layer_count(a, kind), cross_attention, mixer)),
       postprocess_top_(make.in("layer_norm"), a.postprocess_top, a) {}
@@ -65,6 +67,7 @@ std::vector<StateShape> Stack::state() const {
 
 Tensor Stack::operator()(const Tensor& embedded, LayerContext& c) const {
   const Tensor first = postprocess_embedding_(embedded, {}, c);
+  c.distance_bias = distance_bias_->at_least(c.rows.longest, c.context);
   Tensor x = first;
   for (c.layer = 0; c.layer < layers(); ++c.layer) {
     if (c.observer && c.observer->done()) return x;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "layers/attention.h"
+#include "layers/distance_bias.h"
 #include "layers/feed_forward.h"
 #include "layers/mixer.h"
 #include "layers/residual.h"
@@ -23,8 +24,8 @@ class TransformerLayer {
   Tensor operator()(Tensor x, LayerContext& c) const;
   /// The state that the mixer keeps for each token in decoding.
   StateShape state() const { return mixer_->state(); }
-  /// Projects the encoder's output [source tokens, d_model] to keys and values of cross-attention. Their
-  /// pattern is null.
+  /// Projects the encoder's output [source tokens, d_model] to the keys and values of cross-attention, or of a
+  /// mixer that reads it itself. Their pattern is null.
   KeyValues project_memory(const Tensor& encoder_output, Context& context) const;
 
  private:
@@ -62,6 +63,7 @@ class Stack {
 
  private:
   std::vector<std::string> scopes_;  // names of the layers: "encoder.layers.0"
+  std::unique_ptr<const DistanceBias> distance_bias_;
   ProcessSequence postprocess_embedding_;
   std::vector<TransformerLayer> layers_;
   ProcessSequence postprocess_top_;

@@ -150,15 +150,16 @@ ModelConfig load_model_config(const std::string& folder) {
 
 void save_model(const Transformer& model, const std::string& folder) {
   save_config(config_path(folder), model.config());
-  write_parameters(weights_path(folder), model.parameters(), *model.backend());
+  write_parameters(weights_path(folder), model.stored(), *model.backend());
 }
 
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype, WeightType type) {
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
-  const auto file = open_parameters(weights_path(folder), model->parameters());
-  for (Parameter& parameter : model->parameters()) map_parameter(file, parameter, model->backend(), type);
+  std::vector<Parameter> stored = model->stored();
+  const auto file = open_parameters(weights_path(folder), stored);
+  for (Parameter& parameter : stored) map_parameter(file, parameter, model->backend(), type);
   if (type == WeightType::int8) file->let_go_pages();  // the fp32 weights, which have been quantized
   return model;
 }
@@ -172,7 +173,8 @@ bool holds_int8(const std::string& folder) {
 void verify_parameters(const std::string& path) { SafetensorsFile::open(path).verify(); }
 
 void load_weights(const std::string& path, Transformer& model) {
-  read_parameters(path, model.parameters(), *model.backend());
+  std::vector<Parameter> stored = model.stored();
+  read_parameters(path, stored, *model.backend());
 }
 
 void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend) {

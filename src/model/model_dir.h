@@ -35,8 +35,8 @@ bool holds_int8(const std::string& folder);
 /// Throws an input error if a file of tensors is missing or damaged.
 void verify_parameters(const std::string& path);
 
-/// Copies the tensors of a safetensors file into the weights of a model. Throws an input error unless there is
-/// exactly one tensor of the right shape, with finite values, for each weight.
+/// Copies the tensors of a safetensors file into the weights and buffers of a model. Throws an input error
+/// unless there is exactly one tensor of the right shape, with finite values, for each of them.
 void load_weights(const std::string& path, Transformer& model);
 
 /// Write named tensors, such as those of an optimizer, to a safetensors file in fp32, and read them back as

@@ -90,6 +90,19 @@ bool has_model_config(const std::string& folder) {
   }
 }
 
+/// Whether a folder has a mark, a file of this name that begins with this text.
+bool has_mark(const std::string& folder, std::string_view name, std::string_view expected) {
+  const fs::path mark = fs::path(folder) / name;
+  std::error_code failure;
+  if (!fs::is_regular_file(mark, failure)) return false;
+  std::string text(expected.size(), '\0');
+  std::ifstream file(mark, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.gcount() > 0 || !file.eof()) return text == expected;
+  // If the process was killed before it wrote the text, the folder has no other files yet.
+  return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
+}
+
 /// Whether a path is the regular file that is open as this descriptor.
 bool is_open_as(const std::string& path, int descriptor) {
   struct stat open {
@@ -118,17 +131,9 @@ bool is_checkpoint_file(std::string_view name) {
 
 bool is_run_part(std::string_view name) { return is_among(run_parts, name); }
 
-bool is_run_folder(const std::string& folder) {
-  const fs::path mark = fs::path(folder) / run_mark;
-  std::error_code failure;
-  if (!fs::is_regular_file(mark, failure)) return false;
-  std::string text(run_mark_text.size(), '\0');
-  std::ifstream file(mark, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.gcount() > 0 || !file.eof()) return text == run_mark_text;
-  // If the run was killed before it wrote the text, the folder has no other files yet.
-  return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
-}
+bool is_run_folder(const std::string& folder) { return has_mark(folder, run_mark, run_mark_text); }
+
+bool is_sweep_folder(const std::string& folder) { return has_mark(folder, sweep_mark, sweep_mark_text); }
 
 void require_outside_runs(const std::string& path) { require_no_part_of_a_run(path, real_path(path)); }
 
@@ -148,6 +153,18 @@ void require_new(const std::string& folder, const std::vector<std::string>& inpu
   require(!folder.empty(), "the name of the output folder is empty; name a folder for the output");
   require_apart(folder, inputs);
   require(is_new_or_empty(folder), "{}: already exists and is not empty; choose a new folder", folder);
+}
+
+void require_new_or_sweep(const std::string& folder, const std::vector<std::string>& runs) {
+  require(!folder.empty(), "the name of the output folder is empty; name a folder for the runs");
+  require_outside_runs(folder);
+  require(is_sweep_folder(folder) || is_new_or_empty(folder),
+          "{}: holds other files and is not the folder of a sweep; give a new folder for the runs", folder);
+  for (const std::string& run : runs)
+    require(is_run_folder(run) || is_new_or_empty(run),
+            "{}: holds other files and is not the folder of a training run; rename the recipe, or give another "
+            "--output",
+            run);
 }
 
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs) {

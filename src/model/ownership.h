@@ -14,6 +14,11 @@ inline constexpr std::string_view run_mark = "sixfold-run";
 inline constexpr std::string_view run_mark_text =
     "This folder is a training run of sixfold, whose process locks this file.\n";
 
+/// The file that marks a folder of training runs, made by a sweep. Its process holds a lock on it.
+inline constexpr std::string_view sweep_mark = "sixfold-sweep";
+inline constexpr std::string_view sweep_mark_text =
+    "This folder is a sweep of training runs of sixfold, whose process locks this file.\n";
+
 /// Whether the path does not exist or is an empty folder. Throws an input error if it is a file, or a folder
 /// that can't be read.
 bool is_new_or_empty(const std::string& folder);
@@ -26,6 +31,8 @@ bool is_checkpoint_file(std::string_view name);
 bool is_run_part(std::string_view name);
 /// Whether a folder is that of a training run.
 bool is_run_folder(const std::string& folder);
+/// Whether a folder is that of a sweep.
+bool is_sweep_folder(const std::string& folder);
 
 /// Checks the output of a command that makes a model folder from `inputs`; to be called before the command does
 /// anything. Throws an input error unless `folder` is new, empty, or a model folder without other files, and if
@@ -38,6 +45,11 @@ void require_new(const std::string& folder, const std::vector<std::string>& inpu
 /// Throws an input error if a path is a part of a training run, or inside one: only that run writes there. The
 /// folder of the run itself is not a part.
 void require_outside_runs(const std::string& path);
+
+/// Checks the output folder of a sweep, in which each of `runs` is the folder of a training run. Throws an input
+/// error unless `folder` is new, empty or a sweep's, and each run's folder is new, empty or a run's; and if the
+/// folder is a part of a training run.
+void require_new_or_sweep(const std::string& folder, const std::vector<std::string>& runs);
 
 /// Checks the output file of a command. Throws an input error if it is one of the inputs, or belongs to a model
 /// or a training run. "-" and "" mean no file, for the output and for the inputs.

@@ -1,6 +1,6 @@
 #include "model/transformer.h"
 
-#include <cmath>
+#include <algorithm>
 #include <iterator>
 
 #include "base/error.h"
@@ -52,9 +52,20 @@ ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, 
   return {weight, c.output_bias ? place.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
 }
 
-Tensor make_learned_positions(ParameterBuilder& builder, const ModelConfig& c) {
-  if (c.positions != Positions::learned) return {};
-  return builder.table("embed_positions.weight", c.max_positions, c.d_model, ParameterUse::elementwise);
+/// For each row, the length of its sentence.
+std::vector<int32_t> own_lengths(const Ragged& rows) {
+  std::vector<int32_t> lengths;
+  for (int i = 0; i < rows.sequences(); ++i)
+    lengths.insert(lengths.end(), static_cast<size_t>(rows.length(i)), rows.length(i));
+  return lengths;
+}
+
+/// For each target token, the length of its source, which is known while the target is generated.
+std::vector<int32_t> source_lengths(std::span<const KeyValues> memory, size_t tokens) {
+  std::vector<int32_t> lengths(tokens, 1);
+  for (const AttentionSpan& span : memory.front().pattern->spans)
+    std::fill_n(lengths.begin() + span.query_begin, span.query_count, span.key_count);
+  return lengths;
 }
 
 }  // namespace
@@ -70,23 +81,14 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
       encoder_(make_encoder(builder_, config, mixer)),
       decoder_(make_decoder(builder_, config, mixer)),
       output_(make_output(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
-      positions_(backend_, dtype, config.d_model, config.positions),
-      learned_positions_(make_learned_positions(builder_, config)),
-      parameters_(builder_.take_parameters()) {}
+      embedding_(builder_, config),
+      parameters_(builder_.take_parameters()),
+      buffers_(builder_.take_buffers()) {}
 
-Tensor Transformer::embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
-                          Context& context) const {
-  const double scale = config_.embedding_scale ? std::sqrt(static_cast<double>(config_.d_model)) : 1.0;
-  const auto& steps = config_.postprocess_embedding;
-  const Dropout dropout = !steps.empty() && steps.front() == ProcessStep::dropout
-                              ? context.dropout(config_.dropout, rows)
-                              : Dropout();
-  const Tensor tokens = context.indices(ids);
-  if (!learned_positions_)
-    return ops::embed(context, {table, positions_.at_least(rows.longest), scale}, tokens, rows, dropout);
-  const Tensor places = ops::embed(context, {learned_positions_, {}}, rows.position, rows);
-  return ops::dropout(
-      context, {ops::add(context, ops::embed(context, {table, {}, scale}, tokens, rows), places), dropout});
+std::vector<Parameter> Transformer::stored() const {
+  std::vector<Parameter> all = parameters_;
+  all.insert(all.end(), buffers_.begin(), buffers_.end());
+  return all;
 }
 
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
@@ -95,7 +97,8 @@ Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context
   check_ids(source.ids, config_.source_vocab, "source");
   WholeSequences sequences(rows.ragged, /*causal=*/false, context);
   LayerContext c{.context = context, .rows = rows, .state = sequences, .observer = observer};
-  return (*encoder_)(embed(source_embedding_, source.ids, rows, context), c);
+  const auto lengths = embedding_.needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
+  return (*encoder_)(embedding_(source_embedding_, source.ids, rows, lengths, context), c);
 }
 
 std::vector<KeyValues> Transformer::project_memory(const Tensor& encoder_output,
@@ -118,7 +121,9 @@ Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& inp
                  .memory = input.memory,
                  .kind = AttentionKind::decoder,
                  .observer = observer};
-  return (*decoder_)(embed(target_embedding_, ids, input.rows, context), c);
+  const auto lengths =
+      embedding_.needs_lengths() ? source_lengths(input.memory, ids.size()) : std::vector<int32_t>();
+  return (*decoder_)(embedding_(target_embedding_, ids, input.rows, lengths, context), c);
 }
 
 Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserver* observer) const {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "layers/positions.h"
+#include "layers/token_embedding.h"
 #include "model/config.h"
 #include "model/layer.h"
 #include "tensor/batch.h"
@@ -33,6 +33,11 @@ class Transformer {
   const ModelConfig& config() const { return config_; }
   std::span<const Parameter> parameters() const { return parameters_; }
   std::span<Parameter> parameters() { return parameters_; }
+  /// The state that no gradient trains, such as the running averages of batch norms. It is saved with the
+  /// weights and changes only in `Replica::update`.
+  std::span<const Parameter> buffers() const { return buffers_; }
+  /// The tensors of a model file: the weights, then the buffers. They share their elements with the model.
+  std::vector<Parameter> stored() const;
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   /// The type of the computation. Stored weights may have another type.
   DType dtype() const { return dtype_; }
@@ -69,9 +74,6 @@ class Transformer {
   void discard_packed();
 
  private:
-  Tensor embed(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
-               Context& context) const;
-
   ModelConfig config_;
   std::shared_ptr<Backend> backend_;
   DType dtype_;
@@ -79,9 +81,8 @@ class Transformer {
   Tensor source_embedding_, target_embedding_;
   std::optional<Stack> encoder_, decoder_;
   ops::OutputWeights output_;
-  PositionTable positions_;
-  Tensor learned_positions_;  // [max_positions, d_model], or empty
-  std::vector<Parameter> parameters_;
+  TokenEmbedding embedding_;
+  std::vector<Parameter> parameters_, buffers_;
 };
 
 }  // namespace sixfold

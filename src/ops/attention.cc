@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "ops/check.h"
 #include "ops/ops.h"
@@ -7,11 +8,15 @@ namespace sixfold::ops {
 namespace {
 
 kernel::Attention attention_call(const AttentionInputs& in, const AttentionPattern& pattern) {
-  check_shape("attention", "key", in.key, -1, in.query.cols());
+  const int kv_heads = in.kv_heads ? in.kv_heads : in.heads;
+  require(in.heads > 0 && kv_heads > 0 && in.heads % kv_heads == 0 && in.query.cols() % in.heads == 0 &&
+              in.value.cols() % kv_heads == 0,
+          "attention: {} and {} columns are not divisible by {} heads of queries and {} of keys and values",
+          in.query.cols(), in.value.cols(), in.heads, kv_heads);
+  check_shape("attention", "key", in.key, -1, in.query.cols() / in.heads * kv_heads);
   check_shape("attention", "value", in.value, in.key.rows(), -1);
-  require(in.heads > 0 && in.query.cols() % in.heads == 0 && in.value.cols() % in.heads == 0,
-          "attention: {} and {} columns are not divisible by {} heads", in.query.cols(), in.value.cols(),
-          in.heads);
+  if (in.score_weight) check_shape("attention", "score_weight", in.score_weight, 1, in.query.cols());
+  if (in.distance_bias) check_shape("attention", "distance_bias", in.distance_bias, -1, in.heads);
   const int64_t places = pattern.key_rows ? pattern.key_rows.cols() : in.key.rows();
   for (const auto& span : pattern.spans)
     require(span.query_begin >= 0 && span.query_count >= 0 && span.key_begin >= 0 && span.key_count >= 0 &&
@@ -19,6 +24,18 @@ kernel::Attention attention_call(const AttentionInputs& in, const AttentionPatte
                 span.key_begin + span.key_count <= places,
             "attention: a span of {} queries from {} and {} keys from {} exceeds the {} queries or the {} keys",
             span.query_count, span.query_begin, span.key_count, span.key_begin, in.query.rows(), places);
+  if (in.window != kernel::Attention::everywhere) {
+    require(in.window > 0, "attention: a window of {} places", in.window);
+    for (const auto& span : pattern.spans)
+      require(span.query_count <= span.key_count, "attention: {} queries for {} keys in restricted attention",
+              span.query_count, span.key_count);
+  }
+  if (in.distance_bias)
+    for (const auto& span : pattern.spans)
+      require(in.distance_bias.rows() % 2 == 1 && in.distance_bias.rows() >= 2 * span.key_count - 1 &&
+                  span.query_count <= span.key_count,
+              "attention: a distance bias of {} rows for {} queries and {} keys", in.distance_bias.rows(),
+              span.query_count, span.key_count);
   return {.query = in.query.view(),
           .key = in.key.view(),
           .value = in.value.view(),
@@ -26,8 +43,23 @@ kernel::Attention attention_call(const AttentionInputs& in, const AttentionPatte
           .device_spans = pattern.on_device(),
           .key_rows = pattern.key_rows.ids(),
           .heads = in.heads,
-          .causal = pattern.causal};
+          .group = in.heads / kv_heads,
+          .causal = pattern.causal,
+          .window = in.window,
+          .scaled = in.scaled,
+          .score_weight = in.score_weight.view(),
+          .distance_bias = in.distance_bias.view()};
 }
+
+int64_t result_width(const kernel::Attention& call) { return call.value.cols * call.group; }
+
+/// The gradient of an operand that may be empty.
+std::optional<WrittenGradient> optional_gradient(const Context& context, const Tensor& x) {
+  if (!x) return std::nullopt;
+  return std::optional<WrittenGradient>(std::in_place, context, x);
+}
+
+View view_of(const std::optional<WrittenGradient>& gradient) { return gradient ? gradient->view() : View{}; }
 
 }  // namespace
 
@@ -38,10 +70,16 @@ DeviceSpan<const AttentionSpan> AttentionPattern::on_device() const {
 
 std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std::vector<AttentionSpan> spans,
                                                           bool causal, std::span<const int32_t> key_rows) {
+  return attention_pattern(context, std::move(spans), causal,
+                           key_rows.empty() ? Tensor() : context.indices(key_rows));
+}
+
+std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std::vector<AttentionSpan> spans,
+                                                          bool causal, const Tensor& key_rows) {
   auto pattern = std::make_shared<AttentionPattern>();
   pattern->spans = std::move(spans);
   pattern->causal = causal;
-  if (!key_rows.empty()) pattern->key_rows = context.indices(key_rows);
+  pattern->key_rows = key_rows;
   if (context.backend().is_host() || pattern->spans.empty()) return pattern;
   constexpr int64_t fields = sizeof(AttentionSpan) / sizeof(int32_t);
   pattern->uploaded_spans = context.tensor(std::ssize(pattern->spans), fields, DType::i32);
@@ -62,8 +100,9 @@ std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, cons
 Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<const AttentionPattern> pattern,
                  const Dropout& dropout) {
   kernel::Attention call = attention_call(in, *pattern);
-  Tensor out = context.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
-  const bool wants = context.track(out, {in.query, in.key, in.value});
+  Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
+  const bool wants =
+      context.track(out, {in.query, in.key, in.value, in.score_weight, in.distance_bias});
   Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
   call.out = out.view();
   call.logsumexp = logsumexp.view();
@@ -72,12 +111,19 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
   if (wants)
     context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
       const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
+      const auto score_weight = optional_gradient(context, in.score_weight),
+                 distance_bias = optional_gradient(
+                     context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
       context.backend().run(kernel::AttentionGradient{.forward = call,
                                                       .grad_out = out.gradient().view(),
                                                       .grad_query = query.view(),
                                                       .grad_key = key.view(),
-                                                      .grad_value = value.view()});
+                                                      .grad_value = value.view(),
+                                                      .grad_score_weight = view_of(score_weight),
+                                                      .grad_distance_bias = view_of(distance_bias)});
       for (const WrittenGradient* written : {&query, &key, &value}) written->add();
+      for (const auto* written : {&score_weight, &distance_bias})
+        if (*written) (*written)->add();
     });
   return out;
 }
@@ -86,7 +132,7 @@ Tensor attention_weights(Context& context, const AttentionInputs& in, const Atte
   int64_t most = 0;
   for (const auto& span : pattern.spans) most = std::max<int64_t>(most, span.key_count);
   kernel::Attention call = attention_call(in, pattern);
-  Tensor out = context.tensor(in.query.rows(), in.value.cols(), in.query.dtype());
+  Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
   Tensor weights = context.tensor(in.heads * in.query.rows(), most, in.query.dtype());
   call.out = out.view();
   call.weights = weights.view();

@@ -5,16 +5,15 @@ namespace sixfold::ops {
 namespace {
 
 /// gradient of x += grad with dropout applied.
-void pass_back(const Context& context, const Tensor& x, const Tensor& grad, const Dropout& dropout) {
+void pass_back(const Context& context, const Tensor& x, View grad, const Dropout& dropout) {
   if (!x.requires_grad()) return;
   Backend& backend = context.backend();
-  if (!dropout && x.gradient())
-    return backend.run(kernel::Add{x.gradient().view(), x.gradient().view(), grad.view()});
+  if (!dropout && x.gradient()) return backend.run(kernel::Add{x.gradient().view(), x.gradient().view(), grad});
   const WrittenGradient share(context, x);
   if (dropout)
-    backend.run(kernel::ApplyDropout{share.view(), grad.view(), dropout});
+    backend.run(kernel::ApplyDropout{share.view(), grad, dropout});
   else
-    backend.run(kernel::Scale{share.view(), grad.view(), 1});
+    backend.run(kernel::Scale{share.view(), grad, 1});
   share.add();
 }
 
@@ -26,8 +25,9 @@ Tensor dropout(Context& context, const Dropped& dropped) {
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::ApplyDropout{y.view(), x.view(), dropped.dropout});
   if (context.track(y, {x}))
-    context.record("dropout", y,
-                   [&context, x, y, drop = dropped.dropout] { pass_back(context, x, y.gradient(), drop); });
+    context.record("dropout", y, [&context, x, y, drop = dropped.dropout] {
+      pass_back(context, x, y.gradient().view(), drop);
+    });
   return y;
 }
 
@@ -37,8 +37,34 @@ Tensor add(Context& context, const Tensor& a, const Tensor& b) {
   context.backend().run(kernel::Add{y.view(), a.view(), b.view()});
   if (context.track(y, {a, b}))
     context.record("add", y, [&context, a, b, y] {
-      pass_back(context, a, y.gradient(), {});
-      pass_back(context, b, y.gradient(), {});
+      pass_back(context, a, y.gradient().view(), {});
+      pass_back(context, b, y.gradient().view(), {});
+    });
+  return y;
+}
+
+Tensor activate(Context& context, const Tensor& x, Activation activation) {
+  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::Activate{y.view(), x.view(), activation});
+  if (context.track(y, {x}))
+    context.record("activate", y, [&context, x, y, activation] {
+      const WrittenGradient grad(context, x);
+      context.backend().run(kernel::ActivateGradient{grad.view(), y.gradient().view(), x.view(), activation});
+      grad.add();
+    });
+  return y;
+}
+
+Tensor concatenate(Context& context, const Tensor& a, const Tensor& b) {
+  check_shape("concatenate", "b", b, a.rows(), -1);
+  Tensor y = context.tensor(a.rows(), a.cols() + b.cols(), a.dtype());
+  context.backend().run(kernel::Scale{y.view().slice_cols(0, a.cols()), a.view(), 1});
+  context.backend().run(kernel::Scale{y.view().slice_cols(a.cols(), b.cols()), b.view(), 1});
+  if (context.track(y, {a, b}))
+    context.record("concatenate", y, [&context, a, b, y] {
+      const View grad = y.gradient().view();
+      pass_back(context, a, grad.slice_cols(0, a.cols()), {});
+      pass_back(context, b, grad.slice_cols(a.cols(), b.cols()), {});
     });
   return y;
 }
@@ -55,6 +81,20 @@ Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const Tok
       const WrittenGradient grad(context, x);
       context.backend().run(
           kernel::Rotate{grad.view(), y.gradient().view(), angles.view(), position.ids(), /*inverse=*/true});
+      grad.add();
+    });
+  return y;
+}
+
+Tensor position_feature(Context& context, const Tensor& x, const TokenRows& rows, const Tensor& lengths) {
+  check_shape("position_feature", "positions", rows.position, 1, x.rows());
+  if (lengths) check_shape("position_feature", "lengths", lengths, 1, x.rows());
+  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::PositionFeature{y.view(), x.view(), rows.position.ids(), lengths.ids()});
+  if (context.track(y, {x}))
+    context.record("position_feature", y, [&context, x, y] {
+      const WrittenGradient grad(context, x);
+      context.backend().run(kernel::PositionFeature{grad.view(), y.gradient().view(), {}, {}});
       grad.add();
     });
   return y;

@@ -51,6 +51,10 @@ Tensor add(Context& context, const Tensor& a, const Tensor& b);
 /// product of two rotated rows depends on their positions only by the distance between them.
 Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const TokenRows& rows);
 
+/// Replaces the last feature of each row of x [n, d] by the position of its token, counted from 1, or by that
+/// position divided by `lengths`, [1, n] from `Context::indices`, if they are not empty.
+Tensor position_feature(Context& context, const Tensor& x, const TokenRows& rows, const Tensor& lengths = {});
+
 /// LayerNorm, or RMSNorm (Zhang and Sennrich 2019), which divides by the root of the mean of the squares and
 /// neither subtracts the mean nor adds a bias.
 struct NormWeights {
@@ -67,6 +71,26 @@ Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& 
 /// norm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
+/// The weights and buffers of a batch norm.
+struct BatchNormWeights {
+  Tensor weight, bias;                    ///< [1, d_model]
+  Tensor running_mean, running_variance;  ///< [1, d_model], buffers
+  double epsilon = 1e-5;
+  double momentum = 0.1;  ///< share of a batch in the running averages
+};
+
+/// The mean and the variance by which a batch norm normalizes.
+enum class Statistics {
+  batch,    ///< those of the rows at hand, through which gradients flow
+  running,  ///< the buffers, which are constants
+};
+
+/// Normalizes each feature of x [n, d_model] by a mean and a variance over rows (Ioffe and Szegedy 2015). With
+/// those of the batch, each row of the result depends on all rows of x. A context that records is then told how
+/// the running averages are to change (`Context::defer`); the buffers stay as they are. The running variance is
+/// the unbiased one, for which the squares are divided by n - 1. Throws an input error if n is less than 2.
+Tensor batch_norm(Context& context, const Tensor& x, const BatchNormWeights& weights, Statistics statistics);
+
 /// The keys that each query attends to. A pattern is created once and shared by all layers.
 struct AttentionPattern {
   std::vector<AttentionSpan> spans;
@@ -81,21 +105,132 @@ struct AttentionPattern {
 /// Creates a pattern. `key_rows`: the row of each key place; empty: the identity.
 std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std::vector<AttentionSpan> spans,
                                                           bool causal, std::span<const int32_t> key_rows = {});
+/// The same with `key_rows` [1, places] of another pattern, or empty.
+std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std::vector<AttentionSpan> spans,
+                                                          bool causal, const Tensor& key_rows);
 /// Creates a pattern for packed sequences: sequence i of the queries attends to sequence i of the keys.
 std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, const Ragged& queries,
                                                           const Ragged& keys, bool causal);
 
-/// Section 3.2: query [q, heads * d_k], key [k, heads * d_k], value [k, heads * d_v] -> softmax(query key^T /
-/// sqrt(d_k)) value [q, heads * d_v] in each head. Dropout applies to the attention weights.
+/// Section 3.2: query [q, heads * d_k], key [k, kv_heads * d_k], value [k, kv_heads * d_v] -> softmax(scores)
+/// value [q, heads * d_v] in each head, where the scores are query key^T / sqrt(d_k). If `kv_heads` is smaller
+/// than `heads`, head h uses keys and values of head h / (heads / kv_heads) (Ainslie et al. 2023). Dropout
+/// applies to the attention weights.
 struct AttentionInputs {
   Tensor query, key, value;
   int heads = 1;
+  int kv_heads = 0;                              ///< 0: `heads`
+  int window = kernel::Attention::everywhere;  ///< a query attends to keys at most this many places away
+  bool scaled = true;                          ///< divide products by sqrt(d_k)
+  /// [1, heads * d_k], or empty: the score is score_weight tanh(query + key) (Bahdanau et al. 2015).
+  Tensor score_weight = {};
+  /// [2 n - 1, heads], or empty: row n - 1 + d is added to the scores of keys that are d places after the
+  /// query. n must be at least the largest number of keys.
+  Tensor distance_bias = {};
 };
 Tensor attention(Context& context, const AttentionInputs& inputs,
                  std::shared_ptr<const AttentionPattern> pattern, const Dropout& dropout = {});
 /// Returns the attention weights: [heads * q, largest number of keys]. Row head * q + query holds the weights
 /// of that query; columns beyond its keys are 0.
 Tensor attention_weights(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern);
+
+/// activation(x).
+Tensor activate(Context& context, const Tensor& x, Activation activation);
+
+/// The rows of a [n, d_a] and b [n, d_b] side by side: [n, d_a + d_b].
+Tensor concatenate(Context& context, const Tensor& a, const Tensor& b);
+
+/// The gated linear unit (Dauphin et al. 2017): x [n, 2 d] -> the first d columns times the sigmoid of the
+/// others.
+Tensor glu(Context& context, const Tensor& x);
+
+/// a * sigmoid(g) + b * sigmoid(h), where g and h are the first and the other columns of gates [n, 2 d]; a and
+/// b are [n, d].
+Tensor gated_sum(Context& context, const Tensor& gates, const Tensor& a, const Tensor& b);
+
+/// The tokens that an output of a convolution reads: for a token at place p of its sequence the places p -
+/// left, p - left + 1, ..., p - left + size - 1. Places outside of the sequence count as zeros.
+struct Window {
+  int size = 1;
+  int left = 0;  ///< from 0 to size - 1
+};
+
+/// x [keys, d] -> [queries, size * d]: the rows of x in the window of each query of the pattern, side by side.
+/// A linear map of the result is a convolution (Gehring et al. 2017). Place j of n queries in a span is
+/// key_count - n + j. Gradients need whole sequences: spans whose queries are their keys.
+Tensor unfold(Context& context, const Tensor& x, const Window& window,
+              std::shared_ptr<const AttentionPattern> pattern);
+
+/// A filter of its own for each feature.
+struct DepthwiseWeights {
+  Tensor weight, bias;  ///< [size, d], [1, d]; the bias may be empty
+  int left = 0;         ///< as in `Window`
+};
+
+/// x [keys, d] -> [queries, d]: bias + the sum over o of weight[o] * x at place p - left + o, feature by
+/// feature (Chollet 2017). Places and gradients as in `unfold`.
+Tensor depthwise(Context& context, const Tensor& x, const DepthwiseWeights& weights,
+                 std::shared_ptr<const AttentionPattern> pattern);
+
+/// The states of a recurrence before the new tokens of each sequence.
+struct StatesBefore {
+  Tensor rows;  ///< [rows, d], or empty if no sequence has earlier tokens
+  /// The queries of a span are the new tokens of a sequence. Its last key is the state before them; a span
+  /// without keys begins with zeros. Gradients need spans without keys.
+  std::shared_ptr<const AttentionPattern> pattern;
+};
+
+/// c [tokens, d] with c_t = f_t c_{t-1} + (1 - f_t) value_t, feature by feature along each sequence, where f =
+/// sigmoid(gate) (Kim et al. 2019). With an empty gate, f is p / (p + 1) for the token at position p, so that
+/// c_t is the average of the values so far (Zhang et al. 2018).
+Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
+                         const StatesBefore& before);
+
+/// Returns x [n, d] with its rows in another order: row r of the result is row from[r] of x. `from` and `inverse`
+/// are permutations, from `Context::indices`, that are inverse to each other. If they are empty, returns x.
+Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse);
+/// Returns rows [begin, begin + count) of x.
+Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t count);
+/// Returns the rows of all parts, one below the other. There must be at least one part.
+Tensor join_rows(Context& context, std::span<const Tensor> parts);
+
+/// The order in which recurrent cells process a packed batch: step by step, and within a step sequence by
+/// sequence, the longest sequence first. So the sequences that take part in a step are the first ones of those
+/// that take part in the step before.
+struct TimeSteps {
+  std::vector<int64_t> begin{0};  ///< step t has rows [begin[t], begin[t + 1]) of this order
+  std::vector<int32_t> order;     ///< the sequences, longest first
+  int64_t sequences = 0;
+  Tensor from_packed;  ///< [1, rows] i32: the packed row of each row of this order; empty if both are the same
+  Tensor to_packed;    ///< [1, rows] i32: its inverse
+
+  size_t steps() const { return begin.size() - 1; }
+  int64_t count(size_t t) const { return begin[t + 1] - begin[t]; }
+};
+/// `reverse`: the steps go from the last token of each sequence to the first.
+std::shared_ptr<const TimeSteps> time_steps(Context& context, const Ragged& rows, bool reverse);
+
+/// Returns [spans, cols]: the row of x at the last key place of each span of `pattern`, zeros for spans without
+/// keys; an empty tensor if no span has a key. It needs no gradient.
+Tensor last_rows(Context& context, const Tensor& x, const AttentionPattern& pattern, int64_t cols, DType dtype);
+
+/// A recurrent cell over the sequences of a batch; see `RecurrentCell` for the formulas. Rows are in the order of
+/// `steps`.
+struct RecurrentInputs {
+  RecurrentCell cell = RecurrentCell::lstm;
+  Tensor gates;                  ///< [rows, gates * d]: the products of the inputs, with their bias
+  Tensor weight;                 ///< [gates * d, d]: of the products of the previous states
+  Tensor bias = {};              ///< [1, 3 d] for gru: added to the products of the previous states
+  Tensor state = {}, memory = {};  ///< [sequences, d]: the states before, in `steps->order`; empty: zeros
+  std::shared_ptr<const TimeSteps> steps;
+};
+struct RecurrentOutputs {
+  Tensor state;   ///< [rows, d]: h
+  Tensor memory;  ///< [rows, d] for lstm: c, which passes no gradient on; else empty
+};
+/// Runs a cell through all steps. One step is computed for all sequences together; backward through time is one
+/// op. The activations overwrite `gates`: no other op may read them.
+RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& inputs);
 
 /// The projection of states to logits over the vocabulary.
 struct OutputWeights {

@@ -16,6 +16,8 @@ struct TaskEntry {
   /// that names the key, and the file and line or the assignment.
   std::unique_ptr<TaskConfig> (*read_config)(const std::string& path,
                                              const std::vector<std::string>& assignments);
+  /// The same for options that have been parsed already; `where` is named in messages.
+  std::unique_ptr<TaskConfig> (*config_of)(OptionNode options, const std::string& where);
   /// Returns every key with its default and its description.
   OptionNode (*default_options)();
 };

@@ -37,6 +37,15 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
   return config;
 }
 
+/// Throws an input error that names a sentence for which the model has no positions.
+void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus, const std::string& key) {
+  if (!config.limits_length()) return;
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    const int64_t tokens = std::max(std::ssize(corpus.source[i]), std::ssize(corpus.target[i]) + 1);
+    if (tokens > config.max_positions) require_positions(config, tokens, fmt::format("{}: pair {}", key, i + 1));
+  }
+}
+
 class Translation : public Task {
  public:
   Translation(const TranslationOptions& options, const std::string& from, TranslationData data)
@@ -46,7 +55,10 @@ class Translation : public Task {
         record_(std::move(data.record)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash),
         valid_text_(std::move(data.valid_text)),
-        valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {}
+        valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
+    require_positions_for(config_, train_.corpus(), "data.train");
+    require_positions_for(config_, valid_.corpus(), "data.valid");
+  }
 
   const ModelConfig& model_config() const override { return config_; }
   const Dataset& training_data() const override { return train_; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 
 namespace sixfold {
@@ -54,28 +53,47 @@ bool upgrade_translation_options(OptionNode& root) {
 
 TranslationOptions read_translation_options(const std::string& path,
                                             const std::vector<std::string>& assignments) {
-  const std::string text = read_file(path);
-  OptionNode root = path.ends_with(".json") ? parse_json_options(text, path) : parse_yaml_options(text, path);
+  OptionNode root = read_option_file(path);
   for (const std::string& assignment : assignments) set_option(root, assignment);
+  return translation_options_of(std::move(root), path);
+}
+
+TranslationOptions translation_options_of(OptionNode root, const std::string& where) {
   if (upgrade_translation_options(root))
     log_warning(
         "{}: uses option names of version 0.1.0, which are still accepted; `sixfold train --options` lists the "
         "current ones",
-        path);
+        where);
   TranslationOptions options;
   read_options(root, options);
   try {
     validate(options);
   } catch (const Error& error) {
-    throw_input_error("{}: {}", path, error.what());
+    throw_input_error("{}: {}", where, error.what());
   }
   return options;
+}
+
+/// A part of a batch always has a whole pair, but options that ask for parts of single tokens are a mistake.
+static void validate_batch_norm(const TranslationOptions& o) {
+  static constexpr int least = 4;  // two of the source and two of the target
+  if (o.model.norm != Norm::batch) return;
+  const auto check = [](const char* key, int tokens) {
+    require(
+        tokens == 0 || tokens >= least,
+        "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
+        "{}; set it higher, or choose another norm",
+        key, tokens, least);
+  };
+  check("data.batch_tokens", o.data.batch_tokens);
+  check("data.micro_batch_tokens", o.data.micro_batch_tokens);
 }
 
 void validate(const TranslationOptions& o) {
   check_ranges(o);
   validate(static_cast<const Architecture&>(o.model));
   require_encoder_and_decoder(o.model, "model");
+  validate_batch_norm(o);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");

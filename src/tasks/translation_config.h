@@ -116,6 +116,8 @@ void visit(Visitor& v, TranslationOptions& o) {
 /// names the key, and the file and line or the assignment.
 TranslationOptions read_translation_options(const std::string& path,
                                             const std::vector<std::string>& assignments = {});
+/// The same for options that have been parsed already; `where` is named in messages.
+TranslationOptions translation_options_of(OptionNode root, const std::string& where);
 
 /// Replaces option names of version 0.1.0 by the current ones. Returns whether there were any.
 bool upgrade_translation_options(OptionNode& root);

@@ -122,10 +122,13 @@ int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t ask
                megabytes(available + forecast.now));
       return tokens;
     }
+    const bool batch_norm = task.model_config().norm == Norm::batch;
     throw_input_error(
-        "the run would need {}, but only {} are available; parts of {} tokens fit (--fit, or "
-        "data.micro_batch_tokens: {})",
-        megabytes(forecast.total()), megabytes(available + forecast.now), tokens, tokens);
+        "the run would need {}, but only {} are available; parts of {} tokens fit ({}, or "
+        "data.micro_batch_tokens: {}{})",
+        megabytes(forecast.total()), megabytes(available + forecast.now), tokens,
+        batch_norm ? "--fit for a new run" : "--fit", tokens,
+        batch_norm ? "; norm: batch normalizes over a part, so that other parts train another model" : "");
   }
   throw_input_error(
       "the run would need {}, but only {} are available, and smaller batches do not suffice; use a smaller "

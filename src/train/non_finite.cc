@@ -53,12 +53,14 @@ void clear_gradients(const Transformer& model) {
 }
 
 /// Returns the samples that give a value that is not finite on their own, or all samples if there are none.
+/// With batch norm a sample has other values alone than in its batch, so that it is not tried on its own.
 void add_samples(const Replay& replay, const Batch& batch, NonFiniteReport& report) {
   std::vector<Batch> culprits;
-  for (Batch& one : split(batch, 1)) {
-    clear_gradients(replay.model);
-    if (replay_batch(replay, one)) culprits.push_back(std::move(one));
-  }
+  if (replay.model.config().norm != Norm::batch)
+    for (Batch& one : split(batch, 1)) {
+      clear_gradients(replay.model);
+      if (replay_batch(replay, one)) culprits.push_back(std::move(one));
+    }
   if (culprits.empty()) culprits = split(batch, 1);
   for (const Batch& one : culprits) {
     report.samples.push_back(one.samples[0]);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
@@ -36,10 +38,16 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
                  options.train.ema_decay),
       sums_(lasting_memory(backend_), 1, 1 + optimizer_.gradient_blocks(), DType::f64),
       label_smoothing_(options.train.label_smoothing),
-      clip_norm_(options.train.clip_norm) {}
+      clip_norm_(options.train.clip_norm) {
+  for (const Parameter& buffer : model_.buffers()) {
+    const Tensor& now = buffer.tensor;
+    staged_.push_back({now, Tensor(lasting_memory(backend_), now.rows(), now.cols(), now.dtype())});
+  }
+}
 
 StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
   optimizer_.clear_gradients();
+  stage_buffers();
   const View loss_sum = sums_.view().slice_cols(0, 1);
   for (const Batch& part : batch.parts) {
     Tape tape;
@@ -48,6 +56,7 @@ StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
         model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
     backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/&part != &batch.parts.front()});
     tape.backward();
+    for (const BufferUpdate& update : context.take_deferred()) stage(update);
   }
   // With several processes, gradients and losses would be summed here, and `batch.loss_weight` would be that of
   // all processes.
@@ -61,6 +70,25 @@ StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
 void Replica::update(int64_t step, double learning_rate, double gradient_norm) {
   const bool clip = clip_norm_ > 0 && gradient_norm > clip_norm_;
   optimizer_.update(step, learning_rate, clip ? clip_norm_ / gradient_norm : 1.0);
+  for (const Staged& staged : staged_)
+    backend_->run(kernel::Scale{staged.buffer.view(), staged.next.view(), 1});
+}
+
+/// Begins with the buffers as they are. What was staged and not applied is forgotten.
+void Replica::stage_buffers() {
+  for (const Staged& staged : staged_)
+    backend_->run(kernel::Scale{staged.next.view(), staged.buffer.view(), 1});
+}
+
+void Replica::stage(const BufferUpdate& update) {
+  const auto staged =
+      std::ranges::find_if(staged_, [&](const Staged& s) { return s.buffer.same_as(update.buffer); });
+  require(staged != staged_.end(), "a buffer that is to be updated is not one of the model");
+  const View next = staged->next.view();
+  const Tensor share(arena_, next.rows, next.cols, next.dtype);
+  backend_->run(kernel::Scale{share.view(), update.statistic.view(), update.momentum * update.factor});
+  backend_->run(kernel::Scale{next, next, 1 - update.momentum});
+  backend_->run(kernel::Add{next, next, share.view()});
 }
 
 }  // namespace sixfold

@@ -41,19 +41,28 @@ class Replica {
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
   /// Computes the gradients of the batch's loss, divided by its loss weight, and stores them with the weights.
-  /// Waits for the kernels.
+  /// Changes neither weights nor buffers. Waits for the kernels.
   StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
   /// Applies update number `step`, counted from 1, with these gradients. They are clipped if `gradient_norm`
-  /// exceeds the limit in the options.
+  /// exceeds the limit in the options. The buffers, running averages, take up the statistics of each part of
+  /// the batch, in the order of the parts and, within a part, of the layers.
   void update(int64_t step, double learning_rate, double gradient_norm);
 
  private:
+  /// A buffer of the model, and the values that it gets in the next update.
+  struct Staged {
+    Tensor buffer, next;
+  };
+  void stage_buffers();
+  void stage(const BufferUpdate& update);
+
   const Task& task_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   Transformer model_;
   Optimizer optimizer_;
   Tensor sums_;  ///< [1, 1 + gradient blocks] f64: of the loss, and of the gradients' squares
+  std::vector<Staged> staged_;
   double label_smoothing_, clip_norm_;
 };
 

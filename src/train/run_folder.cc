@@ -1,12 +1,9 @@
 #include "train/run_folder.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -48,35 +45,24 @@ void remove_unfinished(const std::string& folder, const IsPart& is_part, const I
   }
 }
 
-int open_mark(const std::string& path) {
-  const std::string mark = path + "/" + std::string(run_mark);
-  const int file = ::open(mark.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) throw_environment_error("{}: can't write: {}", mark, std::strerror(errno));
-  return file;
-}
-
-void append_to_mark(int file, const std::string& path, std::string_view text) {
-  if (::write(file, text.data(), text.size()) < 0)
-    throw_environment_error("{}/{}: can't write: {}", path, run_mark, std::strerror(errno));
+/// Returns the path of a run's folder, without slashes at its end. Creates the folder if it does not exist.
+std::string prepared(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  require_outside_runs(path);
+  require(is_run_folder(path) || is_new_or_empty(path),
+          "{}: holds other files and is not the folder of a training run; give a new folder for the run", path);
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (failure) throw_environment_error("{}: can't create the folder: {}", path, failure.message());
+  return path;
 }
 
 }  // namespace
 
 RunFolder::RunFolder(const std::string& path, const std::function<bool(std::string_view)>& is_data_file)
-    : path_(path) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  require_outside_runs(path_);
-  require(is_run_folder(path_) || is_new_or_empty(path_),
-          "{}: holds other files and is not the folder of a training run; give a new folder for the run",
-          path_);
-  std::error_code failure;
-  fs::create_directories(path_, failure);
-  if (failure) throw_environment_error("{}: can't create the folder: {}", path_, failure.message());
-  mark_.file = open_mark(path_);
-  if (::flock(mark_.file, LOCK_EX | LOCK_NB) != 0)
-    throw_input_error(
-        "{}: another process is training in this folder; wait until it ends, or give another --output", path_);
-  if (::lseek(mark_.file, 0, SEEK_END) == 0) append_to_mark(mark_.file, path_, run_mark_text);
+    : path_(prepared(path)),
+      mark_(path_, run_mark, run_mark_text,
+            "another process is training in this folder; wait until it ends, or give another --output") {
   const auto is_file = [&](std::string_view name) {
     return is_checkpoint_file(name) || (is_data_file && is_data_file(name));
   };
@@ -84,17 +70,13 @@ RunFolder::RunFolder(const std::string& path, const std::function<bool(std::stri
   remove_unfinished(path_ + "/checkpoints", Checkpoints::is_checkpoint_name, is_file);
 }
 
-RunFolder::Mark::~Mark() {
-  if (file >= 0) ::close(file);
-}
-
 bool RunFolder::had_checkpoint() const {
-  return read_file(path_ + "/" + std::string(run_mark)).find(checkpoint_note) != std::string::npos;
+  return read_file(mark_.path()).find(checkpoint_note) != std::string::npos;
 }
 
 void RunFolder::note_checkpoint() const {
   if (had_checkpoint()) return;
-  append_to_mark(mark_.file, path_, checkpoint_note);
+  mark_.append(checkpoint_note);
 }
 
 }  // namespace sixfold

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/folder_mark.h"
+
 namespace sixfold {
 
 /// The folder of a run, used by one process at a time. The file `run_mark` marks it as a run's folder; the
@@ -31,14 +33,8 @@ class RunFolder {
   void note_checkpoint() const;
 
  private:
-  /// The open mark file. Closing it releases the lock.
-  struct Mark {
-    int file = -1;
-    ~Mark();
-  };
-
   std::string path_;
-  Mark mark_;
+  FolderMark mark_;
 };
 
 }  // namespace sixfold

@@ -204,12 +204,14 @@ void Trainer::check_validation(const Task& task) {
           join(metrics, ", "));
 }
 
-/// A run keeps its part size, because another one would change the bits of the results.
+/// A run keeps its part size, because another one would change the bits of the results. With batch norm, which
+/// normalizes over a part, it would change more than bits, so that even --fit does not make the parts smaller.
 int64_t Trainer::choose_parts(const Task& task) {
   const bool resumed = !resumed_from_.empty();
   const int64_t asked =
       resumed && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
-  const int64_t parts = fitting_parts(task, options_, asked, available_memory(), request_.fit);
+  const bool kept = resumed && !start_.parts_changed && task.model_config().norm == Norm::batch;
+  const int64_t parts = fitting_parts(task, options_, asked, available_memory(), request_.fit && !kept);
   if (resumed && parts != asked)
     state_.changes.push_back(
         {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});

@@ -76,6 +76,13 @@ TEST_F(Plot, DrawsConfigsAndText) {
   write_file_atomically(folder_ / "a", "a b c\nd e\n");
   write_file_atomically(folder_ / "b", "x\ny z\n");
   const std::string files = (folder_ / "a") + " " + (folder_ / "b");
+  for (const char* kind : {"alibi", "rotary", "index"}) {
+    const std::string config = folder_ / "config.yaml";
+    std::string text = read_file(demo);
+    text.replace(text.find("preset: tiny"), 12, std::string("preset: tiny\n  positions: ") + kind);
+    write_file_atomically(config, text);
+    expect_error(sixfold("plot positions " + config + " -o -"), "are not vectors that are added to embeddings");
+  }
   EXPECT_NE(sixfold("plot corpus " + files + " -o -").text.find("length [words]"), std::string::npos);
   EXPECT_NE(sixfold("plot corpus " + files + " --model " + model_ + " -o -").text.find("length [tokens]"),
             std::string::npos);
@@ -83,6 +90,23 @@ TEST_F(Plot, DrawsConfigsAndText) {
   EXPECT_EQ(shell(SIXFOLD_BINARY " corpus --json " + files + " > " + report).status, 0);
   EXPECT_EQ(sixfold("plot corpus " + report + " -o -").status, 0);
   expect_error(sixfold("plot corpus " + (folder_ / "a") + " -o -"), "has no target file");
+}
+
+TEST_F(Plot, DrawsAccuracyByLength) {
+  write_file_atomically(folder_ / "s", "a\na b c d e f\na b c d e g\n");
+  write_file_atomically(folder_ / "r", "x\ny z\ny y\n");
+  write_file_atomically(folder_ / "one.de", "x\ny z\nz\n");
+  write_file_atomically(folder_ / "two.de", "x\n\nz\n");
+  const std::string options = " --source " + (folder_ / "s") + " --reference " + (folder_ / "r") + " -o -";
+  const std::string texts = (folder_ / "one.de") + " " + (folder_ / "two.de");
+  const Outcome drawn = sixfold("plot accuracy " + texts + options + " --trained-to 3");
+  EXPECT_EQ(drawn.status, 0) << drawn.text;
+  for (const char* part : {"source length [words]", "one (66.7)", "two (33.3)", "longest in training", "chrF2"})
+    EXPECT_NE(drawn.text.find(part), std::string::npos) << part;
+  write_file_atomically(folder_ / "two.de", "x\n");
+  expect_error(sixfold("plot accuracy " + texts + options), "two.de has 1 line and");
+  EXPECT_EQ(sixfold("plot accuracy " + (folder_ / "one.de") + options).text.find("longest in training"),
+            std::string::npos);
 }
 
 TEST_F(Plot, DrawsPngWhereALibraryServes) {

@@ -152,6 +152,10 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
   expect_refused("plot schedule $HERE/c.yaml --output $HERE/c.yaml", "");
   fs::copy_file(folder_ / "c.yaml", folder_ / "c.svg");
   expect_refused("plot positions $HERE/c.svg --output $HERE/c.svg", "is an input of the command");
+  const std::string layers = "bench layers --kinds attention --n 2,4 --d 8 --repeat 1 --output ";
+  expect_refused(layers + (folder_ / "run/model/layers.svg"), "belongs to the training run");
+  EXPECT_EQ(sixfold(layers + (folder_ / "run/layers.svg")).status, 0);
+  EXPECT_EQ(sixfold(layers + (folder_ / "run/layers.svg")).status, 0) << "its own output, again";
 }
 
 TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
@@ -176,6 +180,34 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
                "pipe: is not a regular file");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
+}
+
+TEST_F(Replacing, ASweepBeginsInAFolderOfItsOwn) {
+  const std::string sweep = "sweep $HERE/c.yaml --output ";
+  expect_refused(sweep + (folder_ / "own"), "is not the folder of a sweep");
+  expect_refused(sweep + model_, "is not the folder of a sweep");
+  expect_refused(sweep + (folder_ / "run"), "is not the folder of a sweep");
+  expect_refused(sweep + folder_.path().string(), "is not the folder of a sweep");
+  expect_refused(sweep + (folder_ / "in.a"), "is a file");
+  expect_refused(sweep + (folder_ / "run/model"), "belongs to the training run");
+  expect_refused(sweep + (folder_ / "run/checkpoints/new"), "belongs to the training run");
+  // A file of the mark's name that says something else is somebody's.
+  write_file_atomically(folder_ / "own/sixfold-sweep", "mine");
+  expect_refused(sweep + (folder_ / "own"), "is not the folder of a sweep");
+  fs::remove(folder_ / "own/sixfold-sweep");
+  EXPECT_EQ(sixfold(sweep + (folder_ / "sweep")).status, 0);
+  EXPECT_EQ(sixfold(sweep + (folder_ / "sweep")).status, 0) << "its own folder, again";
+  // In it only the folders of runs and the table are its own.
+  expect_refused("train $HERE/c.yaml --output " + (folder_ / "sweep"), "is not the folder of a training run");
+  expect_refused("quantize $HERE/model --output " + (folder_ / "sweep/c/model"), "belongs to the training run");
+  write_file_atomically(folder_ / "sweep/notes.txt", "mine");
+  EXPECT_EQ(sixfold(sweep + (folder_ / "sweep")).status, 0);
+  EXPECT_EQ(read_file(folder_ / "sweep/notes.txt"), "mine");
+  fs::copy_file(folder_ / "c.yaml", folder_ / "another.yaml");
+  fs::create_directories(folder_ / "sweep/another");
+  write_file_atomically(folder_ / "sweep/another/thesis.tex", "years of work");
+  expect_refused("sweep $HERE/another.yaml --output " + (folder_ / "sweep"),
+                 "another: holds other files and is not the folder of a training run");
 }
 
 TEST_F(Replacing, NothingElseIsPutIntoARunsParts) {

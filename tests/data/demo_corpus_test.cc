@@ -63,6 +63,24 @@ TEST(DemoCorpus, HeldOutPairsDoNotDependOnTheTrainingPairs) {
   EXPECT_EQ(text(small.valid), text(corpus().valid));
 }
 
+TEST(DemoCorpus, LinesHaveAsManySentencesAsAskedFor) {
+  const Corpus made = make_corpus({.train = 300, .valid = 30, .test = 60, .sentences = 2, .test_sentences = 6});
+  const auto ends = [](const std::string& line) {
+    return std::ranges::count_if(line, [](char c) { return c == '.' || c == '?'; });
+  };
+  for (const auto& [part, most] : {std::pair(&made.train, 2), std::pair(&made.valid, 2), std::pair(&made.test, 6)}) {
+    std::map<int64_t, int> counts;
+    for (const SentencePair& pair : *part) {
+      EXPECT_EQ(ends(pair.english), ends(pair.german)) << pair.english;
+      ++counts[ends(pair.english)];
+    }
+    EXPECT_EQ(counts.begin()->first, 1);
+    EXPECT_EQ(counts.rbegin()->first, most);
+    EXPECT_EQ(std::ssize(counts), most);
+  }
+  EXPECT_EQ(text(make_corpus({.train = 1, .sentences = 1, .test_sentences = 1}).test), text(corpus().test));
+}
+
 TEST(DemoCorpus, SentencesAreWellFormed) {
   for (const SentencePair& pair : corpus().train) {
     auto count = words(pair.english).size();
@@ -107,6 +125,9 @@ TEST(DemoCorpus, AnEnglishSentenceHasOneGermanOne) {
 TEST(DemoCorpus, RefusesWhatItCannotGive) {
   EXPECT_THROW(make_corpus({.train = 0}), Error);
   EXPECT_THROW(make_corpus({.test = -1}), Error);
+  EXPECT_THROW(make_corpus({.sentences = 0}), Error);
+  EXPECT_THROW(make_corpus({.test_sentences = 101}), Error);
+  EXPECT_THROW(make_corpus({.train = 500'000, .sentences = 3}), Error);
   EXPECT_THROW(make_corpus({.train = 2147483647, .test = 2147483647}), Error);
   try {
     make_corpus({.train = most_pairs});

@@ -74,6 +74,31 @@ TEST(ModelConfig, ValidationNamesTheKey) {
             "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
   EXPECT_EQ(message([](auto& c) { c.format_version = 3; }),
             "format_version: expected a whole number from 1 to 2, found '3'");
+  EXPECT_EQ(message([](auto& c) {
+              c.positions = Positions::alibi;
+              c.encoder_mixer = c.decoder_mixer = MixerKind::lstm;
+            }),
+            "positions: 'alibi' changes the scores of self-attention, but encoder_mixer is 'lstm' and "
+            "decoder_mixer 'lstm'; choose other positions, or attention in one of them");
+  EXPECT_EQ(message([](auto& c) {
+              c.positions = Positions::t5;
+              c.position_buckets = 7;
+            }),
+            "position_buckets: 7 is odd; choose an even number");
+  EXPECT_EQ(message([](auto& c) {
+              c.positions = Positions::t5;
+              c.position_distance = 16;
+            }),
+            "position_distance: 16 is too small for 32 position_buckets, half of which have one distance each; "
+            "choose more than 16");
+  EXPECT_EQ(message([](auto& c) {
+              c.positions = Positions::relative_index;
+              c.encoder_layers = 0;
+            }),
+            "positions: 'relative_index' divides by the length of the source, but encoder_layers is 0; choose "
+            "'index'");
+  EXPECT_EQ(message([](auto& c) { c.encoder_mixer = MixerKind::ssru; }),
+            "encoder_mixer: 'ssru' is for decoders only; choose another, or set decoder_mixer");
   ModelConfig odd = config_of(Preset::tiny, 1000);
   odd.heads = 3;
   odd.d_k = 10;
@@ -130,7 +155,8 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
       std::string::npos);
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),
-      path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu (perhaps relu), found 'rleu'");
+      path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid (perhaps relu), "
+             "found 'rleu'");
   EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
 

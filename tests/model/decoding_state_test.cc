@@ -20,6 +20,7 @@ struct Kind {
   std::string name;
   MixerFactory mixer = make_mixer;
   int encoder_layers = 1;
+  MixerKind decoder_mixer = MixerKind::attention;
 };
 
 class DecodingStateTest : public testing::TestWithParam<Kind> {
@@ -28,6 +29,7 @@ class DecodingStateTest : public testing::TestWithParam<Kind> {
     ModelConfig config = small_config(30);
     config.encoder_layers = GetParam().encoder_layers;
     config.decoder_layers = 3;
+    config.decoder_mixer = GetParam().decoder_mixer;
     return config;
   }
   bool has_encoder() const { return GetParam().encoder_layers > 0; }
@@ -73,7 +75,11 @@ class DecodingStateTest : public testing::TestWithParam<Kind> {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DecodingStateTest,
                          testing::Values(Kind{"attention"}, Kind{"mixed", toy_mixers},
-                                         Kind{"decoder_only", make_mixer, 0}),
+                                         Kind{"decoder_only", make_mixer, 0},
+                                         Kind{"ssru", make_mixer, 1, MixerKind::ssru},
+                                         Kind{"average", make_mixer, 1, MixerKind::average},
+                                         Kind{"convolution", make_mixer, 1, MixerKind::convolution},
+                                         Kind{"separable", make_mixer, 0, MixerKind::separable}),
                          [](const auto& kind) { return kind.param.name; });
 
 TEST_P(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
@@ -137,10 +143,13 @@ TEST_P(DecodingStateTest, HypothesesShareRowsAndChangePlaces) {
 TEST_P(DecodingStateTest, KeepsTheRowsThatAreNeededAndNoOthers) {
   const Ids ids{1, 7, 8, 9};
   const auto token = [&](size_t place) { return std::span(ids).subspan(place, 1); };
-  const bool mixed = GetParam().name == "mixed";
   // By layers: a cell's last state, all of attention's, the two newest of the convolution.
   const auto expect = [&](int64_t cell, int64_t attention, int64_t window) {
-    EXPECT_EQ(used_rows(), mixed ? (std::vector{cell, attention, window}) : std::vector{attention});
+    std::vector expected{attention};
+    if (GetParam().name == "mixed") expected = {cell, attention, window};
+    if (GetParam().name == "ssru" || GetParam().name == "average") expected = {cell};
+    if (GetParam().name == "convolution" || GetParam().name == "separable") expected = {window};
+    EXPECT_EQ(used_rows(), expected);
   };
   enter({0, 1}, {{4, 5, 2}, {4, 2}});
   EXPECT_EQ(used(state_.source()), has_encoder() ? 5 : 0);

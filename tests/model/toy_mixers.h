@@ -16,6 +16,7 @@ class LeakySum final : public Mixer {
  public:
   LeakySum(ParameterBuilder make, const Architecture& a) : in_(make.in("leaky_sum"), a.d_model, a.d_model) {}
   StateShape state() const override { return {.widths = {width_}, .retain = 1}; }
+  Reach reach() const override { return {.left = Reach::all, .right = 0, .sequential = true}; }
 
   Tensor operator()(const Tensor& x, LayerContext& c) const override {
     const Tensor input = in_(x, c.context);
@@ -49,6 +50,7 @@ class LeakySum final : public Mixer {
 class Window final : public Mixer {
  public:
   StateShape state() const override { return {.widths = {16}, .retain = 2}; }
+  Reach reach() const override { return {.left = 2, .right = 0}; }
 
   Tensor operator()(const Tensor& x, LayerContext& c) const override {
     const StateRows seen = c.state.append(c.layer, {&x, 1});

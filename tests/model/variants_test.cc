@@ -73,6 +73,65 @@ const Variant variants[] = {
        c.feed_forward_bias = false;
      }},
     {"rotary_positions", [](ModelConfig& c) { c.positions = Positions::rotary; }},
+    // The decoder's first state is zeros, which a norm makes steep: finite differences would step over kinks of ReLU.
+    {"alibi_positions",
+     [](ModelConfig& c) {
+       c.activation = Activation::swish;
+       c.positions = Positions::alibi;
+     }},
+    {"t5_positions",
+     [](ModelConfig& c) {
+       c.activation = Activation::swish;
+       c.positions = Positions::t5;
+       c.position_buckets = 8;
+       c.position_distance = 20;  // some tokens are further apart
+     }},
+    {"index_positions",
+     [](ModelConfig& c) {
+       c.positions = Positions::index;
+       c.preprocess = {ProcessStep::norm};  // else products of positions make scores of hundreds
+       c.postprocess = {ProcessStep::dropout, ProcessStep::add};
+       c.postprocess_top = {ProcessStep::norm};
+     }},
+    {"relative_index_positions", [](ModelConfig& c) { c.positions = Positions::relative_index; }},
+    {"learned_positions_that_end",
+     [](ModelConfig& c) {
+       c.positions = Positions::learned;
+       c.max_positions = 60;
+       c.beyond_positions = BeyondPositions::error;
+     }},
+    {"convolution",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::convolution;
+       c.kernel_size = 3;
+     }},
+    {"wide_even_convolution",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::convolution;
+       c.kernel_size = 8;  // some sentences are shorter
+     }},
+    {"convolution_of_one_token",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::convolution;
+       c.kernel_size = 1;
+     }},
+    {"separable",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::separable;
+       c.kernel_size = 5;
+     }},
+    {"ssru", [](ModelConfig& c) { c.decoder_mixer = MixerKind::ssru; }},
+    {"average_and_even_separable",
+     [](ModelConfig& c) {
+       c.encoder_mixer = MixerKind::separable;
+       c.kernel_size = 4;
+       c.decoder_mixer = MixerKind::average;
+     }},
+    {"batch_norm",
+     [](ModelConfig& c) {
+       c.norm = Norm::batch;
+       c.preprocess = {ProcessStep::norm};
+     }},
     {"marian_positions",
      [](ModelConfig& c) {
        c.positions = Positions::sinusoidal_marian;
@@ -94,9 +153,12 @@ class Variants : public testing::TestWithParam<Variant> {
       batch.target.ids[static_cast<size_t>(batch.target.rows.begin(i))] = ModelConfig::zero_start;
     return batch;
   }
+  /// The states are those of training, where a batch norm normalizes over the batch.
   double loss(const Transformer& model, const Batch& pairs) const {
-    Context context(model.backend(), std::make_shared<Arena>(model.backend()));
-    return ops::cross_entropy(context, model.states(pairs, context), model.output(),
+    const auto arena = std::make_shared<Arena>(model.backend());
+    Tape tape;
+    Context training(model.backend(), arena, tape, {.seed = 1, .update = 1}), context(model.backend(), arena);
+    return ops::cross_entropy(context, model.states(pairs, training), model.output(),
                               context.indices(wanted(pairs)), {})
         .item(*model.backend());
   }

@@ -25,11 +25,22 @@ struct Variant {
 const Variant variants[] = {
     {"paper", {}},
     {"rms_norm", {"model.norm=rms"}},
+    {"batch_norm", {"model.norm=batch"}},
     {"glu", {"model.activation=sigmoid", "model.feed_forward_gate=true"}},
     {"geglu_tanh", {"model.activation=tanh_gelu", "model.feed_forward_gate=true"}},
     {"swiglu_without_bias",
      {"model.activation=swish", "model.feed_forward_gate=true", "model.feed_forward_bias=false"}},
     {"rotary", {"model.positions=rotary"}},
+    {"alibi", {"model.positions=alibi"}},
+    {"t5", {"model.positions=t5", "model.position_buckets=8", "model.position_distance=12"}},
+    {"index", {"model.positions=index"}},
+    {"relative_index", {"model.positions=relative_index"}},
+    {"learned_that_ends",
+     {"model.positions=learned", "model.max_positions=40", "model.beyond_positions=error"}},
+    {"convolution", {"model.encoder_mixer=convolution", "model.decoder_mixer=convolution"}},
+    {"separable", {"model.encoder_mixer=separable", "model.decoder_mixer=separable", "model.kernel_size=5"}},
+    {"ssru", {"model.decoder_mixer=ssru"}},
+    {"average", {"model.decoder_mixer=average"}},
 };
 
 class VariantsTraining : public testing::TestWithParam<Variant> {
@@ -58,7 +69,7 @@ validation: {every_updates: 20}
   TrainOutcome train_run(const std::string& name, bool resume) const {
     std::vector<std::string> settings = GetParam().settings;
     for (const char* part : {"train", "valid"})
-      settings.push_back(fmt::format("data.{0}={1}/{0}.en,{1}/{0}.de", part, folder_.path()));
+      settings.push_back(fmt::format("data.{0}={1}/{0}.en,{1}/{0}.de", part, folder_.path().string()));
     return train(TranslationConfig(read_translation_options(folder_ / "config.yaml", settings)),
                  {.run = run(name), .resume = resume});
   }

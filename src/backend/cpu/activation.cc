@@ -101,6 +101,30 @@ void activate_gradient_rows(const kernel::ActivateGradient& k, int64_t begin, in
   }
 }
 
+void gate_rows(const kernel::Gate& k, int64_t begin, int64_t end) {
+  const Floats d;
+  for (int64_t r = begin; r < end; ++r) {
+    float *to = k.out.row<float>(r), *x = k.x.row<float>(r), *gate = k.gate.row<float>(r);
+    over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      store(hn::MulAdd(load(x + i), logistic(load(gate + i)), k.accumulate ? load(to + i) : hn::Zero(d)),
+            to + i);
+    });
+  }
+}
+
+void gate_gradient_rows(const kernel::GateGradient& k, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float *grad_x = k.grad_x.row<float>(r), *grad_gate = k.grad_gate.row<float>(r);
+    float *from = k.grad_out.row<float>(r), *x = k.x.row<float>(r), *gate = k.gate.row<float>(r);
+    over_vectors(k.grad_out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      const auto grad = load(from + i);
+      const Tangent open = sigmoid_of(load(gate + i));
+      store(hn::Mul(hn::Mul(grad, load(x + i)), open.slope), grad_gate + i);
+      store(hn::Mul(grad, open.value), grad_x + i);
+    });
+  }
+}
+
 }  // namespace sixfold::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -110,6 +134,8 @@ namespace {
 
 HWY_EXPORT(activate_rows);
 HWY_EXPORT(activate_gradient_rows);
+HWY_EXPORT(gate_rows);
+HWY_EXPORT(gate_gradient_rows);
 
 constexpr int64_t cost = 8;  // cost of an element relative to a copy
 
@@ -124,6 +150,18 @@ void CpuBackend::compute(const kernel::Activate& k) {
 void CpuBackend::compute(const kernel::ActivateGradient& k) {
   split(k.x.rows, k.x.cols * cost, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(activate_gradient_rows)(k, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::Gate& k) {
+  split(k.out.rows, k.out.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(gate_rows)(k, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::GateGradient& k) {
+  split(k.grad_out.rows, k.grad_out.cols * cost, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(gate_gradient_rows)(k, begin, end);
   });
 }
 

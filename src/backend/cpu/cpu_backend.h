@@ -62,6 +62,8 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::EmbedGradient& k);
   void compute(const kernel::ResidualNorm& k);
   void compute(const kernel::ResidualNormGradient& k);
+  void compute(const kernel::BatchNorm& k);
+  void compute(const kernel::BatchNormGradient& k);
   void compute(const kernel::Attention& k);
   void compute(const kernel::AttentionGradient& k);
   void compute(const kernel::CrossEntropy& k);
@@ -69,6 +71,16 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::TopK& k);
   void compute(const kernel::Adam& k);
   void compute(const kernel::BlockSquares& k);
+  void compute(const kernel::RecurrentStep& k);
+  void compute(const kernel::RecurrentStepGradient& k);
+  void compute(const kernel::Gate& k);
+  void compute(const kernel::GateGradient& k);
+  void compute(const kernel::Unfold& k);
+  void compute(const kernel::Fold& k);
+  void compute(const kernel::Depthwise& k);
+  void compute(const kernel::DepthwiseWeightGradient& k);
+  void compute(const kernel::LinearRecurrence& k);
+  void compute(const kernel::LinearRecurrenceGradient& k);
 
   int threads() const { return pool_.threads(); }
   /// Runs `body(begin, end, thread)` over parts of [0, count), in parallel if the work is large enough. `cost`:

@@ -37,6 +37,22 @@ HWY_INLINE Vector exponential(Vector x) {
   return hn::IfThenZeroElse(hn::Lt(x, low), y);
 }
 
+/// Returns 1 / (1 + exp(-x)). The argument of the exponential is never positive, so it can't overflow.
+HWY_INLINE Vector logistic(Vector x) {
+  const Floats d;
+  const auto e = exponential(hn::Neg(hn::Abs(x)));
+  const auto large = hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Set(d, 1.0f), e));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(e, large), large);
+}
+
+/// Returns tanh(x), with an absolute error of about 1e-7.
+HWY_INLINE Vector hyperbolic_tangent(Vector x) {
+  const Floats d;
+  const auto one = hn::Set(d, 1.0f);
+  const auto e = exponential(hn::Mul(hn::Abs(x), hn::Set(d, -2.0f)));
+  return hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x);
+}
+
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Floats d;
   auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());

@@ -60,4 +60,27 @@ void compute(const kernel::ActivateGradient& k) {
   });
 }
 
+void compute(const kernel::Gate& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.out.rows; ++r)
+      for (int64_t c = 0; c < k.out.cols; ++c) {
+        const T open = static_cast<T>(sigmoid(k.gate.row<T>(r)[c]));
+        T& out = k.out.row<T>(r)[c];
+        out = (k.accumulate ? out : T{0}) + k.x.row<T>(r)[c] * open;
+      }
+  });
+}
+
+void compute(const kernel::GateGradient& k) {
+  with_type(k.grad_out.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.grad_out.rows; ++r)
+      for (int64_t c = 0; c < k.grad_out.cols; ++c) {
+        const T grad = k.grad_out.row<T>(r)[c];
+        const auto [open, slope] = activation_at(Activation::sigmoid, k.gate.row<T>(r)[c]);
+        k.grad_x.row<T>(r)[c] = grad * static_cast<T>(open);
+        k.grad_gate.row<T>(r)[c] = grad * k.x.row<T>(r)[c] * static_cast<T>(slope);
+      }
+  });
+}
+
 }  // namespace sixfold::reference

@@ -13,26 +13,37 @@ struct HeadQuery {
   const kernel::Attention& attention;
   AttentionSpan span;
   int head;
-  int64_t row;      ///< row of `query` and `out`
-  int64_t visible;  ///< number of keys of the span that it attends to, from the first
+  int64_t row;             ///< row of `query` and `out`
+  int64_t place;           ///< place of the query among the keys
+  int64_t first, visible;  ///< the keys of the span that it attends to: the first place, and how many
 
   /// Returns the row of `key` and `value` at a place of the span.
-  int64_t key_row(int64_t place) const {
-    const int64_t index = span.key_begin + place;
+  int64_t key_row(int64_t at) const {
+    const int64_t index = span.key_begin + at;
     return attention.key_rows ? attention.key_rows.data[index] : index;
   }
 
-  /// Returns the block of columns that belongs to the head.
+  /// Returns the head's block of columns of queries and results.
   template <class T>
   T* block(View x, int64_t r) const {
     return x.row<T>(r) + head * (x.cols / attention.heads);
   }
+  /// Returns the block of columns of keys or values that the head uses, at a place of the span.
+  template <class T>
+  T* shared_block(View x, int64_t at) const {
+    return x.row<T>(key_row(at)) + head / attention.group * (x.cols / attention.kv_heads());
+  }
+  /// The element of a distance bias for a place of the span.
+  template <class T>
+  T* bias(View x, int64_t at) const {
+    return x.row<T>((x.rows - 1) / 2 + at - place) + head;
+  }
 
   template <class T>
-  T dropped(int64_t place, T x) const {
+  T dropped(int64_t at, T x) const {
     Dropout dropout = attention.dropout;
     dropout.module = weight_module(dropout, head);
-    return apply_dropout(dropout, row, place, x);
+    return apply_dropout(dropout, row, at, x);
   }
 };
 
@@ -42,8 +53,11 @@ void for_each_query(const kernel::Attention& attention, Visit visit) {
     const AttentionSpan& span = attention.device_spans.data[i];
     for (int head = 0; head < attention.heads; ++head)
       for (int64_t j = 0; j < span.query_count; ++j) {
-        const int64_t last = attention.causal ? span.key_count - span.query_count + j : span.key_count - 1;
-        visit(HeadQuery{attention, span, head, span.query_begin + j, std::max<int64_t>(last + 1, 0)});
+        const int64_t place = span.key_count - span.query_count + j, window = attention.window;
+        const int64_t first = std::max<int64_t>(place - window, 0);
+        const int64_t last = std::min<int64_t>(attention.causal ? place : place + window, span.key_count - 1);
+        visit(HeadQuery{attention, span, head, span.query_begin + j, place, first,
+                        std::max<int64_t>(last + 1 - first, 0)});
       }
   }
 }
@@ -63,19 +77,37 @@ void add_scaled(T* y, T factor, const T* x, int64_t count) {
 
 template <class T>
 T score_scale(const kernel::Attention& attention) {
+  if (!attention.scaled || attention.score_weight) return 1;
   return static_cast<T>(1 / std::sqrt(static_cast<double>(attention.query.cols / attention.heads)));
 }
 
-/// query key^T / sqrt(d_k) for each visible key, minus the largest of these scores. The subtraction is done
-/// before the scaling: the rounding error of a large product would be large compared with the differences.
+/// query key^T, or score_weight tanh(query + key).
+template <class T>
+T compare(const HeadQuery& q, int64_t at) {
+  const kernel::Attention& a = q.attention;
+  const T *query = q.block<T>(a.query, q.row), *key = q.shared_block<T>(a.key, at);
+  const int64_t d_k = a.query.cols / a.heads;
+  if (!a.score_weight) return dot(query, key, d_k);
+  const T* weight = q.block<T>(a.score_weight, 0);
+  T sum = 0;
+  for (int64_t i = 0; i < d_k; ++i) sum += weight[i] * std::tanh(query[i] + key[i]);
+  return sum;
+}
+
+/// The score of each visible key, minus the largest of these scores. The subtraction is done before the
+/// scaling: the rounding error of a large product would be large compared with the differences. With a bias the
+/// scores are scaled before it is added.
 template <class T>
 std::vector<T> scores(const HeadQuery& q) {
   const kernel::Attention& a = q.attention;
+  const T scale = score_scale<T>(a);
   std::vector<T> result(q.visible);
-  for (int64_t j = 0; j < q.visible; ++j)
-    result[j] = dot(q.block<T>(a.query, q.row), q.block<T>(a.key, q.key_row(j)), a.query.cols / a.heads);
+  for (int64_t j = 0; j < q.visible; ++j) {
+    result[j] = compare<T>(q, q.first + j);
+    if (a.distance_bias) result[j] = result[j] * scale + *q.bias<T>(a.distance_bias, q.first + j);
+  }
   const T largest = result.empty() ? 0 : *std::max_element(result.begin(), result.end());
-  for (T& score : result) score = score_scale<T>(a) * (score - largest);
+  for (T& score : result) score = (a.distance_bias ? 1 : scale) * (score - largest);
   return result;
 }
 
@@ -97,12 +129,35 @@ void attend(const HeadQuery& q) {
   T* out = q.block<T>(a.out, q.row);
   std::fill_n(out, d_v, T{0});
   for (int64_t j = 0; j < q.visible; ++j)
-    add_scaled(out, q.dropped(j, weights[j]), q.block<T>(a.value, q.key_row(j)), d_v);
+    add_scaled(out, q.dropped(q.first + j, weights[j]), q.shared_block<T>(a.value, q.first + j), d_v);
 
   if (a.logsumexp) a.logsumexp.row<T>(q.row)[q.head] = static_cast<T>(logsumexp);
   if (a.weights) {
     T* kept = a.weights.row<T>(q.head * a.query.rows + q.row);
-    std::fill(std::copy(weights.begin(), weights.end(), kept), kept + a.weights.cols, T{0});
+    std::fill_n(kept, a.weights.cols, T{0});
+    std::copy(weights.begin(), weights.end(), kept + q.first);
+  }
+}
+
+/// Adds the gradients that follow from the gradient of the score of the key at a place, before scaling.
+template <class T>
+void compare_backwards(const HeadQuery& q, const kernel::AttentionGradient& g, int64_t at, T grad) {
+  const kernel::Attention& a = q.attention;
+  const int64_t d_k = a.query.cols / a.heads;
+  const T *query = q.block<T>(a.query, q.row), *key = q.shared_block<T>(a.key, at);
+  T *grad_query = q.block<T>(g.grad_query, q.row), *grad_key = q.shared_block<T>(g.grad_key, at);
+  if (!a.score_weight) {
+    add_scaled(grad_query, grad, key, d_k);
+    add_scaled(grad_key, grad, query, d_k);
+    return;
+  }
+  const T* weight = q.block<T>(a.score_weight, 0);
+  T* grad_weight = q.block<T>(g.grad_score_weight, 0);
+  for (int64_t i = 0; i < d_k; ++i) {
+    const T y = std::tanh(query[i] + key[i]), inner = grad * weight[i] * (1 - y * y);
+    grad_weight[i] += grad * y;
+    grad_query[i] += inner;
+    grad_key[i] += inner;
   }
 }
 
@@ -111,23 +166,22 @@ void attend(const HeadQuery& q) {
 template <class T>
 void attend_backwards(const HeadQuery& q, const kernel::AttentionGradient& g) {
   const kernel::Attention& a = q.attention;
-  const int64_t d_k = a.query.cols / a.heads, d_v = a.out.cols / a.heads;
+  const int64_t d_v = a.out.cols / a.heads;
   const std::vector<T> weights = softmax(scores<T>(q), a.logsumexp.row<T>(q.row)[q.head]);
   const T* grad_out = q.block<T>(g.grad_out, q.row);
 
   std::vector<T> grad_weights(q.visible);
   double mean = 0;
   for (int64_t j = 0; j < q.visible; ++j) {
-    const int64_t row = q.key_row(j);
-    add_scaled(q.block<T>(g.grad_value, row), q.dropped(j, weights[j]), grad_out, d_v);
-    grad_weights[j] = q.dropped(j, dot(grad_out, q.block<T>(a.value, row), d_v));
+    const int64_t at = q.first + j;
+    add_scaled(q.shared_block<T>(g.grad_value, at), q.dropped(at, weights[j]), grad_out, d_v);
+    grad_weights[j] = q.dropped(at, dot(grad_out, q.shared_block<T>(a.value, at), d_v));
     mean += static_cast<double>(weights[j]) * grad_weights[j];
   }
   for (int64_t j = 0; j < q.visible; ++j) {
-    const int64_t row = q.key_row(j);
-    const T grad_dot = score_scale<T>(a) * static_cast<T>(weights[j] * (grad_weights[j] - mean));
-    add_scaled(q.block<T>(g.grad_query, q.row), grad_dot, q.block<T>(a.key, row), d_k);
-    add_scaled(q.block<T>(g.grad_key, row), grad_dot, q.block<T>(a.query, q.row), d_k);
+    const T grad = static_cast<T>(weights[j] * (grad_weights[j] - mean));
+    if (g.grad_distance_bias) *q.bias<T>(g.grad_distance_bias, q.first + j) += grad;
+    compare_backwards(q, g, q.first + j, score_scale<T>(a) * grad);
   }
 }
 
@@ -138,7 +192,9 @@ void compute(const kernel::Attention& k) {
 }
 
 void compute(const kernel::AttentionGradient& g) {
-  for (View gradient : {g.grad_query, g.grad_key, g.grad_value}) compute(kernel::Fill{gradient, 0});
+  for (const View& gradient :
+       {g.grad_query, g.grad_key, g.grad_value, g.grad_score_weight, g.grad_distance_bias})
+    if (gradient) compute(kernel::Fill{gradient, 0});
   with_type(g.grad_out.dtype, [&]<class T>(T) {
     for_each_query(g.forward, [&](const HeadQuery& q) { attend_backwards<T>(q, g); });
   });

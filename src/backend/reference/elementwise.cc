@@ -64,6 +64,18 @@ void compute(const kernel::Rotate& k) {
   });
 }
 
+void compute(const kernel::PositionFeature& k) {
+  with_type(k.out.dtype, [&]<class T>(T) {
+    const int64_t last = k.x.cols - 1;
+    for (int64_t r = 0; r < k.x.rows; ++r) {
+      T* out = k.out.row<T>(r);
+      if (out != k.x.row<T>(r)) std::copy_n(k.x.row<T>(r), last, out);
+      const T place = k.position ? static_cast<T>(k.position.data[r] + 1) : T{0};
+      out[last] = k.lengths ? place / static_cast<T>(k.lengths.data[r]) : place;
+    }
+  });
+}
+
 void compute(const kernel::Swap& k) {
   with_type(k.a.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.a.rows; ++r)

@@ -18,6 +18,7 @@ void compute(const kernel::Add& k);
 void compute(const kernel::Multiply& k);
 void compute(const kernel::Scale& k);
 void compute(const kernel::Rotate& k);
+void compute(const kernel::PositionFeature& k);
 void compute(const kernel::Swap& k);
 void compute(const kernel::ApplyDropout& k);
 void compute(const kernel::Activate& k);
@@ -28,6 +29,8 @@ void compute(const kernel::Embed& k);
 void compute(const kernel::EmbedGradient& k);
 void compute(const kernel::ResidualNorm& k);
 void compute(const kernel::ResidualNormGradient& k);
+void compute(const kernel::BatchNorm& k);
+void compute(const kernel::BatchNormGradient& k);
 void compute(const kernel::Attention& k);
 void compute(const kernel::AttentionGradient& k);
 void compute(const kernel::CrossEntropy& k);
@@ -36,6 +39,17 @@ void compute(const kernel::TopK& k);
 void compute(const kernel::Adam& k);
 void compute(const kernel::Sum& k);
 void compute(const kernel::BlockSquares& k);
+void compute(const kernel::RecurrentStep& k);
+void compute(const kernel::RecurrentStepGradient& k);
+void compute(const kernel::LastRows& k);
+void compute(const kernel::Gate& k);
+void compute(const kernel::GateGradient& k);
+void compute(const kernel::Unfold& k);
+void compute(const kernel::Fold& k);
+void compute(const kernel::Depthwise& k);
+void compute(const kernel::DepthwiseWeightGradient& k);
+void compute(const kernel::LinearRecurrence& k);
+void compute(const kernel::LinearRecurrenceGradient& k);
 
 /// Calls `function(T{})` with T the C++ type of `dtype`. Throws an input error for a type other than fp32 and
 /// fp64.

@@ -1,0 +1,14 @@
+#pragma once
+#include <span>
+
+namespace sixfold {
+
+/// The exponent p of the power law `time = c * size^p` that fits best: the slope of the line through the
+/// logarithms, by least squares. Throws an input error unless there are as many times as sizes, at least two
+/// different sizes, and all values are positive.
+double growth_exponent(std::span<const double> sizes, std::span<const double> times);
+
+/// The median; the mean of the two middle values if their number is even. There must be at least one.
+double median(std::span<const double> values);
+
+}  // namespace sixfold

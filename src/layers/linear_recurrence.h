@@ -1,0 +1,40 @@
+#pragma once
+#include "layers/architecture.h"
+#include "layers/linear.h"
+#include "layers/mixer.h"
+
+// Mixers for decoders whose state is one row: a decoded token costs the same at every position.
+
+namespace sixfold {
+
+/// The simpler simple recurrent unit (Kim et al. 2019): f_t = sigmoid(W_f x_t + b_f), c_t = f_t c_{t-1} + (1 -
+/// f_t) W x_t and y_t = relu(c_t). Both products are computed for all tokens at once; only the second formula
+/// goes token by token. The state is c_t.
+class SimpleRecurrentUnit final : public Mixer {
+ public:
+  SimpleRecurrentUnit(ParameterBuilder make, const Architecture& a);
+  StateShape state() const override { return {.widths = {value_.rows()}, .retain = 1}; }
+  Reach reach() const override { return {.left = Reach::all, .right = 0, .sequential = true}; }
+  Tensor operator()(const Tensor& x, LayerContext& c) const override;
+
+ private:
+  Linear forget_;
+  Tensor value_;  // [d_model, d_model]
+};
+
+/// The average attention network (Zhang et al. 2018) without its feed-forward network: with the average g_t of
+/// x_1,
+/// ..., x_t, [i; f] = sigmoid(W [x_t; g_t] + b) and y_t = i x_t + f g_t. The state is g_t.
+class AverageAttention final : public Mixer {
+ public:
+  AverageAttention(ParameterBuilder make, const Architecture& a);
+  StateShape state() const override { return {.widths = {d_model_}, .retain = 1}; }
+  Reach reach() const override { return {.left = Reach::all, .right = 0}; }
+  Tensor operator()(const Tensor& x, LayerContext& c) const override;
+
+ private:
+  int64_t d_model_;
+  Linear gates_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,36 @@
+#include "layers/token_embedding.h"
+
+#include <cmath>
+
+namespace sixfold {
+
+TokenEmbedding::TokenEmbedding(ParameterBuilder make, const Architecture& a)
+    : architecture_(a),
+      scale_(a.embedding_scale ? std::sqrt(static_cast<double>(a.d_model)) : 1.0),
+      dropout_(!a.postprocess_embedding.empty() && a.postprocess_embedding.front() == ProcessStep::dropout
+                   ? double{a.dropout}
+                   : 0.0),
+      sinusoids_(make.backend(), make.dtype(), a.d_model, a.positions) {
+  if (architecture_.positions == Positions::learned)
+    learned_ = make.table("embed_positions.weight", a.max_positions, a.d_model, ParameterUse::elementwise);
+}
+
+Tensor TokenEmbedding::operator()(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
+                                  std::span<const int32_t> lengths, Context& context) const {
+  require_positions(architecture_, rows.longest, "a sentence");
+  const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
+  const Tensor tokens = context.indices(ids);
+  if (architecture_.positions == Positions::learned) {
+    const Tensor places = ops::embed(context, {learned_, {}}, rows.position, rows);
+    return ops::dropout(
+        context, {ops::add(context, ops::embed(context, {table, {}, scale_}, tokens, rows), places), dropout});
+  }
+  if (architecture_.positions == Positions::index || architecture_.positions == Positions::relative_index) {
+    const Tensor embedded = ops::embed(context, {table, {}, scale_}, tokens, rows);
+    const Tensor of = needs_lengths() ? context.indices(lengths) : Tensor();
+    return ops::dropout(context, {ops::position_feature(context, embedded, rows, of), dropout});
+  }
+  return ops::embed(context, {table, sinusoids_.at_least(rows.longest), scale_}, tokens, rows, dropout);
+}
+
+}  // namespace sixfold

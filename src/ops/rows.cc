@@ -1,0 +1,73 @@
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace sixfold::ops {
+namespace {
+
+/// to += from, or to = from.
+void pass(const Context& context, const Tensor& x, const View& grad) {
+  if (const auto slot = context.gradient_of(x); slot.view && slot.accumulate)
+    context.backend().run(kernel::Add{slot.view, slot.view, grad});
+  else if (slot.view)
+    context.backend().run(kernel::Scale{slot.view, grad, 1});
+}
+
+}  // namespace
+
+Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse) {
+  if (!from) return x;
+  check_shape("permute_rows", "from", from, 1, x.rows());
+  check_shape("permute_rows", "inverse", inverse, 1, x.rows());
+  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::GatherRows{y.view(), x.view(), from.ids()});
+  if (context.track(y, {x}))
+    context.record("permute_rows", y, [&context, x, y, inverse] {
+      const WrittenGradient grad(context, x);
+      context.backend().run(kernel::GatherRows{grad.view(), y.gradient().view(), inverse.ids()});
+      grad.add();
+    });
+  return y;
+}
+
+Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t count) {
+  require(begin >= 0 && count >= 0 && begin + count <= x.rows(), "slice_rows: rows {} to {} of {}", begin,
+          begin + count, x.rows());
+  Tensor y = context.tensor(count, x.cols(), x.dtype());
+  context.backend().run(kernel::Scale{y.view(), x.view().slice_rows(begin, count), 1});
+  if (context.track(y, {x}))
+    context.record("slice_rows", y, [&context, x, y, begin, count] {
+      const auto slot = context.gradient_of(x);
+      if (!slot.accumulate) context.backend().run(kernel::Fill{slot.view, 0});
+      const View to = slot.view.slice_rows(begin, count);
+      context.backend().run(kernel::Add{to, to, y.gradient().view()});
+    });
+  return y;
+}
+
+Tensor join_rows(Context& context, std::span<const Tensor> parts) {
+  require(!parts.empty(), "join_rows: there is no part");
+  int64_t rows = 0;
+  bool wants = false;
+  for (const Tensor& part : parts) {
+    check_shape("join_rows", "part", part, -1, parts.front().cols());
+    rows += part.rows();
+    wants = wants || part.requires_grad();
+  }
+  Tensor y = context.tensor(rows, parts.front().cols(), parts.front().dtype());
+  int64_t begin = 0;
+  for (const Tensor& part : parts) {
+    context.backend().run(kernel::Scale{y.view().slice_rows(begin, part.rows()), part.view(), 1});
+    begin += part.rows();
+  }
+  y.set_requires_grad(wants && context.recording());
+  context.record("join_rows", y, [&context, y, all = std::vector<Tensor>(parts.begin(), parts.end())] {
+    int64_t first = 0;
+    for (const Tensor& part : all) {
+      pass(context, part, y.gradient().view().slice_rows(first, part.rows()));
+      first += part.rows();
+    }
+  });
+  return y;
+}
+
+}  // namespace sixfold::ops

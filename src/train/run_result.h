@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "train/task.h"
+
+namespace sixfold {
+
+/// Whether the run in a folder has ended with exactly this config, so that its model is the result and training
+/// would do nothing more. The number of threads may differ. False also if the run's files can't be read.
+bool is_finished(const TaskConfig& config, const std::string& run);
+
+/// What a finished run recorded about its model, RUN/model.
+struct RunResult {
+  int64_t updates = 0;  ///< of the run
+  /// The update whose weights (or their moving average) the model has: the best at validation, or the last. 0:
+  /// the model is the mean of several checkpoints.
+  int64_t model_update = 0;
+  /// The scores of the model at validation, by name ("loss", "perplexity", "bleu"). Empty if these weights were
+  /// not validated, as the mean of several checkpoints never is.
+  std::map<std::string, double> validation;
+  /// Seconds of training, with validation. Empty if the run's checkpoints have been removed.
+  std::optional<double> seconds;
+};
+
+/// Reads the result of a finished run. Throws an input error if a file is missing or damaged.
+RunResult read_run_result(const std::string& run);
+
+}  // namespace sixfold

@@ -1,0 +1,44 @@
+#include "plot/dots.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "error_message.h"
+#include "plot/labels.h"
+
+namespace sixfold {
+namespace {
+
+const std::vector<std::string> names{"base", "heads-1",
+                                     "a-very-long-name-that-somebody-gave-to-a-recipe-of-theirs"};
+
+TEST(Dots, HaveOneForEachValue) {
+  const std::string svg =
+      dots_svg("Sweep", names, {{"BLEU", {31.5, NAN, 30}, 1}, {"minutes", {1, 2, 12.25}, 2}});
+  EXPECT_TRUE(well_formed(svg));
+  EXPECT_EQ(overlapping(svg), "");
+  EXPECT_EQ(count(svg, "<circle"), 5u);
+  for (const char* text : {">31.5</text>", ">12.25</text>", ">BLEU<", ">minutes<", ">heads-1<"})
+    EXPECT_NE(svg.find(text), std::string::npos) << text;
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST(Dots, NothingTouchesWithAnyValues) {
+  for (const double value : {0.0, -3.0, 1e-9, 123456.789, 1e12}) {
+    const std::string svg = dots_svg(
+        "Sweep", names, {{"all the same", {value, value, value}, 2}, {"two", {value, NAN, 2 * value}, 0}});
+    EXPECT_TRUE(well_formed(svg));
+    EXPECT_EQ(overlapping(svg), "") << value;
+  }
+}
+
+TEST(Dots, NeedSomethingToDraw) {
+  EXPECT_NE(error_message([] { dots_svg("", {}, {{"BLEU", {}}}); }), "");
+  EXPECT_NE(error_message([] { dots_svg("", {"a"}, {}); }), "");
+  EXPECT_NE(error_message([] { dots_svg("", {"a"}, {{"BLEU", {NAN}}}); }), "");
+  EXPECT_NE(error_message([] { dots_svg("", {"a"}, {{"BLEU", {1, 2}}}); }), "");
+}
+
+}  // namespace
+}  // namespace sixfold
