@@ -1,5 +1,5 @@
 // The rate of whole training steps over given batches, the same that bench/peers/train_step.py runs on PyTorch.
-// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--threads N] [--precision fp32|bf16]
+// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--mixer KIND] [--threads N] [--precision fp32|bf16]
 // [--updates N] [--vocab N]
 // [--micro-batch-tokens N] prints one line of JSON: real source+target tokens a second (median over the
 // updates), peak memory, and what part that is of the fp32 products that the machine can do, measured in the
@@ -87,11 +87,12 @@ double operations(const std::vector<Batch>& parts, const ModelConfig& config) {
 
 int main(int argc, char** argv) {
   CLI::App app("training steps a second");
-  std::string path, name = "small", precision = "fp32";
+  std::string path, name = "small", precision = "fp32", mixer = "attention";
   int threads = 2, updates = 20, vocab = 8000;
   int64_t micro = 4096;
   app.add_option("batches", path)->required();
   app.add_option("--preset", name);
+  app.add_option("--mixer", mixer, "of encoder and decoder, as model.encoder_mixer");
   app.add_option("--threads", threads);
   app.add_option("--precision", precision)->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--updates", updates);
@@ -105,6 +106,8 @@ int main(int argc, char** argv) {
   ModelConfig config;
   for (const auto& [value, text] : EnumNames<Preset>::names)
     if (text == name) static_cast<Architecture&>(config) = preset(value);
+  for (const auto& [value, text] : EnumNames<MixerKind>::names)
+    if (text == mixer) config.encoder_mixer = config.decoder_mixer = value;
   config.source_vocab = config.target_vocab = vocab;
   const std::shared_ptr<Backend> backend = make_backend(
       {.threads = threads, .products = precision == "bf16" ? MatmulPrecision::bf16 : MatmulPrecision::fp32});
@@ -126,6 +129,7 @@ int main(int argc, char** argv) {
   std::sort(operation_rates.begin(), operation_rates.end());
   const double peak = peak_mb(), rate = measure_product_rates(threads).best.fp32;
   std::cout << nlohmann::json{{"preset", name},
+                              {"mixer", mixer},
                               {"threads", threads},
                               {"backend", backend->name()},
                               {"tokens_per_second", rates[rates.size() / 2]},

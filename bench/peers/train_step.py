@@ -7,7 +7,7 @@ attention by plain products (for such short sentences `tiny` is 8% faster than w
 `small` as fast); masks only in batches with padding; output projection and loss as one op over the real tokens, in
 chunks; fused Adam; subnormal numbers flushed to zero. Prints one line of JSON.
 
-    python train_step.py BATCHES.jsonl --preset tiny|small|base [--threads 2] [--updates 20]
+    python train_step.py BATCHES.jsonl --preset tiny|small|base [--mixer attention|lstm] [--threads 2] [--updates 20]
                          [--onednn | --compile] [--autocast]
 """
 
@@ -16,7 +16,7 @@ import json
 import math
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -34,6 +34,7 @@ class Sizes:
     heads: int
     vocabulary: int = 8000
     dropout: float = 0.1
+    mixer: str = "attention"
 
 
 PRESETS = {
@@ -115,12 +116,30 @@ class Attention(nn.Module):
         return self.out_proj((scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2))
 
 
+class Lstm(nn.Module):
+    """PyTorch's LSTM instead of self-attention: in the encoder in both directions, each half as wide."""
+
+    padded = False  # an option: let it run over the padding, which is faster, though not the same at the ends
+
+    def __init__(self, sizes, cross):
+        super().__init__()
+        width = sizes.d_model if cross else sizes.d_model // 2
+        self.lstm = nn.LSTM(sizes.d_model, width, batch_first=True, bidirectional=not cross)
+
+    def forward(self, x, lengths):
+        if self.padded or not self.lstm.bidirectional:
+            return self.lstm(x)[0]
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)[0]
+
+
 class Layer(nn.Module):
     """A layer of the encoder, or with `cross` of the decoder: post-norm, dropout on each sub-layer's output."""
 
     def __init__(self, sizes, cross):
         super().__init__()
-        self.self_attention = Attention(sizes, of_self=True)
+        self.lstm = Lstm(sizes, cross) if sizes.mixer == "lstm" else None
+        self.self_attention = None if self.lstm else Attention(sizes, of_self=True)
         self.self_norm = nn.LayerNorm(sizes.d_model)
         if cross:
             self.cross_attention = Attention(sizes, of_self=False)
@@ -130,8 +149,9 @@ class Layer(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(sizes.d_model)
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def forward(self, x, self_bias, memory=None, memory_bias=None):
-        x = self.self_norm(x + self.dropout(self.self_attention(x, x, self_bias)))
+    def forward(self, x, self_bias, lengths, memory=None, memory_bias=None):
+        mixed = self.lstm(x, lengths) if self.lstm else self.self_attention(x, x, self_bias)
+        x = self.self_norm(x + self.dropout(mixed))
         if memory is not None:
             x = self.cross_norm(x + self.dropout(self.cross_attention(x, memory, memory_bias)))
         return self.feed_forward_norm(x + self.dropout(self.fc2(F.relu(self.fc1(x)))))
@@ -156,13 +176,13 @@ class Transformer(nn.Module):
         d_model = self.embedding.embedding_dim
         return self.dropout(self.embedding(ids) * math.sqrt(d_model) + self.positions[: ids.shape[1]])
 
-    def forward(self, source, target_input, source_bias, causal_bias):
+    def forward(self, source, target_input, source_bias, causal_bias, lengths):
         memory = self.embed(source)
         for layer in self.encoder:
-            memory = layer(memory, source_bias)
+            memory = layer(memory, source_bias, lengths)
         x = self.embed(target_input)
         for layer in self.decoder:
-            x = layer(x, causal_bias, memory, source_bias)
+            x = layer(x, causal_bias, None, memory, source_bias)
         return x
 
 
@@ -178,6 +198,7 @@ class Batch:
     target_output: torch.Tensor
     source_bias: torch.Tensor | None  # -inf at padding; None where there is none
     causal_bias: torch.Tensor  # -inf above the diagonal
+    lengths: torch.Tensor  # of the source sentences
     real_target: torch.Tensor  # which of the padded target tokens are real
     tokens: int  # real ones of both sides
 
@@ -199,6 +220,7 @@ def read_batch(line):
         target_output,
         source_bias=None if real_source.all() else source_bias,
         causal_bias=torch.full((target_input.shape[1],) * 2, -math.inf).triu(1),
+        lengths=real_source.sum(1),
         real_target=real_target.flatten().nonzero()[:, 0],
         tokens=int(real_source.sum() + real_target.sum()),
     )
@@ -212,7 +234,8 @@ def smoothed_loss(states, weight, targets, smoothing=0.1):
 
 def update(model, optimizer, batch, options):
     with torch.autocast("cpu", torch.bfloat16, enabled=options.autocast):
-        states = model(batch.source, batch.target_input, batch.source_bias, batch.causal_bias).flatten(0, 1)
+        states = model(batch.source, batch.target_input, batch.source_bias, batch.causal_bias, batch.lengths)
+        states = states.flatten(0, 1)
         states, targets = states[batch.real_target], batch.target_output.flatten()[batch.real_target]
         if options.onednn:
             loss = OneDnnLoss.apply(states, model.embedding.weight, targets, 0.1)
@@ -234,6 +257,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("batches")
     parser.add_argument("--preset", choices=PRESETS, default="small")
+    parser.add_argument("--mixer", choices=("attention", "lstm"), default="attention")
+    parser.add_argument("--padded", action="store_true", help="let LSTMs of the encoder run over the padding")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--updates", type=int, default=20)
     how = parser.add_mutually_exclusive_group()
@@ -249,7 +274,8 @@ def main():
     with open(options.batches) as lines:
         batches = [read_batch(line) for line in lines]
     baseline_mb = memory_mb("VmRSS")
-    model = Transformer(PRESETS[options.preset])
+    Lstm.padded = options.padded
+    model = Transformer(replace(PRESETS[options.preset], mixer=options.mixer))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     if options.compile:
         model.compile(dynamic=True)
@@ -264,6 +290,7 @@ def main():
     seconds, tokens = seconds[WARMUP_UPDATES:], tokens[WARMUP_UPDATES:]
     result = {
         "preset": options.preset,
+        "mixer": options.mixer,
         "tokens_per_second": round(statistics.median(t / s for t, s in zip(tokens, seconds)), 1),
         "mean_tokens_per_second": round(sum(tokens) / sum(seconds), 1),
         "peak_mb": round(memory_mb("VmHWM"), 1),

@@ -30,6 +30,7 @@ class DecodingStateTest : public testing::TestWithParam<Kind> {
     config.encoder_layers = GetParam().encoder_layers;
     config.decoder_layers = 3;
     config.decoder_mixer = GetParam().decoder_mixer;
+    config.attention_window = 2;
     return config;
   }
   bool has_encoder() const { return GetParam().encoder_layers > 0; }
@@ -79,7 +80,12 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DecodingStateTest,
                                          Kind{"ssru", make_mixer, 1, MixerKind::ssru},
                                          Kind{"average", make_mixer, 1, MixerKind::average},
                                          Kind{"convolution", make_mixer, 1, MixerKind::convolution},
-                                         Kind{"separable", make_mixer, 0, MixerKind::separable}),
+                                         Kind{"separable", make_mixer, 0, MixerKind::separable},
+                                         Kind{"recurrent", make_mixer, 0, MixerKind::recurrent},
+                                         Kind{"lstm", make_mixer, 1, MixerKind::lstm},
+                                         Kind{"gru", make_mixer, 1, MixerKind::gru},
+                                         Kind{"bahdanau", make_mixer, 1, MixerKind::bahdanau},
+                                         Kind{"restricted", make_mixer, 1, MixerKind::restricted_attention}),
                          [](const auto& kind) { return kind.param.name; });
 
 TEST_P(DecodingStateTest, TokenByTokenEqualsTheFullPass) {
@@ -145,10 +151,9 @@ TEST_P(DecodingStateTest, KeepsTheRowsThatAreNeededAndNoOthers) {
   const auto token = [&](size_t place) { return std::span(ids).subspan(place, 1); };
   // By layers: a cell's last state, all of attention's, the two newest of the convolution.
   const auto expect = [&](int64_t cell, int64_t attention, int64_t window) {
-    std::vector expected{attention};
+    const int retained = model_.decoder_state().front().retain;
+    std::vector expected{retained == 1 ? cell : retained == 2 ? window : attention};
     if (GetParam().name == "mixed") expected = {cell, attention, window};
-    if (GetParam().name == "ssru" || GetParam().name == "average") expected = {cell};
-    if (GetParam().name == "convolution" || GetParam().name == "separable") expected = {window};
     EXPECT_EQ(used_rows(), expected);
   };
   enter({0, 1}, {{4, 5, 2}, {4, 2}});

@@ -73,7 +73,8 @@ const Variant variants[] = {
        c.feed_forward_bias = false;
      }},
     {"rotary_positions", [](ModelConfig& c) { c.positions = Positions::rotary; }},
-    // The decoder's first state is zeros, which a norm makes steep: finite differences would step over kinks of ReLU.
+    // The decoder's first state is zeros, which a norm makes steep: finite differences would step over kinks of
+    // ReLU.
     {"alibi_positions",
      [](ModelConfig& c) {
        c.activation = Activation::swish;
@@ -127,6 +128,31 @@ const Variant variants[] = {
        c.kernel_size = 4;
        c.decoder_mixer = MixerKind::average;
      }},
+    {"recurrent", [](ModelConfig& c) { c.encoder_mixer = c.decoder_mixer = MixerKind::recurrent; }},
+    {"lstm", [](ModelConfig& c) { c.encoder_mixer = c.decoder_mixer = MixerKind::lstm; }},
+    {"gru", [](ModelConfig& c) { c.encoder_mixer = c.decoder_mixer = MixerKind::gru; }},
+    {"bahdanau",
+     [](ModelConfig& c) {
+       c.encoder_mixer = MixerKind::gru;
+       c.decoder_mixer = MixerKind::bahdanau;
+     }},
+    {"restricted_attention",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::restricted_attention;
+       c.attention_window = 2;
+     }},
+    {"restricted_attention_with_t5_positions",
+     [](ModelConfig& c) {
+       c.encoder_mixer = c.decoder_mixer = MixerKind::restricted_attention;
+       c.attention_window = 5;
+       c.activation = Activation::swish;
+       c.positions = Positions::t5;
+       c.position_buckets = 8;
+       c.position_distance = 20;
+     }},
+    {"multi_query", [](ModelConfig& c) { c.kv_heads = 1; }},
+    {"unscaled", [](ModelConfig& c) { c.attention_score = AttentionScore::dot; }},
+    {"additive", [](ModelConfig& c) { c.attention_score = AttentionScore::additive; }},
     {"batch_norm",
      [](ModelConfig& c) {
        c.norm = Norm::batch;

@@ -41,6 +41,16 @@ const Variant variants[] = {
     {"separable", {"model.encoder_mixer=separable", "model.decoder_mixer=separable", "model.kernel_size=5"}},
     {"ssru", {"model.decoder_mixer=ssru"}},
     {"average", {"model.decoder_mixer=average"}},
+    {"recurrent", {"model.encoder_mixer=recurrent", "model.decoder_mixer=recurrent"}},
+    {"lstm", {"model.encoder_mixer=lstm", "model.decoder_mixer=lstm", "model.positions=none"}},
+    {"gru", {"model.encoder_mixer=gru", "model.decoder_mixer=gru"}},
+    {"bahdanau", {"model.encoder_mixer=gru", "model.decoder_mixer=bahdanau", "model.heads=1"}},
+    {"restricted",
+     {"model.encoder_mixer=restricted_attention", "model.decoder_mixer=restricted_attention",
+      "model.attention_window=3"}},
+    {"multi_query", {"model.kv_heads=1"}},
+    {"unscaled", {"model.attention_score=dot"}},
+    {"additive", {"model.attention_score=additive"}},
 };
 
 class VariantsTraining : public testing::TestWithParam<Variant> {
@@ -53,10 +63,10 @@ class VariantsTraining : public testing::TestWithParam<Variant> {
 model: {d_model: 32, d_ff: 64, heads: 2, encoder_layers: 1, decoder_layers: 1, dropout: 0.1}
 tokenizer: {kind: whitespace, vocab_size: 0}
 data: {batch_tokens: 1000}
-train: {updates: 60, threads: 1, precision: fp32}
+train: {updates: 90, threads: 1, precision: fp32}
 schedule: {kind: constant, learning_rate: 5e-3, warmup: 10}
-checkpoint: {every_updates: 30}
-validation: {every_updates: 20}
+checkpoint: {every_updates: 45}
+validation: {every_updates: 30}
 )");
   }
   void write(const std::string& name, const std::vector<demo::SentencePair>& pairs) const {
@@ -94,7 +104,7 @@ TEST_P(VariantsTraining, LearnsResumesAndTranslates) {
   ASSERT_EQ(losses.size(), 3u);
   EXPECT_LT(losses[2], losses[0] - 0.5);
   fs::copy(run("whole"), run("part"), fs::copy_options::recursive);
-  for (const char* part : {"/model", "/checkpoints/update-000000060"}) fs::remove_all(run("part") + part);
+  for (const char* part : {"/model", "/checkpoints/update-000000090"}) fs::remove_all(run("part") + part);
   train_run("part", true);
   EXPECT_TRUE(read_file(run("part") + "/model/model.safetensors") == read_file(model + "/model.safetensors"));
   const std::vector<std::string> lines{"the dog sleeps .", "a child"};
