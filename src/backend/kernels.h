@@ -5,6 +5,8 @@
 #include <span>
 #include <variant>
 
+#include "backend/optimizer_kernels.h"
+#include "backend/output_kernels.h"
 #include "backend/recurrent_kernels.h"
 #include "backend/sequence_kernels.h"
 #include "backend/view.h"
@@ -136,8 +138,8 @@ struct Rotate {
   }
 };
 
-/// out = x, except for the last feature of each row, which is position[r] + 1, divided by lengths[r] if there are
-/// `lengths`. Without `position` it is 0: the gradient. out may be x.
+/// out = x, except for the last feature of each row, which is position[r] + 1, divided by lengths[r] if there
+/// are `lengths`. Without `position` it is 0: the gradient. out may be x.
 struct PositionFeature {
   static constexpr const char* name = "position_feature";
   View out, x;                         ///< [rows, d]
@@ -344,7 +346,7 @@ struct Attention {
   bool scaled = true;           ///< divide products by sqrt(d_k)
   View score_weight;            ///< [1, heads * d_k], or empty: scores are products
   View distance_bias;  ///< [2 n - 1, heads], or empty: row n - 1 + d is for keys d places after the query
-  Dropout dropout;     ///< dropout of the weights, with position and sentence of the queries; see `weight_module`
+  Dropout dropout;  ///< dropout of the weights, with position and sentence of the queries; see `weight_module`
   /// [heads * queries, largest number of keys] or empty: row head * queries + query holds the weights before
   /// dropout, one column for each key place of the span; other columns are zero.
   View weights;
@@ -369,7 +371,7 @@ struct AttentionGradient {
   static constexpr const char* name = "attention_gradient";
   Attention forward;  ///< with the `out` and `logsumexp` that it computed
   View grad_out;
-  View grad_query, grad_key, grad_value;        ///< overwritten
+  View grad_query, grad_key, grad_value;       ///< overwritten
   View grad_score_weight, grad_distance_bias;  ///< overwritten; the bias's is empty if it is constant
 
   void operands(auto&& visit) {
@@ -378,83 +380,6 @@ struct AttentionGradient {
     visit("grad_key", grad_key), visit("grad_value", grad_value);
     visit("grad_score_weight", grad_score_weight), visit("grad_distance_bias", grad_distance_bias);
   }
-};
-
-/// For each row of logits [rows, vocab]: loss = (1 - smoothing) * -log p(target) + smoothing * mean of -log p
-/// over the vocabulary (section 5.4), written to losses [1, rows]. If `gradient` is set, the logits are
-/// overwritten by d(loss * scale) / d(logits).
-struct CrossEntropy {
-  static constexpr const char* name = "cross_entropy";
-  View logits;
-  DeviceSpan<const int32_t> targets;
-  View losses;
-  double smoothing = 0, scale = 1;
-  bool gradient = false;
-
-  void operands(auto&& visit) { visit("logits", logits), visit("targets", targets), visit("losses", losses); }
-};
-
-/// out [1, rows] = log-probability of targets[r] under the softmax of row r of logits [rows, vocab].
-struct LogProbability {
-  static constexpr const char* name = "log_probability";
-  View out, logits;
-  DeviceSpan<const int32_t> targets;
-
-  void operands(auto&& visit) { visit("out", out), visit("logits", logits), visit("targets", targets); }
-};
-
-/// The k largest logits of each row of logits [rows, vocab], best first, with their log-probabilities. Ties are
-/// broken by the lower id.
-struct TopK {
-  static constexpr const char* name = "top_k";
-  View logits;
-  int k = 1;
-  View ids;        ///< [rows, k] i32
-  View log_probs;  ///< [rows, k] f32
-  /// Ids that are not chosen. They keep their share of the probability. If there are fewer than k other ids,
-  /// banned ids follow with -infinity.
-  DeviceSpan<const int32_t> banned;
-
-  void operands(auto&& visit) {
-    visit("logits", logits), visit("ids", ids), visit("log_probs", log_probs), visit("banned", banned);
-  }
-};
-
-/// One step of Adam (section 5.3) over flat arrays, with decoupled weight decay and a moving average of the
-/// weights.
-struct Adam {
-  static constexpr const char* name = "adam";
-  View weight, gradient, moment1, moment2;
-  View average;  ///< may be empty; average += (1 - average_decay) * (weight - average)
-  double learning_rate, beta1, beta2, epsilon, weight_decay, average_decay;
-  double gradient_scale = 1;  ///< factor of the gradient, for clipping
-  int64_t step = 1;           ///< counted from 1; for the bias correction
-
-  void operands(auto&& visit) {
-    visit("weight", weight), visit("gradient", gradient), visit("moment1", moment1);
-    visit("moment2", moment2), visit("average", average);
-  }
-};
-
-/// out [1, 1] f64 = sum of the elements of x in fp64, in order.
-struct Sum {
-  static constexpr const char* name = "sum";
-  View out, x;
-  bool accumulate = false;  ///< add to the contents of `out`
-
-  void operands(auto&& visit) { visit("out", out), visit("x", x); }
-};
-
-/// sums[i] = sum of the squares of block i of x, in fp64; x has no gaps between rows. Blocks have a fixed size,
-/// so that the total of their sums, added in order, depends only on the elements.
-struct BlockSquares {
-  static constexpr const char* name = "block_squares";
-  static constexpr int64_t block = int64_t{1} << 14;  ///< elements
-  static int64_t blocks(int64_t elements) { return (elements + block - 1) / block; }
-  View x;
-  DeviceSpan<double> sums;  ///< [blocks(rows * cols)]
-
-  void operands(auto&& visit) { visit("x", x), visit("sums", sums); }
 };
 
 }  // namespace kernel
@@ -473,17 +398,17 @@ class KernelCall {
  private:
   std::variant<const kernel::Fill*, const kernel::Matmul*, const kernel::ColumnSum*, const kernel::Add*,
                const kernel::Multiply*, const kernel::Scale*, const kernel::Rotate*,
-               const kernel::PositionFeature*, const kernel::Swap*,
-               const kernel::ApplyDropout*, const kernel::Activate*, const kernel::ActivateGradient*,
-               const kernel::CopyRows*, const kernel::GatherRows*, const kernel::Embed*,
-               const kernel::EmbedGradient*, const kernel::ResidualNorm*, const kernel::ResidualNormGradient*, const kernel::BatchNorm*, const kernel::BatchNormGradient*,
-               const kernel::Attention*, const kernel::AttentionGradient*, const kernel::CrossEntropy*,
-               const kernel::LogProbability*, const kernel::TopK*, const kernel::Adam*, const kernel::Sum*,
-               const kernel::BlockSquares*, const kernel::RecurrentStep*, const kernel::RecurrentStepGradient*,
-               const kernel::LastRows*, const kernel::Gate*, const kernel::GateGradient*,
-               const kernel::Unfold*, const kernel::Fold*, const kernel::Depthwise*,
-               const kernel::DepthwiseWeightGradient*, const kernel::LinearRecurrence*,
-               const kernel::LinearRecurrenceGradient*>
+               const kernel::PositionFeature*, const kernel::Swap*, const kernel::ApplyDropout*,
+               const kernel::Activate*, const kernel::ActivateGradient*, const kernel::CopyRows*,
+               const kernel::GatherRows*, const kernel::Embed*, const kernel::EmbedGradient*,
+               const kernel::ResidualNorm*, const kernel::ResidualNormGradient*, const kernel::BatchNorm*,
+               const kernel::BatchNormGradient*, const kernel::Attention*, const kernel::AttentionGradient*,
+               const kernel::CrossEntropy*, const kernel::LogProbability*, const kernel::TopK*,
+               const kernel::Adam*, const kernel::Sum*, const kernel::BlockSquares*,
+               const kernel::RecurrentStep*, const kernel::RecurrentStepGradient*, const kernel::LastRows*,
+               const kernel::Gate*, const kernel::GateGradient*, const kernel::Unfold*, const kernel::Fold*,
+               const kernel::Depthwise*, const kernel::DepthwiseWeightGradient*,
+               const kernel::LinearRecurrence*, const kernel::LinearRecurrenceGradient*>
       kernel_;
 };
 

@@ -1,0 +1,48 @@
+#pragma once
+#include "backend/view.h"
+
+// The kernels over logits: the loss, probabilities, and the most probable tokens. See kernels.h.
+
+namespace sixfold::kernel {
+
+/// For each row of logits [rows, vocab]: loss = (1 - smoothing) * -log p(target) + smoothing * mean of -log p
+/// over the vocabulary (section 5.4), written to losses [1, rows]. If `gradient` is set, the logits are
+/// overwritten by d(loss * scale) / d(logits).
+struct CrossEntropy {
+  static constexpr const char* name = "cross_entropy";
+  View logits;
+  DeviceSpan<const int32_t> targets;
+  View losses;
+  double smoothing = 0, scale = 1;
+  bool gradient = false;
+
+  void operands(auto&& visit) { visit("logits", logits), visit("targets", targets), visit("losses", losses); }
+};
+
+/// out [1, rows] = log-probability of targets[r] under the softmax of row r of logits [rows, vocab].
+struct LogProbability {
+  static constexpr const char* name = "log_probability";
+  View out, logits;
+  DeviceSpan<const int32_t> targets;
+
+  void operands(auto&& visit) { visit("out", out), visit("logits", logits), visit("targets", targets); }
+};
+
+/// The k largest logits of each row of logits [rows, vocab], best first, with their log-probabilities. Ties are
+/// broken by the lower id.
+struct TopK {
+  static constexpr const char* name = "top_k";
+  View logits;
+  int k = 1;
+  View ids;        ///< [rows, k] i32
+  View log_probs;  ///< [rows, k] f32
+  /// Ids that are not chosen. They keep their share of the probability. If there are fewer than k other ids,
+  /// banned ids follow with -infinity.
+  DeviceSpan<const int32_t> banned;
+
+  void operands(auto&& visit) {
+    visit("logits", logits), visit("ids", ids), visit("log_probs", log_probs), visit("banned", banned);
+  }
+};
+
+}  // namespace sixfold::kernel
