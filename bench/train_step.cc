@@ -1,5 +1,6 @@
 // The rate of whole training steps over given batches, the same that bench/peers/train_step.py runs on PyTorch.
-// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--mixer KIND] [--threads N] [--precision fp32|bf16]
+// usage: bench_train_step BATCHES.jsonl [--preset tiny|small|base] [--mixer KIND] [--threads N] [--precision
+// fp32|bf16]
 // [--updates N] [--vocab N]
 // [--micro-batch-tokens N] prints one line of JSON: real source+target tokens a second (median over the
 // updates), peak memory, and what part that is of the fp32 products that the machine can do, measured in the

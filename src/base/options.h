@@ -51,8 +51,8 @@ inline constexpr size_t largest_options_text = 1 << 20;
 /// repeats a key, is too large or is nested deeper than 32 levels. YAML anchors and aliases are errors.
 OptionNode parse_yaml_options(std::string_view text, const std::string& file_name);
 OptionNode parse_json_options(std::string_view text, const std::string& file_name);
-/// Reads a file of options: JSON if its name ends in .json, otherwise YAML. Throws as these, and if the file can't
-/// be read.
+/// Reads a file of options: JSON if its name ends in .json, otherwise YAML. Throws as these, and if the file
+/// can't be read.
 OptionNode read_option_file(const std::string& path);
 
 /// Applies an assignment such as "train.minutes=5", the argument of --set, to the tree. It replaces an older

@@ -30,8 +30,8 @@ bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
 
 static void validate_positions(const Architecture& a) {
   const std::string_view kind = name_of_enum(a.positions);
-  const bool of_scores = a.positions == Positions::rotary || a.positions == Positions::alibi ||
-                         a.positions == Positions::t5;
+  const bool of_scores =
+      a.positions == Positions::rotary || a.positions == Positions::alibi || a.positions == Positions::t5;
   const bool self_attention = (a.has_encoder() && is_self_attention(a.encoder_mixer)) ||
                               (a.has_decoder() && is_self_attention(a.decoder_mixer));
   require(!of_scores || self_attention,
@@ -41,7 +41,8 @@ static void validate_positions(const Architecture& a) {
   require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
           "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
   if (a.positions == Positions::t5) {
-    require(a.position_buckets % 2 == 0, "position_buckets: {} is odd; choose an even number", a.position_buckets);
+    require(a.position_buckets % 2 == 0, "position_buckets: {} is odd; choose an even number",
+            a.position_buckets);
     require(a.position_distance > a.position_buckets / 2,
             "position_distance: {} is too small for {} position_buckets, half of which have one distance each; "
             "choose more than {}",
@@ -69,7 +70,8 @@ static void validate_mixers(const Architecture& a) {
           "even d_model",
           name_of_enum(encoder), a.d_model);
   if (a.decoder_mixer != MixerKind::bahdanau) return;
-  require(a.has_encoder(), "decoder_mixer: 'bahdanau' attends to the source, but encoder_layers is 0; choose 'gru'");
+  require(a.has_encoder(),
+          "decoder_mixer: 'bahdanau' attends to the source, but encoder_layers is 0; choose 'gru'");
   require(a.attention_dropout == 0,
           "decoder_mixer: 'bahdanau' has no dropout of attention weights; set attention_dropout to 0");
 }
@@ -81,9 +83,10 @@ void validate(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
           a.d_model, a.heads);
-  require(a.heads % a.key_value_heads() == 0,
-          "kv_heads: {} heads of queries can't share {} heads of keys and values evenly; choose a divisor of heads",
-          a.heads, a.key_value_heads());
+  require(
+      a.heads % a.key_value_heads() == 0,
+      "kv_heads: {} heads of queries can't share {} heads of keys and values evenly; choose a divisor of heads",
+      a.heads, a.key_value_heads());
   validate_mixers(a);
   validate_positions(a);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
@@ -99,10 +102,11 @@ void validate(const Architecture& a) {
 }
 
 void require_positions(const Architecture& a, int64_t tokens, const std::string& what) {
-  require(!a.limits_length() || tokens <= a.max_positions,
-          "{} has {} tokens, but max_positions is {} and beyond_positions is 'error'; shorten it, or use a model "
-          "with more positions or with beyond_positions 'last'",
-          what, tokens, a.max_positions);
+  require(
+      !a.limits_length() || tokens <= a.max_positions,
+      "{} has {} tokens, but max_positions is {} and beyond_positions is 'error'; shorten it, or use a model "
+      "with more positions or with beyond_positions 'last'",
+      what, tokens, a.max_positions);
 }
 
 void require_encoder_and_decoder(const Architecture& a, const std::string& where) {

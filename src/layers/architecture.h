@@ -27,9 +27,9 @@ enum class Positions {
   learned,            ///< a learned vector for each position, one table for source and target
   rotary,             ///< queries and keys of self-attention are rotated by their positions (Su et al. 2021)
   alibi,              ///< each head of self-attention subtracts a multiple of the distance (Press et al. 2022)
-  t5,                 ///< each head of self-attention adds a learned number for the distance (Raffel et al. 2020)
-  index,              ///< the last feature of the embedding is the position: 1, 2, 3, ...
-  relative_index,     ///< the last feature of the embedding is the share of the sentence: 1/n, 2/n, ..., 1
+  t5,              ///< each head of self-attention adds a learned number for the distance (Raffel et al. 2020)
+  index,           ///< the last feature of the embedding is the position: 1, 2, 3, ...
+  relative_index,  ///< the last feature of the embedding is the share of the sentence: 1/n, 2/n, ..., 1
   none,
 };
 
@@ -46,11 +46,11 @@ enum class MixerKind {
   recurrent,             ///< a plain recurrent network with tanh (Elman 1990)
   lstm,                  ///< long short-term memory (Hochreiter and Schmidhuber 1997)
   gru,                   ///< gated recurrent units (Cho et al. 2014)
-  bahdanau,              ///< gated recurrent units that attend to the source in each step (Bahdanau et al. 2015)
-  ssru,                  ///< the simpler simple recurrent unit (Kim et al. 2019)
-  average,               ///< the average of the tokens so far, gated (Zhang et al. 2018)
-  convolution,           ///< a gated convolution of `kernel_size` tokens (Gehring et al. 2017)
-  separable,             ///< a depthwise-separable convolution of `kernel_size` tokens (Kaiser et al. 2018)
+  bahdanau,     ///< gated recurrent units that attend to the source in each step (Bahdanau et al. 2015)
+  ssru,         ///< the simpler simple recurrent unit (Kim et al. 2019)
+  average,      ///< the average of the tokens so far, gated (Zhang et al. 2018)
+  convolution,  ///< a gated convolution of `kernel_size` tokens (Gehring et al. 2017)
+  separable,    ///< a depthwise-separable convolution of `kernel_size` tokens (Kaiser et al. 2018)
 };
 
 /// How attention compares a query with a key.
@@ -159,8 +159,8 @@ struct EnumNames<Preset> {
 struct Architecture {
   int d_model = 512;
   int heads = 8;
-  int d_k = 0;  ///< width of a head's queries and keys; 0: d_model / heads
-  int d_v = 0;  ///< width of a head's values; 0: d_model / heads
+  int d_k = 0;       ///< width of a head's queries and keys; 0: d_model / heads
+  int d_v = 0;       ///< width of a head's values; 0: d_model / heads
   int kv_heads = 0;  ///< number of heads of keys and values, which heads of queries share; 0: `heads`
   AttentionScore attention_score = AttentionScore::scaled_dot;
   MixerKind encoder_mixer = MixerKind::attention;

@@ -34,9 +34,10 @@ TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a,
                                    std::unique_ptr<const Mixer> mixer, bool cross_attention)
     : mixer_(std::move(mixer)),
       mixer_residual_(make, "self_attn_layer_norm", a),
-      cross_(cross_attention && !mixer_->reads_memory() ? std::optional(CrossSublayer{CrossAttention(make, a),
-                                                           Residual(make, "encoder_attn_layer_norm", a)})
-                             : std::nullopt),
+      cross_(cross_attention && !mixer_->reads_memory()
+                 ? std::optional(
+                       CrossSublayer{CrossAttention(make, a), Residual(make, "encoder_attn_layer_norm", a)})
+                 : std::nullopt),
       feed_forward_(make, a),
       feed_forward_residual_(make, "final_layer_norm", a) {}
 

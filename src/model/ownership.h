@@ -46,9 +46,9 @@ void require_new(const std::string& folder, const std::vector<std::string>& inpu
 /// folder of the run itself is not a part.
 void require_outside_runs(const std::string& path);
 
-/// Checks the output folder of a sweep, in which each of `runs` is the folder of a training run. Throws an input
-/// error unless `folder` is new, empty or a sweep's, and each run's folder is new, empty or a run's; and if the
-/// folder is a part of a training run.
+/// Checks the output folder of a sweep, in which each of `runs` is the folder of a training run. Throws an
+/// input error unless `folder` is new, empty or a sweep's, and each run's folder is new, empty or a run's; and
+/// if the folder is a part of a training run.
 void require_new_or_sweep(const std::string& folder, const std::vector<std::string>& runs);
 
 /// Checks the output file of a command. Throws an input error if it is one of the inputs, or belongs to a model

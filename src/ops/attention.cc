@@ -101,8 +101,7 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
                  const Dropout& dropout) {
   kernel::Attention call = attention_call(in, *pattern);
   Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
-  const bool wants =
-      context.track(out, {in.query, in.key, in.value, in.score_weight, in.distance_bias});
+  const bool wants = context.track(out, {in.query, in.key, in.value, in.score_weight, in.distance_bias});
   Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
   call.out = out.view();
   call.logsumexp = logsumexp.view();
@@ -112,8 +111,8 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
     context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
       const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
       const auto score_weight = optional_gradient(context, in.score_weight),
-                 distance_bias = optional_gradient(
-                     context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
+                 distance_bias =
+                     optional_gradient(context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
       context.backend().run(kernel::AttentionGradient{.forward = call,
                                                       .grad_out = out.gradient().view(),
                                                       .grad_query = query.view(),

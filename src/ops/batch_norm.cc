@@ -27,8 +27,7 @@ void defer_running_averages(Context& context, const Moments& batch, int64_t rows
 
 Tensor batch_norm(Context& context, const Tensor& x, const BatchNormWeights& weights, Statistics statistics) {
   const bool of_batch = statistics == Statistics::batch;
-  for (const auto& [name, vector] : {std::pair("weight", weights.weight),
-                                     std::pair("bias", weights.bias),
+  for (const auto& [name, vector] : {std::pair("weight", weights.weight), std::pair("bias", weights.bias),
                                      std::pair("running_mean", weights.running_mean),
                                      std::pair("running_variance", weights.running_variance)})
     check_shape("batch_norm", name, vector, 1, x.cols());

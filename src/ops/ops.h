@@ -119,7 +119,7 @@ std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, cons
 struct AttentionInputs {
   Tensor query, key, value;
   int heads = 1;
-  int kv_heads = 0;                              ///< 0: `heads`
+  int kv_heads = 0;                            ///< 0: `heads`
   int window = kernel::Attention::everywhere;  ///< a query attends to keys at most this many places away
   bool scaled = true;                          ///< divide products by sqrt(d_k)
   /// [1, heads * d_k], or empty: the score is score_weight tanh(query + key) (Bahdanau et al. 2015).
@@ -186,8 +186,9 @@ struct StatesBefore {
 Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
                          const StatesBefore& before);
 
-/// Returns x [n, d] with its rows in another order: row r of the result is row from[r] of x. `from` and `inverse`
-/// are permutations, from `Context::indices`, that are inverse to each other. If they are empty, returns x.
+/// Returns x [n, d] with its rows in another order: row r of the result is row from[r] of x. `from` and
+/// `inverse` are permutations, from `Context::indices`, that are inverse to each other. If they are empty,
+/// returns x.
 Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse);
 /// Returns rows [begin, begin + count) of x.
 Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t count);
@@ -214,13 +215,13 @@ std::shared_ptr<const TimeSteps> time_steps(Context& context, const Ragged& rows
 /// keys; an empty tensor if no span has a key. It needs no gradient.
 Tensor last_rows(Context& context, const Tensor& x, const AttentionPattern& pattern, int64_t cols, DType dtype);
 
-/// A recurrent cell over the sequences of a batch; see `RecurrentCell` for the formulas. Rows are in the order of
-/// `steps`.
+/// A recurrent cell over the sequences of a batch; see `RecurrentCell` for the formulas. Rows are in the order
+/// of `steps`.
 struct RecurrentInputs {
   RecurrentCell cell = RecurrentCell::lstm;
-  Tensor gates;                  ///< [rows, gates * d]: the products of the inputs, with their bias
-  Tensor weight;                 ///< [gates * d, d]: of the products of the previous states
-  Tensor bias = {};              ///< [1, 3 d] for gru: added to the products of the previous states
+  Tensor gates;                    ///< [rows, gates * d]: the products of the inputs, with their bias
+  Tensor weight;                   ///< [gates * d, d]: of the products of the previous states
+  Tensor bias = {};                ///< [1, 3 d] for gru: added to the products of the previous states
   Tensor state = {}, memory = {};  ///< [sequences, d]: the states before, in `steps->order`; empty: zeros
   std::shared_ptr<const TimeSteps> steps;
 };

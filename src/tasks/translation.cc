@@ -42,7 +42,8 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
   if (!config.limits_length()) return;
   for (int64_t i = 0; i < corpus.size(); ++i) {
     const int64_t tokens = std::max(std::ssize(corpus.source[i]), std::ssize(corpus.target[i]) + 1);
-    if (tokens > config.max_positions) require_positions(config, tokens, fmt::format("{}: pair {}", key, i + 1));
+    if (tokens > config.max_positions)
+      require_positions(config, tokens, fmt::format("{}: pair {}", key, i + 1));
   }
 }
 

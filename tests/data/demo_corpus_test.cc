@@ -68,7 +68,8 @@ TEST(DemoCorpus, LinesHaveAsManySentencesAsAskedFor) {
   const auto ends = [](const std::string& line) {
     return std::ranges::count_if(line, [](char c) { return c == '.' || c == '?'; });
   };
-  for (const auto& [part, most] : {std::pair(&made.train, 2), std::pair(&made.valid, 2), std::pair(&made.test, 6)}) {
+  for (const auto& [part, most] :
+       {std::pair(&made.train, 2), std::pair(&made.valid, 2), std::pair(&made.test, 6)}) {
     std::map<int64_t, int> counts;
     for (const SentencePair& pair : *part) {
       EXPECT_EQ(ends(pair.english), ends(pair.german)) << pair.english;

@@ -155,8 +155,9 @@ TEST(ModelConfig, LoadingNamesFileAndKey) {
       std::string::npos);
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),
-      path + ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid (perhaps relu), "
-             "found 'rleu'");
+      path +
+          ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid (perhaps relu), "
+          "found 'rleu'");
   EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
 
