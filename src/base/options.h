@@ -61,6 +61,10 @@ void set_option(OptionNode& root, const std::string& assignment);
 
 /// All values as JSON, in the order of the fields, indented by two spaces.
 std::string to_json(const OptionNode& node);
+/// A value as text: "0.1", "[dropout, add]".
+std::string value_text(const OptionNode& node);
+/// The keys, with dots, whose values differ between two trees, or which only one of them has.
+std::vector<std::string> differing_keys(const OptionNode& a, const OptionNode& b);
 /// All values as YAML with a comment for each key: its description and range. `parse_yaml_options` can read it.
 std::string to_documented_yaml(const OptionNode& node);
 

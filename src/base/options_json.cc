@@ -1,5 +1,7 @@
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/join.h"
 #include "base/json.h"
 #include "base/options.h"
 
@@ -59,6 +61,33 @@ OptionNode parse_json_options(std::string_view text, const std::string& file_nam
   require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit for a file of options",
           file_name, largest_options_text);
   return node_of_json(parse_json(text, file_name), file_name);
+}
+
+std::string value_text(const OptionNode& node) {
+  if (node.kind != OptionNode::Kind::list) return node.text;
+  std::vector<std::string> parts;
+  for (const auto& [key, child] : node.children) parts.push_back(child.text);
+  return "[" + join(parts, ", ") + "]";
+}
+
+std::vector<std::string> differing_keys(const OptionNode& a, const OptionNode& b) {
+  std::map<std::string, std::pair<std::string, std::string>> values;  // by key: in a, and in b
+  const auto collect = [&](const auto& self, const OptionNode& node, const std::string& prefix,
+                           std::string std::pair<std::string, std::string>::*side) -> void {
+    for (const auto& [key, child] : node.children) {
+      const std::string full = prefix + key;
+      if (child.kind == OptionNode::Kind::map)
+        self(self, child, full + ".", side);
+      else
+        values[full].*side = "=" + value_text(child);  // no value is empty
+    }
+  };
+  collect(collect, a, "", &std::pair<std::string, std::string>::first);
+  collect(collect, b, "", &std::pair<std::string, std::string>::second);
+  std::vector<std::string> keys;
+  for (const auto& [key, both] : values)
+    if (both.first != both.second) keys.push_back(key);
+  return keys;
 }
 
 std::string to_json(const OptionNode& node) {

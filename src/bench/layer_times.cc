@@ -93,12 +93,15 @@ void check(const LayerStudyOptions& options) {
   require(options.timing.repeat >= 1, "{} repetitions; at least 1 is needed", options.timing.repeat);
   for (const LayerSize size : all_sizes) {
     const std::vector<int>& values = options.values(size);
-    require(!values.empty() && values.front() >= 1, "{}: expected numbers at least 1", name_of_enum(size));
+    const int smallest = size == LayerSize::n ? 2 : 1;  // one token has no path
+    require(!values.empty() && values.front() >= smallest, "{}: expected numbers at least {}",
+            name_of_enum(size), smallest);
     require(std::ranges::adjacent_find(values, std::greater_equal<>()) == values.end(),
             "{}: the values must increase", name_of_enum(size));
   }
   const AttentionKind stack = options.timing.stack;
   for (const MixerKind kind : options.kinds) {
+    require(std::ranges::count(options.kinds, kind) == 1, "{} is given twice", name_of_enum(kind));
     require(std::ranges::any_of(all_sizes, [&](LayerSize size) { return grows(options, kind, size); }),
             "{}: no size that matters to it has two values, so that nothing grows", name_of_enum(kind));
     mixer_reach(kind, options.middle(), stack);  // refuses a kind that this stack can't have

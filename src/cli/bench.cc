@@ -197,11 +197,11 @@ void run(const Settings& settings) {
   const auto studies = study_layers(options, [](MixerKind kind, LayerSize size) {
     log_info("measuring {} against {}", name_of_enum(kind), name_of_enum(size));
   });
+  write_text("-", settings.json ? as_json(studies, options) : as_text(studies, options));
   if (has_extension(path, ".json"))
     write_text(path, as_json(studies, options));
   else if (!path.empty())
     write_picture(settings.picture, as_picture(studies, options, settings.picture.theme));
-  write_text("-", settings.json ? as_json(studies, options) : as_text(studies, options));
 }
 
 /// Adds an option that takes whole numbers at least 1, separated by commas.

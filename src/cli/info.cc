@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -72,6 +73,29 @@ std::string layers_text(const ModelConfig& c) {
                      c.key_width(), c.value_width());
 }
 
+/// What differs from the paper's architecture, besides sizes: "norm rms, positions rotary".
+std::string variant_text(const Architecture& architecture) {
+  const std::set<std::string> shown{"d_model",
+                                    "heads",
+                                    "d_k",
+                                    "d_v",
+                                    "d_ff",
+                                    "encoder_layers",
+                                    "decoder_layers",
+                                    "tied_embeddings",
+                                    "max_positions",
+                                    "decoder_start_token"};
+  const OptionNode own = write_options(architecture), paper = write_options(Architecture());
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : own.children) {
+    const auto same = std::ranges::find(paper.children, key, &std::pair<std::string, OptionNode>::first);
+    const std::string text = value_text(value);
+    if (!shown.contains(key) && text != value_text(same->second))
+      parts.push_back(key + " " + (text.empty() ? "none" : text));
+  }
+  return parts.empty() ? "the paper's" : join(parts);
+}
+
 std::string embeddings_text(const ModelConfig& c) {
   switch (c.tied_embeddings) {
     case TiedEmbeddings::all:
@@ -111,6 +135,7 @@ std::string as_text(const Description& d) {
   line("model", d.folder);
   line("layers", layers_text(config));
   line("embeddings", embeddings_text(config));
+  line("variant", variant_text(config));
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
   if (tokenizers.joint) {

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -136,7 +139,15 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace sixfold::cli
 
+/// Opens standard streams that are closed, or files that the program opens would take their numbers and receive
+/// what is printed. Writing to a closed standard output still fails.
+static void reserve_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char** argv) {
+  reserve_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails instead
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit on file sizes
   return sixfold::cli::run(argc, argv);

@@ -60,6 +60,7 @@ class Sweep {
  private:
   template <class Action>
   void attempt(size_t index, const Action& action);
+  void require_same_settings() const;
   void train_row(size_t index);
   void evaluate(size_t index);
   double test_bleu(size_t index) const;
@@ -105,6 +106,7 @@ void Sweep::run() {
       arguments_.output, sweep_mark, sweep_mark_text,
       "another sweep is running in this folder; wait until it ends, or give another --output");
   note_interrupts();
+  require_same_settings();
   std::vector<size_t> unfinished;
   for (size_t i = 0; i < table_.rows.size(); ++i) {
     if (!is_finished(*configs_[i], table_.rows[i].run)) {
@@ -126,6 +128,16 @@ void Sweep::run() {
   report();
 }
 
+/// A run whose model was trained with other settings is neither the result of its recipe nor can it become it.
+void Sweep::require_same_settings() const {
+  for (size_t i = 0; i < table_.rows.size(); ++i) {
+    const std::string& run = table_.rows[i].run;
+    const auto changed = changed_since_finished(*configs_[i], run);
+    require(changed.empty(), "{}: was trained with other settings of {}; give another --output, or remove {}",
+            run, join(changed), run);
+  }
+}
+
 /// A failure is noted, so that the sweep goes on with the next recipe.
 template <class Action>
 void Sweep::attempt(size_t index, const Action& action) {
@@ -139,6 +151,8 @@ void Sweep::attempt(size_t index, const Action& action) {
     row.failure = error.what();
   } catch (const std::bad_alloc&) {
     row.failure = "out of memory; choose smaller batches (data.batch_tokens)";
+  } catch (const std::exception& error) {
+    row.failure = error.what();
   }
   if (!row.failure.empty()) log_warning("{} failed: {}", row.name, row.failure);
 }
@@ -160,8 +174,8 @@ void Sweep::evaluate(size_t index) {
   row.validation = result.validation;
   row.seconds = result.seconds;
   row.parameters = parameter_count(load_model_config(row.run + "/model"));
-  if (!test_.source.empty()) row.test_bleu = test_bleu(index);
   row.finished = true;
+  if (!test_.source.empty()) row.test_bleu = test_bleu(index);
 }
 
 double Sweep::test_bleu(size_t index) const {
@@ -191,7 +205,7 @@ void Sweep::report() const {
   output.close();
   std::vector<std::string> failed;
   for (const SweepResult& row : table_.rows)
-    if (!row.finished) failed.push_back(row.name);
+    if (!row.finished || !row.failure.empty()) failed.push_back(row.name);
   if (!failed.empty())
     throw_environment_error("{} of {} failed: {}; {} says why", failed.size(),
                             counted(table_.rows.size(), "recipe"), join(failed), path("table.md"));
@@ -243,8 +257,8 @@ void add_sweep(CLI::App& app) {
       ->take_all();
   command->footer(
       "The same command resumes a sweep that was stopped: it skips recipes that have finished with the same\n"
-      "settings, and resumes the others from their newest checkpoint. A recipe that fails does not stop the\n"
-      "others; the exit status is then 1. Scores of validation are those of the model that a run keeps.\n"
+      "settings, and resumes the others from their newest checkpoint. Other settings need another folder. A\n"
+      "recipe that fails does not stop the others; the exit status is then 1. Scores of validation are those of the model that a run keeps.\n"
       "Example:\n  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold sweep recipes/table3/demo.yaml --output runs/table3 --test "
       "demo/corpus/test.en,demo/corpus/test.de");

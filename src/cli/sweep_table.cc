@@ -70,7 +70,8 @@ std::string sweep_markdown(const SweepTable& table) {
   const std::vector<Column> columns = columns_of(table);
   const bool has_changes =
       std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.changes.empty(); });
-  const bool has_states = std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.finished; });
+  const bool has_states =
+      std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.finished || !r.failure.empty(); });
   std::string text = "| recipe |", line = "|---|";
   const auto add = [&](const std::string& title, const char* rule) {
     text += " " + title + " |";

@@ -62,6 +62,10 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
        fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
                    name_of_enum(c.decoder_mixer)));
+  need(c.attention_score == AttentionScore::scaled_dot,
+       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+  need(c.key_value_heads() == c.heads,
+       fmt::format("its {} heads of queries share {} of keys and values (kv_heads)", c.heads, c.kv_heads));
   need(c.norm == Norm::layer, "norm is not 'layer'");
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(c.activation != Activation::tanh_gelu && c.activation != Activation::sigmoid,

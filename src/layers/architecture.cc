@@ -48,6 +48,8 @@ static void validate_positions(const Architecture& a) {
             "choose more than {}",
             a.position_distance, a.position_buckets, a.position_buckets / 2);
   }
+  require(a.beyond_positions == BeyondPositions::last || a.positions == Positions::learned,
+          "beyond_positions: 'error' is for learned positions, but positions is '{}'; leave it out", kind);
   const bool feature = a.positions == Positions::index || a.positions == Positions::relative_index;
   require(!feature || a.d_model >= 2,
           "positions: '{}' takes one feature of the embedding, but d_model is {}; choose at least 2", kind,

@@ -118,11 +118,17 @@ struct BahdanauMixer::Steps {
 
   Steps(LayerContext& c)
       : time(ops::time_steps(c.context, c.rows.ragged, false)), memory(c.memory[static_cast<size_t>(c.layer)]) {
-    for (const int32_t sequence : time->order) {
-      const int32_t row = c.rows.ragged.begin(sequence);
-      for (const AttentionSpan& span : memory.pattern->spans)
-        if (row >= span.query_begin && row < span.query_begin + span.query_count) sources.push_back(span);
+    const std::vector<AttentionSpan>& spans = memory.pattern->spans;
+    std::vector<size_t> span_of;  // by sequence: its own, or one that the hypotheses of a request share
+    for (int i = 0; i < c.rows.ragged.sequences(); ++i) {
+      size_t span = i == 0 ? 0 : span_of.back();
+      if (std::ssize(spans) == c.rows.ragged.sequences()) span = static_cast<size_t>(i);
+      while (c.rows.ragged.length(i) > 0 &&
+             c.rows.ragged.begin(i) >= spans[span].query_begin + spans[span].query_count)
+        ++span;
+      span_of.push_back(span);
     }
+    for (const int32_t sequence : time->order) sources.push_back(spans[span_of[static_cast<size_t>(sequence)]]);
   }
   /// The pattern of step t. Sequences that have ended are spans without queries, so that the gradients of their
   /// keys become zeros.

@@ -32,6 +32,9 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
           layers - 1);
   OneLayer observer(kind, layer);
   model.states(batch, context, &observer);
+  const MixerKind mixer = kind == AttentionKind::encoder ? config.encoder_mixer : config.decoder_mixer;
+  require(observer.done(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
+          name_of_enum(kind), name_of_enum(mixer));
   const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
   const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
   const auto all = observer.weights().to_floats(context.backend());

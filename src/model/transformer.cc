@@ -64,7 +64,7 @@ std::vector<int32_t> own_lengths(const Ragged& rows) {
 std::vector<int32_t> source_lengths(std::span<const KeyValues> memory, size_t tokens) {
   std::vector<int32_t> lengths(tokens, 1);
   for (const AttentionSpan& span : memory.front().pattern->spans)
-    std::fill_n(lengths.begin() + span.query_begin, span.query_count, span.key_count);
+    std::fill_n(lengths.begin() + span.query_begin, span.query_count, std::max(span.key_count, 1));
   return lengths;
 }
 

@@ -44,24 +44,20 @@ OptionNode& node_at(OptionNode& root, std::string_view key, const OptionNode& va
   }
 }
 
-std::string text_of(const OptionNode& node) {
-  if (node.kind != Kind::list) return node.text;
-  std::vector<std::string> parts;
-  for (const auto& [key, child] : node.children) parts.push_back(child.text);
-  return "[" + join(parts, ", ") + "]";
-}
-
 /// Sets the keys of `changes` in `options`, and describes them.
-void apply(const OptionNode& changes, const std::string& prefix, OptionNode& options,
+void apply(const OptionNode& changes, const std::string& prefix, SweepRow& row,
            std::vector<std::string>& described) {
   for (const auto& [key, value] : changes.children) {
     const std::string full = prefix.empty() ? key : prefix + "." + key;
     if (value.kind == Kind::map) {
-      apply(value, full, options, described);
+      apply(value, full, row, described);
       continue;
     }
-    node_at(options, full, value) = value;
-    described.push_back(full + " " + text_of(value));
+    require(std::ranges::count(row.changed_keys, full) == 0, "{}: the key '{}' occurs twice; remove one",
+            row.where, full);
+    row.changed_keys.push_back(full);
+    node_at(row.options, full, value) = value;
+    described.push_back(full + " " + value_text(value));
   }
 }
 
@@ -100,7 +96,7 @@ std::vector<SweepRow> variants_of(OptionNode& file, const std::string& path) {
     SweepRow& row = variants.emplace_back(
         SweepRow{.name = name, .where = fmt::format("{}: {}", path, name), .options = options, .changes = {}});
     std::vector<std::string> described;
-    apply(changes, "", row.options, described);
+    apply(changes, "", row, described);
     row.changes = join(described, ", ");
   }
   return variants;
@@ -143,7 +139,13 @@ std::vector<SweepRow> read_sweep(const std::vector<std::string>& recipes,
         const auto same = std::ranges::find(rows, row.name, &SweepRow::name);
         require(same == rows.end(), "{} and {} are both named '{}'; rename one of them",
                 same == rows.end() ? "" : same->where, row.where, row.name);
-        for (const std::string& assignment : assignments) set_option(row.options, assignment);
+        for (const std::string& assignment : assignments) {
+          const std::string key = assignment.substr(0, assignment.find('='));
+          require(std::ranges::count(row.changed_keys, key) == 0,
+                  "--set {}: {} sets this key itself, so that it would not be compared; leave one of them out",
+                  assignment, row.where);
+          set_option(row.options, assignment);
+        }
         rows.push_back(std::move(row));
       }
   return rows;

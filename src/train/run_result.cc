@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "formats/safetensors.h"
 #include "model/provenance.h"
 #include "train/checkpoint.h"
 #include "train/resume.h"
@@ -32,10 +33,16 @@ nlohmann::json training_step(const std::string& run) {
   return parse_json(steps.back(), model + "/provenance.json");
 }
 
-/// All values as text, without the number of threads, which does not influence the results.
-std::string comparable(OptionNode options) {
+/// All values, without the number of threads, which does not influence the results.
+OptionNode comparable(OptionNode options) {
   set_option(options, "train.threads=0");
-  return to_json(options);
+  return options;
+}
+
+/// The settings with which the run's model was trained, as the config writes them.
+OptionNode trained_with(const TaskConfig& config, const nlohmann::json& step, const std::string& run) {
+  const std::string where = model_of(run) + "/provenance.json";
+  return config.read_stored(parse_json_options(JsonObject(step, where).at("settings").dump(), where));
 }
 
 /// The update whose weights the model has, by the rules of `RunModels::save_result`.
@@ -70,13 +77,15 @@ std::map<std::string, double> validation_at(const std::string& run, int64_t upda
 }  // namespace
 
 bool is_finished(const TaskConfig& config, const std::string& run) {
-  if (!fs::exists(model_of(run))) return false;
+  std::error_code failure;
+  if (!fs::exists(model_of(run), failure)) return false;
   try {
+    SafetensorsFile::open(model_of(run) + "/model.safetensors");  // damaged if it can't be opened
     const nlohmann::json step = training_step(run);
     const std::string where = model_of(run) + "/provenance.json";
     const JsonObject object(step, where);
-    const OptionNode trained = config.read_stored(parse_json_options(object.at("settings").dump(), where));
-    if (comparable(trained) != comparable(run_options(config))) return false;
+    const OptionNode trained = trained_with(config, step, run);
+    if (!differing_keys(comparable(trained), comparable(run_options(config))).empty()) return false;
     int64_t updates = 0;
     object.read("updates", updates);
     // A newer checkpoint is of a run that went on with other settings, and was stopped.
@@ -86,6 +95,21 @@ bool is_finished(const TaskConfig& config, const std::string& run) {
     return state.update == updates && !state.interrupted;
   } catch (const Error&) {  // damaged, or not a run of this task; training will say so
     return false;
+  }
+}
+
+std::vector<std::string> changed_since_finished(const TaskConfig& config, const std::string& run) {
+  std::error_code failure;
+  if (!fs::exists(model_of(run) + "/model.safetensors", failure)) return {};
+  try {
+    auto keys = differing_keys(comparable(trained_with(config, training_step(run), run)),
+                               comparable(run_options(config)));
+    std::erase_if(keys, [](const std::string& key) {
+      return key == "train.updates" || key == "train.epochs" || key == "train.minutes";
+    });
+    return keys;
+  } catch (const Error&) {  // damaged, or not a run of this task; training will say so
+    return {};
   }
 }
 

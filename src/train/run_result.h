@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "train/task.h"
 
@@ -11,6 +12,11 @@ namespace sixfold {
 /// Whether the run in a folder has ended with exactly this config, so that its model is the result and training
 /// would do nothing more. The number of threads may differ. False also if the run's files can't be read.
 bool is_finished(const TaskConfig& config, const std::string& run);
+
+/// The keys in which this config differs from that of the run's model. The length of the training does not
+/// count: a longer training goes on where the run ended. None if the run has no model yet, or if its files
+/// can't be read.
+std::vector<std::string> changed_since_finished(const TaskConfig& config, const std::string& run);
 
 /// What a finished run recorded about its model, RUN/model.
 struct RunResult {

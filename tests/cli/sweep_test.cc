@@ -94,6 +94,43 @@ TEST_F(SweepCommand, GoesOnWhereItWasStopped) {
   for (const auto& row : table().at("rows")) EXPECT_EQ(row.at("updates"), 6);
 }
 
+/// The runs, the table, and its scores stay as they are.
+TEST_F(SweepCommand, OtherSettingsNeedAnotherFolder) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  const std::string table_before = read_file(output_ + "/table.json"),
+                    config_before = read_file(output_ + "/base/config.json");
+  expect_error(
+      sweep(sweep_ + " --set train.label_smoothing=0.3"),
+      output_ + "/base: was trained with other settings of train.label_smoothing; give another --output");
+  EXPECT_EQ(read_file(output_ + "/table.json"), table_before);
+  EXPECT_EQ(read_file(output_ + "/base/config.json"), config_before);
+}
+
+TEST_F(SweepCommand, ADamagedModelIsNotAResult) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  const std::string whole = read_file(model_of("base"));
+  write_file_atomically(model_of("base"), "x");
+  const Outcome again = sweep(sweep_);
+  EXPECT_FALSE(says(again, "base: already trained")) << again.text;
+  EXPECT_TRUE(read_file(model_of("base")) == whole || again.status != 0) << again.text;
+}
+
+TEST_F(SweepCommand, AFolderThatCantBeReadFailsAlone) {
+  ASSERT_EQ(sweep(sweep_ + " --set train.updates=2").status, 0);
+  fs::remove_all(output_ + "/base");
+  fs::create_symlink("base", output_ + "/base");
+  const Outcome outcome = sweep(sweep_ + " --set train.updates=2");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_TRUE(says(outcome, "| heads-1 |")) << outcome.text;
+}
+
+TEST_F(SweepCommand, AClosedStandardOutputReachesNoFile) {
+  const Outcome outcome = shell(SIXFOLD_BINARY " sweep " + sweep_ + " --output " + output_ + " >&-");
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  EXPECT_EQ(read_file(output_ + "/sixfold-sweep").find("|"), std::string::npos);
+  EXPECT_TRUE(fs::exists(output_ + "/table.md"));
+}
+
 TEST_F(SweepCommand, AnInterruptStopsItAndTheSameCommandResumes) {
   const std::string log = folder_ / "log", setting = " --set checkpoint.every_updates=0 log.every_updates=1";
   const Outcome outcome = shell(SIXFOLD_BINARY " sweep " + sweep_ + " --output " + output_ + setting +

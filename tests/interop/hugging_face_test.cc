@@ -355,6 +355,32 @@ TEST(HuggingFace, PositionsAndEpsilonsOfAllKindsAreExported) {
       }
 }
 
+/// What MarianMTModel does not have is refused, and nothing is written.
+TEST(HuggingFace, AlternativesToThePaperAreNotExported) {
+  const std::pair<const char*, void (*)(ModelConfig&)> refused[] = {
+      {"its attention_score is 'dot'", [](ModelConfig& c) { c.attention_score = AttentionScore::dot; }},
+      {"its attention_score is 'additive'",
+       [](ModelConfig& c) { c.attention_score = AttentionScore::additive; }},
+      {"(kv_heads)", [](ModelConfig& c) { c.kv_heads = 1; }},
+      {"its positions are 'rotary'", [](ModelConfig& c) { c.positions = Positions::rotary; }},
+      {"its positions are 'alibi'", [](ModelConfig& c) { c.positions = Positions::alibi; }},
+      {"its positions are 't5'", [](ModelConfig& c) { c.positions = Positions::t5; }},
+      {"its encoder_mixer is 'lstm'", [](ModelConfig& c) { c.encoder_mixer = MixerKind::lstm; }},
+      {"its decoder_mixer 'restricted_attention'",
+       [](ModelConfig& c) { c.decoder_mixer = MixerKind::restricted_attention; }},
+      {"norm is not 'layer'", [](ModelConfig& c) { c.norm = Norm::rms; }},
+      {"norm is not 'layer'", [](ModelConfig& c) { c.norm = Norm::batch; }},
+      {"have a gate or no biases", [](ModelConfig& c) { c.feed_forward_gate = true; }}};
+  for (const auto& entry : refused) {
+    const TemporaryFolder folder;
+    write_own_model(folder / "own", entry.second);
+    const std::string message =
+        error_message([&] { export_hugging_face(folder / "own", folder / "exported"); });
+    EXPECT_NE(message.find(entry.first), std::string::npos) << message;
+    EXPECT_FALSE(fs::exists(folder / "exported"));
+  }
+}
+
 TEST(HuggingFace, TheRulesOfSearchAreExported) {
   const auto expect_kept = [](const std::function<void(GenerationConfig&)>& change) {
     GenerationConfig rules{.beam_size = 3,

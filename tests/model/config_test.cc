@@ -97,6 +97,30 @@ TEST(ModelConfig, ValidationNamesTheKey) {
             }),
             "positions: 'relative_index' divides by the length of the source, but encoder_layers is 0; choose "
             "'index'");
+  EXPECT_EQ(message([](auto& c) { c.beyond_positions = BeyondPositions::error; }),
+            "beyond_positions: 'error' is for learned positions, but positions is 'sinusoidal'; leave it out");
+  EXPECT_EQ(
+      message([](auto& c) { c.kv_heads = 3; }),
+      "kv_heads: 4 heads of queries can't share 3 heads of keys and values evenly; choose a divisor of heads");
+  EXPECT_NE(message([](auto& c) { c.attention_window = 0; }).find("attention_window"), std::string::npos);
+  EXPECT_EQ(
+      message([](auto& c) {
+        c.encoder_mixer = MixerKind::lstm;
+        c.d_model = 33;
+        c.d_k = c.d_v = 8;
+      }),
+      "encoder_mixer: 'lstm' reads in two directions with half of d_model each, but d_model is 33; choose an "
+      "even d_model");
+  EXPECT_EQ(message([](auto& c) {
+              c.decoder_mixer = MixerKind::bahdanau;
+              c.attention_dropout = 0.1f;
+            }),
+            "decoder_mixer: 'bahdanau' has no dropout of attention weights; set attention_dropout to 0");
+  EXPECT_EQ(message([](auto& c) {
+              c.decoder_mixer = MixerKind::bahdanau;
+              c.encoder_layers = 0;
+            }),
+            "decoder_mixer: 'bahdanau' attends to the source, but encoder_layers is 0; choose 'gru'");
   EXPECT_EQ(message([](auto& c) { c.encoder_mixer = MixerKind::ssru; }),
             "encoder_mixer: 'ssru' is for decoders only; choose another, or set decoder_mixer");
   ModelConfig odd = config_of(Preset::tiny, 1000);

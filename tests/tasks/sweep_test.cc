@@ -35,6 +35,17 @@ class SweepTest : public testing::Test {
 
 constexpr const char* config = "model: {d_model: 16, heads: 2}\ndata: {train: [a, b]}\ntrain: {updates: 5}\n";
 
+TEST_F(SweepTest, WhatARowChangesIsSetOnce) {
+  const std::string path = write("sweep.yaml", "base: {model: {heads: 2}}\nrows:\n  one: {model.heads: 1}\n");
+  EXPECT_EQ(error_message([&] { read_sweep({path}, {"model.heads=4"}); }),
+            "--set model.heads=4: " + path +
+                ": one sets this key itself, so that it would not be compared; leave one of them out");
+  EXPECT_EQ(read_sweep({path}, {"model.d_k=4"}).size(), 1u);
+  EXPECT_NE(message("base: {}\nrows:\n  twice: {model: {heads: 1}, model.heads: 2}\n")
+                .find("twice: the key 'model.heads' occurs twice; remove one"),
+            std::string::npos);
+}
+
 TEST_F(SweepTest, ARowIsTheBaseWithItsChanges) {
   const auto rows = read_sweep(
       {write("sweep.yaml", std::string("base:\n") + "  model: {d_model: 16, heads: 2}\n"

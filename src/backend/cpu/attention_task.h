@@ -111,7 +111,7 @@ struct HeadTask {
     for (int64_t i = 0; i < bias_size(); ++i)
       bias[i] = p.distance_bias.row<float>(bias_row(p.distance_bias, i))[head];
   }
-  uint16_t* bits() { return reinterpret_cast<uint16_t*>(take(first_key + keys + 16 * lanes)); }
+  uint16_t* bits() { return reinterpret_cast<uint16_t*>(take(keys + 16 * lanes)); }
 };
 
 /// x[0, n) = exp((x - largest) * scale - shift), followed by zeros up to the stride. The largest value is
@@ -166,12 +166,11 @@ HWY_INLINE void drop_weights(const HeadTask& t, int64_t first, int64_t rows, flo
   const Floats d;
   const float keep = static_cast<float>(t.p.dropout.keep_scale());
   for (int64_t i = 0; i < rows; ++i) {
-    dropout_bits(t.p.dropout, t.span.query_begin + first + i, weight_module(t.p.dropout, t.head),
-                 t.first_key + t.keys, bits);
-    const uint16_t* drawn = bits + t.first_key;
+    dropout_bits(t.p.dropout, t.span.query_begin + first + i, weight_module(t.p.dropout, t.head), t.keys, bits,
+                 t.first_key);
     float* x = weights + i * t.stride;
     for (int64_t j = 0; j < t.stride; j += lanes)
-      hn::StoreU(hn::Mul(hn::LoadU(d, x + j), keep_factor(drawn + j, t.p.dropout.threshold, keep)), d, x + j);
+      hn::StoreU(hn::Mul(hn::LoadU(d, x + j), keep_factor(bits + j, t.p.dropout.threshold, keep)), d, x + j);
   }
 }
 
@@ -183,7 +182,7 @@ HWY_INLINE int64_t task_scratch(const kernel::Attention& p, int64_t most_keys) {
   const int64_t wide = part_keys + tile_cols;
   const int64_t biases = p.distance_bias ? 4 * (most_keys + wide) : 0;
   return tile_rows * a_stride + 3 * wide * (d_k + d_v + 2 * tile_cols) +
-         4 * query_block * (wide + d_k + d_v + 2 * tile_cols) + wide * 4 + most_keys + biases + 64 * lanes;
+         4 * query_block * (wide + d_k + d_v + 2 * tile_cols) + wide * 4 + biases + 64 * lanes;
 }
 
 }  // namespace sixfold::HWY_NAMESPACE

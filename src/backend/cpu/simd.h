@@ -56,16 +56,17 @@ HWY_INLINE void over_vectors(int64_t n, const Body& body) {
 HWY_INLINE float sum_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floats(), v)); }
 HWY_INLINE float max_lanes(Vector v) { return hn::GetLane(hn::MaxOfLanes(Floats(), v)); }
 
-/// Writes the 16 random bits of each feature of a row, in the order described at `Dropout`. `bits` has room for
-/// `features` rounded up to a multiple of 8 x lanes.
+/// Writes the 16 random bits of features [first, first + features) of a row, in the order described at
+/// `Dropout`. `first` must be a multiple of 8. `bits` has room for `features` rounded up to a multiple of 8 x
+/// lanes.
 HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t module, int64_t features,
-                             uint16_t* bits) {
+                             uint16_t* bits, int64_t first = 0) {
 #if HWY_TARGET == HWY_SCALAR
   for (int64_t block = 0; block * 8 < features; ++block) {
-    const auto words =
-        Philox::bits({static_cast<uint32_t>(block), static_cast<uint32_t>(dropout.position.data[row]),
-                      static_cast<uint32_t>(dropout.sentence.data[row]), module},
-                     dropout.seed, dropout.update);
+    const auto words = Philox::bits(
+        {static_cast<uint32_t>(first / 8 + block), static_cast<uint32_t>(dropout.position.data[row]),
+         static_cast<uint32_t>(dropout.sentence.data[row]), module},
+        dropout.seed, dropout.update);
     std::memcpy(bits + block * 8, words.data(), sizeof words);
   }
 #else
@@ -79,7 +80,7 @@ HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t modul
     low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
   };
   for (int64_t block = 0; block * 8 < features; block += lanes) {
-    auto c0 = hn::Iota(d, static_cast<uint32_t>(block));
+    auto c0 = hn::Iota(d, static_cast<uint32_t>(first / 8 + block));
     auto c1 = hn::Set(d, static_cast<uint32_t>(dropout.position.data[row]));
     auto c2 = hn::Set(d, static_cast<uint32_t>(dropout.sentence.data[row]));
     auto c3 = hn::Set(d, module);
