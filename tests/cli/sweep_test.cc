@@ -180,8 +180,8 @@ TEST_F(SweepCommand, SaysWhatIsWrongBeforeItWritesAnything) {
   expect_error(sixfold("sweep " + sweep_), "--output is required");
   expect_error(sweep(folder_ / "nowhere.yaml"), "nowhere.yaml");
   expect_error(sweep(sweep_ + " " + sweep_), "are both named 'base'");
-  expect_error(sweep(sweep_ + " --set model.heads=3"),
-               "sweep.yaml: base: d_model 8 is not divisible by 3 heads");
+  expect_error(sweep(sweep_ + " --set model.kv_heads=3"),
+               "sweep.yaml: base: kv_heads: 2 heads of queries can't share 3");
   expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a")), "--test: expected two files");
   expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a") + "," + (folder_ / "train.b")), "60 lines");
   expect_error(sweep("--set train.updates=3 " + sweep_ + " --test x,y"), "x: ");
