@@ -258,7 +258,8 @@ void add_sweep(CLI::App& app) {
   command->footer(
       "The same command resumes a sweep that was stopped: it skips recipes that have finished with the same\n"
       "settings, and resumes the others from their newest checkpoint. Other settings need another folder. A\n"
-      "recipe that fails does not stop the others; the exit status is then 1. Scores of validation are those of the model that a run keeps.\n"
+      "recipe that fails does not stop the others; the exit status is then 1. Scores of validation are those "
+      "of the model that a run keeps.\n"
       "Example:\n  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold sweep recipes/table3/demo.yaml --output runs/table3 --test "
       "demo/corpus/test.en,demo/corpus/test.de");

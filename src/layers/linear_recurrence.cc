@@ -7,7 +7,7 @@ namespace {
 Tensor continue_recurrence(const Tensor& value, const Tensor& gate, LayerContext& c) {
   const StateRows before = c.state.before(c.layer);
   const Tensor rows = before.parts.empty() ? Tensor() : before.parts[0];
-  const Tensor states = ops::linear_recurrence(c.context, value, gate, c.rows, {rows, before.pattern});
+  Tensor states = ops::linear_recurrence(c.context, value, gate, c.rows, {rows, before.pattern});
   c.state.append(c.layer, {&states, 1});
   return states;
 }

@@ -10,7 +10,7 @@ namespace {
 Tensor states_before(const StateRows& before, size_t part, int64_t width, const ops::TimeSteps& steps,
                      DType dtype, Context& context) {
   const Tensor rows = before.parts.empty() ? Tensor() : before.parts[part];
-  const Tensor states = ops::last_rows(context, rows, *before.pattern, width, dtype);
+  Tensor states = ops::last_rows(context, rows, *before.pattern, width, dtype);
   if (!states || std::ranges::is_sorted(steps.order)) return states;
   const Tensor order = context.indices(steps.order);
   return ops::permute_rows(context, states, order, order);  // without a gradient, so no inverse is needed
@@ -73,7 +73,7 @@ Tensor RecurrentMixer::operator()(const Tensor& x, LayerContext& c) const {
   };
   const bool lstm = forward_.cell() == RecurrentCell::lstm;
   const auto out = forward_.run(gates, initial(0), lstm ? initial(1) : Tensor(), steps, c.context);
-  const Tensor states = ops::permute_rows(c.context, out.state, steps->to_packed, steps->from_packed);
+  Tensor states = ops::permute_rows(c.context, out.state, steps->to_packed, steps->from_packed);
   if (lstm)
     c.state.append(c.layer, std::array{states, ops::permute_rows(c.context, out.memory, steps->to_packed,
                                                                  steps->from_packed)});
@@ -171,8 +171,7 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   }
   if (states.empty()) return context.tensor(0, width_, x.dtype());
   if (c.observer && c.observer->wants(AttentionKind::cross, c.layer)) observe(steps, c);
-  const Tensor y =
-      ops::permute_rows(context, ops::join_rows(context, states), time.to_packed, time.from_packed);
+  Tensor y = ops::permute_rows(context, ops::join_rows(context, states), time.to_packed, time.from_packed);
   c.state.append(c.layer, std::array{y});
   return y;
 }
