@@ -43,7 +43,9 @@ class SweepCommand : public testing::Test {
   std::string model_of(const std::string& name) const {
     return output_ + "/" + name + "/model/model.safetensors";
   }
-  nlohmann::json table() const { return nlohmann::json::parse(read_file(output_ + "/table.json")); }
+  nlohmann::json rows() const {
+    return nlohmann::json::parse(read_file(output_ + "/table.json")).at("rows");
+  }
   static bool says(const Outcome& outcome, const std::string& part) {
     return outcome.text.find(part) != std::string::npos;
   }
@@ -57,7 +59,7 @@ TEST_F(SweepCommand, TrainsEachRecipeAndComparesThem) {
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   for (const char* part : {"recipe 1 of 3, base", "recipe 3 of 3, wide", "| heads-1 | model.heads 1 |"})
     EXPECT_TRUE(says(outcome, part)) << part << "\n" << outcome.text;
-  const auto rows = table().at("rows");
+  const auto rows = this->rows();
   ASSERT_EQ(rows.size(), 3u);
   for (const auto& row : rows) {
     EXPECT_TRUE(row.at("finished").get<bool>());
@@ -91,7 +93,7 @@ TEST_F(SweepCommand, GoesOnWhereItWasStopped) {
   ASSERT_EQ(longer.status, 0) << longer.text;
   EXPECT_TRUE(says(longer, "resuming from " + output_ + "/base/checkpoints/update-000000004")) << longer.text;
   EXPECT_TRUE(says(longer, "wide: there is no checkpoint to resume from yet")) << longer.text;
-  for (const auto& row : table().at("rows")) EXPECT_EQ(row.at("updates"), 6);
+  for (const auto& row : rows()) EXPECT_EQ(row.at("updates"), 6);
 }
 
 /// The runs, the table, and its scores stay as they are.
@@ -148,7 +150,7 @@ TEST_F(SweepCommand, AnInterruptStopsItAndTheSameCommandResumes) {
   const Outcome resumed = sweep(sweep_ + setting + " train.updates=" + std::to_string(updates));
   ASSERT_EQ(resumed.status, 0) << resumed.text;
   EXPECT_TRUE(says(resumed, "resuming from " + checkpoint)) << resumed.text;
-  for (const auto& row : table().at("rows")) EXPECT_EQ(row.at("updates"), updates);
+  for (const auto& row : rows()) EXPECT_EQ(row.at("updates"), updates);
 }
 
 TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
@@ -164,8 +166,8 @@ TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
   EXPECT_TRUE(says(outcome, "error: 1 of 2 recipes failed: lost; ")) << outcome.text;
   EXPECT_TRUE(fs::exists(model_of("found")));
   EXPECT_NE(read_file(output_ + "/table.md").find("failed: "), std::string::npos);
-  EXPECT_NE(table().at("rows").at(0).at("failure").get<std::string>().find("nowhere.a"), std::string::npos);
-  EXPECT_TRUE(table().at("rows").at(1).at("finished").get<bool>());
+  EXPECT_NE(rows().at(0).at("failure").get<std::string>().find("nowhere.a"), std::string::npos);
+  EXPECT_TRUE(rows().at(1).at("finished").get<bool>());
 }
 
 TEST_F(SweepCommand, AFolderBelongsToOneSweepAtATime) {
