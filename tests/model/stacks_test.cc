@@ -10,6 +10,7 @@
 #include "generate/search.h"
 #include "model/attention_weights.h"
 #include "model/decoding_state.h"
+#include "model/gradient_check.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -79,24 +80,7 @@ TEST_P(OneStack, GradientsAreThoseOfFiniteDifferences) {
     model.loss(samples, {.label_smoothing = 0.1}, context);
     tape.backward();
   }
-  constexpr double step = 1e-5;
-  for (Parameter& parameter : model.parameters()) {
-    ASSERT_TRUE(parameter.tensor.gradient()) << parameter.name;
-    const auto gradient = parameter.tensor.gradient().to_doubles(*machine.backend);
-    auto values = parameter.tensor.to_doubles(*machine.backend);
-    for (const size_t place : {size_t{0}, values.size() / 2, values.size() - 1}) {
-      const double kept = values[place];
-      const auto at = [&](double value) {
-        values[place] = value;
-        parameter.tensor.copy_from(*machine.backend, values);
-        return loss();
-      };
-      const double difference = (at(kept + step) - at(kept - step)) / (2 * step);
-      at(kept);
-      EXPECT_NEAR(gradient[place], difference, 1e-6 * (1 + std::abs(difference)))
-          << parameter.name << " " << place;
-    }
-  }
+  expect_gradients_of(model, loss, 1e-6);
 }
 
 /// An encoder's token sees all of its sequence, a decoder's those up to itself.

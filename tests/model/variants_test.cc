@@ -4,6 +4,7 @@
 
 #include "close.h"
 #include "model/decoding_state.h"
+#include "model/gradient_check.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -252,26 +253,8 @@ TEST_P(Variants, GradientsAreThoseOfFiniteDifferences) {
   Context context(machine.backend, arena, tape, {.seed = 1, .update = 1});
   ops::cross_entropy(context, model.states(pairs, context), model.output(), context.indices(wanted(pairs)), {});
   tape.backward();
-  constexpr double step = 1e-5;
-  for (const Parameter& parameter : model.parameters()) {
-    const std::string& name = parameter.name;
-    Tensor tensor = parameter.tensor;
-    ASSERT_TRUE(tensor.gradient()) << name;
-    const auto gradient = tensor.gradient().to_doubles(*machine.backend);
-    const auto values = tensor.to_doubles(*machine.backend);
-    for (size_t place : {size_t{0}, values.size() / 2, values.size() - 1}) {
-      auto moved = values;
-      const auto loss_at = [&](double value) {
-        moved[place] = value;
-        tensor.copy_from(*machine.backend, moved);
-        return loss(model, pairs);
-      };
-      const double difference = (loss_at(values[place] + step) - loss_at(values[place] - step)) / (2 * step);
-      loss_at(values[place]);
-      EXPECT_NEAR(gradient[place], difference, 1e-5 * std::max(1.0, std::abs(difference)))
-          << name << " " << place;
-    }
-  }
+  expect_gradients_of(
+      model, [&] { return loss(model, pairs); }, 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Variants, testing::ValuesIn(variants),

@@ -22,24 +22,39 @@ void expect_same_bits(const OpResult& actual, const OpResult& expected, const st
     EXPECT_TRUE(gradient == expected.gradients.at(name)) << what << ": gradient of " << name;
 }
 
-class Agreement : public testing::TestWithParam<OpCase> {};
-
-INSTANTIATE_TEST_SUITE_P(Ops, Agreement, testing::ValuesIn(op_cases(uneven_sizes())), name_of_case);
-
-TEST_P(Agreement, OfCpuWithReference) {
-  const OpCase& op = GetParam();
-  const OpValues values = draw_values(op, uneven_sizes(), 4);
+// In fp64, the reference is taken to be exact.
+void expect_agreement_of_cpu_with_reference(const OpCase& op, const OpSizes& sizes) {
+  const OpValues values = draw_values(op, sizes, 4);
   const OpResult exact = run_op(reference_f64(), op, values);
   const OpResult one = run_op(cpu(1), op, values), two = run_op(cpu(2), op, values);
   expect_agreement(one, exact, 1e-5, op.name);
   expect_same_bits(two, one, op.name + " with two threads");
-  expect_agreement(run_op(reference_f32(), op, values), exact, 1e-5, op.name + " of the reference in fp32");
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    expect_agreement(run_op(cpu(1), op, values), exact, 1e-5, op.name + " on " + hwy::TargetName(target));
+  }
+}
+
+class Agreement : public testing::TestWithParam<OpCase> {};
+class AgreementOfLarge : public Agreement {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, Agreement, testing::ValuesIn(op_cases(small_sizes())), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Ops, AgreementOfLarge, testing::ValuesIn(op_cases(uneven_sizes())), name_of_case);
+
+TEST_P(Agreement, OfCpuWithReference) { expect_agreement_of_cpu_with_reference(GetParam(), small_sizes()); }
+TEST_P(Agreement, OfReferenceInFp32WithFp64) {
+  const OpValues values = draw_values(GetParam(), small_sizes(), 4);
+  expect_agreement(run_op(reference_f32(), GetParam(), values), run_op(reference_f64(), GetParam(), values),
+                   1e-5, GetParam().name);
+}
+TEST_P(AgreementOfLarge, OfCpuWithReference) {
+  expect_agreement_of_cpu_with_reference(GetParam(), uneven_sizes());
 }
 
 // What an op gives the backend lies in the backend's memory, and the host touches none of it.
 TEST_P(Agreement, OfDiscreteMemoryWithTheHosts) {
   const OpCase& op = GetParam();
-  const OpValues values = draw_values(op, uneven_sizes(), 4);
+  const OpValues values = draw_values(op, small_sizes(), 4);
   for (const Machine& host : {reference_f64(), reference_f32()}) {
     const OpResult expected = run_op(host, op, values);
     expect_same_bits(run_op(discrete(host.dtype), op, values), expected, op.name + " in discrete memory");
@@ -49,24 +64,12 @@ TEST_P(Agreement, OfDiscreteMemoryWithTheHosts) {
 // A backend without fused kernels gives what one with them gives.
 TEST_P(Agreement, OfComposedWithFusedKernels) {
   const OpCase& op = GetParam();
-  const OpValues values = draw_values(op, uneven_sizes(), 4);
+  const OpValues values = draw_values(op, small_sizes(), 4);
   const Machine composing = discrete(DType::f64, /*fused=*/false);
   expect_same_bits(run_op(composing, op, values), run_op(reference_f64(), op, values), op.name + ", composed");
   const bool has_fused = op.name.find("residual_norm") == 0 || op.name.find("residual_rms_norm") == 0 ||
                          op.name == "feed_forward" || op.name == "feed_forward_dropped";
   EXPECT_EQ(static_cast<DiscreteBackend&>(*composing.backend).composed() > 0, has_fused);
-}
-
-TEST(AgreementOfInstructionSets, WithReference) {
-  for (const auto& sizes : {small_sizes(), uneven_sizes()})
-    for (const OpCase& op : op_cases(sizes)) {
-      const OpValues values = draw_values(op, sizes, 5);
-      const OpResult exact = run_op(reference_f32(), op, values);
-      for (const int64_t target : InstructionSet::all()) {
-        const InstructionSet set(target);
-        expect_agreement(run_op(cpu(1), op, values), exact, 1e-5, op.name + " on " + hwy::TargetName(target));
-      }
-    }
 }
 
 }  // namespace
