@@ -7,6 +7,12 @@
 
 namespace sixfold {
 
+Tensor Context::zeros(int64_t rows, int64_t cols, DType dtype) const {
+  Tensor t = tensor(rows, cols, dtype);
+  backend_->run(kernel::Fill{t.view(), 0});
+  return t;
+}
+
 Tensor Context::indices(std::span<const int32_t> values) {
   Tensor t = tensor(1, static_cast<int64_t>(values.size()), DType::i32);
   backend_->upload(t.view().data, std::as_bytes(values));
@@ -59,7 +65,14 @@ Context::Slot Context::gradient_of(const Tensor& x) const {
   return {x.gradient().view(), false};
 }
 
+View Context::summed_gradient_of(const Tensor& x) const {
+  const Slot slot = gradient_of(x);
+  if (slot.view && !slot.accumulate) backend_->run(kernel::Fill{slot.view, 0});
+  return slot.view;
+}
+
 WrittenGradient::WrittenGradient(const Context& context, const Tensor& x) : context_(context), x_(x) {
+  if (!x) return;
   const Context::Slot slot = context.gradient_of(x);
   if (!slot.view || slot.accumulate) own_ = context.tensor(x.rows(), x.cols(), x.dtype());
   view_ = own_ ? own_.view() : slot.view;

@@ -55,6 +55,8 @@ class Context {
 
   /// Allocates a tensor; its elements are not initialised.
   Tensor tensor(int64_t rows, int64_t cols, DType dtype) const { return {arena_, rows, cols, dtype}; }
+  /// Allocates a tensor of zeros.
+  Tensor zeros(int64_t rows, int64_t cols, DType dtype) const;
   /// Uploads host values as [1, n] i32. The context keeps the tensor alive.
   Tensor indices(std::span<const int32_t> values);
   /// Creates the rows of `ragged`. Sequence i is sentence `sentences[i]`, or i if `sentences` is empty. Throws
@@ -83,6 +85,8 @@ class Context {
     bool accumulate;
   };
   Slot gradient_of(const Tensor& x) const;
+  /// The same for a kernel that always adds: zeros if no op has contributed yet.
+  View summed_gradient_of(const Tensor& x) const;
 
   /// As long as it exists, recorded ops belong to the module `name` within the current module.
   class Scope {
@@ -112,7 +116,7 @@ class Context {
 
 /// The memory for the gradient of x, for a kernel that can write a gradient but cannot add to one. It is the
 /// gradient itself if no op has added to it yet, and otherwise a buffer. The view is valid even if x needs no
-/// gradient, for kernels that write the gradients of several operands.
+/// gradient, for kernels that write the gradients of several operands; it is empty if x is.
 class WrittenGradient {
  public:
   WrittenGradient(const Context& context, const Tensor& x);

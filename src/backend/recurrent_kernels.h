@@ -67,11 +67,6 @@ struct LastRows {
   DeviceSpan<const AttentionSpan> spans;
   DeviceSpan<const int32_t> key_rows;  ///< the row of each key place; empty: the identity
 
-  /// For kernels: the row of x for a span that has keys.
-  int64_t row(const AttentionSpan& span) const {
-    const int64_t index = span.key_begin + span.key_count - 1;
-    return key_rows ? key_rows.data[index] : index;
-  }
   void operands(auto&& visit) {
     visit("out", out), visit("x", x), visit("spans", spans), visit("key_rows", key_rows);
   }

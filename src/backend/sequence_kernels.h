@@ -14,6 +14,12 @@ namespace sixfold {
 struct AttentionSpan {
   int32_t query_begin, query_count;  ///< rows of `query` and `out`
   int32_t key_begin, key_count;  ///< places in `key_rows`, or rows of `key` and `value` if `key_rows` is empty
+
+  /// For kernels: the row of a key place of the span, counted from 0.
+  int64_t key_row(int64_t place, const DeviceSpan<const int32_t>& key_rows) const {
+    const int64_t index = key_begin + place;
+    return key_rows ? key_rows.data[index] : index;
+  }
 };
 
 /// The tokens that a convolution reads. The output for the token at place p of a span reads places p - left,
@@ -25,11 +31,6 @@ struct ConvolutionWindow {
   int64_t left = 0, size = 1;
 
   void operands(auto&& visit) { visit("window.spans", spans), visit("window.key_rows", key_rows); }
-  /// For kernels: the row of a place of a span.
-  int64_t row(const AttentionSpan& span, int64_t place) const {
-    const int64_t index = span.key_begin + place;
-    return key_rows ? key_rows.data[index] : index;
-  }
   /// Taps [begin, end) of a query lie within its span. Tap o reads place `first` + o.
   struct Taps {
     int64_t first, begin, end;
@@ -133,11 +134,6 @@ struct LinearRecurrence {
   DeviceSpan<const AttentionSpan> spans;
   DeviceSpan<const int32_t> key_rows;  ///< the row of each key place; empty: the identity
 
-  /// For kernels: the row of `before` for a span that has keys.
-  int64_t row_before(const AttentionSpan& span) const {
-    const int64_t index = span.key_begin + span.key_count - 1;
-    return key_rows ? key_rows.data[index] : index;
-  }
   void operands(auto&& visit) {
     visit("out", out), visit("value", value), visit("gate", gate), visit("before", before);
     visit("position", position), visit("spans", spans), visit("key_rows", key_rows);

@@ -14,6 +14,22 @@ using Clock = std::chrono::steady_clock;
 
 constexpr LayerSize all_sizes[] = {LayerSize::n, LayerSize::d, LayerSize::k, LayerSize::r};
 
+/// The one of four things that belongs to a size.
+template <class T>
+T& of_size(LayerSize size, T& n, T& d, T& k, T& r) {
+  switch (size) {
+    case LayerSize::n:
+      return n;
+    case LayerSize::d:
+      return d;
+    case LayerSize::k:
+      return k;
+    case LayerSize::r:
+      break;
+  }
+  return r;
+}
+
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -126,19 +142,7 @@ LayerGrowth measure_growth(const LayerStudyOptions& options, MixerKind kind, Lay
 
 }  // namespace
 
-int& LayerSizes::operator[](LayerSize size) {
-  switch (size) {
-    case LayerSize::n:
-      return n;
-    case LayerSize::d:
-      return d;
-    case LayerSize::k:
-      return k;
-    case LayerSize::r:
-      break;
-  }
-  return r;
-}
+int& LayerSizes::operator[](LayerSize size) { return of_size(size, n, d, k, r); }
 
 PaperFormulas paper_formulas(MixerKind kind) {
   switch (kind) {
@@ -205,19 +209,7 @@ LayerTime time_mixer(MixerKind kind, const LayerSizes& sizes, const TimingOption
   return {.forward = median(forward), .backward = median(backward)};
 }
 
-const std::vector<int>& LayerStudyOptions::values(LayerSize size) const {
-  switch (size) {
-    case LayerSize::n:
-      return n;
-    case LayerSize::d:
-      return d;
-    case LayerSize::k:
-      return k;
-    case LayerSize::r:
-      break;
-  }
-  return r;
-}
+const std::vector<int>& LayerStudyOptions::values(LayerSize size) const { return of_size(size, n, d, k, r); }
 
 LayerSizes LayerStudyOptions::middle() const {
   LayerSizes sizes;

@@ -172,7 +172,7 @@ std::string as_picture(const std::vector<LayerStudy>& studies, const LayerStudyO
         chart.series.push_back(std::move(series));
       }
     if (chart.series.empty()) continue;
-    if (chart.series.size() == 1) chart.title += ", " + chart.series[0].name;  // there is no legend
+    if (chart.series.size() == 1) chart.title = chart.series[0].name;  // there is no legend
     charts.push_back(std::move(chart));
   }
   return charts_svg("Table 1, measured: " + setting_text(options), charts, theme);
@@ -191,6 +191,9 @@ void write_text(const std::string& path, const std::string& text) {
 void run(const Settings& settings) {
   const std::string& path = settings.picture.output;
   require_output_file(path, {});
+  for (const MixerKind kind : settings.study.kinds)
+    require(settings.decoder || !is_for_decoders(kind), "--kinds: '{}' is for decoders only; add --decoder",
+            name_of_enum(kind));
   LayerStudyOptions options = settings.study;
   options.timing.stack = settings.decoder ? AttentionKind::decoder : AttentionKind::encoder;
   if (options.timing.threads == 0) options.timing.threads = available_threads();

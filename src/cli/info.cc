@@ -13,6 +13,7 @@
 #include "formats/safetensors.h"
 #include "model/int8.h"
 #include "model/provenance.h"
+#include "model/transformer.h"
 
 namespace sixfold::cli {
 namespace {

@@ -82,7 +82,7 @@ void draw(const Settings& settings) {
   require(!reference.empty(), "{}: is empty; expected one sentence on each line",
           text_name(settings.reference));
   const auto source = read_beside(settings.source, settings.reference, reference.size());
-  Chart exact{.title = "Lines translated exactly as the reference (in the legend: of all lines)",
+  Chart exact{.title = "Lines translated exactly as the reference",
               .x_label = "source length [words]",
               .y_label = "share of the lines [%]",
               .from_zero = true};
@@ -98,8 +98,8 @@ void draw(const Settings& settings) {
       scores.x.push_back(bin.length()), scores.y.push_back(Chrf().score(bin.chrf));
       all.lines += bin.lines, all.exact += bin.exact, all.chrf += bin.chrf;
     }
-    shares.name = fmt::format("{} ({:.1f})", names[i], all.share());
-    scores.name = fmt::format("{} ({:.1f})", names[i], Chrf().score(all.chrf));
+    shares.name = fmt::format("{} (all lines: {:.1f})", names[i], all.share());
+    scores.name = fmt::format("{} (all lines: {:.1f})", names[i], Chrf().score(all.chrf));
     exact.series.push_back(std::move(shares));
     chrf.series.push_back(std::move(scores));
   }

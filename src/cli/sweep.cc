@@ -20,6 +20,7 @@
 #include "metrics/bleu.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
+#include "model/transformer.h"
 #include "tasks/tasks.h"
 #include "train/run_result.h"
 #include "train/trainer.h"
@@ -257,7 +258,8 @@ void add_sweep(CLI::App& app) {
       ->take_all();
   command->footer(
       "The same command resumes a sweep that was stopped: it skips recipes that have finished with the same\n"
-      "settings, and resumes the others from their newest checkpoint. Other settings need another folder. A\n"
+      "settings, and resumes the others from their newest checkpoint. Other settings need another folder. The\n"
+      "table compares the recipes that the command names; runs of others stay in the folder. A\n"
       "recipe that fails does not stop the others; the exit status is then 1. Scores of validation are those "
       "of the model that a run keeps.\n"
       "Example:\n  sixfold demo-corpus --output demo/corpus\n"

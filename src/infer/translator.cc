@@ -133,8 +133,10 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   std::vector<ScoredPair> pairs;
   for (size_t i = 0; i < sources.size(); ++i) {
     const EncodedLine source = open.encode(language_token, sources[i], options.max_source_length);
-    source.warn(fmt::format("line {}", options.first_line + i));
+    const std::string place = fmt::format("line {}", options.first_line + i);
+    source.warn(place);
     pairs.push_back({source.ids, open.target().encode(targets[i])});
+    require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(pairs[i].target) + 1), place);
   }
   ExtraOutputs extra = options.details;
   extra.tokens = true;

@@ -7,6 +7,7 @@
 
 #include "base/join.h"
 #include "model/provenance.h"
+#include "model/transformer.h"
 
 namespace sixfold {
 namespace {

@@ -59,13 +59,11 @@ static void validate_positions(const Architecture& a) {
           "'index'");
 }
 
-/// Mixers that read only earlier tokens, or the source.
 static void validate_mixers(const Architecture& a) {
-  for (const MixerKind kind : {MixerKind::ssru, MixerKind::average, MixerKind::bahdanau})
-    require(a.encoder_mixer != kind,
-            "encoder_mixer: '{}' is for decoders only; choose another, or set decoder_mixer",
-            name_of_enum(kind));
   const MixerKind encoder = a.encoder_mixer;
+  require(!is_for_decoders(encoder),
+          "encoder_mixer: '{}' is for decoders only; choose another, or set decoder_mixer",
+          name_of_enum(encoder));
   require(!(encoder == MixerKind::recurrent || encoder == MixerKind::lstm || encoder == MixerKind::gru) ||
               a.d_model % 2 == 0,
           "encoder_mixer: '{}' reads in two directions with half of d_model each, but d_model is {}; choose an "
@@ -101,6 +99,34 @@ void validate(const Architecture& a) {
   check("preprocess", a.preprocess, false);
   check("postprocess", a.postprocess, true);
   check("postprocess_top", a.postprocess_top, true);
+}
+
+std::vector<std::string> without_effect(const Architecture& a) {
+  const Architecture defaults;
+  const auto mixes = [&](auto... kinds) {
+    return ((a.has_encoder() && ((a.encoder_mixer == kinds) || ...)) ||
+            (a.has_decoder() && ((a.decoder_mixer == kinds) || ...)));
+  };
+  const auto normalizes = [](const auto&... steps) { return (has_step(steps, ProcessStep::norm) || ...); };
+  const bool norm = normalizes(a.postprocess_embedding, a.preprocess, a.postprocess, a.postprocess_top);
+  std::vector<std::string> found;
+  const auto check = [&](std::string_view key, bool changed, bool read, std::string_view reason) {
+    if (changed && !read) found.push_back(fmt::format("{}: {}", key, reason));
+  };
+  check("attention_window", a.attention_window != defaults.attention_window,
+        mixes(MixerKind::restricted_attention), "no mixer is restricted_attention");
+  check("kernel_size", a.kernel_size != defaults.kernel_size,
+        mixes(MixerKind::convolution, MixerKind::separable), "no mixer is a convolution");
+  check("max_positions", a.max_positions != defaults.max_positions, a.positions == Positions::learned,
+        "positions are not learned");
+  check("position_buckets", a.position_buckets != defaults.position_buckets, a.positions == Positions::t5,
+        "positions are not t5");
+  check("position_distance", a.position_distance != defaults.position_distance, a.positions == Positions::t5,
+        "positions are not t5");
+  check("batch_norm_momentum", a.batch_norm_momentum != defaults.batch_norm_momentum, a.norm == Norm::batch,
+        "norm is not batch");
+  check("norm", a.norm != defaults.norm, norm, "no step of preprocess, postprocess or the others is 'norm'");
+  return found;
 }
 
 void require_positions(const Architecture& a, int64_t tokens, const std::string& what) {

@@ -293,12 +293,21 @@ constexpr bool is_self_attention(MixerKind kind) {
   return kind == MixerKind::attention || kind == MixerKind::restricted_attention;
 }
 
+/// Whether a mixer reads only earlier tokens, or the source, so that an encoder can't have it.
+constexpr bool is_for_decoders(MixerKind kind) {
+  return kind == MixerKind::ssru || kind == MixerKind::average || kind == MixerKind::bahdanau;
+}
+
 /// Whether `steps` contain `step`.
 bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
 
 /// Throws an input error that names the key if a size is out of range, d_model is not divisible by the number
 /// of heads, or steps are not allowed where they stand.
 void validate(const Architecture& architecture);
+
+/// The settings that were changed although nothing in the architecture reads them, each with the reason:
+/// "kernel_size: no mixer is a convolution".
+std::vector<std::string> without_effect(const Architecture& architecture);
 
 /// Throws an input error that begins with `what` if a sentence of `tokens` tokens is longer than the table of
 /// learned positions and the architecture refuses that. `what`: "line 7".

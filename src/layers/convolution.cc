@@ -4,15 +4,12 @@
 
 namespace sixfold {
 
-ops::Window convolution_window(const Architecture& a, MixerPlace place) {
-  const int before = a.kernel_size - 1;
-  return {a.kernel_size, place.stack == AttentionKind::decoder ? before : before / 2};
-}
+WindowMixer::WindowMixer(const Architecture& a, MixerPlace place)
+    : d_model_(a.d_model),
+      window_{a.kernel_size, (a.kernel_size - 1) / (place.stack == AttentionKind::decoder ? 1 : 2)} {}
 
 Convolution::Convolution(ParameterBuilder make, const Architecture& a, MixerPlace place)
-    : d_model_(a.d_model),
-      window_(convolution_window(a, place)),
-      taps_(make.in("conv"), a.kernel_size * d_model_, 2 * d_model_) {}
+    : WindowMixer(a, place), taps_(make.in("conv"), a.kernel_size * d_model_, 2 * d_model_) {}
 
 Tensor Convolution::operator()(const Tensor& x, LayerContext& c) const {
   Context::Scope scope(c.context, "conv");
@@ -23,8 +20,7 @@ Tensor Convolution::operator()(const Tensor& x, LayerContext& c) const {
 }
 
 SeparableConvolution::SeparableConvolution(ParameterBuilder make, const Architecture& a, MixerPlace place)
-    : d_model_(a.d_model),
-      window_(convolution_window(a, place)),
+    : WindowMixer(a, place),
       depthwise_{make.in("depthwise").filters("weight", a.kernel_size, d_model_),
                  make.in("depthwise").vector("bias", d_model_, Initial::zeros), window_.left},
       pointwise_(make.in("pointwise"), d_model_, d_model_) {}

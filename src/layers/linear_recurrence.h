@@ -7,9 +7,9 @@
 
 namespace sixfold {
 
-/// The simpler simple recurrent unit (Kim et al. 2019): f_t = sigmoid(W_f x_t + b_f), c_t = f_t c_{t-1} + (1 -
-/// f_t) W x_t and y_t = relu(c_t). Both products are computed for all tokens at once; only the second formula
-/// goes token by token. The state is c_t.
+/// The simpler simple recurrent unit (Kim et al. 2019):
+///   f_t = sigmoid(W_f x_t + b_f),  c_t = f_t c_{t-1} + (1 - f_t) W x_t,  y_t = relu(c_t).
+/// Both products are computed for all tokens at once; only c_t is computed token by token, and it is the state.
 class SimpleRecurrentUnit final : public Mixer {
  public:
   SimpleRecurrentUnit(ParameterBuilder make, const Architecture& a);
@@ -22,9 +22,10 @@ class SimpleRecurrentUnit final : public Mixer {
   Tensor value_;  // [d_model, d_model]
 };
 
-/// The average attention network (Zhang et al. 2018) without its feed-forward network: with the average g_t of
-/// x_1,
-/// ..., x_t, [i; f] = sigmoid(W [x_t; g_t] + b) and y_t = i x_t + f g_t. The state is g_t.
+/// The average attention network (Zhang et al. 2018) without its feed-forward network: g_t is the average of
+/// the tokens up to t, and two gates weigh it against the token itself:
+///   [i; f] = sigmoid(W [x_t; g_t] + b),  y_t = i x_t + f g_t.
+/// The state is g_t.
 class AverageAttention final : public Mixer {
  public:
   AverageAttention(ParameterBuilder make, const Architecture& a);

@@ -150,10 +150,7 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   const ops::TimeSteps& time = *steps.time;
   const Tensor gates = cell_.input(ops::permute_rows(context, x, time.from_packed, time.to_packed), context);
   Tensor state = states_before(c.state.before(c.layer), 0, width_, time, x.dtype(), context);
-  if (!state) {
-    state = context.tensor(time.sequences, width_, x.dtype());
-    context.backend().run(kernel::Fill{state.view(), 0});
-  }
+  if (!state) state = context.zeros(time.sequences, width_, x.dtype());
   std::vector<Tensor> states;
   for (size_t t = 0; t < time.steps(); ++t) {
     const int64_t count = time.count(t);

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/file.h"
-#include "layers/attention_kind.h"
 
 namespace sixfold {
 namespace {
@@ -40,85 +39,7 @@ std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
   return child;
 }
 
-/// Whether the layers of the decoder have a cross-attention of their own.
-bool has_cross_attention(const ModelConfig& c) {
-  return c.has_encoder() && c.decoder_mixer != MixerKind::bahdanau;
-}
-
-/// The number of norms of a model.
-int64_t norm_count(const ModelConfig& c) {
-  const auto norms = [](const std::vector<ProcessStep>& steps) {
-    return has_step(steps, ProcessStep::norm) ? 1 : 0;
-  };
-  const int64_t sublayers = 2 * c.encoder_layers + (has_cross_attention(c) ? 3 : 2) * c.decoder_layers;
-  const int64_t stacks = c.has_encoder() + c.has_decoder();
-  return sublayers * (norms(c.preprocess) + norms(c.postprocess)) +
-         stacks * (norms(c.postprocess_embedding) + norms(c.postprocess_top));
-}
-
 }  // namespace
-
-int64_t parameter_count(const ModelConfig& c) {
-  const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
-  const int64_t d_model = c.d_model;
-  const int64_t heads = c.heads, kv_heads = c.key_value_heads();
-  const int64_t attention = linear(d_model, heads * c.key_width()) + linear(d_model, kv_heads * c.key_width()) +
-                            linear(d_model, kv_heads * c.value_width()) +
-                            linear(heads * c.value_width(), d_model) +
-                            (c.attention_score == AttentionScore::additive ? heads * c.key_width() : 0);
-  const int64_t expansions = c.feed_forward_gate ? 2 : 1;
-  const int64_t feed_forward =
-      (expansions + 1) * d_model * c.d_ff + (c.feed_forward_bias ? expansions * c.d_ff + d_model : 0);
-  const int64_t norm = (c.norm == Norm::rms ? 1 : 2) * d_model;
-  const auto recurrent = [&](int64_t gates, int64_t d, bool bias) {
-    return linear(d_model, gates * d) + gates * d * d + (bias ? gates * d : 0);
-  };
-  const auto both = [&](AttentionKind stack, int64_t gates, bool bias) {  // two directions in an encoder
-    return stack == AttentionKind::encoder ? 2 * recurrent(gates, d_model / 2, bias)
-                                           : recurrent(gates, d_model, bias);
-  };
-  const auto mixer = [&](AttentionKind stack, MixerKind kind) -> int64_t {
-    switch (kind) {
-      case MixerKind::recurrent:
-        return both(stack, 1, false);
-      case MixerKind::lstm:
-        return both(stack, 4, false);
-      case MixerKind::gru:
-        return both(stack, 3, true);
-      case MixerKind::bahdanau:
-        return recurrent(3, d_model, true) + linear(d_model, heads * c.key_width()) +
-               linear(d_model, kv_heads * c.key_width()) + linear(d_model, kv_heads * c.value_width()) +
-               heads * c.key_width() + 3 * d_model * heads * c.value_width();
-      case MixerKind::ssru:
-        return linear(d_model, d_model) + d_model * d_model;
-      case MixerKind::average:
-        return linear(2 * d_model, 2 * d_model);
-      case MixerKind::convolution:
-        return linear(c.kernel_size * d_model, 2 * d_model);
-      case MixerKind::separable:
-        return (c.kernel_size + 1) * d_model + linear(d_model, d_model);
-      default:
-        return attention;
-    }
-  };
-  const int64_t encoder_layer = mixer(AttentionKind::encoder, c.encoder_mixer) + feed_forward;
-  const int64_t decoder_layer =
-      mixer(AttentionKind::decoder, c.decoder_mixer) + feed_forward + (has_cross_attention(c) ? attention : 0);
-  const int64_t biased = (c.has_encoder() && is_self_attention(c.encoder_mixer)) +
-                         (c.has_decoder() && is_self_attention(c.decoder_mixer));
-  const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model
-                            : c.positions == Positions::t5    ? biased * c.position_buckets * heads
-                                                              : 0;
-
-  int64_t tokens =
-      c.shares_output() ? 0 : c.target_vocab;  // rows of all embeddings and of an untied output projection
-  if (c.has_encoder()) tokens += c.source_vocab;
-  if (c.has_decoder() && !(c.has_encoder() && c.shares_embedding())) tokens += c.target_vocab;
-  return tokens * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
-         c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + norm_count(c) * norm;
-}
-
-int64_t buffer_count(const ModelConfig& c) { return c.norm == Norm::batch ? norm_count(c) * 2 * c.d_model : 0; }
 
 void validate(const ModelConfig& c) {
   check_ranges(c);

@@ -45,14 +45,6 @@ void visit(Visitor& v, ModelConfig& o) {
   v.group("generation", o.generation, "generation settings");
 }
 
-/// The number of weights, computed from the formulas: an attention has 4 linear layers with biases, a
-/// feed-forward network 2, a norm 2 vectors; tied embeddings count once. It is 63,082,496 for `base` with the
-/// paper's joint vocabulary of 37,000 tokens.
-int64_t parameter_count(const ModelConfig& config);
-
-/// The number of elements of the model's buffers: the running means and variances of its batch norms.
-int64_t buffer_count(const ModelConfig& config);
-
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);

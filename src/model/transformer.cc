@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backend/meta_backend.h"
 #include "base/error.h"
 
 namespace sixfold {
@@ -158,5 +159,26 @@ void Transformer::pack() {
 void Transformer::discard_packed() {
   for (Parameter& parameter : parameters_) parameter.tensor.set_packed(nullptr);
 }
+
+namespace {
+
+int64_t elements(std::span<const Parameter> tensors) {
+  int64_t count = 0;
+  for (const Parameter& tensor : tensors) count += tensor.tensor.size();
+  return count;
+}
+
+Transformer without_memory(const ModelConfig& config) {
+  return {config, std::make_shared<MetaBackend>(), DType::f32, /*seed=*/std::nullopt};
+}
+
+}  // namespace
+
+int64_t parameter_count(const ModelConfig& config) {
+  const Transformer model = without_memory(config);
+  return elements(model.parameters());
+}
+
+int64_t buffer_count(const ModelConfig& config) { return elements(without_memory(config).buffers()); }
 
 }  // namespace sixfold

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <optional>
 
 #include "ops/check.h"
+#include "ops/check_spans.h"
 #include "ops/ops.h"
 
 namespace sixfold::ops {
@@ -17,13 +17,7 @@ kernel::Attention attention_call(const AttentionInputs& in, const AttentionPatte
   check_shape("attention", "value", in.value, in.key.rows(), -1);
   if (in.score_weight) check_shape("attention", "score_weight", in.score_weight, 1, in.query.cols());
   if (in.distance_bias) check_shape("attention", "distance_bias", in.distance_bias, -1, in.heads);
-  const int64_t places = pattern.key_rows ? pattern.key_rows.cols() : in.key.rows();
-  for (const auto& span : pattern.spans)
-    require(span.query_begin >= 0 && span.query_count >= 0 && span.key_begin >= 0 && span.key_count >= 0 &&
-                span.query_begin + span.query_count <= in.query.rows() &&
-                span.key_begin + span.key_count <= places,
-            "attention: a span of {} queries from {} and {} keys from {} exceeds the {} queries or the {} keys",
-            span.query_count, span.query_begin, span.key_count, span.key_begin, in.query.rows(), places);
+  check_spans("attention", pattern, in.query.rows(), in.key.rows());
   if (in.window != kernel::Attention::everywhere) {
     require(in.window > 0, "attention: a window of {} places", in.window);
     for (const auto& span : pattern.spans)
@@ -52,14 +46,6 @@ kernel::Attention attention_call(const AttentionInputs& in, const AttentionPatte
 }
 
 int64_t result_width(const kernel::Attention& call) { return call.value.cols * call.group; }
-
-/// The gradient of an operand that may be empty.
-std::optional<WrittenGradient> optional_gradient(const Context& context, const Tensor& x) {
-  if (!x) return std::nullopt;
-  return std::optional<WrittenGradient>(std::in_place, context, x);
-}
-
-View view_of(const std::optional<WrittenGradient>& gradient) { return gradient ? gradient->view() : View{}; }
 
 }  // namespace
 
@@ -109,30 +95,26 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
   context.backend().run(call);
   if (wants)
     context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
-      const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
-      const auto score_weight = optional_gradient(context, in.score_weight),
-                 distance_bias =
-                     optional_gradient(context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
+      const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value),
+          score_weight(context, in.score_weight),
+          distance_bias(context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
       context.backend().run(kernel::AttentionGradient{.forward = call,
                                                       .grad_out = out.gradient().view(),
                                                       .grad_query = query.view(),
                                                       .grad_key = key.view(),
                                                       .grad_value = value.view(),
-                                                      .grad_score_weight = view_of(score_weight),
-                                                      .grad_distance_bias = view_of(distance_bias)});
-      for (const WrittenGradient* written : {&query, &key, &value}) written->add();
-      for (const auto* written : {&score_weight, &distance_bias})
-        if (*written) (*written)->add();
+                                                      .grad_score_weight = score_weight.view(),
+                                                      .grad_distance_bias = distance_bias.view()});
+      for (const WrittenGradient* written : {&query, &key, &value, &score_weight, &distance_bias})
+        written->add();
     });
   return out;
 }
 
 Tensor attention_weights(Context& context, const AttentionInputs& in, const AttentionPattern& pattern) {
-  int64_t most = 0;
-  for (const auto& span : pattern.spans) most = std::max<int64_t>(most, span.key_count);
   kernel::Attention call = attention_call(in, pattern);
   Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
-  Tensor weights = context.tensor(in.heads * in.query.rows(), most, in.query.dtype());
+  Tensor weights = context.tensor(in.heads * in.query.rows(), call.most_keys(), in.query.dtype());
   call.out = out.view();
   call.weights = weights.view();
   context.backend().run(call);

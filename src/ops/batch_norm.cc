@@ -52,18 +52,14 @@ Tensor batch_norm(Context& context, const Tensor& x, const BatchNormWeights& wei
   if (context.track(out, {x, weights.weight, weights.bias}))
     context.record("batch_norm", out, [&context, x, weights, used, out, of_batch] {
       const auto grad_x = context.gradient_of(x);
-      const auto grad_weight = context.gradient_of(weights.weight),
-                 grad_bias = context.gradient_of(weights.bias);
-      for (const auto& slot : {grad_weight, grad_bias})
-        if (slot.view && !slot.accumulate) context.backend().run(kernel::Fill{slot.view, 0});
       context.backend().run(kernel::BatchNormGradient{.grad_out = out.gradient().view(),
                                                       .x = x.view(),
                                                       .mean = used.mean.view(),
                                                       .variance = used.variance.view(),
                                                       .weight = weights.weight.view(),
                                                       .grad_x = grad_x.view,
-                                                      .grad_weight = grad_weight.view,
-                                                      .grad_bias = grad_bias.view,
+                                                      .grad_weight = context.summed_gradient_of(weights.weight),
+                                                      .grad_bias = context.summed_gradient_of(weights.bias),
                                                       .epsilon = weights.epsilon,
                                                       .of_batch = of_batch,
                                                       .accumulate_x = grad_x.accumulate});

@@ -1,33 +1,29 @@
 #include <algorithm>
 
 #include "ops/check.h"
+#include "ops/check_spans.h"
 #include "ops/ops.h"
 
 namespace sixfold::ops {
 namespace {
-
-/// The pattern as the kernels read it. Throws an input error if a span exceeds the rows of x.
-ConvolutionWindow window_of(const char* op, const Tensor& x, const Window& window,
-                            const AttentionPattern& pattern) {
-  require(window.size >= 1 && window.left >= 0 && window.left < window.size,
-          "{}: a window of {} tokens cannot begin {} tokens to the left", op, window.size, window.left);
-  const int64_t places = pattern.key_rows ? pattern.key_rows.cols() : x.rows();
-  for (const auto& span : pattern.spans)
-    require(span.query_begin >= 0 && span.query_count >= 0 && span.key_begin >= 0 && span.key_count >= 0 &&
-                span.key_begin + span.key_count <= places,
-            "{}: a span of {} tokens from {} exceeds the {} tokens of x", op, span.key_count, span.key_begin,
-            places);
-  return {.spans = pattern.on_device(),
-          .key_rows = pattern.key_rows.ids(),
-          .left = window.left,
-          .size = window.size};
-}
 
 /// The number of rows of the output.
 int64_t query_rows(const AttentionPattern& pattern) {
   int64_t rows = 0;
   for (const auto& span : pattern.spans) rows = std::max<int64_t>(rows, span.query_begin + span.query_count);
   return rows;
+}
+
+/// The pattern as the kernels read it. Throws an input error if a span exceeds the rows of x.
+ConvolutionWindow window_of(const char* op, const Tensor& x, const Window& window,
+                            const AttentionPattern& pattern) {
+  require(window.size >= 1 && window.left >= 0 && window.left < window.size,
+          "{}: a window of {} tokens cannot begin {} tokens to the left", op, window.size, window.left);
+  check_spans(op, pattern, query_rows(pattern), x.rows());
+  return {.spans = pattern.on_device(),
+          .key_rows = pattern.key_rows.ids(),
+          .left = window.left,
+          .size = window.size};
 }
 
 /// Gradients go back to the row that a token was read from, which in whole sequences no other sequence reads.
@@ -73,10 +69,8 @@ Tensor depthwise(Context& context, const Tensor& x, const DepthwiseWeights& weig
     context.record("depthwise", y, [&context, x, y, w = weights, read, pattern] {
       Backend& backend = context.backend();
       const View grad_y = y.gradient().view();
-      if (const auto grad = context.gradient_of(w.weight); grad.view) {
-        if (!grad.accumulate) backend.run(kernel::Fill{grad.view, 0});
-        backend.run(kernel::DepthwiseWeightGradient{grad.view, grad_y, x.view(), read});
-      }
+      if (const View grad = context.summed_gradient_of(w.weight))
+        backend.run(kernel::DepthwiseWeightGradient{grad, grad_y, x.view(), read});
       if (w.bias)
         if (const auto grad = context.gradient_of(w.bias); grad.view)
           backend.run(kernel::ColumnSum{grad.view, grad_y, grad.accumulate});

@@ -1,24 +1,8 @@
 #include "ops/check.h"
 #include "ops/ops.h"
+#include "ops/pass_back.h"
 
 namespace sixfold::ops {
-namespace {
-
-/// gradient of x += grad with dropout applied.
-void pass_back(const Context& context, const Tensor& x, View grad, const Dropout& dropout) {
-  if (!x.requires_grad()) return;
-  Backend& backend = context.backend();
-  if (!dropout && x.gradient()) return backend.run(kernel::Add{x.gradient().view(), x.gradient().view(), grad});
-  const WrittenGradient share(context, x);
-  if (dropout)
-    backend.run(kernel::ApplyDropout{share.view(), grad, dropout});
-  else
-    backend.run(kernel::Scale{share.view(), grad, 1});
-  share.add();
-}
-
-}  // namespace
-
 Tensor dropout(Context& context, const Dropped& dropped) {
   if (!dropped.dropout) return dropped.x;
   const Tensor& x = dropped.x;
@@ -37,8 +21,8 @@ Tensor add(Context& context, const Tensor& a, const Tensor& b) {
   context.backend().run(kernel::Add{y.view(), a.view(), b.view()});
   if (context.track(y, {a, b}))
     context.record("add", y, [&context, a, b, y] {
-      pass_back(context, a, y.gradient().view(), {});
-      pass_back(context, b, y.gradient().view(), {});
+      pass_back(context, a, y.gradient().view());
+      pass_back(context, b, y.gradient().view());
     });
   return y;
 }
@@ -63,8 +47,8 @@ Tensor concatenate(Context& context, const Tensor& a, const Tensor& b) {
   if (context.track(y, {a, b}))
     context.record("concatenate", y, [&context, a, b, y] {
       const View grad = y.gradient().view();
-      pass_back(context, a, grad.slice_cols(0, a.cols()), {});
-      pass_back(context, b, grad.slice_cols(a.cols(), b.cols()), {});
+      pass_back(context, a, grad.slice_cols(0, a.cols()));
+      pass_back(context, b, grad.slice_cols(a.cols(), b.cols()));
     });
   return y;
 }

@@ -22,9 +22,8 @@ Tensor embed(Context& context, const Embedding& e, const Tensor& ids, const Toke
                                       .dropout = dropout});
   if (context.track(out, {e.table}))
     context.record("embed", out, [&context, out, ids, table = e.table, scale = e.scale, dropout] {
-      const auto grad = context.gradient_of(table);
-      if (!grad.accumulate) context.backend().run(kernel::Fill{grad.view, 0});
-      context.backend().run(kernel::EmbedGradient{out.gradient().view(), grad.view, ids.ids(), scale, dropout});
+      context.backend().run(kernel::EmbedGradient{out.gradient().view(), context.summed_gradient_of(table),
+                                                  ids.ids(), scale, dropout});
     });
   return out;
 }

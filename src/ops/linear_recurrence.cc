@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <optional>
 
 #include "ops/check.h"
+#include "ops/check_spans.h"
 #include "ops/ops.h"
 
 namespace sixfold::ops {
@@ -12,15 +12,9 @@ Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& ga
   if (gate) check_shape("linear_recurrence", "gate", gate, value.rows(), value.cols());
   if (before.rows) check_shape("linear_recurrence", "states before", before.rows, -1, value.cols());
   check_shape("linear_recurrence", "positions", rows.position, 1, value.rows());
-  const int64_t earlier = before.rows ? before.rows.rows() : 0;
-  const int64_t places = pattern.key_rows ? pattern.key_rows.cols() : earlier;
+  check_spans("linear_recurrence", pattern, value.rows(), before.rows ? before.rows.rows() : 0);
   int64_t tokens = 0;
-  for (const auto& span : pattern.spans) {
-    require(span.key_count == 0 || (before.rows && span.key_begin + span.key_count <= places),
-            "linear_recurrence: a span of {} states from {} exceeds the {} states before", span.key_count,
-            span.key_begin, places);
-    tokens += span.query_count;
-  }
+  for (const auto& span : pattern.spans) tokens += span.query_count;
   require(tokens == value.rows(), "linear_recurrence: the sequences have {} tokens, but there are {} values",
           tokens, value.rows());
   Tensor states = context.tensor(value.rows(), value.cols(), value.dtype());
@@ -37,16 +31,13 @@ Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& ga
           "linear_recurrence: gradients need whole sequences");
   context.record("linear_recurrence", states,
                  [&context, value, gate, states, position = rows.position, call, pattern = before.pattern] {
-                   const WrittenGradient grad_value(context, value);
-                   std::optional<WrittenGradient> grad_gate;
-                   if (gate) grad_gate.emplace(context, gate);
-                   context.backend().run(
-                       kernel::LinearRecurrenceGradient{.forward = call,
-                                                        .grad_out = states.gradient().view(),
-                                                        .grad_value = grad_value.view(),
-                                                        .grad_gate = grad_gate ? grad_gate->view() : View{}});
+                   const WrittenGradient grad_value(context, value), grad_gate(context, gate);
+                   context.backend().run(kernel::LinearRecurrenceGradient{.forward = call,
+                                                                          .grad_out = states.gradient().view(),
+                                                                          .grad_value = grad_value.view(),
+                                                                          .grad_gate = grad_gate.view()});
                    grad_value.add();
-                   if (grad_gate) grad_gate->add();
+                   grad_gate.add();
                  });
   return states;
 }

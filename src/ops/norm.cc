@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -27,27 +25,22 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const Te
   if (wants)
     context.record("norm", out, [&context, x, y, sum, statistics, norm, out] {
       const auto grad_x = context.gradient_of(x);
-      std::optional<WrittenGradient> grad_y;
-      if (y.x && y.x.requires_grad()) {
-        require(!y.x.gradient() || !sum.same_as(y.x),
-                "residual_norm_in_place: y was overwritten, but another op reads it");
-        grad_y.emplace(context, y.x);
-      }
-      const auto grad_weight = context.gradient_of(norm.weight), grad_bias = context.gradient_of(norm.bias);
-      for (const auto& slot : {grad_weight, grad_bias})
-        if (slot.view && !slot.accumulate) context.backend().run(kernel::Fill{slot.view, 0});
+      const bool wants_y = y.x && y.x.requires_grad();
+      require(!wants_y || !y.x.gradient() || !sum.same_as(y.x),
+              "residual_norm_in_place: y was overwritten, but another op reads it");
+      const WrittenGradient grad_y(context, wants_y ? y.x : Tensor());
       context.backend().run(kernel::ResidualNormGradient{.grad_out = out.gradient().view(),
                                                          .sum = sum.view(),
                                                          .statistics = statistics.view(),
                                                          .weight = norm.weight.view(),
                                                          .grad_x = grad_x.view,
-                                                         .grad_y = grad_y ? grad_y->view() : View{},
-                                                         .grad_weight = grad_weight.view,
-                                                         .grad_bias = grad_bias.view,
+                                                         .grad_y = grad_y.view(),
+                                                         .grad_weight = context.summed_gradient_of(norm.weight),
+                                                         .grad_bias = context.summed_gradient_of(norm.bias),
                                                          .accumulate_x = grad_x.accumulate,
                                                          .centered = norm.centered,
                                                          .dropout = y.dropout});
-      if (grad_y) grad_y->add();
+      grad_y.add();
     });
   return out;
 }

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "ops/check.h"
 #include "ops/ops.h"
+#include "ops/pass_back.h"
 #include "ops/products.h"
 
 namespace sixfold::ops {
@@ -87,15 +87,16 @@ void check(const RecurrentInputs& in) {
 /// products can't be added to anything.
 void add_recurrent_product(Context& context, const Run& run, const StepWeight& weight, size_t t,
                            const Tensor& spare) {
-  const kernel::RecurrentStep step = run.step(t);
-  const View previous = previous_rows(run.state, run.in.state, *run.in.steps, t);
+  const TimeSteps& steps = *run.in.steps;
+  const View previous = previous_rows(run.state, run.in.state, steps, t);
   if (!previous) return;
   if (run.in.cell == RecurrentCell::gru)
-    return weight.multiply(previous, step.recurrent, false, run.in.bias.view());
-  if (!weight.is_int8()) return weight.multiply(previous, step.gates, true);
-  const View product = spare.view().slice_rows(0, step.gates.rows);
+    return weight.multiply(previous, step_rows(run.recurrent, steps, t), false, run.in.bias.view());
+  const View gates = step_rows(run.in.gates, steps, t);
+  if (!weight.is_int8()) return weight.multiply(previous, gates, true);
+  const View product = spare.view().slice_rows(0, gates.rows);
   weight.multiply(previous, product, false);
-  context.backend().run(kernel::Add{step.gates, step.gates, product});
+  context.backend().run(kernel::Add{gates, gates, product});
 }
 
 /// [rows from the first step that has a previous state, d]: the previous states, for the gradient of the
@@ -109,12 +110,6 @@ Tensor previous_states(const Context& context, const Run& run, int64_t first_row
       context.backend().run(
           kernel::Scale{previous.view().slice_rows(steps.begin[t] - first_row, steps.count(t)), from, 1});
   return previous;
-}
-
-Tensor zeros(const Context& context, int64_t rows, int64_t cols, DType dtype) {
-  Tensor x = context.tensor(rows, cols, dtype);
-  context.backend().run(kernel::Fill{x.view(), 0});
-  return x;
 }
 
 /// gradient of weight += the gradients of the products times the previous states.
@@ -145,8 +140,8 @@ void backward(const Context& context, const Run& run) {
   const DType dtype = run.state.dtype();
   const WrittenGradient gates(context, run.in.gates);
   const Tensor recurrent = gru ? context.tensor(run.recurrent.rows(), run.recurrent.cols(), dtype) : Tensor();
-  const Tensor carried = zeros(context, steps.sequences, d, dtype);
-  const Tensor carried_memory = lstm ? zeros(context, steps.sequences, d, dtype) : Tensor();
+  const Tensor carried = context.zeros(steps.sequences, d, dtype);
+  const Tensor carried_memory = lstm ? context.zeros(steps.sequences, d, dtype) : Tensor();
   const View grad_products = gru ? recurrent.view() : gates.view();
   const StepWeight weight(context, run.in.weight, false, steps.steps());
   const auto first_rows = [&](const Tensor& x, size_t t) {
@@ -165,11 +160,7 @@ void backward(const Context& context, const Run& run) {
   add_weight_gradients(context, run, grad_products);
   gates.add();
   for (const auto& [initial, grad] : {std::pair(run.in.state, carried), {run.in.memory, carried_memory}})
-    if (initial && initial.requires_grad()) {
-      const WrittenGradient written(context, initial);
-      context.backend().run(kernel::Scale{written.view(), grad.view(), 1});
-      written.add();
-    }
+    pass_back(context, initial, grad.view());
 }
 
 }  // namespace
@@ -218,7 +209,7 @@ RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& in)
           .state = own(true, d),
           .memory = own(in.cell == RecurrentCell::lstm, d)};
   // gru adds its bias to the product of each step, also to that of a state of zeros.
-  if (gru && !in.state) run.in.state = zeros(context, in.steps->sequences, d, dtype);
+  if (gru && !in.state) run.in.state = context.zeros(in.steps->sequences, d, dtype);
   const StepWeight weight(context, in.weight, true, in.steps->steps());
   const Tensor spare =
       weight.is_int8() ? context.tensor(in.steps->sequences, in.gates.cols(), dtype) : Tensor();

@@ -1,19 +1,8 @@
 #include "ops/check.h"
 #include "ops/ops.h"
+#include "ops/pass_back.h"
 
 namespace sixfold::ops {
-namespace {
-
-/// to += from, or to = from.
-void pass(const Context& context, const Tensor& x, const View& grad) {
-  if (const auto slot = context.gradient_of(x); slot.view && slot.accumulate)
-    context.backend().run(kernel::Add{slot.view, slot.view, grad});
-  else if (slot.view)
-    context.backend().run(kernel::Scale{slot.view, grad, 1});
-}
-
-}  // namespace
-
 Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse) {
   if (!from) return x;
   check_shape("permute_rows", "from", from, 1, x.rows());
@@ -36,9 +25,7 @@ Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t coun
   context.backend().run(kernel::Scale{y.view(), x.view().slice_rows(begin, count), 1});
   if (context.track(y, {x}))
     context.record("slice_rows", y, [&context, x, y, begin, count] {
-      const auto slot = context.gradient_of(x);
-      if (!slot.accumulate) context.backend().run(kernel::Fill{slot.view, 0});
-      const View to = slot.view.slice_rows(begin, count);
+      const View to = context.summed_gradient_of(x).slice_rows(begin, count);
       context.backend().run(kernel::Add{to, to, y.gradient().view()});
     });
   return y;
@@ -63,7 +50,7 @@ Tensor join_rows(Context& context, std::span<const Tensor> parts) {
   context.record("join_rows", y, [&context, y, all = std::vector<Tensor>(parts.begin(), parts.end())] {
     int64_t first = 0;
     for (const Tensor& part : all) {
-      pass(context, part, y.gradient().view().slice_rows(first, part.rows()));
+      pass_back(context, part, y.gradient().view().slice_rows(first, part.rows()));
       first += part.rows();
     }
   });

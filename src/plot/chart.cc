@@ -12,7 +12,7 @@ namespace sixfold {
 namespace {
 
 constexpr double margin = 20, gap = 34;
-constexpr double title_size = 15, name_size = 13, label_size = 11;
+constexpr double name_size = 13, label_size = 11;
 constexpr double plot_width = 430, plot_height = 240;
 constexpr double left_room = 74, bottom_room = 40;  // space for the numbers and the label of an axis
 constexpr double legend_row = 17, swatch = 18;
@@ -269,9 +269,7 @@ std::string charts_svg(const std::string& title, const std::vector<Chart>& chart
   const double width =
       2 * margin + cell * static_cast<double>(columns) + gap * static_cast<double>(columns - 1);
   Svg svg;
-  svg.text(margin, margin + title_size * 0.8, elided(title, title_size, width - 2 * margin),
-           {.size = title_size, .css = "ink strong"}, title);
-  double top = margin + title_size + 18;
+  double top = draw_title(svg, title, margin, margin, width - 2 * margin) + 18;
   for (size_t row = 0; row < charts.size(); row += columns) {
     std::vector<Legend> legends;
     double head = 0;

@@ -12,7 +12,7 @@ namespace sixfold {
 namespace {
 
 constexpr double margin = 20, gap = 26;
-constexpr double title_size = 15, label_size = 11;
+constexpr double label_size = 11;
 constexpr double most_name_width = 260, plot_width = 170, value_width = 62, row_height = 22, axis_height = 24;
 
 void check(const std::vector<std::string>& names, const std::vector<DotPanel>& panels) {
@@ -26,7 +26,8 @@ void check(const std::vector<std::string>& names, const std::vector<DotPanel>& p
   require(any, "there is nothing to draw");
 }
 
-/// The range of a panel's values, with some air on both sides; a single value lies in the middle.
+/// The range of a panel's values, with some air on both sides, but not beyond zero; a single value lies in the
+/// middle.
 struct Scale {
   double low = 0, high = 1;
 
@@ -37,9 +38,9 @@ struct Scale {
     low = *std::ranges::min_element(finite);
     high = *std::ranges::max_element(finite);
     const double extent = high - low;
-    const double air = extent > 0 ? 0.08 * extent : std::max(1.0, 0.1 * std::abs(low));
-    low -= air;
-    high += air;
+    const double air = extent > 0 ? 0.08 * extent : low != 0 ? 0.1 * std::abs(low) : 1;
+    low = low >= 0 ? std::max(0.0, low - air) : low - air;
+    high = high <= 0 && low < 0 ? std::min(0.0, high + air) : high + air;
   }
   double place(double value) const { return (value - low) / (high - low); }
 };
@@ -51,16 +52,18 @@ void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>&
            {.size = label_size, .css = "ink strong"}, panel.title);
   svg.rect({x, top, plot_width, height}, "panel", 0.5);
   double free_from = x - 20;
+  std::string previous;
   for (const double value : ticks(scale.low, scale.high, 4)) {
     const double at = x + plot_width * scale.place(value);
     const Point line[] = {{at, top}, {at, top + height}};
     svg.polyline(line, {"grid", 1});
     const std::string text = fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0.0 : value);
     const double half = text_width(text, label_size) / 2;
-    if (at - half < free_from || at + half > x + plot_width + value_width) continue;
+    if (text == previous || at - half < free_from || at + half > x + plot_width + value_width) continue;
     svg.text(at, top + height + label_size + 5, text,
              {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
     free_from = at + half + 6;
+    previous = text;
   }
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = top + row_height * (static_cast<double>(i) + 0.5);
@@ -82,12 +85,11 @@ std::string dots_svg(const std::string& title, const std::vector<std::string>& n
   double name_width = 0;
   for (const std::string& name : names)
     name_width = std::max(name_width, text_width(elided(name, label_size, most_name_width), label_size));
-  const double top = margin + title_size + 44, left = margin + name_width + gap / 2;
+  const double left = margin + name_width + gap / 2;
   const double panel_width = plot_width + value_width + gap;
   const double width = left + panel_width * static_cast<double>(panels.size()) - gap + margin;
   Svg svg;
-  svg.text(margin, margin + title_size * 0.8, elided(title, title_size, width - 2 * margin),
-           {.size = title_size, .css = "ink strong"}, title);
+  const double top = draw_title(svg, title, margin, margin, width - 2 * margin) + 44;
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = top + row_height * (static_cast<double>(i) + 0.5);
     svg.text(margin, y + label_size * 0.35, elided(names[i], label_size, most_name_width), {.size = label_size},

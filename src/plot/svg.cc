@@ -139,6 +139,32 @@ std::string elided(std::string_view text, double font_size, double width) {
   return std::string(text.substr(0, kept)).append(ellipsis);
 }
 
+std::vector<std::string> wrapped(std::string_view text, double font_size, double width) {
+  std::vector<std::string> lines(1);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word(text.substr(begin, end - begin));
+    const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
+    if (lines.back().empty() || text_width(longer, font_size) <= width)
+      lines.back() = longer;
+    else
+      lines.push_back(word);
+    begin = end + 1;
+  }
+  for (std::string& line : lines) line = elided(line, font_size, width);
+  return lines;
+}
+
+double draw_title(Svg& svg, const std::string& title, double x, double y, double width) {
+  constexpr double size = 15, line_height = 20;
+  double bottom = y;
+  for (const std::string& line : wrapped(title, size, width)) {
+    svg.text(x, bottom + size * 0.8, line, {.size = size, .css = "ink strong"}, title);
+    bottom += line_height;
+  }
+  return bottom - line_height + size;
+}
+
 void Svg::rect(const Box& box, std::string_view css, double strength, std::string_view tooltip) {
   fmt::format_to(std::back_inserter(body_), "<rect {} class=\"{}\"", geometry(box), css);
   if (strength < 1) fmt::format_to(std::back_inserter(body_), " fill-opacity=\"{:.3f}\"", strength);

@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sixfold {
 
@@ -15,6 +16,10 @@ double text_width(std::string_view text, double font_size);
 
 /// `text`, truncated and ended by "…" if it would be wider than `width`.
 std::string elided(std::string_view text, double font_size, double width);
+
+/// Breaks text at spaces into lines of at most `width` pixels; a word that is wider is cut as by `elided`.
+/// There is at least one line.
+std::vector<std::string> wrapped(std::string_view text, double font_size, double width);
 
 struct Box {
   double x, y, width, height;
@@ -72,5 +77,9 @@ class Svg {
  private:
   std::string body_;
 };
+
+/// Writes the title of a picture with its top left corner at (x, y), broken into lines of at most `width`
+/// pixels. Returns the y coordinate of its lower edge.
+double draw_title(Svg& svg, const std::string& title, double x, double y, double width);
 
 }  // namespace sixfold

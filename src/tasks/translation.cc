@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "data/pair_dataset.h"
 #include "infer/binding.h"
 #include "model/model_dir.h"
@@ -57,6 +58,8 @@ class Translation : public Task {
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
+    for (const std::string& setting : without_effect(config_))
+      log_warning("model.{}; the setting has no effect", setting);
     require_positions_for(config_, train_.corpus(), "data.train");
     require_positions_for(config_, valid_.corpus(), "data.valid");
   }

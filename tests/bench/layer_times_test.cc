@@ -41,8 +41,7 @@ TEST(LayerTimes, MeasureEverySizeThatMatters) {
 TEST(LayerTimes, EveryMixerOfAStackCanBeMeasured) {
   for (const auto& [kind, name] : EnumNames<MixerKind>::names)
     for (const AttentionKind stack : {AttentionKind::encoder, AttentionKind::decoder}) {
-      const bool decoder_only =
-          kind == MixerKind::ssru || kind == MixerKind::average || kind == MixerKind::bahdanau;
+      const bool decoder_only = is_for_decoders(kind);
       if (kind == MixerKind::bahdanau || (decoder_only && stack == AttentionKind::encoder)) {
         EXPECT_NE(error_message([kind = kind, stack] { mixer_reach(kind, {.n = 4, .d = 8}, stack); }), "");
         continue;

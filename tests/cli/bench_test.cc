@@ -40,7 +40,7 @@ TEST(BenchLayers, WritesAPictureAndJson) {
     }
   }
   const std::string svg = read_file(folder / "layers.svg");
-  for (const char* part : {"Time of a layer against n", "Time of a layer against r", "attention: n^"})
+  for (const char* part : {"Time of a layer against n", "restricted_attention: r^", "attention: n^"})
     EXPECT_NE(svg.find(part), std::string::npos) << part;
   EXPECT_EQ(sixfold(std::string(small) + "--kinds gru --decoder --output " + (folder / "layers.json")).status,
             0);
@@ -56,7 +56,7 @@ TEST(BenchLayers, SaysWhatItCanNotMeasure) {
   expect_error(layers("--n 0,4"), "--n[0]: expected a whole number at least 1, found '0'");
   expect_error(layers("--n 8,4"), "n: the values must increase");
   expect_error(layers("--kinds transformer"), "--kinds[0]: expected one of attention,");
-  expect_error(layers("--kinds ssru"), "encoder_mixer: 'ssru' is for decoders only");
+  expect_error(layers("--kinds ssru"), "--kinds: 'ssru' is for decoders only; add --decoder");
   expect_error(layers("--kinds bahdanau --decoder"), "bahdanau: reads the source");
   expect_error(layers("--kinds lstm --d 7,9"), "even d_model");
   expect_error(layers("--n 4 --d 8 --kinds attention"), "nothing grows");

@@ -101,7 +101,8 @@ TEST_F(Plot, DrawsAccuracyByLength) {
   const std::string texts = (folder_ / "one.de") + " " + (folder_ / "two.de");
   const Outcome drawn = sixfold("plot accuracy " + texts + options + " --trained-to 3");
   EXPECT_EQ(drawn.status, 0) << drawn.text;
-  for (const char* part : {"source length [words]", "one (66.7)", "two (33.3)", "longest in training", "chrF2"})
+  for (const char* part : {"source length [words]", "one (all lines: 66.7)", "two (all lines: 33.3)",
+                           "longest in training", "chrF2"})
     EXPECT_NE(drawn.text.find(part), std::string::npos) << part;
   write_file_atomically(folder_ / "two.de", "x\n");
   expect_error(sixfold("plot accuracy " + texts + options), "two.de has 1 line and");

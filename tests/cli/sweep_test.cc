@@ -43,9 +43,7 @@ class SweepCommand : public testing::Test {
   std::string model_of(const std::string& name) const {
     return output_ + "/" + name + "/model/model.safetensors";
   }
-  nlohmann::json rows() const {
-    return nlohmann::json::parse(read_file(output_ + "/table.json")).at("rows");
-  }
+  nlohmann::json rows() const { return nlohmann::json::parse(read_file(output_ + "/table.json")).at("rows"); }
   static bool says(const Outcome& outcome, const std::string& part) {
     return outcome.text.find(part) != std::string::npos;
   }

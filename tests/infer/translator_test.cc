@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -324,6 +325,25 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
   }
   EXPECT_TRUE(translator.score({}, {}).empty());
   EXPECT_NE(error_message([&] { translator.score(lines(), {}); }).find("0 targets"), std::string::npos);
+}
+
+TEST_F(TranslatorTest, TextThatIsTooLongForTheModelIsNamedByItsLine) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(path(), folder.path(), std::filesystem::copy_options::recursive);
+  ModelConfig config = load_model_config(path());
+  config.positions = Positions::learned;
+  config.beyond_positions = BeyondPositions::error;
+  config.max_positions = 20;
+  save_model(Transformer(config, make_backend(), DType::f32, 7), folder.path());
+  const Translator translator(folder.path(), 2);
+  const std::vector<std::string> texts{"a", sample::english()[0] + sample::english()[1] + sample::english()[2]};
+  const auto message = [&](const auto& sources, const auto& targets) {
+    return error_message([&] { translator.score(sources, targets, {.first_line = 7}); });
+  };
+  const std::vector<std::string> short_texts{"a", "b"};
+  for (const std::string& text : {message(texts, short_texts), message(short_texts, texts)})
+    EXPECT_TRUE(text.starts_with("line 8 has ") && text.find("max_positions") != std::string::npos) << text;
+  EXPECT_NO_THROW(translator.score(short_texts, short_texts));
 }
 
 TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {

@@ -8,6 +8,7 @@
 #include "formats/safetensors.h"
 #include "model/derived.h"
 #include "model/model_dir.h"
+#include "model/parameter_formula.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -68,8 +69,11 @@ TEST_F(Buffers, BeginAsMeanZeroAndVarianceOne) {
   EXPECT_GT(count, 0);
   EXPECT_EQ(count, buffer_count(batch_norm_config()));
   EXPECT_EQ(weights, parameter_count(batch_norm_config()));
+  EXPECT_EQ(weights, parameters_by_formula(batch_norm_config()));
   EXPECT_EQ(model.stored().size(), model.parameters().size() + model.buffers().size());
-  EXPECT_EQ(buffer_count(ModelConfig()), 0);
+  ModelConfig without = batch_norm_config();
+  without.norm = Norm::layer;
+  EXPECT_EQ(buffer_count(without), 0);
 }
 
 /// The random numbers of the weights are those of a model without buffers.

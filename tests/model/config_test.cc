@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/join.h"
 #include "error_message.h"
+#include "model/transformer.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -47,6 +49,34 @@ TEST(ModelConfig, CountsHeadsOfAnyWidth) {
   config.d_k = 32;
   config.d_v = 33;  // the values' map has a bias for each column, the output's has none
   EXPECT_EQ(parameter_count(config), before + 12 * 4 * (128 + 1 + 128));
+}
+
+TEST(Architecture, SaysWhichSettingsNothingReads) {
+  const auto settings = [](auto change) {
+    Architecture a = preset(Preset::tiny);
+    change(a);
+    return join(without_effect(a), "; ");
+  };
+  for (const auto& [name, text] : EnumNames<Preset>::names)
+    EXPECT_TRUE(without_effect(preset(name)).empty()) << text;
+  EXPECT_EQ(settings([](auto& a) { a.attention_window = 9, a.kernel_size = 5; }),
+            "attention_window: no mixer is restricted_attention; kernel_size: no mixer is a convolution");
+  EXPECT_EQ(settings([](auto& a) {
+              a.attention_window = 9, a.kernel_size = 5, a.decoder_mixer = MixerKind::restricted_attention;
+              a.encoder_mixer = MixerKind::separable;
+            }),
+            "");
+  const auto one_stack = [](auto& a) {
+    a.kernel_size = 5, a.encoder_mixer = MixerKind::convolution, a.encoder_layers = 0;
+  };
+  EXPECT_EQ(settings(one_stack), "kernel_size: no mixer is a convolution");
+  EXPECT_EQ(settings([](auto& a) { a.max_positions = 99; }), "max_positions: positions are not learned");
+  EXPECT_EQ(settings([](auto& a) { a.max_positions = 99, a.positions = Positions::learned; }), "");
+  EXPECT_EQ(settings([](auto& a) { a.position_buckets = 8, a.position_distance = 99; }),
+            "position_buckets: positions are not t5; position_distance: positions are not t5");
+  EXPECT_EQ(settings([](auto& a) { a.batch_norm_momentum = 0.5f; }), "batch_norm_momentum: norm is not batch");
+  EXPECT_EQ(settings([](auto& a) { a.norm = Norm::rms, a.postprocess = {ProcessStep::add}; }),
+            "norm: no step of preprocess, postprocess or the others is 'norm'");
 }
 
 TEST(ModelConfig, ValidationNamesTheKey) {

@@ -11,6 +11,7 @@
 #include "model/attention_weights.h"
 #include "model/decoding_state.h"
 #include "model/gradient_check.h"
+#include "model/parameter_formula.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -62,6 +63,7 @@ TEST_P(OneStack, HasTheWeightsOfTheFormulaAndNoneOfTheOther) {
         << parameter.name;
     EXPECT_EQ(parameter.name.find("encoder_attn"), std::string::npos) << parameter.name;
   }
+  EXPECT_EQ(count, parameters_by_formula(config()));
   EXPECT_EQ(count, parameter_count(config()));
 }
 

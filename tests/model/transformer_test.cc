@@ -6,6 +6,7 @@
 
 #include "close.h"
 #include "error_message.h"
+#include "model/parameter_formula.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -29,6 +30,7 @@ TEST(Transformer, HasAsManyWeightsAsTheFormulaSays) {
         EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;
         EXPECT_TRUE(parameter.tensor.requires_grad()) << parameter.name;
       }
+      EXPECT_EQ(count, parameters_by_formula(config));
       EXPECT_EQ(count, parameter_count(config));
     }
 }

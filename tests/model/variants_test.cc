@@ -5,6 +5,7 @@
 #include "close.h"
 #include "model/decoding_state.h"
 #include "model/gradient_check.h"
+#include "model/parameter_formula.h"
 #include "model/small_model.h"
 
 namespace sixfold {
@@ -200,6 +201,7 @@ TEST_P(Variants, HaveAsManyWeightsAsTheFormulaSays) {
   const Transformer model(config(), make_backend({.device = "reference"}), DType::f32, 1);
   int64_t count = 0;
   for (const auto& parameter : model.parameters()) count += parameter.tensor.size();
+  EXPECT_EQ(count, parameters_by_formula(config()));
   EXPECT_EQ(count, parameter_count(config()));
 }
 

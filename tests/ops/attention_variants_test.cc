@@ -5,21 +5,17 @@
 
 #include "close.h"
 #include "error_message.h"
-#include "ops/run_op.h"
+#include "ops/on_cpu.h"
 
 namespace sixfold {
 namespace {
 
-struct AttentionVariants : testing::Test {
+struct AttentionVariants : testing::Test, OnCpu {
   static constexpr int heads = 4, d_k = 8, d_v = 4;
-  Machine machine = cpu(1);
-  std::shared_ptr<Arena> arena = std::make_shared<Arena>(machine.backend);
-  Context context{machine.backend, arena};
   Ragged rows = ragged_of({150, 1, 9});
   HostMatrix q = HostMatrix::normal(160, heads*d_k, 1), k = HostMatrix::normal(160, heads*d_k, 2),
              v = HostMatrix::normal(160, heads*d_v, 3), weight = HostMatrix::normal(1, heads*d_k, 4);
 
-  Tensor tensor(const HostMatrix& matrix) { return tensor_of(matrix, *machine.backend, arena, machine.dtype); }
   ops::AttentionInputs inputs() {
     return {.query = tensor(q), .key = tensor(k), .value = tensor(v), .heads = heads};
   }

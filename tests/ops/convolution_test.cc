@@ -1,21 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "error_message.h"
-#include "ops/run_op.h"
+#include "ops/on_cpu.h"
 
 namespace sixfold {
 namespace {
 
 constexpr int features = 5;
 
-/// One packed batch on one backend.
-struct Convolutions : testing::Test {
-  Machine machine = cpu(1);
-  std::shared_ptr<Arena> arena = std::make_shared<Arena>(machine.backend);
-  Context context{machine.backend, arena};
-
-  Tensor tensor(const HostMatrix& matrix) { return tensor_of(matrix, *machine.backend, arena, machine.dtype); }
-  HostMatrix host(const Tensor& x) { return host_copy(x, *machine.backend); }
+struct Convolutions : testing::Test, OnCpu {
   std::shared_ptr<const ops::AttentionPattern> whole(const Ragged& rows) {
     return ops::attention_pattern(context, rows, rows, /*causal=*/false);
   }
@@ -110,7 +103,7 @@ TEST_F(Convolutions, RefuseWindowsAndSpansThatDoNotFit) {
   };
   for (const ops::Window window : {ops::Window{0, 0}, ops::Window{3, 3}, ops::Window{3, -1}})
     says("unfold: a window of", [&] { ops::unfold(context, x, window, whole(ragged_of({5}))); });
-  says("a span of 6 tokens from 0 exceeds", [&] { ops::unfold(context, x, {3, 1}, whole(ragged_of({6}))); });
+  says("6 keys from 0 exceeds", [&] { ops::unfold(context, x, {3, 1}, whole(ragged_of({6}))); });
   const Tensor filters = tensor(HostMatrix::normal(3, features, 2));
   says("depthwise: weight is 3 x 4", [&] {
     ops::depthwise(context, x, {tensor(HostMatrix::normal(3, 4, 2)), {}, 1}, whole(ragged_of({5})));

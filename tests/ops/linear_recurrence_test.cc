@@ -1,23 +1,17 @@
 #include <gtest/gtest.h>
 
 #include "error_message.h"
-#include "ops/run_op.h"
+#include "ops/on_cpu.h"
 
 namespace sixfold {
 namespace {
 
 constexpr int features = 5;
 
-struct LinearRecurrences : testing::Test {
-  Machine machine = cpu(1);
-  std::shared_ptr<Arena> arena = std::make_shared<Arena>(machine.backend);
-  Context context{machine.backend, arena};
-
-  Tensor tensor(const HostMatrix& matrix) { return tensor_of(matrix, *machine.backend, arena, machine.dtype); }
+struct LinearRecurrences : testing::Test, OnCpu {
   Tensor constant(int64_t rows, double value) {
     return tensor({rows, features, std::vector<double>(static_cast<size_t>(rows * features), value)});
   }
-  HostMatrix host(const Tensor& x) { return host_copy(x, *machine.backend); }
   /// Sequences that begin with zeros.
   ops::StatesBefore nothing(const Ragged& rows) {
     std::vector<AttentionSpan> spans;
@@ -93,7 +87,7 @@ TEST_F(LinearRecurrences, RefuseWhatDoesNotFit) {
        [&] { ops::linear_recurrence(context, value, {}, tokens, nothing(ragged_of({4}))); });
   const auto pattern = ops::attention_pattern(context, {{0, 5, 0, 3}}, /*causal=*/false);
   for (const Tensor& before : {Tensor(), constant(2, 1)})
-    says("a span of 3 states from 0 exceeds", [&] {
+    says("3 keys from 0 exceeds", [&] {
       ops::linear_recurrence(context, value, {}, tokens, {before, pattern});
     });
   Tape tape;

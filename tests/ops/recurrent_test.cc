@@ -3,21 +3,16 @@
 
 #include "close.h"
 #include "error_message.h"
-#include "ops/run_op.h"
+#include "ops/on_cpu.h"
 
 namespace sixfold {
 namespace {
 
-struct Recurrent : testing::TestWithParam<RecurrentCell> {
+struct Recurrent : testing::TestWithParam<RecurrentCell>, OnCpu {
   static constexpr int64_t d = 12;
-  Machine machine = cpu(1);
-  std::shared_ptr<Arena> arena = std::make_shared<Arena>(machine.backend);
-  Context context{machine.backend, arena};
   int64_t width = gates_of(GetParam()) * d;
   HostMatrix weight = HostMatrix::normal(width, d, 1), gates = HostMatrix::normal(20, width, 2);
 
-  Tensor tensor(const HostMatrix& matrix) { return tensor_of(matrix, *machine.backend, arena, machine.dtype); }
-  HostMatrix host(const Tensor& x) { return host_copy(x, *machine.backend); }
   ops::RecurrentOutputs run(const HostMatrix& inputs, const Ragged& rows, bool reverse,
                             const Tensor& state = {}, const Tensor& memory = {}) {
     const auto steps = ops::time_steps(context, rows, reverse);

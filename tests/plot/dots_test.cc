@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
+#include <set>
 
 #include "error_message.h"
 #include "plot/labels.h"
@@ -31,6 +33,29 @@ TEST(Dots, NothingTouchesWithAnyValues) {
     EXPECT_TRUE(well_formed(svg));
     EXPECT_EQ(overlapping(svg), "") << value;
   }
+}
+
+/// The numbers of an axis are distinct, and those of values that are not negative are not either.
+TEST(Dots, AxesHaveDistinctNumbersOfTheSignOfTheValues) {
+  for (const std::vector<double>& values : {std::vector<double>{0.3}, {0.0, 2.0}, {1234567.1, 1234567.2}}) {
+    const std::string svg =
+        dots_svg("Sweep", std::vector<std::string>(values.size(), "row"), {{"minutes", values, 2}});
+    std::set<std::string> numbers;
+    const std::regex label("text-anchor=\"middle\"[^>]*>([^<]*)<");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), label), end; at != end; ++at) {
+      EXPECT_TRUE(numbers.insert((*at)[1]).second) << (*at)[1];
+      EXPECT_FALSE((*at)[1].str().starts_with("-")) << (*at)[1];
+    }
+    EXPECT_FALSE(numbers.empty());
+  }
+}
+
+TEST(Dots, ALongTitleIsBroken) {
+  const std::string title =
+      "A title of which the words need more room than the picture of one panel has, by far";
+  const std::string svg = dots_svg(title, {"a"}, {{"BLEU", {1}, 1}});
+  EXPECT_EQ(svg.find("…"), std::string::npos);
+  EXPECT_EQ(overlapping(svg), "");
 }
 
 TEST(Dots, NeedSomethingToDraw) {

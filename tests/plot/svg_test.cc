@@ -41,6 +41,22 @@ TEST(Elided, CutsBetweenCharactersToTheWidthGiven) {
   }
 }
 
+TEST(Wrapped, BreaksAtSpacesAndLosesNoWord) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("", 10, 100), Lines{""});
+  EXPECT_EQ(wrapped("one line", 10, 1000), Lines{"one line"});
+  const std::string text = "many words that need several lines of a narrow picture";
+  const Lines lines = wrapped(text, 10, 90);
+  EXPECT_GT(lines.size(), 2u);
+  std::string joined;
+  for (const std::string& line : lines) {
+    EXPECT_LE(text_width(line, 10), 90) << line;
+    joined += (joined.empty() ? "" : " ") + line;
+  }
+  EXPECT_EQ(joined, text);
+  EXPECT_TRUE(wrapped("incomprehensibilities of it", 10, 60)[0].ends_with("…"));
+}
+
 TEST(Svg, WritesShapesTextAndBothColourSchemes) {
   Svg svg;
   svg.rect({1, 2.5, 3, 4.256}, "heat", 0.5, "a<b");

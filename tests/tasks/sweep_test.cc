@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "model/config.h"
+#include "model/transformer.h"
 #include "tasks/tasks.h"
 #include "tasks/translation_config.h"
 #include "temporary_folder.h"

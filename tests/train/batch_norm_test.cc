@@ -11,6 +11,7 @@
 #include "train/forecast.h"
 #include "train/non_finite.h"
 #include "train/replica.h"
+#include "train/task_without_data.h"
 #include "train/trainer_fixture.h"
 
 namespace sixfold {
@@ -28,33 +29,12 @@ TrainOptions replica_options() {
   return options;
 }
 
-/// A task whose batches are made here, so that it needs no data.
-class Normalizing : public Task {
- public:
-  Normalizing() {
-    config_.norm = Norm::batch;
-    config_.batch_norm_momentum = momentum;
-    config_.dropout = 0.2f;
-  }
-  const ModelConfig& model_config() const override { return config_; }
-  const Dataset& training_data() const override { throw_input_error("it has none"); }
-
- private:
-  ModelConfig config_ = small_config();
-};
-
-const Normalizing task;
+const TaskWithoutData task([](ModelConfig& config) {
+  config.norm = Norm::batch;
+  config.batch_norm_momentum = momentum;
+  config.dropout = 0.2f;
+});
 constexpr Context::Seeds seeds{3, 1};
-
-UpdateBatch two_parts(uint64_t seed) {
-  UpdateBatch batch;
-  for (const uint64_t i : {0, 1}) {
-    Batch part = random_pairs({{4, 5}, {1, 1}, {7, 3}}, small_config(), seed + i);
-    part.labels = part.target.ids;
-    batch.add(std::move(part));
-  }
-  return batch;
-}
 
 using Values = std::vector<std::vector<double>>;
 
@@ -205,15 +185,7 @@ TEST_F(TrainerTest, WithBatchNormAResumedRunEqualsOneNeverStopped) {
   const auto variance = to_floats(file.at("decoder.layers.0.final_layer_norm.running_var"));
   EXPECT_TRUE(std::ranges::none_of(variance, [](float v) { return v == 1; }));
   EXPECT_EQ(state_of(last_checkpoint("whole")).at("part_tokens"), 160);
-  for (const int kept : {7, 14, 21}) {
-    const std::string name = "from" + std::to_string(kept);
-    fs::copy(run("whole"), run(name), fs::copy_options::recursive);
-    fs::remove_all(run(name) + "/model");
-    for (const auto& entry : fs::directory_iterator(run(name) + "/checkpoints"))
-      if (entry.path().filename().string() > fmt::format("update-{:09}", kept)) fs::remove_all(entry.path());
-    train(options_, {.run = run(name), .resume = true, .fit = true});
-    expect_same_run("whole", name);
-  }
+  expect_resumes_as_whole({.fit = true});
 }
 
 TEST_F(TrainerTest, WithBatchNormItStartsFromAModelWithItsBuffers) {

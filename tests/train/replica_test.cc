@@ -6,7 +6,7 @@
 
 #include "discrete_backend.h"
 #include "model/small_model.h"
-#include "train/task.h"
+#include "train/task_without_data.h"
 
 namespace sixfold {
 namespace {
@@ -20,28 +20,9 @@ TrainOptions options() {
   return options;
 }
 
-/// A task that its batches, made here, need no data of.
-class Dropping : public Task {
- public:
-  Dropping() { config_.dropout = config_.attention_dropout = config_.activation_dropout = 0.2; }
-  const ModelConfig& model_config() const override { return config_; }
-  const Dataset& training_data() const override { throw_input_error("it has none"); }
-
- private:
-  ModelConfig config_ = small_config();
-};
-
-const Dropping task;
-
-UpdateBatch two_parts() {
-  UpdateBatch batch;
-  for (const uint64_t seed : {1, 2}) {
-    Batch part = random_pairs({{4, 5}, {1, 1}, {7, 3}}, small_config(), seed);
-    part.labels = part.target.ids;
-    batch.add(std::move(part));
-  }
-  return batch;
-}
+const TaskWithoutData task([](ModelConfig& config) {
+  config.dropout = config.attention_dropout = config.activation_dropout = 0.2f;
+});
 
 std::vector<std::vector<float>> weights_of(const Replica& replica) {
   std::vector<std::vector<float>> weights;
@@ -51,7 +32,7 @@ std::vector<std::vector<float>> weights_of(const Replica& replica) {
 }
 
 StepResult update(Replica& replica, int64_t step) {
-  const StepResult result = replica.gradients(two_parts(), {3, static_cast<uint32_t>(step)});
+  const StepResult result = replica.gradients(two_parts(1), {3, static_cast<uint32_t>(step)});
   replica.update(step, 0.01, result.gradient_norm);
   return result;
 }
@@ -81,7 +62,7 @@ TEST(Replica, TrainsInDiscreteMemoryAsInTheHosts) {
 
 TEST(Replica, LossAndNormAreThoseOfTheWholeUpdate) {
   Replica replica(make_backend(), task, options());
-  const UpdateBatch batch = two_parts();
+  const UpdateBatch batch = two_parts(1);
   const StepResult result = replica.gradients(batch, {3, 1});
   double loss = 0, squares = 0;
   for (const Batch& part : batch.parts) {

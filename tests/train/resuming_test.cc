@@ -23,15 +23,7 @@ pid_t ended_process() {
 
 TEST_F(TrainerTest, ResumedRunEqualsOneNeverStopped) {
   train(options_, {.run = run("whole")});
-  for (const int kept : {7, 14, 21}) {
-    const std::string name = "from" + std::to_string(kept);
-    fs::copy(run("whole"), run(name), fs::copy_options::recursive);
-    fs::remove_all(run(name) + "/model");
-    for (const auto& entry : fs::directory_iterator(run(name) + "/checkpoints"))
-      if (entry.path().filename().string() > fmt::format("update-{:09}", kept)) fs::remove_all(entry.path());
-    train(options_, {.run = run(name), .resume = true});
-    expect_same_run("whole", name);
-  }
+  expect_resumes_as_whole();
 }
 
 TEST_F(TrainerTest, ResumingARunThatHasNoCheckpointBeginsIt) {

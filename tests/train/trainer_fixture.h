@@ -83,6 +83,23 @@ class TrainerTest : public testing::Test {
     EXPECT_EQ(log(a), log(b));
   }
 
+  /// A run that is resumed from any of its checkpoints is the run "whole", which was never stopped.
+  void expect_resumes_as_whole(const TrainRequest& how = {}) {
+    namespace fs = std::filesystem;
+    for (const int kept : {7, 14, 21}) {
+      TrainRequest request = how;
+      const std::string name = "from" + std::to_string(kept);
+      request.run = run(name);
+      request.resume = true;
+      fs::copy(run("whole"), request.run, fs::copy_options::recursive);
+      fs::remove_all(request.run + "/model");
+      for (const auto& entry : fs::directory_iterator(request.run + "/checkpoints"))
+        if (entry.path().filename().string() > fmt::format("update-{:09}", kept)) fs::remove_all(entry.path());
+      train(options_, request);
+      expect_same_run("whole", name);
+    }
+  }
+
   /// The names of the checkpoints that are kept, oldest first.
   std::vector<std::string> checkpoints(const std::string& name) const {
     std::vector<std::string> names;

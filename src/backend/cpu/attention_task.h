@@ -77,12 +77,9 @@ struct HeadTask {
   Strided query_rows(const View& v, int64_t first, int64_t width) const {
     return {v.row<float>(span.query_begin + first) + head * width, v.stride, 1};
   }
-  int64_t key_row(int64_t at) const {
-    return p.key_rows ? p.key_rows.data[span.key_begin + at] : span.key_begin + at;
-  }
   /// Returns the columns of keys or values that the head uses, in the row of a place.
   float* key_side_row(const View& v, int64_t at, int64_t width) const {
-    return v.row<float>(key_row(at)) + head / p.group * width;
+    return v.row<float>(span.key_row(at, p.key_rows)) + head / p.group * width;
   }
   /// Returns these columns of all rows of the part. Copies them if the rows are not contiguous.
   Strided key_side(const View& v, int64_t width) {

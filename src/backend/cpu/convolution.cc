@@ -26,7 +26,7 @@ void unfold_rows(const kernel::Unfold& k, int64_t begin, int64_t end) {
     float* to = k.out.row<float>(span.query_begin + j);
     for (int64_t tap = 0; tap < size; ++tap, to += d)
       if (tap >= taps.begin && tap < taps.end)
-        std::copy_n(k.x.row<float>(k.window.row(span, taps.first + tap)), d, to);
+        std::copy_n(k.x.row<float>(span.key_row(taps.first + tap, k.window.key_rows)), d, to);
       else
         std::fill_n(to, d, 0.0f);
   });
@@ -57,7 +57,8 @@ void depthwise_rows(const kernel::Depthwise& k, int64_t begin, int64_t end) {
       auto sum = bias ? load(bias + i) : hn::Zero(Floats());
       for (int64_t tap = taps.begin; tap < taps.end; ++tap) {
         const float* weight = k.weight.row<float>(k.flipped ? k.window.size - 1 - tap : tap);
-        sum = hn::MulAdd(load(weight + i), load(k.x.row<float>(k.window.row(span, taps.first + tap)) + i), sum);
+        sum = hn::MulAdd(load(weight + i),
+                         load(k.x.row<float>(span.key_row(taps.first + tap, k.window.key_rows)) + i), sum);
       }
       store(sum, to + i);
     });
@@ -70,7 +71,7 @@ void depthwise_weight_gradient_columns(const kernel::DepthwiseWeightGradient& k,
     const ConvolutionWindow::Taps taps = k.window.taps(span, j);
     const float* grad = k.grad_out.row<float>(span.query_begin + j) + begin;
     for (int64_t tap = taps.begin; tap < taps.end; ++tap) {
-      const float* x = k.x.row<float>(k.window.row(span, taps.first + tap)) + begin;
+      const float* x = k.x.row<float>(span.key_row(taps.first + tap, k.window.key_rows)) + begin;
       float* to = k.grad_weight.row<float>(tap) + begin;
       over_vectors(end - begin, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
         store(hn::MulAdd(load(grad + i), load(x + i), load(to + i)), to + i);

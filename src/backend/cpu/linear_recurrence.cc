@@ -25,7 +25,7 @@ HWY_INLINE Vector kept_share(const kernel::LinearRecurrence& k, int64_t row, int
 /// The state before token j of a span, or null if it is zero.
 HWY_INLINE const float* state_before(const kernel::LinearRecurrence& k, const AttentionSpan& span, int64_t j) {
   if (j > 0) return k.out.row<float>(span.query_begin + j - 1);
-  return span.key_count > 0 ? k.before.row<float>(k.row_before(span)) : nullptr;
+  return span.key_count > 0 ? k.before.row<float>(span.key_row(span.key_count - 1, k.key_rows)) : nullptr;
 }
 
 /// Calls body(span, begin, count) for tasks [first, last).

@@ -1,11 +1,10 @@
 #include <cmath>
 
 #include "backend/reference/kernels.h"
+#include "backend/reference/sigmoid.h"
 
 namespace sixfold::reference {
 namespace {
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// The value of a function and its derivative at a point.
 struct Tangent {
@@ -64,7 +63,7 @@ void compute(const kernel::Gate& k) {
   with_type(k.out.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.out.rows; ++r)
       for (int64_t c = 0; c < k.out.cols; ++c) {
-        const T open = static_cast<T>(sigmoid(k.gate.row<T>(r)[c]));
+        const T open = static_cast<T>(sigmoid<double>(k.gate.row<T>(r)[c]));
         T& out = k.out.row<T>(r)[c];
         out = (k.accumulate ? out : T{0}) + k.x.row<T>(r)[c] * open;
       }

@@ -17,12 +17,6 @@ struct HeadQuery {
   int64_t place;           ///< place of the query among the keys
   int64_t first, visible;  ///< the keys of the span that it attends to: the first place, and how many
 
-  /// Returns the row of `key` and `value` at a place of the span.
-  int64_t key_row(int64_t at) const {
-    const int64_t index = span.key_begin + at;
-    return attention.key_rows ? attention.key_rows.data[index] : index;
-  }
-
   /// Returns the head's block of columns of queries and results.
   template <class T>
   T* block(View x, int64_t r) const {
@@ -31,7 +25,8 @@ struct HeadQuery {
   /// Returns the block of columns of keys or values that the head uses, at a place of the span.
   template <class T>
   T* shared_block(View x, int64_t at) const {
-    return x.row<T>(key_row(at)) + head / attention.group * (x.cols / attention.kv_heads());
+    return x.row<T>(span.key_row(at, attention.key_rows)) +
+           head / attention.group * (x.cols / attention.kv_heads());
   }
   /// The element of a distance bias for a place of the span.
   template <class T>

@@ -13,7 +13,7 @@ void for_each_tap(const ConvolutionWindow& window, Visit visit) {
     for (int64_t j = 0; j < span.query_count; ++j) {
       const auto taps = window.taps(span, j);
       for (int64_t tap = taps.begin; tap < taps.end; ++tap)
-        visit(span.query_begin + j, tap, window.row(span, taps.first + tap));
+        visit(span.query_begin + j, tap, span.key_row(taps.first + tap, window.key_rows));
     }
   }
 }

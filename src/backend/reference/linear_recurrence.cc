@@ -1,14 +1,10 @@
 #include <vector>
 
 #include "backend/reference/kernels.h"
+#include "backend/reference/sigmoid.h"
 
 namespace sixfold::reference {
 namespace {
-
-template <class T>
-T sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
-}
 
 /// The share of the state before a token in its own state.
 template <class T>
@@ -22,7 +18,7 @@ T kept_share(const kernel::LinearRecurrence& k, int64_t row, int64_t feature) {
 template <class T>
 const T* state_before(const kernel::LinearRecurrence& k, const AttentionSpan& span, int64_t j) {
   if (j > 0) return k.out.row<T>(span.query_begin + j - 1);
-  return span.key_count > 0 ? k.before.row<T>(k.row_before(span)) : nullptr;
+  return span.key_count > 0 ? k.before.row<T>(span.key_row(span.key_count - 1, k.key_rows)) : nullptr;
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
 #include <algorithm>
 
 #include "backend/reference/kernels.h"
+#include "backend/reference/sigmoid.h"
 
 namespace sixfold::reference {
 namespace {
-
-template <class T>
-T sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
-}
 
 template <class T>
 T at(const View& x, int64_t r, int64_t i) {
@@ -104,7 +100,7 @@ void compute(const kernel::LastRows& k) {
       if (span.key_count == 0)
         std::fill_n(k.out.row<T>(i), k.out.cols, T{0});
       else
-        std::copy_n(k.x.row<T>(k.row(span)), k.out.cols, k.out.row<T>(i));
+        std::copy_n(k.x.row<T>(span.key_row(span.key_count - 1, k.key_rows)), k.out.cols, k.out.row<T>(i));
     }
   });
 }
