@@ -18,7 +18,7 @@ class Packing : public testing::TestWithParam<OpCase> {};
 class PackingOfLarge : public Packing {};
 
 INSTANTIATE_TEST_SUITE_P(Ops, Packing, testing::ValuesIn(row_by_row(small_sizes())), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Ops, PackingOfLarge, testing::ValuesIn(row_by_row(uneven_sizes())), name_of_case);
+INSTANTIATE_TEST_SUITE_P(SlowOps, PackingOfLarge, testing::ValuesIn(row_by_row(uneven_sizes())), name_of_case);
 
 HostMatrix rows_of(const HostMatrix& packed, const Ragged& ragged, int sentence) {
   return packed.slice_rows(ragged.begin(sentence), ragged.length(sentence));
