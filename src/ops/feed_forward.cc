@@ -14,14 +14,14 @@ struct Kept {
 };
 
 Tensor project(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias, bool relu = false) {
-  const Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
+  Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
   multiply_weight(context, y, x, weight, {.bias = bias.view(), .relu = relu});
   return y;
 }
 
 /// activation(inner), in place if the context does not record.
 Tensor activate(Context& context, const Tensor& inner, Activation activation) {
-  const Tensor hidden = context.recording() ? context.tensor(inner.rows(), inner.cols(), inner.dtype()) : inner;
+  Tensor hidden = context.recording() ? context.tensor(inner.rows(), inner.cols(), inner.dtype()) : inner;
   context.backend().run(kernel::Activate{hidden.view(), inner.view(), activation});
   return hidden;
 }
@@ -70,7 +70,7 @@ GateGradients gate_gradients(const Context& context, const FeedForwardWeights& w
                              const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
   const auto make = [&] { return context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype()); };
-  const GateGradients grad{make(), make()};
+  GateGradients grad{make(), make()};
   const View inner = grad.inner.view(), linear = grad.linear.view();
   backend.run(kernel::Matmul{.result = inner, .a = grad_y.view(), .b = w.weight2.view()});
   if (dropout) backend.run(kernel::ApplyDropout{inner, inner, dropout});

@@ -173,7 +173,7 @@ std::shared_ptr<const TimeSteps> time_steps(Context& context, const Ragged& rows
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rows.length(a) > rows.length(b); });
   std::vector<int32_t> packed;
-  for (int t = 0; order.size() > 0 && t < rows.length(order.front()); ++t) {
+  for (int t = 0; !order.empty() && t < rows.length(order.front()); ++t) {
     for (const int32_t i : order)
       if (t < rows.length(i)) packed.push_back(rows.begin(i) + (reverse ? rows.length(i) - 1 - t : t));
     steps->begin.push_back(std::ssize(packed));
