@@ -3,6 +3,7 @@
 #include "ops/pass_back.h"
 
 namespace sixfold::ops {
+
 Tensor dropout(Context& context, const Dropped& dropped) {
   if (!dropped.dropout) return dropped.x;
   const Tensor& x = dropped.x;

@@ -3,6 +3,7 @@
 #include "ops/pass_back.h"
 
 namespace sixfold::ops {
+
 Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse) {
   if (!from) return x;
   check_shape("permute_rows", "from", from, 1, x.rows());
