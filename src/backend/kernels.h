@@ -123,34 +123,6 @@ struct Scale {
   void operands(auto&& visit) { visit("out", out), visit("x", x); }
 };
 
-/// Rotates each pair of features (2i, 2i + 1) of each head by an angle whose sine and cosine are in features 2i
-/// and 2i + 1 of row position[r] of `angles` (rotary positions, Su et al. 2021). The inverse rotates back,
-/// which is also the gradient. out may be x.
-struct Rotate {
-  static constexpr const char* name = "rotate";
-  View out, x;                         ///< [rows, heads * d], d even
-  View angles;                         ///< [longest, d]
-  DeviceSpan<const int32_t> position;  ///< [rows]
-  bool inverse = false;
-
-  void operands(auto&& visit) {
-    visit("out", out), visit("x", x), visit("angles", angles), visit("position", position);
-  }
-};
-
-/// out = x, except for the last feature of each row, which is position[r] + 1, divided by lengths[r] if there
-/// are `lengths`. Without `position` it is 0: the gradient. out may be x.
-struct PositionFeature {
-  static constexpr const char* name = "position_feature";
-  View out, x;                         ///< [rows, d]
-  DeviceSpan<const int32_t> position;  ///< [rows], or empty
-  DeviceSpan<const int32_t> lengths;   ///< [rows], or empty
-
-  void operands(auto&& visit) {
-    visit("out", out), visit("x", x), visit("position", position), visit("lengths", lengths);
-  }
-};
-
 /// Exchanges the elements of a and b.
 struct Swap {
   static constexpr const char* name = "swap";

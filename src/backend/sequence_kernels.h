@@ -3,8 +3,9 @@
 
 #include "backend/view.h"
 
-// The kernels of the layers that can replace attention: convolutions, and linear recurrences over time. See
-// kernels.h. Like attention, they read packed sequences and rows of a decoding state alike.
+// The kernels that give tokens their positions, and those of the layers that can replace attention:
+// convolutions, and linear recurrences over time. See kernels.h. They read packed sequences and rows of a
+// decoding state alike.
 
 namespace sixfold {
 
@@ -43,6 +44,34 @@ struct ConvolutionWindow {
 };
 
 namespace kernel {
+
+/// Rotates each pair of features (2i, 2i + 1) of each head by an angle whose sine and cosine are in features 2i
+/// and 2i + 1 of row position[r] of `angles` (rotary positions, Su et al. 2021). The inverse rotates back,
+/// which is also the gradient. out may be x.
+struct Rotate {
+  static constexpr const char* name = "rotate";
+  View out, x;                         ///< [rows, heads * d], d even
+  View angles;                         ///< [longest, d]
+  DeviceSpan<const int32_t> position;  ///< [rows]
+  bool inverse = false;
+
+  void operands(auto&& visit) {
+    visit("out", out), visit("x", x), visit("angles", angles), visit("position", position);
+  }
+};
+
+/// out = x, except for the last feature of each row, which is position[r] + 1, divided by lengths[r] if there
+/// are `lengths`. Without `position` it is 0: the gradient. out may be x.
+struct PositionFeature {
+  static constexpr const char* name = "position_feature";
+  View out, x;                         ///< [rows, d]
+  DeviceSpan<const int32_t> position;  ///< [rows], or empty
+  DeviceSpan<const int32_t> lengths;   ///< [rows], or empty
+
+  void operands(auto&& visit) {
+    visit("out", out), visit("x", x), visit("position", position), visit("lengths", lengths);
+  }
+};
 
 /// out = x * sigmoid(gate), element by element. Views may be columns of wider matrices.
 struct Gate {

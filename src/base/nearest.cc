@@ -28,9 +28,12 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 namespace {
 
-/// A distance in which letters missing at the end of a name count little, since people abbreviate.
-int distance_to(const std::string& candidate, std::string_view name) {
+/// The distance without regard to case ("LSTM" means lstm). Letters missing at the end of a name count little,
+/// since people abbreviate.
+int distance_to(std::string candidate, std::string name) {
   constexpr size_t shortest_beginning = 4;
+  for (std::string* text : {&candidate, &name})
+    for (char& c : *text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (name.size() >= shortest_beginning && candidate.starts_with(name)) return 1;
   return edit_distance(name, candidate);
 }
@@ -44,7 +47,7 @@ std::optional<std::string> nearest(std::string_view name, std::span<const std::s
   std::optional<std::string> best;
   int best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const int distance = distance_to(candidate, name);
+    const int distance = distance_to(candidate, std::string(name));
     const int allowed = std::max(1, static_cast<int>(std::max(name.size(), candidate.size())) / 3);
     if (distance <= allowed && (!best || distance < best_distance)) {
       best = candidate;

@@ -22,12 +22,13 @@ namespace fs = std::filesystem;
 
 struct PositionSettings {
   std::string model;
-  int64_t positions = 64;
+  std::optional<int64_t> positions;
   bool similarity = false;
   PictureOptions picture;
 };
 
-/// The position encodings, [positions, d_model], of a model folder or of the config of a model.
+/// The position encodings, [positions, d_model], of a model folder or of the config of a model. Unless the
+/// settings say how many: 64, or as many as were learned.
 std::vector<float> position_encodings(const PositionSettings& settings, Architecture& architecture) {
   const bool folder = fs::is_directory(settings.model);
   if (folder)
@@ -35,6 +36,7 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
   else
     architecture = read_translation_options(settings.model).model;
   const int64_t d_model = architecture.d_model;
+  const int64_t positions = settings.positions.value_or(64);
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
   require(is_sinusoidal(architecture.positions) || architecture.positions == Positions::learned,
           "{}: positions '{}' are not vectors that are added to embeddings, so that there is no table to draw",
@@ -45,14 +47,14 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
     for (const Parameter& parameter : model->parameters())
       if (parameter.name == "embed_positions.weight") {
         auto all = parameter.tensor.to_floats(*model->backend());
-        require(std::ssize(all) >= settings.positions * d_model, "--positions {}: the model has {}",
-                settings.positions, std::ssize(all) / d_model);
-        all.resize(static_cast<size_t>(settings.positions * d_model));
+        require(!settings.positions || std::ssize(all) >= positions * d_model,
+                "--positions {}: the model has {}", positions, std::ssize(all) / d_model);
+        all.resize(std::min(all.size(), static_cast<size_t>(positions * d_model)));
         return all;
       }
   }
   std::vector<float> table;
-  for (int64_t p = 0; p < settings.positions; ++p)
+  for (int64_t p = 0; p < positions; ++p)
     for (int64_t f = 0; f < d_model; ++f)
       table.push_back(static_cast<float>(sinusoidal_position(p, f, d_model, architecture.positions)));
   return table;
@@ -81,13 +83,13 @@ Series similarity(const std::vector<float>& table, int64_t positions, int64_t d_
 void draw_positions(const PositionSettings& settings) {
   Architecture architecture;
   std::vector<float> table = position_encodings(settings, architecture);
-  const int64_t d_model = architecture.d_model;
+  const int64_t d_model = architecture.d_model, positions = std::ssize(table) / d_model;
   const std::string kind(name_of_enum(architecture.positions));
   if (settings.similarity) {
-    const Chart chart{.title = fmt::format("{}, d_model {}, {} positions", kind, d_model, settings.positions),
+    const Chart chart{.title = fmt::format("{}, d_model {}, {} positions", kind, d_model, positions),
                       .x_label = "distance [positions]",
                       .y_label = "mean cosine of two encodings",
-                      .series = {similarity(table, settings.positions, d_model)}};
+                      .series = {similarity(table, positions, d_model)}};
     write_picture(settings.picture,
                   charts_svg("Similarity of position encodings by distance", {chart}, settings.picture.theme),
                   {settings.model});
@@ -101,11 +103,11 @@ void draw_positions(const PositionSettings& settings) {
   GridMap map{.title = fmt::format("Position encodings: {}, d_model {}", kind, d_model),
               .row_label = "position",
               .column_label = step == 1 ? "feature" : fmt::format("feature (every {}th)", step),
-              .rows = settings.positions,
+              .rows = positions,
               .theme = settings.picture.theme};
   for (int64_t f = 0; f < d_model; f += step) map.column_names.push_back(f);
   map.columns = std::ssize(map.column_names);
-  for (int64_t p = 0; p < settings.positions; ++p)
+  for (int64_t p = 0; p < positions; ++p)
     for (const int64_t f : map.column_names)
       map.values.push_back(scale * table[static_cast<size_t>(p * d_model + f)]);
   write_picture(settings.picture, grid_svg(map), {settings.model});
@@ -179,10 +181,11 @@ void add_plot_positions(CLI::App& plot) {
   command.add_option("model", settings->model, "model folder, or a training config")
       ->type_name("MODEL|CONFIG.yaml")
       ->required();
-  command.add_option("--positions", settings->positions, "number of positions")
+  command
+      .add_option("--positions", settings->positions,
+                  "number of positions (default: 64, or as many as were learned)")
       ->check(CLI::Range(2, 512))
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
   command.add_flag("--similarity", settings->similarity,
                    "draw the mean similarity of two encodings by their distance");
   add_picture_options(command, settings->picture);

@@ -20,6 +20,7 @@ TEST(Nearest, SuggestsWhatWasMeant) {
   EXPECT_EQ(nearest("minuts", keys), "minutes");
   EXPECT_EQ(nearest("update", keys), "updates");
   EXPECT_EQ(nearest("sede", keys), "seed");
+  EXPECT_EQ(nearest("SEED", keys), "seed");
   EXPECT_EQ(nearest("flowers", keys), std::nullopt);
   EXPECT_EQ(nearest("", keys), std::nullopt);
   EXPECT_EQ(nearest("minutes", {}), std::nullopt);

@@ -73,6 +73,14 @@ TEST_F(Plot, DrawsConfigsAndText) {
   const Outcome positions = sixfold("plot positions " + demo + " --positions 8 -o -");
   EXPECT_NE(positions.text.find("Position encodings: sinusoidal"), std::string::npos) << positions.text;
   EXPECT_EQ(sixfold("plot positions " + model_ + " --positions 8 --similarity -o -").status, 0);
+  const std::string learned = folder_ / "learned";
+  write_small_model(learned, 1, /*joint=*/true, [](ModelConfig& config) {
+    config.positions = Positions::learned;
+    config.max_positions = 12;  // fewer than are drawn of others
+  });
+  EXPECT_NE(sixfold("plot positions " + learned + " --similarity -o -").text.find("12 positions"),
+            std::string::npos);
+  expect_error(sixfold("plot positions " + learned + " --positions 13 -o -"), "the model has 12");
   write_file_atomically(folder_ / "a", "a b c\nd e\n");
   write_file_atomically(folder_ / "b", "x\ny z\n");
   const std::string files = (folder_ / "a") + " " + (folder_ / "b");

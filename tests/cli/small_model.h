@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,11 @@
 
 namespace sixfold {
 
-/// Writes a model folder of small layers, fresh from `seed`, that never puts out the banned symbols.
+using ConfigChange = std::function<void(ModelConfig&)>;
+
+/// Writes a model folder of small layers, fresh from `seed`, with a changed config.
 inline void write_small_model(const std::string& folder, uint64_t seed, const Tokenizers& tokenizers,
-                              const std::vector<int>& suppress_tokens = {}) {
+                              const ConfigChange& change = {}) {
   const bool joint = tokenizers.joint;
   ModelConfig config;
   config.d_model = 8, config.d_ff = 16, config.heads = 2;
@@ -23,19 +26,20 @@ inline void write_small_model(const std::string& folder, uint64_t seed, const To
   config.eos = tokenizers.target->eos();
   config.decoder_start_token = tokenizers.target->bos();
   config.generation.length_offset = 5;
-  config.generation.suppress_tokens = suppress_tokens;
+  if (change) change(config);
   std::filesystem::create_directories(folder);
   save_model(Transformer(config, make_backend({.device = "reference"}), DType::f32, seed), folder);
   save_tokenizers(tokenizers, folder);
 }
 
 /// One of a few hundred weights that knows the words "a" to "h".
-inline void write_small_model(const std::string& folder, uint64_t seed, bool joint = true) {
+inline void write_small_model(const std::string& folder, uint64_t seed, bool joint = true,
+                              const ConfigChange& change = {}) {
   const std::vector<std::string> words{"a b c d e f g h"};
   TokenizerOptions options;
   options.kind = TokenizerKind::whitespace;
   options.joint = joint;
-  write_small_model(folder, seed, make_tokenizers(options, words, words));
+  write_small_model(folder, seed, make_tokenizers(options, words, words), change);
 }
 
 /// One whose vocabulary has byte fallback and that puts out nothing but the bytes of "A", line ends and NUL.
@@ -51,7 +55,8 @@ inline void write_byte_model(const std::string& folder, uint64_t seed) {
     const bool wanted = piece == "<0x41>" || piece == "<0x0A>" || piece == "<0x0D>" || piece == "<0x00>";
     if (!wanted && id != tokenizers.target->eos()) banned.push_back(id);
   }
-  write_small_model(folder, seed, tokenizers, banned);
+  write_small_model(folder, seed, tokenizers,
+                    [&](ModelConfig& config) { config.generation.suppress_tokens = banned; });
 }
 
 }  // namespace sixfold
