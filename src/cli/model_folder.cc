@@ -35,6 +35,10 @@ void add_translator_options(CLI::App& command, TranslateOptions& options, Weight
                   "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' "
                   "lists them")
       ->type_name("CODE");
+  add_engine_options(command, precision, threads);
+}
+
+void add_engine_options(CLI::App& command, WeightType& precision, int& threads) {
   add_named_option(
       command, "--precision", precision,
       "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");

@@ -22,6 +22,9 @@ ModelFolder open_model_folder(const std::string& folder);
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
 
+/// Adds --precision and --threads.
+void add_engine_options(CLI::App& command, WeightType& precision, int& threads);
+
 /// Adds --batch-tokens, --max-source-length, --target-language, --precision and --threads.
 void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads);
 

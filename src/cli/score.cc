@@ -9,6 +9,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "cli/translation_writer.h"
+#include "infer/generator.h"
 #include "infer/translator.h"
 
 namespace sixfold::cli {
@@ -17,11 +18,12 @@ namespace {
 constexpr size_t block_lines = 2048;
 
 struct Settings {
-  std::string model, source, target, output = "-";
+  std::string model, source, target, input, output = "-";
   InvalidUtf8 invalid = InvalidUtf8::error;
   TranslateOptions options;
   WriterOptions writer;
-  int threads = 0;
+  int threads = 0, stride = 0;
+  bool summary = false;
   WeightType precision = WeightType::stored;
 };
 
@@ -55,7 +57,21 @@ class GivenPairs {
   LineReader source_, target_;
 };
 
-void run(const Settings& settings) {
+/// Scores a text under a language model.
+void score_text(const Settings& settings) {
+  const Generator generator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.input});
+  note_interrupts();
+  const StopOnInterrupt interrupt;
+  const TextScore score = generator.score(readable_path(settings.input), settings.stride, interrupt.token());
+  if (!settings.summary)
+    log_info("{}: {}, {} bytes", text_name(settings.input), counted(score.tokens, "token"), score.bytes);
+  output.write_line(fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
+                                score.bits_per_byte(), score.loss_per_token(), score.perplexity()));
+  output.close();
+}
+
+void score_pairs(const Settings& settings) {
   require(settings.source != "-" || settings.target != "-",
           "--source and --target can't both be standard input");
   check(settings.writer);
@@ -89,19 +105,35 @@ void run(const Settings& settings) {
   output.close();  // last: where the file exists, all went well
 }
 
+void run(const Settings& settings) {
+  const bool pairs = !settings.source.empty() || !settings.target.empty();
+  require(
+      pairs != !settings.input.empty() && (!pairs || (!settings.source.empty() && !settings.target.empty())),
+      "expected --source and --target for a translation model, or --input for a language model");
+  pairs ? score_pairs(settings) : score_text(settings);
+}
+
 }  // namespace
 
 void add_score(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command =
-      *app.add_subcommand("score", "Compute the probability of given translations under a model");
+  CLI::App& command = *app.add_subcommand(
+      "score", "Compute the probability of given translations, or of a text, under a model");
   add_model_argument(command, settings->model);
   command.add_option("--source", settings->source, "file of source lines; - is standard input")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   command.add_option("--target", settings->target, "file of their translations; - is standard input")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
+  command.add_option("-i,--input", settings->input, "text file for a language model; - is standard input")
+      ->type_name("FILE");
+  command.add_flag("--summary", settings->summary, "for a language model: print only the line with the result");
+  command
+      .add_option(
+          "--stride", settings->stride,
+          "for a language model: score so many tokens in each window of a long text; fewer have more tokens "
+          "before them and take more time; 0: half of what the model reads at once")
+      ->type_name("N")
+      ->capture_default_str();
   add_text_output_option(command, settings->output);
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
@@ -109,8 +141,11 @@ void add_score(CLI::App& app) {
   command.footer(
       "With --format text each line has the natural logarithm of the translation's probability, including the\n"
       "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"
-      "all lines is printed to standard error.\n"
-      "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv");
+      "all lines is printed to standard error. Of a text, bits per byte, the mean negative log-probability of "
+      "a\n"
+      "token and the perplexity are printed.\n"
+      "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv\n"
+      "  sixfold score run/model --input valid.txt");
   command.callback([settings] { run(*settings); });
 }
 

@@ -39,8 +39,6 @@ struct TestText {
   std::vector<std::string> source, reference;
 };
 
-const TaskEntry& task() { return tasks().front(); }
-
 TestText read_test(const std::vector<std::string>& files) {
   if (files.empty()) return {};
   require(files.size() == 2, "--test: expected two files, a source and its reference: --test test.en,test.de");
@@ -83,7 +81,7 @@ class Sweep {
 Sweep::Sweep(const Arguments& a) : arguments_(a) {
   std::vector<std::string> runs;
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) {
-    configs_.push_back(task().config_of(std::move(row.options), row.where));
+    configs_.push_back(task_config_of(std::move(row.options), row.where));
     runs.push_back(path(row.name));
     table_.rows.push_back({.name = row.name, .changes = row.changes, .run = runs.back()});
   }

@@ -16,8 +16,6 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
-const TaskEntry& task() { return tasks().front(); }
-
 /// The text quoted so that a shell reads it as one word.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=@%+";
@@ -43,7 +41,7 @@ void find_config(Arguments& a) {
 void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
-  const auto config = task().read_config(a.config, assignments);
+  const auto config = read_task_config(a.config, assignments);
   const TrainOutcome outcome = train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
@@ -64,7 +62,7 @@ void run(const Arguments& a) {
 
 void add_train(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("train", "Train a model on a parallel corpus");
+  CLI::App* command = app.add_subcommand("train", "Train a model on a parallel corpus, or another task");
   command->add_option("config", a->config, "training config: model, text and length of the training (required)")
       ->type_name("CONFIG.yaml");
   command
@@ -89,9 +87,18 @@ void add_train(CLI::App& app) {
           "set keys of the config, e.g. train.minutes=5 data.train=a.en,a.de or data.train='[a.en, a.de]'")
       ->type_name("KEY=VALUE")
       ->take_all();
-  command->add_flag_callback(
-      "--options", [] { fmt::print("{}", to_documented_yaml(task().default_options())), std::exit(0); },
-      "list every key of a training config with its default, and exit");
+  command
+      ->add_option_function<std::string>(
+          "--options",
+          [](const std::string& task) {
+            fmt::print("{}", to_documented_yaml(task_of(task, "--options").default_options())), std::exit(0);
+          },
+          "list every key of the training config of a task with its default, and exit; without a task, of "
+          "translation")
+      ->type_name("TASK")
+      ->expected(0, 1)
+      ->trigger_on_parse()
+      ->default_str("translation");
   command->footer(
       "Example:\n  sixfold train recipes/demo.yaml --output run --set train.minutes=5\n"
       "  sixfold train recipes/demo.yaml --output run --resume");

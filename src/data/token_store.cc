@@ -9,35 +9,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "data/repeats.h"
+#include "data/sequence_writer.h"
 
 namespace sixfold {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Writes sequences as `IdSequences::map` reads them.
-class SequenceWriter {
- public:
-  SequenceWriter(const std::string& folder, const std::string& side)
-      : ids_(folder + "/" + side + ".ids"), offsets_(folder + "/" + side + ".offsets") {
-    write_offset();
-  }
-  void add(std::span<const int32_t> sequence) {
-    ids_.write(std::as_bytes(sequence));
-    length_ += std::ssize(sequence);
-    write_offset();
-  }
-  void commit() {
-    ids_.commit();
-    offsets_.commit();
-  }
-
- private:
-  void write_offset() { offsets_.write(std::as_bytes(std::span(&length_, 1))); }
-
-  AtomicFile ids_, offsets_;
-  int64_t length_ = 0;
-};
 
 IdSequences map_side(const std::string& folder, const std::string& side) {
   return IdSequences::map(folder + "/" + side + ".ids", folder + "/" + side + ".offsets");

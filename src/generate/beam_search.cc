@@ -16,7 +16,7 @@ std::vector<int32_t> suppressed_tokens(const ModelConfig& model, const Generatio
 }
 
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
-  require_encoder_and_decoder(model, "search");
+  require(model.has_decoder(), "search: the model has no decoder (decoder_layers is 0)");
   require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
   require(n_best >= 1 && n_best <= rules.beam_size,
           "n_best is {}; it must be at least 1 and no more than the beam size, {}", n_best, rules.beam_size);
@@ -39,6 +39,7 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
       start(model.decoder_start_token),
       eos(model.eos),
       candidates(std::min(Beam::candidates(rules), vocab)),
+      context(model.context_tokens),
       longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
   std::vector<int32_t> suppressed = suppressed_tokens(model, rules);
   most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
@@ -58,15 +59,34 @@ BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens)
     : plan_(std::move(plan)),
       beam_(plan_->rules, {.eos = plan_->eos,
                            .longest = std::min(plan_->longest, longest_output(plan_->rules, source_tokens)),
-                           .n_best = plan_->n_best}) {}
+                           .n_best = plan_->n_best}),
+      window_(plan_->context) {}
+
+BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest)
+    : plan_(std::move(plan)),
+      beam_(plan_->rules, {.eos = plan_->eos, .longest = longest, .n_best = plan_->n_best}),
+      prompt_(std::move(prompt)),
+      window_(plan_->context) {}
+
+/// The prompt, then the tokens of a hypothesis.
+std::vector<int32_t> BeamSearch::text_of(const LiveHypothesis& hypothesis) const {
+  std::vector<int32_t> text = prompt_;
+  text.insert(text.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+  return text;
+}
 
 void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const auto& live = beam_.live();
   edits_.resize(std::max(edits_.size(), live.size()));
+  const ReadingWindow::Step step = window_.next(prompt_.size() + static_cast<size_t>(beam_.length()));
+  begins_.clear();
+  if (step.begins)
+    for (const LiveHypothesis& hypothesis : live)
+      begins_.push_back(begin_window(plan_->start, text_of(hypothesis), step));
   for (size_t i = 0; i < live.size(); ++i) {
     const LiveHypothesis& hypothesis = live[i];
-    const int32_t& newest = hypothesis.ids.empty() ? plan_->start : hypothesis.ids.back();
-    extensions.push_back({request, hypothesis.parent, {&newest, 1}});
+    const auto tokens = step.begins ? std::span<const int32_t>(begins_[i]) : std::span(hypothesis.ids).last(1);
+    extensions.push_back({request, hypothesis.parent, tokens, step.begins});
     Query query;
     if (!beam_.must_end()) {
       edits_[i].clear();

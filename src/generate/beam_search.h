@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "generate/beam.h"
+#include "generate/reading_window.h"
 #include "generate/restriction.h"
 #include "generate/strategy.h"
 
@@ -21,6 +22,7 @@ struct BeamPlan {
   int n_best, vocab;
   int32_t start, eos;
   int candidates;  ///< number of most probable tokens to query for each hypothesis
+  int context;     ///< `ModelConfig::context_tokens`
   int longest;     ///< number of tokens, including the end token, that the model has positions for
   std::vector<std::unique_ptr<const Restriction>> restrictions;
 
@@ -33,6 +35,8 @@ class BeamSearch final : public Strategy {
  public:
   /// `source_tokens`: number of tokens of the source with its end token, which bounds the length of the output.
   BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens);
+  /// For a language model: continues `prompt` by at most `longest` tokens, including the end token.
+  BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest);
 
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
@@ -40,10 +44,15 @@ class BeamSearch final : public Strategy {
   std::vector<Hypothesis> take_best() override { return beam_.take_best(); }
 
  private:
+  std::vector<int32_t> text_of(const LiveHypothesis& hypothesis) const;
+
   std::shared_ptr<const BeamPlan> plan_;
   Beam beam_;
-  std::vector<LogitEdits> edits_;  // of the unfinished hypotheses
-  std::vector<int32_t> ids_;       // of all answers, concatenated
+  std::vector<int32_t> prompt_;
+  ReadingWindow window_;                      // of all unfinished hypotheses, which have equal lengths
+  std::vector<std::vector<int32_t>> begins_;  // what each reads if the window begins
+  std::vector<LogitEdits> edits_;             // of the unfinished hypotheses
+  std::vector<int32_t> ids_;                  // of all answers, concatenated
   std::vector<float> log_probs_;
 };
 

@@ -6,9 +6,10 @@ namespace sixfold {
 
 /// Why a hypothesis is finished.
 enum class FinishReason {
-  end_token,   ///< the end token was chosen
-  forced_end,  ///< the end token was appended at the maximum length, whatever its probability
-  cut,         ///< it was cut at the maximum length and has no end token
+  end_token,    ///< the end token was chosen
+  forced_end,   ///< the end token was appended at the maximum length, whatever its probability
+  cut,          ///< it was cut at the maximum length and has no end token
+  stop_string,  ///< it has a text after which the caller wants no more
 };
 
 /// An output of decoding for one source.

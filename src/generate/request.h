@@ -15,6 +15,9 @@ namespace sixfold {
 class ResultSink {
  public:
   virtual ~ResultSink() = default;
+  /// Tokens of the request are settled (`Strategy::settled`): all of them so far. Called after each step,
+  /// before `done`. If the function throws, the request fails with its exception.
+  virtual void settled(size_t /*index*/, std::span<const int32_t> /*tokens*/) {}
   /// The request succeeded: its hypotheses, best first. `workspace` is that of the calling thread; it may be
   /// used until the function returns. If the function throws, `failed` is called with its exception.
   virtual void done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) = 0;

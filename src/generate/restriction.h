@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,6 +45,21 @@ class MinNewTokens final : public Restriction {
  private:
   int tokens_;
   int32_t eos_;
+};
+
+/// Bans each token that would complete an n-gram that occurred before.
+class NoRepeatedNgram final : public Restriction {
+ public:
+  explicit NoRepeatedNgram(int size) : size_(static_cast<size_t>(size)) {}
+  void edit(std::span<const int32_t> ids, LogitEdits& edits) const override {
+    if (ids.size() < size_) return;
+    const auto last = ids.last(size_ - 1);
+    for (size_t i = 0; i + size_ <= ids.size(); ++i)
+      if (std::ranges::equal(ids.subspan(i, size_ - 1), last)) edits.banned.push_back(ids[i + size_ - 1]);
+  }
+
+ private:
+  size_t size_;
 };
 
 }  // namespace sixfold

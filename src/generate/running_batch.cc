@@ -15,6 +15,7 @@ bool RunningBatch::step(const BatchRoom& limits) {
     admit(limits);
     if (active_.empty()) return false;
     advance();
+    show_settled();
     retire();
     free_memory();
   } catch (...) {
@@ -92,6 +93,22 @@ void RunningBatch::advance() {
   const std::span<const Answer> answers = scorer_->score(extensions_, queries_);
   for (size_t i = 0; i < active_.size(); ++i)
     active_[i].request->strategy->advance(answers.subspan(begins_[i], begins_[i + 1] - begins_[i]));
+}
+
+/// Shows what is settled. A request whose sink throws fails alone.
+void RunningBatch::show_settled() {
+  for (Active& active : active_) {
+    const auto tokens = active.request->strategy->settled();
+    if (tokens.empty()) continue;
+    try {
+      active.request->sink->settled(active.request->index, tokens);
+    } catch (...) {
+      scorer_->leave(active.number);
+      free_numbers_.push_back(active.number);
+      fail(*std::exchange(active.request, nullptr), std::current_exception());
+    }
+  }
+  std::erase_if(active_, [](const Active& active) { return !active.request; });
 }
 
 void RunningBatch::retire() {

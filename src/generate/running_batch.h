@@ -35,6 +35,7 @@ class RunningBatch {
   void admit(BatchRoom room);
   void enter(std::span<std::unique_ptr<Request>> requests);
   void advance();
+  void show_settled();
   void retire();
   void finish(Active& active);
   void fail(Request& request, const std::exception_ptr& error) noexcept;

@@ -19,6 +19,7 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
 }
 
 bool ask_the_same(const Query& a, const Query& b) {
+  if (a.draw || b.draw) return a.draw && b.draw;  // the numbers differ, but the product is the same
   return a.top_k == b.top_k && a.renormalize == b.renormalize && std::ranges::equal(a.banned, b.banned) &&
          std::ranges::equal(a.listed, b.listed);
 }
@@ -137,6 +138,24 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
   }
 }
 
+/// Computes the logits of all rows in one product, and draws a token for each row on its own.
+void Scorer::draw_each(std::span<const Query> queries, const Tensor& states, Context& context) {
+  const auto vocab = static_cast<size_t>(all_.weights.weight.rows());
+  std::vector<float> logits = ops::logits(context, states, all_.weights).to_floats(context.backend());
+  for (size_t row = 0; row < queries.size(); ++row) {
+    const DrawQuery& query = *queries[row].draw;
+    for (const auto& tokens : {queries[row].banned, query.before})
+      for (const int32_t token : tokens)
+        require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
+                token, vocab);
+    const Drawn drawn = draw(std::span(logits).subspan(row * vocab, vocab), *query.options, query.before,
+                             queries[row].banned, query.uniform);
+    ids_.push_back(drawn.id);
+    log_probs_.push_back(static_cast<float>(drawn.log_probability));
+    ends_.push_back(ids_.size());
+  }
+}
+
 std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std::span<const Query> queries) {
   require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
           queries.size());
@@ -149,7 +168,11 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
            ask_the_same(queries[begin], queries[end]))
       ++end;
     const auto rows = static_cast<int64_t>(end - begin);
-    answer(queries[begin], output, states.slice_rows(static_cast<int64_t>(begin), rows), context);
+    const Tensor own = states.slice_rows(static_cast<int64_t>(begin), rows);
+    if (queries[begin].draw)
+      draw_each(queries.subspan(begin, end - begin), own, context);
+    else
+      answer(queries[begin], output, own, context);
   }
   for (size_t i = 0, begin = 0; i < ends_.size(); begin = ends_[i++])
     answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "generate/draw.h"
 #include "model/decoding_state.h"
 
 namespace sixfold {
@@ -22,6 +23,13 @@ struct DecodeWorkspace {
   std::shared_ptr<Arena> arena;
 };
 
+/// Asks for a token that is drawn (`draw`).
+struct DrawQuery {
+  const DrawOptions* options = nullptr;
+  std::span<const int32_t> before;  ///< the tokens so far, with the prompt
+  double uniform = 0;
+};
+
 /// A question of a strategy about the next token of a hypothesis.
 struct Query {
   int top_k = 0;  ///< number of most probable tokens wanted, banned ones excluded
@@ -30,12 +38,14 @@ struct Query {
   bool renormalize = false;  ///< give banned tokens probability 0 and renormalize the others
   /// Tokens whose log-probabilities are wanted too, without regard to `banned`.
   std::span<const int32_t> listed = {};
+  /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
+  const DrawQuery* draw = nullptr;
 };
 
 /// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. Banned
 /// tokens come last among the `top_k`, with -infinity. There are fewer than `top_k` if the vocabulary or the
-/// shortlist has fewer tokens. In host memory, valid until the next
-/// call of `score`.
+/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1. In host memory, valid until the
+/// next call of `score`.
 struct Answer {
   std::span<const int32_t> ids;
   std::span<const float> log_probs;
@@ -74,6 +84,7 @@ class Scorer {
   const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
   Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
+  void draw_each(std::span<const Query> queries, const Tensor& states, Context& context);
 
   const DecodeWorkspace& workspace_;
   DecodingState state_;

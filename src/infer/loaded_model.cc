@@ -14,7 +14,6 @@ namespace sixfold {
 LoadedModel::LoadedModel(const std::string& folder, WeightType type)
     : model_(load_model(folder, make_backend(), DType::f32, type)),
       tokenizers_(load_bound_tokenizers(folder, model_->config())) {
-  require_encoder_and_decoder(config(), folder);
   model_->pack();
 }
 

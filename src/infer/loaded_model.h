@@ -25,7 +25,7 @@ struct EncodedLine {
 /// A model folder in memory, shared by all translations with it. Safe to share between threads.
 class LoadedModel {
  public:
-  /// Throws an input error if the folder is not a complete model with an encoder and a decoder.
+  /// Throws an input error if the folder is not a complete model.
   LoadedModel(const std::string& folder, WeightType type);
 
   const Transformer& model() const { return *model_; }

@@ -73,7 +73,9 @@ struct Translator::Parts {
   Engine engine;
 
   Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {}
+      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+    require_encoder_and_decoder(open.config(), folder);
+  }
 
   void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
     if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();

@@ -67,6 +67,13 @@ void validate(const ModelConfig& c) {
       path, ModelConfig::current_format_version, found);
 }
 
+void require_language_model(const ModelConfig& config, const std::string& where) {
+  require(config.has_decoder() && !config.has_encoder(),
+          "{}: is not a language model, which has a decoder and no encoder (encoder_layers is {}, "
+          "decoder_layers is {})",
+          where, config.encoder_layers, config.decoder_layers);
+}
+
 void upgrade_architecture(OptionNode& architecture, OptionNode& root) {
   rename_child(architecture, "embedding_steps", "postprocess_embedding");
   rename_child(architecture, "top_steps", "postprocess_top");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/text_unit.h"
 #include "layers/architecture.h"
 #include "model/generation_config.h"
 #include "tensor/batch.h"
@@ -25,6 +26,11 @@ struct ModelConfig : Architecture {
   std::string source_tokenizer_hash;  ///< `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
 
+  /// Of a language model: the number of tokens that it reads at once, start token included. Longer texts are
+  /// read in windows of this size. 0: no limit.
+  int context_tokens = 0;
+  TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
+
   GenerationConfig generation;  ///< defaults, which a caller may override
 
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
@@ -41,6 +47,9 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("eos", o.eos, "id of the end token", at_least(0));
   v.field("source_tokenizer_hash", o.source_tokenizer_hash, "hash of the source tokenizer's file");
   v.field("target_tokenizer_hash", o.target_tokenizer_hash, "hash of the target tokenizer's file");
+  v.field("context_tokens", o.context_tokens,
+          "number of tokens that a language model reads at once; 0: no limit", at_least(0));
+  v.field("text_unit", o.text_unit, "what a language model was trained on: stream, file, paragraph or line");
   visit(v, static_cast<Architecture&>(o));
   v.group("generation", o.generation, "generation settings");
 }
@@ -48,6 +57,9 @@ void visit(Visitor& v, ModelConfig& o) {
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
+
+/// Throws an input error that begins with `where` unless the model has a decoder and no encoder.
+void require_language_model(const ModelConfig& config, const std::string& where);
 
 /// Renames the keys of an architecture from their names in version 0.1.0 to their present names. The group
 /// "search" becomes the group "generation" of `root`. Throws an input error if old and new names are mixed.

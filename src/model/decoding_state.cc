@@ -244,7 +244,7 @@ void DecodingState::branch(std::span<const Extension> siblings) {
             "decoding: request {} has no hypothesis {}; it has {}", extension.request, extension.parent,
             parents.size());
     require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
-    ++children[static_cast<size_t>(extension.parent)];
+    if (!extension.anew) ++children[static_cast<size_t>(extension.parent)];
   }
   for (size_t parent = 0; parent < parents.size(); ++parent)
     if (children[parent] == 0) release(parents[parent]);
@@ -252,7 +252,10 @@ void DecodingState::branch(std::span<const Extension> siblings) {
   next.reserve(siblings.size());
   for (const Extension& extension : siblings) {
     const auto parent = static_cast<size_t>(extension.parent);
-    next.push_back(--children[parent] > 0 ? copy(parents[parent]) : std::move(parents[parent]));
+    if (extension.anew)
+      next.emplace_back().rows.resize(target_.size());
+    else
+      next.push_back(--children[parent] > 0 ? copy(parents[parent]) : std::move(parents[parent]));
   }
   parents = std::move(next);
 }

@@ -14,6 +14,8 @@ struct Extension {
   /// Index of the parent among the request's extensions in the last call; 0 in the first call.
   int parent = 0;
   std::span<const int32_t> tokens;  ///< the next token, or several: a prompt or a forced prefix
+  /// Forget what the parent has read: the tokens are the first ones. The source stays.
+  bool anew = false;
 };
 
 /// The state of decoding several requests. For each request it holds the source, projected once for the

@@ -1,15 +1,13 @@
 #include "tasks/tasks.h"
 
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "tasks/language_model.h"
 #include "tasks/translation.h"
 
 namespace sixfold {
 namespace {
-
-/// Creates a `Config` from the options that the function `read` returns.
-template <class Config, auto read>
-std::unique_ptr<TaskConfig> read_config(const std::string& path, const std::vector<std::string>& assignments) {
-  return std::make_unique<Config>(read(path, assignments));
-}
 
 /// Creates a `Config` from the options that the function `convert` makes of a tree.
 template <class Config, auto convert>
@@ -23,12 +21,37 @@ OptionNode default_options() {
 }
 
 constexpr TaskEntry table[] = {
-    {"translation", read_config<TranslationConfig, read_translation_options>,
-     config_of<TranslationConfig, translation_options_of>, default_options<TranslationOptions>},
+    {"translation", config_of<TranslationConfig, translation_options_of>, default_options<TranslationOptions>},
+    {LanguageModelOptions::task_name, config_of<LanguageModelConfig, language_model_options_of>,
+     default_options<LanguageModelOptions>},
 };
 
 }  // namespace
 
 std::span<const TaskEntry> tasks() { return table; }
+
+const TaskEntry& task_of(std::string_view name, const std::string& where) {
+  const auto found = std::ranges::find(table, name, &TaskEntry::name);
+  if (found != std::end(table)) return *found;
+  std::vector<std::string> names;
+  for (const TaskEntry& entry : table) names.emplace_back(entry.name);
+  throw_input_error("{}: there is no task '{}'{}", where, name, suggestion(name, names));
+}
+
+std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string& where) {
+  const OptionNode* const chosen = options.find("task");
+  if (!chosen) return table[0].config_of(std::move(options), where);
+  const TaskEntry& task = task_of(chosen->text, chosen->where.empty() ? where : chosen->where);
+  if (&task == &table[0])  // its options have no such key
+    std::erase_if(options.children, [](const auto& child) { return child.first == "task"; });
+  return task.config_of(std::move(options), where);
+}
+
+std::unique_ptr<TaskConfig> read_task_config(const std::string& path,
+                                             const std::vector<std::string>& assignments) {
+  OptionNode root = read_option_file(path);
+  for (const std::string& assignment : assignments) set_option(root, assignment);
+  return task_config_of(std::move(root), path);
+}
 
 }  // namespace sixfold

@@ -46,6 +46,7 @@ class SentencePieceTokenizer : public Tokenizer {
     bos_ = processor_.bos_id();
     eos_ = processor_.eos_id();
     require(eos_ >= 0, "{}: the SentencePiece model has no end token; train it with --eos_id", origin);
+    find_line_end();
   }
 
   std::vector<int32_t> encode(std::string_view text) const override {

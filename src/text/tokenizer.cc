@@ -1,5 +1,8 @@
 #include "text/tokenizer.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "base/hash.h"
 #include "text/utf8.h"
 
@@ -12,6 +15,40 @@ TextReader text_reader(std::span<const std::string> sentences) {
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_tokens(ids)); }
+
+std::vector<int32_t> Tokenizer::encode_text(std::string_view text) const {
+  std::vector<int32_t> ids;
+  while (true) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::vector<int32_t> line = encode(text.substr(0, end));
+    ids.insert(ids.end(), line.begin(), line.end());
+    if (end == text.size()) return ids;
+    require(
+        line_end_.has_value(),
+        "the text has several lines, but the vocabulary has no token for the end of a line; use a tokenizer of "
+        "characters or bytes, or one of sentencepiece with byte_fallback");
+    ids.push_back(*line_end_);
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string Tokenizer::decode_text(std::span<const int32_t> ids) const {
+  if (!line_end_) return decode_tokens(ids);
+  std::string text;
+  while (true) {
+    const auto end = std::ranges::find(ids, *line_end_);
+    const auto line = static_cast<size_t>(end - ids.begin());
+    text += decode_tokens(ids.first(line));
+    if (line == ids.size()) return text;
+    text += '\n';
+    ids = ids.subspan(line + 1);
+  }
+}
+
+void Tokenizer::find_line_end() {
+  for (int32_t id = 0; id < vocab_size(); ++id)
+    if (const std::string token = token_text(id); token == "\n" || token == "<0x0A>") line_end_ = id;
+}
 
 std::vector<std::string> Tokenizer::language_tokens() const {
   std::vector<std::string> tokens;

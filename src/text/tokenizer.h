@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,13 @@ class Tokenizer {
   /// dropped. Throws an input error if an id is not in the vocabulary.
   std::string decode(std::span<const int32_t> ids) const;
 
+  /// The ids of a text of several lines, and back. Between the lines stands the token of `line_end`; control
+  /// tokens are dropped. Encoding throws an input error if there are several lines, but no such token.
+  std::vector<int32_t> encode_text(std::string_view text) const;
+  std::string decode_text(std::span<const int32_t> ids) const;
+  /// The id of the line feed: the token "\n", or the byte token "<0x0A>"; none if the vocabulary has neither.
+  std::optional<int32_t> line_end() const { return line_end_; }
+
   /// A line of the corpus in the form that `decode` writes, to compare translations with: words that the
   /// segmentation had split are joined.
   virtual std::string join(std::string_view line) const { return std::string(line); }
@@ -57,11 +65,15 @@ class Tokenizer {
 
  protected:
   Tokenizer() = default;
+  /// Finds the line feed in the vocabulary; for the constructors of the classes.
+  void find_line_end();
   int32_t unk_ = -1, bos_ = -1, eos_ = -1;
 
  private:
   /// The text of `decode` before line ends are replaced.
   virtual std::string decode_tokens(std::span<const int32_t> ids) const = 0;
+
+  std::optional<int32_t> line_end_;
 };
 
 }  // namespace sixfold

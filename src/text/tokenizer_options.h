@@ -12,6 +12,8 @@ namespace sixfold {
 enum class TokenizerKind {
   sentencepiece,  ///< SentencePiece (Kudo and Richardson 2018), trained on raw text
   whitespace,     ///< splits at white space, for text that is already segmented
+  characters,     ///< each character is a token
+  bytes,          ///< each byte is a token
 };
 
 /// The kind of a SentencePiece model.
@@ -23,7 +25,10 @@ enum class Normalization { identity, nfkc, nmt_nfkc, nfkc_cf, nmt_nfkc_cf };
 template <>
 struct EnumNames<TokenizerKind> {
   static constexpr std::pair<TokenizerKind, std::string_view> names[] = {
-      {TokenizerKind::sentencepiece, "sentencepiece"}, {TokenizerKind::whitespace, "whitespace"}};
+      {TokenizerKind::sentencepiece, "sentencepiece"},
+      {TokenizerKind::whitespace, "whitespace"},
+      {TokenizerKind::characters, "characters"},
+      {TokenizerKind::bytes, "bytes"}};
 };
 
 template <>
@@ -66,13 +71,14 @@ struct TokenizerOptions {
 
 template <class Visitor>
 void visit(Visitor& v, TokenizerOptions& o) {
-  v.field("kind", o.kind, "sentencepiece, or whitespace for text that is already segmented");
+  v.field("kind", o.kind, "sentencepiece, whitespace for text that is already segmented, characters or bytes");
   v.field("joint", o.joint, "use one vocabulary for source and target");
   v.field("model", o.model, "kind of SentencePiece model: unigram or bpe");
   v.field("vocab_size", o.vocab_size,
-          "size of the vocabulary, including 3 special tokens; whitespace: 0 for no limit", at_least(0));
-  v.field("minimum_count", o.minimum_count, "whitespace only: tokens that occur less often become <unk>",
-          at_least(1));
+          "size of the vocabulary, including 3 special tokens; whitespace and characters: 0 for no limit",
+          at_least(0));
+  v.field("minimum_count", o.minimum_count,
+          "whitespace and characters: tokens that occur less often become <unk>", at_least(1));
   v.field("character_coverage", o.character_coverage,
           "sentencepiece only: share of the text's characters to cover; 0.9995 suits Chinese and Japanese",
           between(0.98, 1));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "text/characters.h"
 #include "text/sentence_piece.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
@@ -12,14 +13,36 @@
 namespace sixfold {
 namespace {
 
+constexpr TokenizerKind kinds[] = {TokenizerKind::sentencepiece, TokenizerKind::whitespace,
+                                   TokenizerKind::characters, TokenizerKind::bytes};
+
 std::string_view extension(TokenizerKind kind) {
-  return kind == TokenizerKind::sentencepiece ? ".spm" : ".vocab";
+  switch (kind) {
+    case TokenizerKind::sentencepiece:
+      return ".spm";
+    case TokenizerKind::whitespace:
+      return ".vocab";
+    case TokenizerKind::characters:
+      return ".characters";
+    case TokenizerKind::bytes:
+      return ".bytes";
+  }
+  return {};
 }
 
 std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& bytes, const std::string& origin,
                                       Spaces spaces) {
-  return kind == TokenizerKind::sentencepiece ? load_sentence_piece(bytes, origin, spaces)
-                                              : load_whitespace(bytes, origin);
+  switch (kind) {
+    case TokenizerKind::sentencepiece:
+      return load_sentence_piece(bytes, origin, spaces);
+    case TokenizerKind::whitespace:
+      return load_whitespace(bytes, origin);
+    case TokenizerKind::characters:
+      return load_characters(bytes, origin);
+    case TokenizerKind::bytes:
+      return load_bytes(bytes, origin);
+  }
+  return nullptr;
 }
 
 // Targets keep their spaces, so one SentencePiece file makes two tokenizers.
@@ -45,7 +68,12 @@ Tokenizers load_given(const TokenizerOptions& options) {
   return load_separate(options.kind, options.source, options.kind, options.target);
 }
 
-void check_user_defined_symbols(const std::vector<std::string>& symbols) {
+void check_user_defined_symbols(const TokenizerOptions& options) {
+  const std::vector<std::string>& symbols = options.user_defined_symbols;
+  require(symbols.empty() || options.kind == TokenizerKind::sentencepiece ||
+              options.kind == TokenizerKind::whitespace,
+          "tokenizer.user_defined_symbols: a tokenizer of {} can't have them; remove them",
+          name_of_enum(options.kind));
   for (size_t i = 0; i < symbols.size(); ++i) {
     const std::string& symbol = symbols[i];
     const bool plain =
@@ -64,26 +92,35 @@ void check_user_defined_symbols(const std::vector<std::string>& symbols) {
 
 std::string train(const TokenizerOptions& options, Normalization normalization,
                   const std::vector<TextReader>& texts) {
-  return options.kind == TokenizerKind::sentencepiece ? train_sentence_piece(options, normalization, texts)
-                                                      : build_whitespace_vocabulary(options, texts);
+  switch (options.kind) {
+    case TokenizerKind::sentencepiece:
+      return train_sentence_piece(options, normalization, texts);
+    case TokenizerKind::whitespace:
+      return build_whitespace_vocabulary(options, texts);
+    case TokenizerKind::characters:
+      return collect_characters(options, texts);
+    case TokenizerKind::bytes:
+      return std::string(byte_tokenizer_file);
+  }
+  return {};
 }
 
 // The tokenizer file in `folder` with that stem, or an empty path.
 std::filesystem::path find_file(const std::string& folder, const std::string& stem) {
   std::filesystem::path found;
-  for (const TokenizerKind kind : {TokenizerKind::sentencepiece, TokenizerKind::whitespace}) {
+  for (const TokenizerKind kind : kinds) {
     const auto path = std::filesystem::path(folder) / (stem + std::string(extension(kind)));
     if (!std::filesystem::exists(path)) continue;
-    require(found.empty(),
-            "{}: {}.spm and {}.vocab both exist; remove the one that does not belong to the model", folder,
-            stem, stem);
+    require(found.empty(), "{}: {} and {} both exist; remove the one that does not belong to the model", folder,
+            found.filename().string(), path.filename().string());
     found = path;
   }
   return found;
 }
 
 TokenizerKind kind_of(const std::filesystem::path& path) {
-  return path.extension() == ".spm" ? TokenizerKind::sentencepiece : TokenizerKind::whitespace;
+  return *std::ranges::find(kinds, path.extension().string(),
+                            [](TokenizerKind kind) { return extension(kind); });
 }
 
 void save(const Tokenizer& tokenizer, const std::string& folder, const std::string& stem) {
@@ -101,7 +138,7 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
 Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source_text,
                            const TextReader& target_text) {
   if (!options.source.empty() || !options.target.empty()) return load_given(options);
-  check_user_defined_symbols(options.user_defined_symbols);
+  check_user_defined_symbols(options);
   if (options.joint) {
     require(
         options.normalization == options.target_normalization,
@@ -128,7 +165,7 @@ bool is_tokenizer_file(std::string_view name) {
   if (dot == name.npos) return false;
   const std::string_view stem = name.substr(0, dot), end = name.substr(dot);
   return (stem == "tokenizer" || stem == "source" || stem == "target") &&
-         (end == extension(TokenizerKind::sentencepiece) || end == extension(TokenizerKind::whitespace));
+         std::ranges::find(kinds, end, extension) != std::end(kinds);
 }
 
 Tokenizers load_tokenizers(const std::string& folder) {

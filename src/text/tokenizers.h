@@ -23,7 +23,7 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
                            std::span<const std::string> target);
 
 /// Writes `tokenizer.spm` if joint, else `source.spm` and `target.spm`, into an existing folder. The files of
-/// whitespace tokenizers end in `.vocab` instead.
+/// other kinds end in `.vocab` (whitespace), `.characters` and `.bytes`.
 void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder);
 
 /// Whether `save_tokenizers` writes files of this name.

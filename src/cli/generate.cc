@@ -1,0 +1,236 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/model_folder.h"
+#include "cli/named_option.h"
+#include "cli/text_io.h"
+#include "infer/generator.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr std::string_view separator = "--------";
+constexpr size_t block_prompts = 1024;
+
+struct Settings {
+  std::string model, input, prompt_file, output = "-";
+  std::vector<std::string> prompts;
+  bool json = false;
+  GenerateOptions options;
+  int threads = 0;
+  WeightType precision = WeightType::stored;
+};
+
+const char* name_of(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::end_token:
+      return "end";
+    case FinishReason::stop_string:
+      return "stop";
+    case FinishReason::forced_end:
+    case FinishReason::cut:
+      return "length";
+  }
+  return "";
+}
+
+/// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
+class Prompts {
+ public:
+  explicit Prompts(const Settings& settings) : first_(settings.prompts) {
+    if (!settings.prompt_file.empty()) first_.push_back(read_prompt(settings.prompt_file));
+    if (!settings.input.empty())
+      lines_.emplace(readable_path(settings.input));
+    else if (first_.empty())
+      first_.emplace_back();  // the model begins on its own
+  }
+  /// Whether there is one prompt only, as far as is known without reading.
+  bool is_single() const { return !lines_ && first_.size() == 1; }
+  std::vector<std::string> next() {
+    std::vector<std::string> some = std::exchange(first_, {});
+    for (std::string line; lines_ && some.size() < block_prompts && next_line(*lines_, line);) {
+      make_valid(line, *lines_, InvalidUtf8::error);
+      some.push_back(line);
+    }
+    return some;
+  }
+
+ private:
+  /// A whole file as a prompt. The end of its last line does not belong to it.
+  static std::string read_prompt(const std::string& path) {
+    std::string text;
+    for (const std::string& line : read_lines(readable_path(path))) text += (text.empty() ? "" : "\n") + line;
+    return text;
+  }
+
+  std::vector<std::string> first_;
+  std::optional<LineReader> lines_;
+};
+
+class Writer {
+ public:
+  Writer(TextOutput& output, bool json) : output_(output), json_(json) {}
+
+  void write(const std::string& prompt, const GeneratedTexts& texts) {
+    if (texts.error) return write_error(prompt, texts);
+    for (const GeneratedText& text : texts.texts)
+      if (json_)
+        write_json(prompt, text);
+      else
+        write_text(prompt + text.text);
+  }
+
+ private:
+  void write_error(const std::string& prompt, const GeneratedTexts& texts) {
+    if (json_) output_.write_line(nlohmann::ordered_json{{"prompt", prompt}, {"error", *texts.error}}.dump());
+    if (!json_) write_text(prompt);
+  }
+  void write_json(const std::string& prompt, const GeneratedText& text) {
+    const nlohmann::ordered_json json{{"prompt", prompt},
+                                      {"text", text.text},
+                                      {"finish_reason", name_of(text.reason)},
+                                      {"tokens", text.tokens},
+                                      {"log_probability", text.log_probability}};
+    output_.write_line(json.dump());
+  }
+  void write_text(const std::string& text) {
+    if (begun_) output_.write_line(std::string(separator));
+    begun_ = true;
+    output_.write(text);
+    output_.write("\n");
+  }
+
+  TextOutput& output_;
+  bool json_, begun_ = false;
+};
+
+/// Shows a single text as it comes.
+void stream(const Generator& generator, const std::string& prompt, const GenerateOptions& options,
+            TextOutput& output) {
+  output.write(prompt);
+  output.flush();
+  const auto receive = [&](size_t, size_t, std::string_view piece) {
+    output.write(piece);
+    output.flush();
+  };
+  const auto texts = generator.generate(std::span(&prompt, 1), options, receive);
+  output.write("\n");
+  output.close();
+  require(!texts[0].error, "{}", texts[0].error.value_or(""));
+}
+
+void run(const Settings& settings) {
+  Prompts prompts(settings);
+  const Generator generator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.input, settings.prompt_file});
+  note_interrupts();
+  const StopOnInterrupt interrupt;
+  GenerateOptions options = settings.options;
+  options.cancel = interrupt.token();
+  const bool one = prompts.is_single() && options.samples == 1 && options.beam_size == 0;
+  if (one && !settings.json && settings.output == "-")
+    return stream(generator, prompts.next()[0], options, output);
+  Writer writer(output, settings.json);
+  size_t first = 0, failed = 0;
+  for (std::vector<std::string> some; !(some = prompts.next()).empty(); first += some.size()) {
+    for (const GeneratedTexts& texts : generator.generate(some, options)) {
+      writer.write(some[texts.index], texts);
+      if (!texts.error) continue;
+      log_warning("prompt {}: {}", first + texts.index + 1, *texts.error);
+      ++failed;
+    }
+    output.flush();
+    options.first_prompt += some.size();
+  }
+  output.close();
+  require(failed == 0, "{} failed; the others are complete", counted(failed, "prompt"));
+}
+
+void add_drawing_options(CLI::App& command, GenerateOptions& options) {
+  DrawOptions& draw = options.draw;
+  command
+      .add_option("--temperature", draw.temperature, "divide logits by this before drawing; 0: greedy search")
+      ->type_name("T")
+      ->capture_default_str();
+  command.add_option("--top-k", draw.top_k, "draw among this many likeliest tokens; 0: all")
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      .add_option("--top-p", draw.top_p, "draw among the fewest likeliest tokens with this probability; 1: all")
+      ->type_name("P")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", draw.min_p,
+                  "draw among tokens with this share of the probability of the likeliest")
+      ->type_name("P")
+      ->capture_default_str();
+  command
+      .add_option("--repetition-penalty", draw.repetition_penalty,
+                  "make tokens that occur before less likely by this factor of their logits; 1: off")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--no-repeat-ngram", options.no_repeat_ngram,
+                  "never repeat an n-gram of this many tokens; 0: off")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *app.add_subcommand("generate", "Continue text with a language model");
+  add_model_argument(command, settings->model);
+  GenerateOptions& options = settings->options;
+  command.add_option("--prompt", settings->prompts, "text to continue; may be given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--prompt-file", settings->prompt_file,
+                  "file whose whole text is a prompt; - is standard input")
+      ->type_name("FILE");
+  command.add_option("-i,--input", settings->input, "file with a prompt on each line; - is standard input")
+      ->type_name("FILE");
+  add_text_output_option(command, settings->output);
+  command.add_option("--max-tokens", options.max_tokens, "most tokens after the prompt")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N")
+      ->capture_default_str();
+  add_drawing_options(command, options);
+  command
+      .add_option("--beam-size", options.beam_size,
+                  "search for the likeliest text with so many hypotheses; 0: draw")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("-n,--samples", options.samples, "number of texts for each prompt")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "seed of the random numbers; the same seed gives the same texts")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--stop", options.stop, "end before this text; may be given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
+  add_engine_options(command, settings->precision, settings->threads);
+  command.footer(
+      "The output is each prompt with its continuation; texts are separated by a line of dashes. A single text "
+      "is\n"
+      "shown as it is generated. A text that is longer than the model was trained on goes on from its latter "
+      "half.\n"
+      "Example:\n  sixfold generate run/model --prompt 'To be' --max-tokens 200 --temperature 0.8 --seed 1");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,112 @@
+#include "data/document_reader.h"
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+
+DocumentReader::DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid)
+    : files_(std::move(files)), unit_(unit), invalid_(invalid) {
+  for (const std::string& file : files_) require_readable(file);
+}
+
+/// Whether a line lies between texts.
+bool DocumentReader::separates(const std::string& line) const {
+  return (unit_ == TextUnit::line || unit_ == TextUnit::paragraph) && !has_visible_character(line);
+}
+
+DocumentReader::Event DocumentReader::end_document() {
+  in_document_ = ends_ = false;
+  return Event::end_of_document;
+}
+
+DocumentReader::Event DocumentReader::next(std::string& line) {
+  if (ends_) return end_document();
+  while (file_ < files_.size()) {
+    if (!reader_) reader_ = std::make_unique<LineReader>(files_[file_]);
+    if (!reader_->next(line)) {
+      reader_.reset();
+      ++file_;
+      if (in_document_) return end_document();
+      continue;
+    }
+    make_valid(line, *reader_, invalid_);
+    if (separates(line)) {
+      if (in_document_) return end_document();
+      continue;
+    }
+    in_document_ = true;
+    ends_ = unit_ == TextUnit::line;
+    bytes_ += std::ssize(line) + 1;
+    return Event::line;
+  }
+  return Event::end;
+}
+
+double DocumentReader::part_read() const {
+  const double files = static_cast<double>(file_) + (reader_ ? reader_->part_read() : 0);
+  return files_.empty() ? 1 : files / static_cast<double>(files_.size());
+}
+
+namespace {
+
+/// A line with its ids, or the end of a text.
+struct Piece {
+  std::string line;
+  std::vector<int32_t> ids;
+  bool ends = false;
+};
+
+std::vector<Piece> read_pieces(DocumentReader& reader, size_t most) {
+  std::vector<Piece> pieces;
+  while (pieces.size() < most) {
+    Piece piece;
+    const DocumentReader::Event event = reader.next(piece.line);
+    if (event == DocumentReader::Event::end) break;
+    piece.ends = event == DocumentReader::Event::end_of_document;
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void encode_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer, int threads,
+                      const std::function<void(std::span<const int32_t>)>& append,
+                      const std::function<void()>& end) {
+  constexpr size_t block_lines = 4096;
+  const std::optional<int32_t> line_end = tokenizer.line_end();
+  ThreadPool pool(threads);
+  bool first = true;
+  while (true) {
+    std::vector<Piece> pieces = read_pieces(reader, block_lines);
+    if (pieces.empty()) return;
+    pool.run(std::ssize(pieces), [&](int64_t i, int) {
+      Piece& piece = pieces[static_cast<size_t>(i)];
+      if (!piece.ends) piece.ids = tokenizer.encode(piece.line);
+    });
+    const auto end_line = [&] {
+      require(line_end.has_value(),
+              "the texts have several lines, but the vocabulary has no token for the end of a line; use a "
+              "tokenizer "
+              "of characters or bytes, or one of sentencepiece with byte_fallback, or take each line as a text "
+              "of its "
+              "own");
+      append({&*line_end, 1});
+    };
+    for (const Piece& piece : pieces) {
+      if (piece.ends) {
+        end();
+        first = true;
+        continue;
+      }
+      if (!first && unit != TextUnit::stream) end_line();
+      append(piece.ids);
+      if (unit == TextUnit::stream) end_line();
+      first = false;
+    }
+  }
+}
+
+}  // namespace sixfold

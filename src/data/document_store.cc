@@ -1,0 +1,148 @@
+#include "data/document_store.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/join.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "data/sequence_writer.h"
+
+namespace sixfold {
+namespace {
+
+constexpr const char* record_file = "/texts.json";
+
+const char* name_of_part(bool validation) { return validation ? "validation" : "training"; }
+
+std::string hash_of_ids(const std::string& folder, bool validation) {
+  const std::string base = folder + "/" + name_of_part(validation);
+  return hash_hex(stamp_of(base + ".ids").hash + stamp_of(base + ".offsets").hash);
+}
+
+/// Encodes the files of one part into `folder`.
+DocumentStoreRecord::Part encode_part(const std::string& folder, const std::vector<std::string>& files,
+                                      bool validation, const Tokenizer& tokenizer,
+                                      const DocumentStoreOptions& options) {
+  DocumentStoreRecord::Part part;
+  part.files = stamps_of(single_files(files));
+  DocumentReader reader(files, options.unit, options.invalid);
+  SequenceWriter writer(folder, name_of_part(validation));
+  encode_documents(
+      reader, options.unit, tokenizer, options.threads,
+      [&](std::span<const int32_t> ids) {
+        if (options.stop && options.stop->load() != 0) throw Cancelled();
+        writer.append(ids);
+        part.tokens += std::ssize(ids);
+      },
+      [&] {
+        writer.end();
+        ++part.documents;
+      });
+  writer.commit();
+  part.bytes = reader.bytes();
+  require(part.tokens > 0, "{}: there is no text", join(files));
+  part.hash = hash_of_ids(folder, validation);
+  return part;
+}
+
+void require_hash(const DocumentStoreRecord::Part& part, const std::string& expected, bool validation) {
+  if (expected.empty() || part.hash == expected) return;
+  throw_input_error(
+      "{}: is not the {} text that the run began with (the hash of its ids is {}, that of the run is {}), and "
+      "the "
+      "encoded text is missing; restore the text, or start a new run",
+      part.files[0].path, name_of_part(validation), part.hash, expected);
+}
+
+nlohmann::ordered_json to_json(const DocumentStoreRecord::Part& part) {
+  nlohmann::ordered_json json{
+      {"documents", part.documents}, {"tokens", part.tokens}, {"bytes", part.bytes}, {"hash", part.hash}};
+  json["files"] = nlohmann::ordered_json::parse(to_json_text(part.files));
+  return json;
+}
+
+DocumentStoreRecord::Part parse_part(const nlohmann::json& json, const std::string& place) {
+  const JsonObject object(json, place);
+  DocumentStoreRecord::Part part;
+  object.read("documents", part.documents);
+  object.read("tokens", part.tokens);
+  object.read("bytes", part.bytes);
+  object.read("hash", part.hash);
+  part.files = parse_file_stamps(object.at("files").dump(), place);
+  return part;
+}
+
+}  // namespace
+
+std::vector<CorpusFiles> single_files(const std::vector<std::string>& paths) {
+  std::vector<CorpusFiles> texts;
+  for (const std::string& path : paths) texts.push_back({.source = {}, .target = {}, .tsv = path});
+  return texts;
+}
+
+bool is_document_store_file(std::string_view name) {
+  for (const char* known :
+       {"training.ids", "training.offsets", "validation.ids", "validation.offsets", "texts.json"})
+    if (name == known) return true;
+  return is_tokenizer_file(name);
+}
+
+DocumentStoreRecord write_document_store(const std::string& folder, const DocumentFiles& files,
+                                         const Tokenizers& tokenizers, const DocumentStoreOptions& options) {
+  require_regular_files(single_files(files.training));
+  require_regular_files(single_files(files.validation));
+  DocumentStoreRecord record{.settings = options.settings, .tokenizer = tokenizers.target->hash()};
+  AtomicDirectory whole(folder, is_document_store_file);
+  record.training = encode_part(whole.path(), files.training, false, *tokenizers.target, options);
+  require_hash(record.training, options.expected_training, false);
+  if (!files.validation.empty()) {
+    record.validation = encode_part(whole.path(), files.validation, true, *tokenizers.target, options);
+    require_hash(record.validation, options.expected_validation, true);
+  }
+  save_tokenizers(tokenizers, whole.path());
+  nlohmann::ordered_json json{{"format_version", 1}, {"settings", record.settings}};
+  json["tokenizer"] = record.tokenizer;
+  json["training"] = to_json(record.training);
+  json["validation"] = to_json(record.validation);
+  write_file_atomically(whole.path() + record_file, json.dump(1) + "\n");
+  whole.commit();
+  return record;
+}
+
+DocumentStoreRecord read_document_store_record(const std::string& folder) {
+  const std::string path = folder + record_file;
+  const auto json = parse_json(read_file(path), path);
+  const std::string place = path + ": is damaged; remove the folder, and it will be created again";
+  const JsonObject object(json, place);
+  int64_t version = 0;
+  object.read("format_version", version);
+  require(version == 1,
+          "{}: was written by another version of Sixfold; remove the folder, and it will be created again",
+          path);
+  DocumentStoreRecord record;
+  object.read("settings", record.settings);
+  object.read("tokenizer", record.tokenizer);
+  record.training = parse_part(object.at("training"), place);
+  record.validation = parse_part(object.at("validation"), place);
+  return record;
+}
+
+void verify_document_store(const std::string& folder, const DocumentStoreRecord& record) {
+  const auto check = [&](const std::string& now, const std::string& then) {
+    require(now == then,
+            "{}: is damaged (the hash of a part is {}, but was {}); remove it, and it will be created again",
+            folder, now, then);
+  };
+  check(hash_of_ids(folder, false), record.training.hash);
+  if (!record.validation.hash.empty()) check(hash_of_ids(folder, true), record.validation.hash);
+  check(load_tokenizers(folder).target->hash(), record.tokenizer);
+}
+
+IdSequences map_documents(const std::string& folder, bool validation) {
+  const std::string base = folder + "/" + name_of_part(validation);
+  return IdSequences::map(base + ".ids", base + ".offsets");
+}
+
+}  // namespace sixfold

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sixfold {
+
+/// How a token is drawn from the distribution of a model. The steps act in the order of the fields, as those of
+/// Hugging Face's transformers do.
+struct DrawOptions {
+  /// Divide the positive logits of tokens that occur before by this, and multiply their negative ones by it
+  /// (Keskar et al. 2019, CTRL); 1: no change.
+  float repetition_penalty = 1;
+  /// Divide all logits by this before the softmax; 0: always choose the likeliest token.
+  float temperature = 1;
+  int top_k = 0;  ///< choose among this many tokens, the likeliest; 0: all
+  float top_p =
+      1;  ///< then among the fewest likeliest tokens that have this probability (Holtzman et al. 2020)
+  float min_p =
+      0;  ///< then among those with this share of the probability of the likeliest (Nguyen et al. 2024)
+};
+
+struct Drawn {
+  int32_t id = -1;             ///< -1: no token is left, or the logits are NaN
+  double log_probability = 0;  ///< under the model itself: before all changes
+};
+
+/// Draws a token. `logits`: of all tokens; they are changed. `before`: the tokens that the repetition penalty
+/// concerns, in any order. `banned`: tokens that are not chosen. `uniform`, in [0, 1), is the random number
+/// that decides. A pure function of its arguments. Equally likely tokens are ordered by their ids.
+Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
+           std::span<const int32_t> banned, double uniform);
+
+/// Throws an input error that names the setting if a value is out of range.
+void validate(const DrawOptions& options);
+
+}  // namespace sixfold

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sixfold {
+
+/// What a decoder reads in each step. A language model that has read as many tokens as in its training begins
+/// anew with the latter half of them: that depends on the length of the text alone.
+class ReadingWindow {
+ public:
+  /// `context`: most tokens to read, start token included (`ModelConfig::context_tokens`); 0: no limit.
+  explicit ReadingWindow(int context) : context_(context) {}
+
+  struct Step {
+    bool begins = false;  ///< forget what was read, and read a start token first
+    size_t newest = 1;    ///< then this many of the newest tokens of the text
+  };
+  /// The next step, with a text of `length` tokens: at first all of them, then those that were added.
+  Step next(size_t length);
+
+ private:
+  int context_;
+  size_t seen_ = 0;  ///< tokens of the text that the last step ended with
+  size_t read_ = 0;  ///< tokens read since the window began, start token included
+};
+
+/// The tokens of a step that begins a window: `start`, then the newest of `text`.
+std::vector<int32_t> begin_window(int32_t start, std::span<const int32_t> text,
+                                  const ReadingWindow::Step& step);
+
+}  // namespace sixfold

@@ -1,0 +1,80 @@
+#include "generate/sampling.h"
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace sixfold {
+namespace {
+
+/// Uniform in [0, 1), with a resolution of 53 bits.
+double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
+  const auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
+  const auto high = [](uint64_t value) { return static_cast<uint32_t>(value >> 32); };
+  const Philox::Counter bits =
+      Philox::bits({low(place), high(place), low(sample), high(sample)}, low(seed), high(seed));
+  return static_cast<double>((uint64_t{bits[0]} << 32 | bits[1]) >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
+    : draw((validate(options), options)),
+      max_tokens(most),
+      seed(random_seed),
+      start(model.decoder_start_token),
+      eos(model.eos),
+      context(model.context_tokens) {
+  require(max_tokens >= 1, "max_tokens is {}; it must be at least 1", max_tokens);
+  std::vector<int32_t> suppressed(model.generation.suppress_tokens.begin(),
+                                  model.generation.suppress_tokens.end());
+  if (model.bos >= 0 && model.bos != model.eos) suppressed.push_back(model.bos);
+  if (model.unk >= 0 && model.unk != model.eos && model.unk != model.bos) suppressed.push_back(model.unk);
+  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+}
+
+Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample)
+    : plan_(std::move(plan)),
+      prompt_(prompt.size()),
+      text_(std::move(prompt)),
+      sample_(sample),
+      window_(plan_->context) {}
+
+void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
+  const ReadingWindow::Step step = window_.next(text_.size());
+  if (step.begins) begin_ = begin_window(plan_->start, text_, step);
+  const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
+  extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
+  edits_.clear();
+  for (const auto& restriction : plan_->restrictions) restriction->edit(text_, edits_);
+  query_ = {.options = &plan_->draw,
+            .before = text_,
+            .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_)};
+  queries.push_back({.banned = edits_.banned, .draw = &query_});
+}
+
+void Sampling::advance(std::span<const Answer> answers) {
+  const int32_t id = answers[0].ids[0];
+  if (id < 0) {
+    failed_ = done_ = true;
+    return;
+  }
+  result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
+  if (id == plan_->eos) return finish(FinishReason::end_token);
+  text_.push_back(id);
+  if (plan_->stops && plan_->stops(settled())) return finish(FinishReason::stop_string);
+  if (std::ssize(settled()) >= plan_->max_tokens) finish(FinishReason::cut);
+}
+
+void Sampling::finish(FinishReason reason) {
+  result_.reason = reason;
+  done_ = true;
+}
+
+std::vector<Hypothesis> Sampling::take_best() {
+  if (failed_) return {};
+  result_.ids.assign(settled().begin(), settled().end());
+  result_.score = result_.log_probability;
+  return {std::move(result_)};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,58 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "generate/draw.h"
+#include "generate/reading_window.h"
+#include "generate/restriction.h"
+#include "generate/strategy.h"
+#include "model/config.h"
+
+namespace sixfold {
+
+/// The settings of sampling that all prompts of a call share. Safe to share between threads.
+struct SamplingPlan {
+  /// Throws an input error if the options do not fit the model.
+  SamplingPlan(const ModelConfig& model, const DrawOptions& options, int max_tokens, uint64_t seed);
+
+  DrawOptions draw;
+  int max_tokens;
+  uint64_t seed;
+  int32_t start, eos;
+  int context;
+  /// They see the prompt and the tokens after it.
+  std::vector<std::unique_ptr<const Restriction>> restrictions;
+  /// Whether the text is complete after these tokens, which follow the prompt: it has a stop string. Empty:
+  /// never.
+  std::function<bool(std::span<const int32_t>)> stops;
+};
+
+/// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
+/// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
+class Sampling final : public Strategy {
+ public:
+  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample);
+
+  void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
+  void advance(std::span<const Answer> answers) override;
+  bool done() const override { return done_; }
+  std::span<const int32_t> settled() const override { return std::span(text_).subspan(prompt_); }
+  std::vector<Hypothesis> take_best() override;
+
+ private:
+  void finish(FinishReason reason);
+
+  std::shared_ptr<const SamplingPlan> plan_;
+  size_t prompt_;              // number of tokens of the prompt
+  std::vector<int32_t> text_;  // the prompt and what follows it
+  uint64_t sample_;
+  ReadingWindow window_;
+  std::vector<int32_t> begin_;  // what is read if the window begins
+  LogitEdits edits_;
+  DrawQuery query_;
+  Hypothesis result_;
+  bool done_ = false, failed_ = false;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,172 @@
+#include "infer/generation_job.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t most_waiting = 256;  // requests that wait or are decoded at a time
+
+GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& options) {
+  GenerationConfig rules = model.generation;
+  rules.beam_size = options.beam_size;
+  rules.at_longest = AtLongest::cut;
+  return rules;
+}
+
+}  // namespace
+
+GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
+                             const GenerateOptions& options, const TextReceiver& receive)
+    : open_(open),
+      engine_(engine),
+      prompts_(prompts),
+      options_(options),
+      receive_(receive),
+      client_(engine.new_client()),
+      per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
+      wanted_(prompts.size() * per_prompt_),
+      results_(prompts.size()) {
+  require(options.samples >= 1 && options.samples <= 65536, "samples is {}; it must be from 1 to 65536",
+          options.samples);
+  require(options.no_repeat_ngram == 0 || options.no_repeat_ngram >= 2,
+          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
+  require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
+  if (options.beam_size == 0) {
+    sampling_ = sampling_plan();
+    return;
+  }
+  require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
+  auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
+  if (options.no_repeat_ngram > 0)
+    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(options.no_repeat_ngram));
+  beam_ = std::move(plan);
+}
+
+std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
+  auto plan = std::make_shared<SamplingPlan>(open_.config(), options_.draw, options_.max_tokens, options_.seed);
+  if (options_.no_repeat_ngram > 0)
+    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(options_.no_repeat_ngram));
+  if (options_.stop.empty()) return plan;
+  size_t longest = 0;
+  for (const std::string& stop : options_.stop) longest = std::max(longest, stop.size());
+  plan->stops =
+      [this, longest](std::span<const int32_t> ids) {  // a token has at least one byte, or is a control token
+        const auto last = ids.last(std::min(ids.size(), 2 * longest + 8));
+        return find_first(open_.target().decode_text(last), options_.stop) != std::string::npos;
+      };
+  return plan;
+}
+
+std::unique_ptr<Strategy> GenerationJob::strategy(const std::vector<int32_t>& prompt, uint64_t sample) const {
+  if (sampling_) return std::make_unique<Sampling>(sampling_, prompt, sample);
+  return std::make_unique<BeamSearch>(beam_, prompt, options_.max_tokens);
+}
+
+/// Requests refer to the job, so that it must not return before all of them are completed.
+std::vector<GeneratedTexts> GenerationJob::run() {
+  const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
+  try {
+    for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
+      while (requested() >= most_waiting) engine_.help(client_);
+      if (options_.cancel.stop_requested()) break;
+      queue(prompt);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    stop_.request_stop();
+  }
+  if (stop_.stop_requested()) engine_.withdraw(client_);
+  while (requested() > 0) engine_.help(client_);
+  if (error_) std::rethrow_exception(error_);
+  if (options_.cancel.stop_requested()) throw Cancelled();
+  return std::move(results_);
+}
+
+void GenerationJob::queue(size_t index) {
+  GeneratedTexts& result = results_[index];
+  result.index = index;
+  const std::vector<int32_t> prompt = open_.target().encode_text(prompts_[index]);
+  const ModelConfig& config = open_.config();
+  if (config.context_tokens > 0 && std::ssize(prompt) + 1 > config.context_tokens) {
+    result.error = fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
+                               prompt.size(), config.context_tokens - 1);
+    return;
+  }
+  result.texts.resize(static_cast<size_t>(options_.samples));
+  for (size_t sample = 0; sample < per_prompt_; ++sample) {
+    auto request = std::make_unique<Request>();
+    request->strategy = strategy(prompt, uint64_t{options_.first_prompt + index} << 16 | sample);
+    request->tokens = (std::ssize(prompt) + options_.max_tokens) * std::max(options_.beam_size, 1);
+    if (config.context_tokens > 0)
+      request->tokens =
+          std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(options_.beam_size, 1));
+    request->batch_tokens = 16 * open_.batch_tokens();
+    request->client = client_;
+    request->cancel = stop_.get_token();
+    request->sink = this;
+    request->index = index * per_prompt_ + sample;
+    const size_t number = request->index;
+    wanted_[number] = {index, sample,
+                       receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop) : nullptr};
+    {
+      const std::lock_guard lock(mutex_);
+      ++requested_;
+    }
+    try {
+      engine_.submit(std::move(request));
+    } catch (...) {
+      failed(number, std::current_exception());
+    }
+  }
+}
+
+size_t GenerationJob::requested() {
+  const std::lock_guard lock(mutex_);
+  return requested_;
+}
+
+void GenerationJob::settled(size_t index, std::span<const int32_t> tokens) {
+  const Wanted& wanted = wanted_[index];
+  if (!wanted.stream) return;
+  const std::string piece = wanted.stream->push(tokens);
+  if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
+}
+
+GeneratedText GenerationJob::text_of(const Hypothesis& hypothesis) const {
+  TextStream whole(open_.target(), options_.stop);
+  return {.text = whole.finish(hypothesis.ids),
+          .log_probability = hypothesis.log_probability,
+          .tokens = hypothesis.ids.size(),
+          .reason = hypothesis.reason};
+}
+
+void GenerationJob::done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
+  const Wanted& wanted = wanted_[index];
+  if (wanted.stream) {
+    const std::string piece = wanted.stream->finish(best_first[0].ids);
+    if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
+  }
+  std::vector<GeneratedText>& texts = results_[wanted.prompt].texts;
+  if (sampling_)
+    texts[wanted.sample] = text_of(best_first[0]);
+  else
+    texts.clear();
+  if (beam_)
+    for (const Hypothesis& hypothesis : best_first) texts.push_back(text_of(hypothesis));
+  const std::lock_guard lock(mutex_);
+  --requested_;
+}
+
+/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
+void GenerationJob::failed(size_t, std::exception_ptr error) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stop_.request_stop();
+  --requested_;  // last, since the job may end then
+}
+
+}  // namespace sixfold

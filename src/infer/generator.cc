@@ -1,0 +1,156 @@
+#include "infer/generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "data/document_reader.h"
+#include "infer/engine.h"
+#include "infer/generation_job.h"
+#include "infer/loaded_model.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// A part of a text as the model reads it: it predicts `labels` one after the other.
+struct Window {
+  std::span<const int32_t> labels;
+  size_t scored = 0;  ///< number of the last labels that count; the others are context
+};
+
+/// Cuts the labels of a text into windows of at most `context` labels, so that each label counts once.
+void add_windows(std::span<const int32_t> labels, size_t context, size_t stride, std::vector<Window>& windows) {
+  size_t end = std::min(labels.size(), context);
+  windows.push_back({labels.first(end), end});
+  while (end < labels.size()) {
+    const size_t next = std::min(labels.size(), end + stride);
+    windows.push_back({labels.subspan(next - context, context), next - end});
+    end = next;
+  }
+}
+
+/// Divides windows into batches of at most `most` tokens, or of one window. Returns the index of the first
+/// window of each batch, and the number of windows.
+std::vector<size_t> batches_of(std::span<const Window> windows, int64_t most) {
+  std::vector<size_t> begins{0};
+  int64_t tokens = 0;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (i > begins.back() && tokens + std::ssize(windows[i].labels) > most) {
+      begins.push_back(i);
+      tokens = 0;
+    }
+    tokens += std::ssize(windows[i].labels);
+  }
+  begins.push_back(windows.size());
+  return begins;
+}
+
+double score_windows(const DecodeWorkspace& decoding, std::span<const Window> windows) {
+  BatchBuilder builder;
+  for (const Window& window : windows)
+    builder.teacher_forced_prefix(window.labels, decoding.model.config().decoder_start_token);
+  const Batch batch = builder.take();
+  Context context(decoding.backend, decoding.arena);
+  const auto all = ops::log_probability(context, decoding.model.states(batch, context), decoding.model.output(),
+                                        context.indices(batch.labels))
+                       .to_doubles(context.backend());
+  double sum = 0;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const int end = batch.target.rows.begin(static_cast<int>(i) + 1);
+    for (int row = end - static_cast<int>(windows[i].scored); row < end; ++row)
+      sum += all[static_cast<size_t>(row)];
+  }
+  return sum;
+}
+
+}  // namespace
+
+double TextScore::loss_per_token() const { return -log_probability / static_cast<double>(tokens); }
+double TextScore::perplexity() const { return std::exp(loss_per_token()); }
+double TextScore::bits_per_byte() const {
+  return -log_probability / std::numbers::ln2 / static_cast<double>(bytes);
+}
+
+struct Generator::Parts {
+  LoadedModel open;
+  Engine engine;
+
+  Parts(const std::string& folder, int threads, WeightType type)
+      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+    require_language_model(open.config(), folder);
+  }
+
+  /// Scores the labels of texts. The sum is in the order of the windows, whatever the number of threads.
+  double score(std::span<const Ids> texts, int stride, const std::stop_token& cancel) {
+    const auto context = static_cast<size_t>(open.config().context_tokens);
+    std::vector<Window> windows;
+    for (const Ids& text : texts) {
+      const size_t most = context > 0 ? context : text.size();
+      add_windows(text, most, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(most / 2, 1),
+                  windows);
+    }
+    const std::vector<size_t> begins = batches_of(windows, 2 * open.batch_tokens());
+    std::vector<double> sums(begins.size() - 1);
+    engine.run(std::ssize(sums), [&](int64_t batch) {
+      if (cancel.stop_requested()) throw Cancelled();
+      const auto i = static_cast<size_t>(batch);
+      sums[i] = score_windows(*open.borrow(), std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  }
+};
+
+Generator::Generator(const std::string& model_folder, int threads, WeightType type) {
+  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+}
+
+Generator::~Generator() = default;
+Generator::Generator(Generator&&) noexcept = default;
+
+std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
+                                                const GenerateOptions& options,
+                                                const TextReceiver& receive) const {
+  return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
+}
+
+TextScore Generator::score(const std::string& path, int stride, std::stop_token cancel) const {
+  const ModelConfig& config = parts_->open.config();
+  require(stride >= 0 && (config.context_tokens == 0 || stride <= config.context_tokens),
+          "stride is {}; it must be from 1 to {}, the number of tokens that the model reads at once, or 0 for "
+          "half of "
+          "them",
+          stride, config.context_tokens);
+  DocumentReader reader({path}, config.text_unit, InvalidUtf8::error);
+  constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
+  TextScore score;
+  std::vector<Ids> texts(1);  // the last is not complete yet
+  int64_t waiting = 0;
+  const auto flush = [&] {
+    score.log_probability += parts_->score(std::span(texts).first(texts.size() - 1), stride, cancel);
+    texts.assign(1, {});
+    waiting = 0;
+  };
+  const auto add = [&](std::span<const int32_t> ids) {
+    texts.back().insert(texts.back().end(), ids.begin(), ids.end());
+  };
+  const auto end = [&] {
+    if (config.text_unit != TextUnit::stream) texts.back().push_back(config.eos);
+    score.tokens += std::ssize(texts.back());
+    waiting += std::ssize(texts.back());
+    texts.emplace_back();
+    if (waiting > most_waiting) flush();
+  };
+  encode_documents(reader, config.text_unit, parts_->open.target(), parts_->engine.threads(), add, end);
+  require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));
+  flush();
+  score.bytes = reader.bytes();
+  return score;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,87 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generate/draw.h"
+#include "generate/hypothesis.h"
+#include "model/weight_type.h"
+
+namespace sixfold {
+
+struct GenerateOptions {
+  int max_tokens = 256;     ///< most tokens after the prompt
+  DrawOptions draw;         ///< how each token is drawn
+  int no_repeat_ngram = 0;  ///< never complete an n-gram of this size that occurred before; 0: off
+  /// Beam search for the likeliest text instead of drawing, as the model's generation settings say; 0: draw.
+  int beam_size = 0;
+  int samples = 1;  ///< number of texts for each prompt
+  /// The same seed gives the same texts, with any number of threads and whatever other prompts there are.
+  uint64_t seed = 1;
+  size_t first_prompt = 0;        ///< number of the first prompt, on which the random numbers depend too
+  std::vector<std::string> stop;  ///< a text ends before the first of these strings
+  std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+struct GeneratedText {
+  std::string text;  ///< without the prompt and the stop string
+  double log_probability = 0;
+  size_t tokens = 0;  ///< without the end token
+  FinishReason reason = FinishReason::end_token;
+};
+
+/// A prompt and the texts that continue it.
+struct GeneratedTexts {
+  size_t index = 0;  ///< of the prompt, from 0
+  std::vector<GeneratedText> texts;
+  std::optional<std::string> error;  ///< why there are none: the prompt is too long
+};
+
+/// Receives pieces of a text as they come, whole characters only. Called by a thread that decodes; several
+/// threads may call it for different texts.
+using TextReceiver = std::function<void(size_t prompt, size_t sample, std::string_view piece)>;
+
+/// The probability of texts under a language model.
+struct TextScore {
+  double log_probability = 0;  ///< sum over all tokens, natural logarithm
+  int64_t tokens = 0;          ///< with the end tokens of texts that end
+  int64_t bytes = 0;           ///< of the texts, with line ends
+
+  double loss_per_token() const;
+  double perplexity() const;
+  double bits_per_byte() const;
+};
+
+/// Generates text with the language model in a model folder. Safe to share between threads.
+class Generator {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a language
+  /// model, or if its tokenizer is not the one that the model was trained with.
+  explicit Generator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  ~Generator();
+  Generator(Generator&&) noexcept;
+
+  /// Continues each prompt, which may be empty. Returns the results in the order of the prompts. A prompt of
+  /// more tokens than the model reads at once has an error; the others are served. Throws an input error if the
+  /// options do not fit the model.
+  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts,
+                                       const GenerateOptions& options = {},
+                                       const TextReceiver& receive = {}) const;
+
+  /// Scores the texts of a file, which are of the kind that the model was trained on
+  /// (`ModelConfig::text_unit`). Texts longer than the model reads at once are read in windows: each token but
+  /// the first is predicted from at least `context_tokens - stride` tokens before it, if there are so many.
+  /// `stride` 0: half of the context. Throws an input error if there is no text.
+  TextScore score(const std::string& path, int stride = 0, std::stop_token cancel = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold
