@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_language_model.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class GenerateCommand : public testing::Test {
+ protected:
+  GenerateCommand() { write_small_language_model(model_, 3); }
+  Outcome generate(const std::string& options) { return sixfold("generate " + model_ + " " + options); }
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+};
+
+TEST_F(GenerateCommand, ContinuesAPrompt) {
+  const Outcome one = generate("--prompt 'a b' --max-tokens 20 --seed 5");
+  EXPECT_EQ(one.status, 0) << one.text;
+  EXPECT_TRUE(one.text.starts_with("a b")) << one.text;
+  EXPECT_TRUE(one.text.ends_with("\n")) << one.text;
+  EXPECT_EQ(generate("--prompt 'a b' --max-tokens 20 --seed 5 --threads 1").text, one.text);
+  EXPECT_NE(generate("--prompt 'a b' --max-tokens 20 --seed 6").text, one.text);
+  const std::string output = folder_ / "out.txt";
+  EXPECT_EQ(generate("--prompt 'a b' --max-tokens 20 --seed 5 --output " + output).status, 0);
+  EXPECT_EQ(read_file(output), one.text);
+  EXPECT_EQ(generate("--max-tokens 3").status, 0);  // without a prompt
+}
+
+TEST_F(GenerateCommand, TakesPromptsFromFiles) {
+  const std::string lines = folder_ / "lines", whole = folder_ / "whole";
+  write_file_atomically(lines, "a\nb b\n\n");
+  write_file_atomically(whole, "a\nb\n");
+  const Outcome outcome =
+      generate("--input " + lines + " --prompt c --prompt-file " + whole + " --json -n 2 --max-tokens 4");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  std::vector<std::string> prompts;
+  std::istringstream text(outcome.text);
+  for (std::string line; std::getline(text, line);) {
+    const auto json = nlohmann::json::parse(line);
+    prompts.push_back(json.at("prompt"));
+    EXPECT_TRUE(json.at("finish_reason") == "length" || json.at("finish_reason") == "end") << line;
+    EXPECT_LE(json.at("tokens").get<int>(), 4);
+    EXPECT_LT(json.at("log_probability").get<double>(), 0);
+  }
+  EXPECT_EQ(prompts, (std::vector<std::string>{"c", "c", "a\nb", "a\nb", "a", "a", "b b", "b b", "", ""}));
+  const Outcome texts = generate("--input " + lines + " --max-tokens 1");
+  EXPECT_NE(texts.text.find("\n--------\nb b"), std::string::npos) << texts.text;
+}
+
+TEST_F(GenerateCommand, ServesTheOthersIfAPromptIsTooLong) {
+  const std::string lines = folder_ / "lines";
+  write_file_atomically(lines, "a\naaaaaaaaaaaaaaaa\nb\n");
+  const Outcome outcome = generate("--input " + lines + " --json --max-tokens 2 2>/dev/null");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_NE(outcome.text.find(R"("prompt":"b")"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(R"("error":"the prompt has 16 tokens)"), std::string::npos) << outcome.text;
+}
+
+TEST_F(GenerateCommand, RefusesBadInput) {
+  expect_error(generate("--temperature -1"), "temperature is -1");
+  expect_error(generate("--top-p 0"), "top_p is 0");
+  expect_error(generate("--max-tokens 0"), "--max-tokens");
+  expect_error(generate("--input " + (folder_ / "none")), "none");
+  expect_error(sixfold("generate " + (folder_ / "none")), "none");
+  write_small_model(folder_ / "translation", 1);
+  expect_error(sixfold("generate " + (folder_ / "translation")), "is not a language model");
+  expect_error(sixfold("translate " + model_ + " < /dev/null"), "encoder_layers");
+  write_file_atomically(folder_ / "lines", "a\n");
+  expect_error(generate("--input " + (folder_ / "lines") + " --output " + (folder_ / "lines")),
+               "input of the command");
+  EXPECT_EQ(read_file(folder_ / "lines"), "a\n");
+}
+
+TEST_F(GenerateCommand, ScoresText) {
+  const std::string text = folder_ / "text";
+  write_file_atomically(text, "a b c\nd\n");
+  const Outcome outcome = sixfold("score " + model_ + " --input " + text + " --summary");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  double bits = 0, loss = 0, perplexity = 0;
+  ASSERT_EQ(std::sscanf(outcome.text.c_str(), "bits per byte: %lf  loss per token: %lf  perplexity: %lf\n",
+                        &bits, &loss, &perplexity),
+            3)
+      << outcome.text;
+  EXPECT_NEAR(bits, loss / 0.693147, 2e-3);  // a token is a byte
+  EXPECT_NEAR(perplexity, std::exp(loss), 0.02);
+  expect_error(sixfold("score " + model_), "expected --source and --target");
+  expect_error(sixfold("score " + model_ + " --input x --source y --target z"),
+               "expected --source and --target");
+  expect_error(sixfold("score " + model_ + " --input " + text + " --stride 13"), "stride is 13");
+}
+
+TEST_F(GenerateCommand, WorksWithInt8) {
+  EXPECT_EQ(sixfold("quantize " + model_ + " --output " + (folder_ / "int8")).status, 0);
+  const Outcome outcome = sixfold("generate " + (folder_ / "int8") + " --prompt a --max-tokens 5");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(sixfold("info " + (folder_ / "int8")).status, 0);
+}
+
+}  // namespace
+}  // namespace sixfold

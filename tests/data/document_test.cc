@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "data/block_dataset.h"
+#include "data/document_store.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+#include "text/characters.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+class Documents : public testing::Test {
+ protected:
+  Documents() {
+    write_file_atomically(folder_ / "a", "ab\n\nc\nd\n \n\ne");
+    write_file_atomically(folder_ / "b", "f\n");
+    write_file_atomically(folder_ / "empty", "");
+    tokenizers_.source = tokenizers_.target = load_characters("\n abcdef", "test");
+    tokenizers_.joint = true;
+  }
+  /// The texts of files, each as it is decoded.
+  std::vector<std::string> texts(TextUnit unit, const std::vector<std::string>& files, int threads = 1) const {
+    DocumentReader reader(files, unit, InvalidUtf8::error);
+    std::vector<std::string> texts;
+    Ids ids;
+    encode_documents(
+        reader, unit, *tokenizers_.target, threads,
+        [&](std::span<const int32_t> more) { ids.insert(ids.end(), more.begin(), more.end()); },
+        [&] {
+          texts.push_back(tokenizers_.target->decode_text(ids));
+          ids.clear();
+        });
+    EXPECT_TRUE(ids.empty());
+    return texts;
+  }
+  std::vector<std::string> both() const { return {folder_ / "a", folder_ / "empty", folder_ / "b"}; }
+
+  TemporaryFolder folder_;
+  Tokenizers tokenizers_;
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(Documents, AreWhatTheirUnitSays) {
+  EXPECT_EQ(texts(TextUnit::stream, both()), (Texts{"ab\n\nc\nd\n \n\ne\n", "f\n"}));
+  EXPECT_EQ(texts(TextUnit::file, both()), (Texts{"ab\n\nc\nd\n \n\ne", "f"}));
+  EXPECT_EQ(texts(TextUnit::paragraph, both()), (Texts{"ab", "c\nd", "e", "f"}));
+  EXPECT_EQ(texts(TextUnit::line, both()), (Texts{"ab", "c", "d", "e", "f"}));
+}
+
+TEST_F(Documents, AreTheSameForAnyNumberOfThreadsAndBlocks) {
+  std::string lines;
+  for (int i = 0; i < 10'000; ++i)
+    lines += std::string(1, static_cast<char>('a' + i % 6)) + (i % 7 == 0 ? "\n\n" : "\n");
+  write_file_atomically(folder_ / "long", lines);
+  for (const TextUnit unit : {TextUnit::stream, TextUnit::paragraph, TextUnit::line})
+    EXPECT_EQ(texts(unit, {folder_ / "long"}, 1), texts(unit, {folder_ / "long"}, 3));
+  EXPECT_EQ(texts(TextUnit::stream, {folder_ / "long"}), (Texts{lines}));
+}
+
+TEST_F(Documents, RefusesBadText) {
+  EXPECT_NE(error_message([&] { texts(TextUnit::line, {folder_ / "none"}); }).find("none"), std::string::npos);
+  write_file_atomically(folder_ / "bad", "a\n\xFF\n");
+  EXPECT_NE(error_message([&] { texts(TextUnit::line, {folder_ / "bad"}); }).find("bad:2"), std::string::npos);
+}
+
+TEST_F(Documents, AreStored) {
+  const std::string store = folder_ / "store";
+  const DocumentFiles files{both(), {folder_ / "b"}};
+  const DocumentStoreRecord record = write_document_store(store, files, tokenizers_, {.settings = "some"});
+  EXPECT_EQ(record.training.documents, 2);
+  EXPECT_EQ(record.training.tokens, 14 + 2);
+  EXPECT_EQ(record.training.bytes, 14 + 2);
+  EXPECT_EQ(record.validation.documents, 1);
+  for (const auto& entry : std::filesystem::directory_iterator(store))
+    EXPECT_TRUE(is_document_store_file(entry.path().filename().string())) << entry.path();
+  const DocumentStoreRecord read = read_document_store_record(store);
+  EXPECT_EQ(read.settings, "some");
+  EXPECT_EQ(read.training.hash, record.training.hash);
+  EXPECT_EQ(read.training.files, record.training.files);
+  EXPECT_NO_THROW(verify_document_store(store, read));
+  const IdSequences texts = map_documents(store, false);
+  EXPECT_EQ(texts.size(), 2);
+  EXPECT_EQ(tokenizers_.target->decode_text(texts[1]), "f\n");
+  EXPECT_EQ(map_documents(store, true).total_length(), 2);
+
+  const auto failing = [&](const DocumentStoreOptions& options, const DocumentFiles& wanted) {
+    return error_message([&] { write_document_store(store, wanted, tokenizers_, options); });
+  };
+  EXPECT_NE(failing({.expected_training = "00"}, files).find("not the training text"), std::string::npos);
+  EXPECT_NE(failing({.expected_validation = "00"}, files).find("not the validation text"), std::string::npos);
+  EXPECT_NE(failing({}, {{folder_ / "empty"}, {}}).find("there is no text"), std::string::npos);
+  EXPECT_NO_THROW(verify_document_store(store, read));  // what fails replaces nothing
+  std::string ids = read_file(store + "/training.ids");
+  ids[0] ^= 1;
+  write_file_atomically(store + "/training.ids", ids);
+  EXPECT_NE(error_message([&] { verify_document_store(store, read); }).find("is damaged"), std::string::npos);
+}
+
+class Blocks : public Documents {
+ protected:
+  BlockDataset blocks(const std::vector<Ids>& texts, const BlockOptions& options) const {
+    IdSequences sequences;
+    for (const Ids& text : texts) sequences.add(text);
+    return {sequences, tokenizers_, options, "hash"};
+  }
+  /// What the decoder reads of a sample, and the labels.
+  static std::pair<Ids, Ids> sample(const BlockDataset& data, int64_t number, int64_t epoch = 0) {
+    BatchBuilder builder;
+    data.add(number, epoch, builder.sample(static_cast<int32_t>(number)));
+    const Batch batch = builder.take();
+    EXPECT_EQ(batch.tokens(), data.tokens(number, epoch));
+    return {batch.target.ids, batch.labels};
+  }
+};
+
+TEST_F(Blocks, CutAStreamWithoutRegardToItsContents) {
+  const BlockDataset data = blocks({{3, 4, 5, 6, 7}, {8}}, {.tokens = 2, .ends = {1, 2}});
+  ASSERT_EQ(data.size(), 4);
+  EXPECT_EQ(sample(data, 0), (std::pair<Ids, Ids>{{1, 3}, {3, 4}}));
+  EXPECT_EQ(sample(data, 2), (std::pair<Ids, Ids>{{1}, {7}}));
+  EXPECT_EQ(sample(data, 3), (std::pair<Ids, Ids>{{1}, {8}}));
+  EXPECT_EQ(data.describe(2).texts[0].second, tokenizers_.target->decode(Ids{7}));
+}
+
+TEST_F(Blocks, EndTextsThatEnd) {
+  const BlockDataset data =
+      blocks({{3, 4, 5}, {6, 7}, {}}, {.unit = TextUnit::line, .tokens = 2, .ends = {1, 2}});
+  ASSERT_EQ(data.size(), 5);
+  EXPECT_EQ(sample(data, 0), (std::pair<Ids, Ids>{{1, 3}, {3, 4}}));
+  EXPECT_EQ(sample(data, 1), (std::pair<Ids, Ids>{{1, 5}, {5, 2}}));
+  EXPECT_EQ(sample(data, 2), (std::pair<Ids, Ids>{{1, 6}, {6, 7}}));
+  EXPECT_EQ(sample(data, 3), (std::pair<Ids, Ids>{{1}, {2}}));  // the end alone
+  EXPECT_EQ(sample(data, 4), (std::pair<Ids, Ids>{{1}, {2}}));
+}
+
+/// In each epoch every block is full, none overlap, and they begin elsewhere.
+TEST_F(Blocks, ShiftFromEpochToEpoch) {
+  Ids text;
+  for (int32_t i = 0; i < 103; ++i) text.push_back(3 + i % 6);
+  const BlockDataset data = blocks({text, {3, 4}}, {.tokens = 10, .ends = {1, 2}, .shifts = true});
+  ASSERT_EQ(data.size(), 11);
+  std::vector<Ids> firsts;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < 10; ++i) tokens += data.tokens(i, epoch);
+    EXPECT_GT(tokens, 90);
+    EXPECT_GE(data.tokens(9, epoch), 1);
+    EXPECT_EQ(data.tokens(10, epoch), 2);
+    EXPECT_EQ(sample(data, 3, epoch), sample(data, 3, epoch));
+    const Ids labels = sample(data, 0, epoch).second;
+    if (std::ranges::find(firsts, labels) == firsts.end()) firsts.push_back(labels);
+  }
+  EXPECT_EQ(sample(data, 0, 0).second.front(), text.front());
+  EXPECT_GT(firsts.size(), 3u);
+}
+
+}  // namespace
+}  // namespace sixfold

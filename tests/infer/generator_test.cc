@@ -1,0 +1,223 @@
+#include "infer/generator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "base/file.h"
+#include "cli/small_language_model.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+#include "text/characters.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+class GeneratorTest : public testing::Test {
+ protected:
+  GeneratorTest() { write_small_language_model(model_, 3); }
+  std::vector<std::string> texts(const std::vector<std::string>& prompts, const GenerateOptions& options,
+                                 int threads = 1) const {
+    std::vector<std::string> all;
+    for (const GeneratedTexts& one : Generator(model_, threads).generate(prompts, options))
+      for (const GeneratedText& text : one.texts) all.push_back(text.text);
+    return all;
+  }
+  /// log p(next | start, ids), by the model on whole sequences.
+  std::vector<double> next(const Ids& ids) const {
+    const auto model = load_model(model_, make_backend({.device = "reference"}), DType::f64);
+    Ids with = ids;
+    with.push_back(0);
+    Context context(model->backend(), std::make_shared<Arena>(model->backend()));
+    const Batch batch = BatchBuilder().teacher_forced_prefix(with, model->config().decoder_start_token).take();
+    const auto logits =
+        ops::logits(context, model->states(batch, context), model->output()).to_doubles(*model->backend());
+    const auto vocab = static_cast<std::ptrdiff_t>(model->config().target_vocab);
+    std::vector<double> last(logits.end() - vocab, logits.end());
+    double sum = 0;
+    for (const double logit : last) sum += std::exp(logit);
+    for (double& logit : last) logit -= std::log(sum);
+    return last;
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+  const std::vector<std::string> prompts_{"a b", "", "h", "a b", "\ncc"};
+};
+
+/// Greedy search chooses what the model finds likeliest when it reads the whole window at once: also after it
+/// has begun anew.
+TEST_F(GeneratorTest, IsTheModelStepByStep) {
+  const auto tokenizer = load_tokenizers(model_).target;
+  const auto results = Generator(model_, 1).generate(prompts_, {.max_tokens = 30, .draw = {.temperature = 0}});
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    ASSERT_EQ(results[p].texts.size(), 1u);
+    const GeneratedText& result = results[p].texts[0];
+    Ids text = tokenizer->encode_text(prompts_[p]);
+    size_t window = 0;  // where the window of 12 tokens begins
+    const Ids generated = tokenizer->encode_text(result.text);
+    double sum = 0;
+    for (size_t i = 0; i <= generated.size(); ++i) {
+      if (text.size() - window + 1 > 12) window = text.size() - 6;
+      auto probabilities = next(Ids(text.begin() + static_cast<std::ptrdiff_t>(window), text.end()));
+      if (i == generated.size() && result.reason == FinishReason::cut) break;
+      const auto banned = probabilities;
+      for (const size_t id : {0, 1}) probabilities[id] = -1e9;
+      const auto best = static_cast<int32_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+      ASSERT_EQ(best, i == generated.size() ? 2 : generated[i]) << p << " " << i;
+      sum += probabilities[static_cast<size_t>(best)];
+      text.push_back(best);
+    }
+    EXPECT_NEAR(result.log_probability, sum, 1e-4);
+    EXPECT_TRUE(result.reason == FinishReason::end_token || result.tokens == 30) << result.tokens;
+  }
+}
+
+/// The same seed gives the same text, whatever else is generated, and with any number of threads.
+TEST_F(GeneratorTest, IsAFunctionOfSeedAndPrompt) {
+  const GenerateOptions options{.max_tokens = 40, .samples = 3, .seed = 7};
+  const auto all = texts(prompts_, options);
+  ASSERT_EQ(all.size(), 15u);
+  EXPECT_EQ(texts(prompts_, options, 3), all);
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    GenerateOptions alone = options;
+    alone.first_prompt = p;
+    EXPECT_EQ(texts({prompts_[p]}, alone), (std::vector(all.begin() + 3 * static_cast<std::ptrdiff_t>(p),
+                                                        all.begin() + 3 * static_cast<std::ptrdiff_t>(p) + 3)));
+  }
+  EXPECT_NE(all[0], all[1]);
+  EXPECT_NE(all[0], all[9]);  // the same prompt at another place
+  GenerateOptions other = options;
+  other.seed = 8;
+  EXPECT_NE(texts(prompts_, other), all);
+  other = options;
+  other.samples = 1;
+  EXPECT_EQ(texts({prompts_[0]}, other)[0], all[0]);  // the first of several
+}
+
+TEST_F(GeneratorTest, ShowsTheTextAsItComes) {
+  std::vector<std::string> shown(prompts_.size());
+  std::mutex mutex;
+  const auto receive = [&](size_t prompt, size_t, std::string_view piece) {
+    const std::lock_guard lock(mutex);
+    shown[prompt] += piece;
+  };
+  const GenerateOptions options{.max_tokens = 40, .stop = {"a", "e\n"}};
+  const auto results = Generator(model_, 2).generate(prompts_, options, receive);
+  for (size_t p = 0; p < prompts_.size(); ++p) EXPECT_EQ(shown[p], results[p].texts[0].text);
+}
+
+TEST_F(GeneratorTest, EndsAtAStopString) {
+  const auto plain = Generator(model_, 1).generate(prompts_, {.max_tokens = 60});
+  const auto stopped = Generator(model_, 1).generate(prompts_, {.max_tokens = 60, .stop = {"a", "c"}});
+  int stops = 0;
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    const std::string& whole = plain[p].texts[0].text;
+    EXPECT_EQ(stopped[p].texts[0].text, whole.substr(0, whole.find_first_of("ac")));
+    const bool expected = whole.find_first_of("ac") != std::string::npos;
+    EXPECT_EQ(stopped[p].texts[0].reason == FinishReason::stop_string, expected);
+    stops += expected;
+  }
+  EXPECT_GT(stops, 0);
+}
+
+TEST_F(GeneratorTest, RepeatsNoNgram) {
+  for (const std::string& text :
+       texts(prompts_, {.max_tokens = 60, .draw = {.temperature = 0}, .no_repeat_ngram = 2}))
+    for (size_t i = 0; i + 2 <= text.size(); ++i)
+      EXPECT_EQ(text.find(text.substr(i, 2), i + 1), std::string::npos) << text;
+}
+
+/// Beam search with one hypothesis is greedy search, and a wider one finds texts that are no less likely.
+TEST_F(GeneratorTest, SearchesWithABeam) {
+  const auto greedy = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .draw = {.temperature = 0}});
+  const auto one = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .beam_size = 1});
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    EXPECT_EQ(one[p].texts[0].text, greedy[p].texts[0].text);
+    EXPECT_NEAR(one[p].texts[0].log_probability, greedy[p].texts[0].log_probability, 1e-4);
+  }
+  for (const GeneratedTexts& found :
+       Generator(model_, 2).generate(prompts_, {.max_tokens = 20, .beam_size = 4, .samples = 4}))
+    EXPECT_EQ(found.texts.size(), 4u);
+}
+
+TEST_F(GeneratorTest, ServesTheOthersIfAPromptIsTooLong) {
+  const std::vector<std::string> prompts{"a", "abcdefghabcd", "b", "abcdefghabc"};
+  const auto results = Generator(model_, 1).generate(prompts, {.max_tokens = 5});
+  EXPECT_EQ(results[1].error, "the prompt has 12 tokens, but the model reads at most 11 at once; shorten it");
+  EXPECT_TRUE(results[1].texts.empty());
+  for (const size_t p : {0, 2, 3}) {
+    EXPECT_FALSE(results[p].error);
+    EXPECT_EQ(results[p].texts.size(), 1u);
+  }
+}
+
+TEST_F(GeneratorTest, RefusesImpossibleOptions) {
+  const auto refuse = [&](const GenerateOptions& options, const char* part) {
+    EXPECT_NE(error_message([&] { texts({"a"}, options); }).find(part), std::string::npos) << part;
+  };
+  refuse({.max_tokens = 0}, "max_tokens is 0");
+  refuse({.max_tokens = 0, .beam_size = 2}, "max_tokens is 0");
+  refuse({.samples = 0}, "samples is 0");
+  refuse({.beam_size = 2, .samples = 3}, "n_best is 3");
+  refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
+  refuse({.stop = {""}}, "a stop string is empty");
+  refuse({.draw = {.top_p = 0}}, "top_p is 0");
+  write_small_model(folder_ / "translation", 1);
+  EXPECT_NE(error_message([&] { Generator(folder_ / "translation"); }).find("is not a language model"),
+            std::string::npos);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(Generator(model_, 1).generate(prompts_, {.cancel = stop.get_token()}), Cancelled);
+}
+
+/// Windows of every stride predict each token once, from the tokens before it in its window.
+TEST_F(GeneratorTest, ScoresAText) {
+  const std::string path = folder_ / "text";
+  const std::string text = "abc def\n\ngh ab ab ab cde fgh\n";
+  write_file_atomically(path, text);
+  const Ids ids = load_tokenizers(model_).target->encode_text(text);
+  const Generator generator(model_, 2);
+  for (const int stride : {0, 1, 5, 12}) {
+    const int step = stride == 0 ? 6 : stride;
+    double expected = 0;
+    for (int i = 0; i < std::ssize(ids); ++i) {
+      const int end =
+          i < 12 ? 12 : std::min<int>(12 + (i - 12) / step * step + step, static_cast<int>(ids.size()));
+      const int begin = std::max(end - 12, 0);
+      expected +=
+          next(Ids(ids.begin() + begin, ids.begin() + i))[static_cast<size_t>(ids[static_cast<size_t>(i)])];
+    }
+    const TextScore score = generator.score(path, stride);
+    EXPECT_NEAR(score.log_probability, expected, 1e-3) << stride;
+    EXPECT_EQ(score.tokens, std::ssize(ids));
+    EXPECT_EQ(score.bytes, std::ssize(text));
+    EXPECT_NEAR(score.bits_per_byte(), -expected / std::log(2) / static_cast<double>(text.size()), 1e-4);
+    EXPECT_NEAR(std::log(score.perplexity()), score.loss_per_token(), 1e-9);
+  }
+  EXPECT_EQ(generator.score(path).log_probability, Generator(model_, 1).score(path).log_probability);
+  EXPECT_NE(error_message([&] { generator.score(path, 13); }).find("stride is 13"), std::string::npos);
+  write_file_atomically(path, "");
+  EXPECT_NE(error_message([&] { generator.score(path); }).find("no text to score"), std::string::npos);
+}
+
+/// Texts that end have an end token each, and do not depend on each other.
+TEST_F(GeneratorTest, ScoresLines) {
+  write_small_language_model(folder_ / "lines", 3,
+                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  const Generator generator(folder_ / "lines", 1);
+  const auto score = [&](const std::string& text) {
+    write_file_atomically(folder_ / "text", text);
+    return generator.score(folder_ / "text");
+  };
+  const TextScore one = score("abc\n"), other = score("de\n"), both = score("abc\n\nde\n");
+  EXPECT_EQ(one.tokens, 4);
+  EXPECT_EQ(both.tokens, 7);
+  EXPECT_NEAR(both.log_probability, one.log_probability + other.log_probability, 1e-5);
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,204 @@
+#include "tasks/language_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "infer/generator.h"
+#include "tasks/tasks.h"
+#include "temporary_folder.h"
+#include "text/tokenizers.h"
+#include "train/trainer.h"
+
+namespace sixfold {
+namespace {
+
+class LanguageModelTest : public testing::Test {
+ protected:
+  LanguageModelTest() {
+    write_text(folder_ / "train", 400);
+    write_text(folder_ / "valid", 40);
+    options_.model.d_model = 32, options_.model.d_ff = 64, options_.model.heads = 2;
+    options_.model.decoder_layers = 2;
+    options_.model.dropout = 0;
+    options_.tokenizer.kind = TokenizerKind::characters;
+    options_.data.train = {folder_ / "train"};
+    options_.data.valid = {folder_ / "valid"};
+    options_.data.block_tokens = 24;
+    options_.data.batch_tokens = 480;
+    options_.train.updates = 24;
+    options_.train.threads = 1;
+    options_.schedule.learning_rate = 5e-3;
+    options_.checkpoint.every_updates = 10;
+    options_.validation.every_updates = 12;
+  }
+  /// Counting: "zero one two three zero one ...", in lines of four words.
+  static void write_text(const std::string& path, int lines) {
+    std::string text;
+    for (int i = 0; i < lines; ++i) text += "zero one two three\n";
+    write_file_atomically(path, text);
+  }
+  TrainOutcome run(const std::string& name, bool resume = false) const {
+    return train(LanguageModelConfig(options_), {.run = folder_ / name, .resume = resume});
+  }
+  static std::string weights(const TrainOutcome& outcome) {
+    return read_file(outcome.model + "/model.safetensors");
+  }
+
+  TemporaryFolder folder_;
+  LanguageModelOptions options_;
+};
+
+TEST_F(LanguageModelTest, HasTheTextAndAModelOfItsVocabulary) {
+  std::filesystem::create_directories(folder_ / "run");
+  const auto task = LanguageModelConfig(options_).open({.run = folder_ / "run", .model = ""});
+  const ModelConfig& config = task->model_config();
+  EXPECT_EQ(config.encoder_layers, 0);
+  EXPECT_EQ(config.target_vocab, 3 + 2 + 9);  // the special tokens, line feed and space, and e h n o r t w z
+  EXPECT_EQ(config.decoder_start_token, 1);
+  EXPECT_EQ(config.context_tokens, 24);
+  EXPECT_EQ(config.text_unit, TextUnit::stream);
+  EXPECT_EQ(task->training_data().size(), 400 * 19 / 24);
+  EXPECT_EQ(task->validation_data()->size(), (40 * 19 + 23) / 24);
+  const auto history = nlohmann::json::parse(task->history());
+  EXPECT_EQ(history.at("text").at(0).at("path"), folder_ / "train");
+  options_.data.valid = {};
+  EXPECT_FALSE(LanguageModelConfig(options_).open({.run = folder_ / "run", .model = ""})->validation_data());
+}
+
+/// A model that has learned to count goes on to count, beyond the blocks that it was trained on too.
+TEST_F(LanguageModelTest, LearnsToCount) {
+  options_.train.updates = 150;
+  const Generator generator(run("run").model, 1);
+  const auto texts =
+      generator.generate(std::vector<std::string>{"zero one"}, {.max_tokens = 60, .draw = {.temperature = 0}});
+  EXPECT_EQ(
+      texts[0].texts[0].text,
+      std::string(" two three\nzero one two three\nzero one two three\nzero one two three\n").substr(0, 60));
+  EXPECT_LT(generator.score(folder_ / "valid").bits_per_byte(), 0.2);
+}
+
+TEST_F(LanguageModelTest, LearnsFromTextsThatEnd) {
+  options_.data.unit = TextUnit::line;
+  options_.train.updates = 150;
+  const Generator generator(run("run").model, 1);
+  const auto texts =
+      generator.generate(std::vector<std::string>{"zero", ""}, {.max_tokens = 60, .draw = {.temperature = 0}});
+  EXPECT_EQ(texts[0].texts[0].text, " one two three");
+  EXPECT_EQ(texts[0].texts[0].reason, FinishReason::end_token);
+  EXPECT_EQ(texts[1].texts[0].text, "zero one two three");
+}
+
+TEST_F(LanguageModelTest, ResumesBitForBit) {
+  options_.model.dropout = 0.1f;
+  const std::string whole = weights(run("whole"));
+  options_.train.updates = 13;
+  options_.schedule.kind = ScheduleKind::constant;
+  const auto stopped = run("stopped");
+  options_.train.updates = 24;
+  options_.schedule.kind = ScheduleKind::cosine;
+  EXPECT_FALSE(stopped.model.empty());
+  // The same, stopped by the clock of nobody: both parts with the same schedule.
+  options_.schedule.kind = ScheduleKind::constant;
+  const std::string constant = weights(run("constant"));
+  EXPECT_EQ(weights(run("stopped", /*resume=*/true)), constant);
+  EXPECT_NE(constant, whole);
+}
+
+/// The text is needed once: what was encoded is trained on, and another text is refused.
+TEST_F(LanguageModelTest, ResumesWithTheTextThatItBeganWith) {
+  options_.schedule.kind = ScheduleKind::constant;
+  const std::string whole = weights(run("whole"));
+  options_.train.updates = 13;
+  run("run");
+  options_.train.updates = 24;
+  write_text(folder_ / "train", 7);
+  EXPECT_EQ(weights(run("run", /*resume=*/true)), whole);
+  options_.train.updates = 30;
+  std::filesystem::remove_all(folder_ / "run/encoded-text");
+  EXPECT_NE(error_message([&] {
+              run("run", /*resume=*/true);
+            }).find("is not the training text that the run began with"),
+            std::string::npos);
+  write_text(folder_ / "train", 400);
+  EXPECT_NO_THROW(run("run", /*resume=*/true));
+}
+
+/// The bits depend neither on how a batch is divided nor on the number of threads.
+TEST_F(LanguageModelTest, TrainsAlikeWithAnyNumberOfThreads) {
+  const std::string one = weights(run("one"));
+  options_.train.threads = 3;
+  EXPECT_EQ(weights(run("three")), one);
+}
+
+TEST_F(LanguageModelTest, StartsFromAModel) {
+  const std::string model = run("first").model;
+  options_.start.model = model;
+  options_.data.block_tokens = 12;
+  options_.train.updates = 5;
+  const ModelConfig config = load_model_config(run("second").model);
+  EXPECT_EQ(config.context_tokens, 12);
+  EXPECT_EQ(config.d_model, 32);
+}
+
+/// Every mixer that a decoder can have learns, and generates step by step what it computes at once.
+TEST_F(LanguageModelTest, HasEveryMixer) {
+  for (const auto& [kind, name] : EnumNames<MixerKind>::names) {
+    if (kind == MixerKind::bahdanau) continue;
+    options_.model.decoder_mixer = kind;
+    options_.model.positions = is_self_attention(kind) ? Positions::rotary : Positions::none;
+    const std::string model = run(std::string(name)).model;
+    const Generator generator(model, 1);
+    const auto texts =
+        generator.generate(std::vector<std::string>{"zero o"}, {.max_tokens = 15, .draw = {.temperature = 0}});
+    write_file_atomically(folder_ / "text", "zero o" + texts[0].texts[0].text);
+    EXPECT_GT(texts[0].texts[0].tokens, 0u) << name;
+    EXPECT_TRUE(std::isfinite(generator.score(folder_ / "valid").perplexity())) << name;
+  }
+}
+
+TEST_F(LanguageModelTest, RefusesWhatNeedsASource) {
+  const auto refuse = [&](const std::string& yaml, const std::string& part) {
+    const std::string path = folder_ / "config.yaml";
+    write_file_atomically(path, "task: language_model\ndata: {train: [a]}\ntrain: {updates: 1}\n" + yaml);
+    EXPECT_NE(error_message([&] { read_task_config(path, {}); }).find(part), std::string::npos)
+        << error_message([&] { read_task_config(path, {}); });
+  };
+  refuse("model: {encoder_layers: 2}\n", "config.yaml:4: model.encoder_layers: a language model has no source");
+  refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a language model has no source");
+  refuse("model: {decoder_layers: 0}\n", "model.decoder_layers: is 0");
+  refuse("model: {decoder_mixer: bahdanau}\n", "reads a source");
+  refuse("model: {positions: relative_index}\n", "needs the length of a source");
+  refuse("model: {positions: learned, max_positions: 100}\n",
+         "model.max_positions: is 100, but data.block_tokens is 256");
+  refuse("model: {tied_embeddings: source}\n", "ties the embedding of a source");
+  refuse("validation: {patience: 1}\n", "validation.patience: there is no validation text");
+  refuse("sheep: 1\n", "sheep");
+  const std::string path = folder_ / "config.yaml";
+  write_file_atomically(path, "task: langage_model\n");
+  EXPECT_NE(error_message([&] { read_task_config(path, {}); }).find("did you mean 'language_model'?"),
+            std::string::npos);
+}
+
+/// A preset brings an encoder, which a language model leaves out.
+TEST(LanguageModelOptions, AreReadFromAConfig) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "config.yaml";
+  write_file_atomically(
+      path, "task: language_model\nmodel: {preset: tiny}\ndata: {train: [a]}\ntrain: {updates: 1}\n");
+  const auto config = read_task_config(path, {"data.block_tokens=64"});
+  OptionNode options = config->options();
+  EXPECT_EQ(options.find("task")->text, "language_model");
+  EXPECT_EQ(options.find("model")->find("encoder_layers")->text, "0");
+  EXPECT_EQ(options.find("model")->find("d_model")->text, "128");
+  EXPECT_EQ(options.find("data")->find("block_tokens")->text, "64");
+  const std::string stored = folder / "config.json";  // as a run stores it
+  write_file_atomically(stored, to_json(options));
+  EXPECT_EQ(to_json(read_task_config(stored, {})->options()), to_json(options));
+}
+
+}  // namespace
+}  // namespace sixfold
