@@ -28,7 +28,9 @@ TEST(ReadingWindow, BeginsAnewWithTheLatterHalf) {
       for (size_t length = prompt; length < prompt + 40; ++length) {
         const auto step = window.next(length);
         EXPECT_EQ(step.begins, length == prompt || read + 1 > static_cast<size_t>(context)) << length;
-        if (step.begins && length > prompt) EXPECT_EQ(step.newest, static_cast<size_t>(context) / 2);
+        if (step.begins && length > prompt) {
+          EXPECT_EQ(step.newest, static_cast<size_t>(context) / 2);
+        }
         read = step.begins ? 1 + step.newest : read + step.newest;
         EXPECT_LE(read, static_cast<size_t>(context));
         EXPECT_LE(step.newest, length);
