@@ -69,7 +69,8 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string layers_text(const ModelConfig& c) {
-  return fmt::format("{} encoder and {}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", c.encoder_layers,
+  const std::string encoder = c.has_encoder() ? fmt::format("{} encoder and ", c.encoder_layers) : "";
+  return fmt::format("{}{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", encoder,
                      counted(c.decoder_layers, "decoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
                      c.key_width(), c.value_width());
 }
@@ -98,6 +99,8 @@ std::string variant_text(const Architecture& architecture) {
 }
 
 std::string embeddings_text(const ModelConfig& c) {
+  if (!c.has_encoder())
+    return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
   switch (c.tied_embeddings) {
     case TiedEmbeddings::all:
       return "one matrix for source, target and output";
@@ -126,6 +129,12 @@ std::string search_text(const GenerationConfig& rules) {
                      score, rules.length_factor, rules.length_offset, name_of_enum(rules.stopping_criterion));
 }
 
+/// How a language model reads and generates text.
+std::string reading_text(const ModelConfig& c) {
+  const std::string window = c.context_tokens > 0 ? counted(c.context_tokens, "token") : "any number of tokens";
+  return fmt::format("{} at once; a text is a {}", window, name_of_enum(c.text_unit));
+}
+
 std::string as_text(const Description& d) {
   const ModelConfig& config = d.model.config;
   const Tokenizers& tokenizers = d.model.tokenizers;
@@ -140,13 +149,14 @@ std::string as_text(const Description& d) {
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
   if (tokenizers.joint) {
-    line("tokenizer", tokenizer_text(*tokenizers.source) + ", joint");
+    line("tokenizer", tokenizer_text(*tokenizers.source) + (config.has_encoder() ? ", joint" : ""));
   } else {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
   }
   if (const auto languages = tokenizers.source->language_tokens(); !languages.empty())
     line("languages", join(languages, " "));
+  if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   line("search", search_text(config.generation));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);

@@ -36,7 +36,8 @@ std::string in_words(const ordered_json& step) {
   if (name == "quantize") return "weights quantized to " + step.value("type", "?") + version;
   if (name == "import") return "imported from " + step.value("from", "?") + version;
   if (name != "train") return name + version;
-  std::string text = fmt::format("trained for {} on {}", count("updates", "update"), count("pairs", "pair"));
+  const std::string text_size = step.contains("texts") ? count("texts", "text") : count("pairs", "pair");
+  std::string text = fmt::format("trained for {} on {}", count("updates", "update"), text_size);
   if (step.contains("best") && step["best"].is_object())
     text += fmt::format("; best {} {:.4g} at update {}", step["best"].value("metric", "?"),
                         step["best"].value("value", 0.0), step["best"].value("update", int64_t{0}));
