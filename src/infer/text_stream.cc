@@ -7,12 +7,16 @@
 namespace sixfold {
 namespace {
 
-/// Whether the text ends within a character.
+/// Whether the text ends within a character: its last bytes begin one, but do not complete it.
 bool ends_within_character(std::string_view text) {
   if (text.ends_with("\uFFFD")) return true;  // what tokenizers show of bytes that are no character yet
-  const auto fault = first_invalid_utf8(text);
-  return fault && text.size() - *fault < 4 && first_invalid_utf8(text.substr(*fault)) == 0 &&
-         (static_cast<unsigned char>(text[*fault]) & 0xC0) == 0xC0;
+  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t length = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return length > back;
+  }
+  return false;
 }
 
 /// The length of the longest end of the text with which a stop string begins.

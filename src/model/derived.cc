@@ -32,7 +32,7 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
 void copy_tokenizers(const std::string& from, const std::string& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".spm" || path.extension() == ".vocab")
+    if (is_model_tokenizer(path.filename().string()))
       write_file_atomically(fs::path(to) / path.filename(), read_file(path));
   }
 }

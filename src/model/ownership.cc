@@ -127,6 +127,11 @@ bool is_new_or_empty(const std::string& folder) {
 
 bool is_model_file(std::string_view name) { return is_among(model_files, name); }
 
+bool is_model_tokenizer(std::string_view name) {
+  const std::string_view stem = name.substr(0, name.find('.'));
+  return is_model_file(name) && (stem == "tokenizer" || stem == "source" || stem == "target");
+}
+
 bool is_checkpoint_file(std::string_view name) {
   return is_model_file(name) || is_among(additional_checkpoint_files, name);
 }

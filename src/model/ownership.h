@@ -25,6 +25,8 @@ bool is_new_or_empty(const std::string& folder);
 
 /// Whether model folders have files of this name. Checkpoints have two more.
 bool is_model_file(std::string_view name);
+/// Whether a model file of this name is a tokenizer.
+bool is_model_tokenizer(std::string_view name);
 bool is_checkpoint_file(std::string_view name);
 
 /// Whether the folder of a run has a file or folder of this name.

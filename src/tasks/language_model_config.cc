@@ -59,17 +59,12 @@ void validate(const LanguageModelOptions& o) {
   check_ranges(o);
   require(o.task == LanguageModelOptions::task_name, "task: is '{}', expected {}", o.task,
           LanguageModelOptions::task_name);
-  validate(static_cast<const Architecture&>(o.model));
   require(o.model.decoder_layers > 0, "model.decoder_layers: is 0; a language model needs at least 1");
-  require(
-      o.model.decoder_mixer != MixerKind::bahdanau,
-      "model.decoder_mixer: 'bahdanau' reads a source, which a language model does not have; choose another");
+  validate(static_cast<const Architecture&>(o.model));
   require(o.model.tied_embeddings != TiedEmbeddings::source,
           "model.tied_embeddings: 'source' ties the embedding of a source, which a language model does not "
           "have; choose "
           "decoder or none");
-  require(o.model.positions != Positions::relative_index,
-          "model.positions: 'relative_index' needs the length of a source; choose another");
   require(o.model.positions != Positions::learned || o.model.max_positions >= o.data.block_tokens,
           "model.max_positions: is {}, but data.block_tokens is {}; there must be a position for each token of "
           "a block",

@@ -32,6 +32,14 @@ void for_each_character(std::string_view text, Function function) {
   }
 }
 
+/// The text of a token as it is shown: the space as SentencePiece shows it, and what can't be seen as bytes.
+std::string visible(const std::string& unit) {
+  if (unit == " ") return "\u2581";
+  const auto byte = static_cast<unsigned char>(unit.front());
+  const bool shown = unit.size() > 1 || (byte > 0x20 && byte < 0x7F);
+  return shown ? unit : fmt::format("<0x{:02X}>", byte);
+}
+
 /// What the two tokenizers share: the special tokens, which stand for no text.
 class UnitTokenizer : public Tokenizer {
  public:
@@ -39,7 +47,7 @@ class UnitTokenizer : public Tokenizer {
 
   std::string token_text(int32_t id) const override {
     require_known(id);
-    return id < first_id ? std::string(special_tokens[static_cast<size_t>(id)]) : unit(id);
+    return id < first_id ? std::string(special_tokens[static_cast<size_t>(id)]) : visible(unit(id));
   }
   const std::string& serialized() const override { return file_; }
 
@@ -114,12 +122,6 @@ class ByteTokenizer final : public UnitTokenizer {
   }
 
   int vocab_size() const override { return first_id + 256; }
-  /// A byte that is no character of its own as SentencePiece writes it: "<0xC3>".
-  std::string token_text(int32_t id) const override {
-    const std::string text = UnitTokenizer::token_text(id);
-    const auto byte = static_cast<unsigned char>(text.front());
-    return id < first_id || (byte >= 0x20 && byte < 0x7F) ? text : fmt::format("<0x{:02X}>", byte);
-  }
   TokenizerKind kind() const override { return TokenizerKind::bytes; }
 
  private:

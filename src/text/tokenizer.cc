@@ -47,7 +47,7 @@ std::string Tokenizer::decode_text(std::span<const int32_t> ids) const {
 
 void Tokenizer::find_line_end() {
   for (int32_t id = 0; id < vocab_size(); ++id)
-    if (const std::string token = token_text(id); token == "\n" || token == "<0x0A>") line_end_ = id;
+    if (token_text(id) == "<0x0A>") line_end_ = id;
 }
 
 std::vector<std::string> Tokenizer::language_tokens() const {

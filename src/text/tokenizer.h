@@ -35,7 +35,7 @@ class Tokenizer {
   /// tokens are dropped. Encoding throws an input error if there are several lines, but no such token.
   std::vector<int32_t> encode_text(std::string_view text) const;
   std::string decode_text(std::span<const int32_t> ids) const;
-  /// The id of the line feed: the token "\n", or the byte token "<0x0A>"; none if the vocabulary has neither.
+  /// The id of the line feed, the token "<0x0A>"; none if the vocabulary has no such token.
   std::optional<int32_t> line_end() const { return line_end_; }
 
   /// A line of the corpus in the form that `decode` writes, to compare translations with: words that the

@@ -74,8 +74,8 @@ TEST_F(Documents, AreStored) {
   const DocumentFiles files{both(), {folder_ / "b"}};
   const DocumentStoreRecord record = write_document_store(store, files, tokenizers_, {.settings = "some"});
   EXPECT_EQ(record.training.documents, 2);
-  EXPECT_EQ(record.training.tokens, 14 + 2);
-  EXPECT_EQ(record.training.bytes, 14 + 2);
+  EXPECT_EQ(record.training.tokens, 13 + 2);
+  EXPECT_EQ(record.training.bytes, 13 + 2);
   EXPECT_EQ(record.validation.documents, 1);
   for (const auto& entry : std::filesystem::directory_iterator(store))
     EXPECT_TRUE(is_document_store_file(entry.path().filename().string())) << entry.path();

@@ -43,6 +43,8 @@ TEST(Characters, AreTokens) {
   EXPECT_EQ(tokenizer->decode_text(Ids{1, 4, 3, 3, 6, 0, 2}), "a\n\né\uFFFD");
   EXPECT_EQ(tokenizer->decode(Ids{4, 3, 5}), "a b");  // one line
   EXPECT_EQ(tokenizer->token_text(6), "é");
+  EXPECT_EQ(tokenizer->token_text(3), "<0x0A>");
+  EXPECT_EQ(load_characters(" ", "test")->token_text(3), "\u2581");
   EXPECT_EQ(tokenizer->token_text(2), "</s>");
   EXPECT_EQ(tokenizer->encode("a\xFF"), (Ids{4, 0}));  // not valid UTF-8
   for (const int32_t id : {-1, 7})
