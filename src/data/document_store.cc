@@ -113,7 +113,11 @@ DocumentStoreRecord write_document_store(const std::string& folder, const Docume
 
 DocumentStoreRecord read_document_store_record(const std::string& folder) {
   const std::string path = folder + record_file;
-  const auto json = parse_json(read_file(path), path);
+  return parse_document_store_record(read_file(path), path);
+}
+
+DocumentStoreRecord parse_document_store_record(const std::string& text, const std::string& path) {
+  const auto json = parse_json(text, path);
   const std::string place = path + ": is damaged; remove the folder, and it will be created again";
   const JsonObject object(json, place);
   int64_t version = 0;

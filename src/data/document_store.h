@@ -49,6 +49,8 @@ DocumentStoreRecord write_document_store(const std::string& folder, const Docume
 
 /// Reads the record of a folder. Throws an input error if it is damaged or not a folder of encoded texts.
 DocumentStoreRecord read_document_store_record(const std::string& folder);
+/// Parses the file of a record, whose name is `path`.
+DocumentStoreRecord parse_document_store_record(const std::string& json, const std::string& path);
 /// Throws an input error if the ids or the tokenizer do not have the hashes in the record.
 void verify_document_store(const std::string& folder, const DocumentStoreRecord& record);
 /// Maps the training texts, or the validation texts: a sequence of ids for each.

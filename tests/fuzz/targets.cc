@@ -10,17 +10,21 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "data/corpus.h"
+#include "data/document_store.h"
 #include "data/kept_text.h"
 #include "data/lines.h"
 #include "data/token_corpus.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "infer/text_stream.h"
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
 #include "model/config.h"
 #include "model/shortlist.h"
+#include "tasks/language_model_config.h"
 #include "tasks/translation_config.h"
+#include "text/characters.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
@@ -93,6 +97,42 @@ void whitespace(Bytes bytes) {
   const auto tokenizer = load_whitespace(text_of(bytes), "fuzz.vocab");
   tokenizer->decode(tokenizer->encode("The old dog"));
 }
+/// Whatever is in a vocabulary can be written and read again.
+void characters(Bytes bytes) {
+  const auto tokenizer = load_characters(text_of(bytes), "fuzz.characters");
+  if (tokenizer->line_end() && tokenizer->decode_text(tokenizer->encode_text(text_of(bytes))) != text_of(bytes))
+    __builtin_trap();
+}
+/// What is shown of a text, piece by piece, is the text.
+void text_stream(Bytes bytes) {
+  static const auto tokenizer = load_bytes(byte_tokenizer_file, "fuzz.bytes");
+  static const std::vector<std::string> stops{"stop", "\n\n"};
+  const std::vector<int32_t> ids = tokenizer->encode_text(text_of(bytes));
+  TextStream stream(*tokenizer, stops), whole(*tokenizer, stops);
+  std::string shown;
+  for (size_t count = 1; count <= ids.size(); ++count) shown += stream.push(std::span(ids).first(count));
+  shown += stream.finish(ids);
+  if (shown != whole.finish(ids)) __builtin_trap();
+}
+/// Every text that begins ends once, whatever its unit.
+void documents(Bytes bytes) {
+  const MemoryFile file(bytes);
+  for (const TextUnit unit : {TextUnit::stream, TextUnit::file, TextUnit::paragraph, TextUnit::line}) {
+    DocumentReader reader({file.path()}, unit, InvalidUtf8::replace);
+    bool open = false;
+    std::string line;
+    for (DocumentReader::Event event; (event = reader.next(line)) != DocumentReader::Event::end;) {
+      if (event == DocumentReader::Event::end_of_document && !open) __builtin_trap();
+      if (event == DocumentReader::Event::line && first_invalid_utf8(line)) __builtin_trap();
+      open = event == DocumentReader::Event::line;
+    }
+    if (open) __builtin_trap();
+  }
+}
+void document_store(Bytes bytes) { parse_document_store_record(text_of(bytes), "texts.json"); }
+void language_model_config(Bytes bytes) {
+  language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
 void utf8(Bytes bytes) {
   const std::string text = text_of(bytes);
   const std::string valid = replace_invalid_utf8(text);
@@ -145,6 +185,11 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"training_state", training_state},
                              FuzzTarget{"sentence_piece", sentence_piece},
                              FuzzTarget{"whitespace", whitespace},
+                             FuzzTarget{"characters", characters},
+                             FuzzTarget{"text_stream", text_stream},
+                             FuzzTarget{"documents", documents},
+                             FuzzTarget{"document_store", document_store},
+                             FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},
                              FuzzTarget{"lines", lines},
                              FuzzTarget{"parallel_text", parallel_text},
