@@ -30,7 +30,8 @@ class FunctionSink final : public ResultSink {
 }  // namespace
 
 BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& options)
-    : plan_(std::make_shared<BeamPlan>(model, options.rules, options.n_best)),
+    : plan_((require_encoder_and_decoder(model, "search"),
+             std::make_shared<BeamPlan>(model, options.rules, options.n_best))),
       batch_tokens_(options.batch_tokens),
       shortlist_(options.shortlist),
       cancel_(options.cancel) {

@@ -154,7 +154,7 @@ TEST(Recipes, AreValid) {
   EXPECT_GE(all_recipes().size(), 10u);
   for (const std::string& recipe : all_recipes())
     for (const SweepRow& row : read_sweep({recipe}))
-      EXPECT_NO_THROW(tasks().front().config_of(row.options, row.where)) << row.where;
+      EXPECT_NO_THROW(task_config_of(row.options, row.where)) << row.where;
 }
 
 TEST(Recipes, ThoseThatAreComparedHaveAsManyWeights) {
