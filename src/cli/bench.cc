@@ -93,10 +93,10 @@ std::string as_text(const std::vector<LayerStudy>& studies, const LayerStudyOpti
                     std::string(paper.sequential), std::to_string(sequential_operations(study.reach, n)),
                     std::string(paper.path), path_text(study, n)});
   }
-  text +=
-      aligned(rows) +
-      "\nOperations, sequential and longest path are the formulas of table 1, O(...), and beside them what "
-      "the\nlayer declares. A layer includes its linear maps, which cost n d^2 more than the formula says.\n";
+  text += aligned(rows) +
+          "\nOperations, sequential and longest path are the formulas of table 1, O(...), and beside them what "
+          "the\nlayer declares. A layer includes its linear maps, which cost n d^2 more than the formula says. "
+          "The\npath of convolutions is n / k; the paper's log_k n needs dilated ones.\n";
   for (const LayerStudy& study : studies) {
     text += "\n" + name_of(study.kind) + "\n";
     for (const LayerGrowth& growth : study.growths) text += growth_text(growth);
@@ -200,11 +200,12 @@ void run(const Settings& settings) {
   const auto studies = study_layers(options, [](MixerKind kind, LayerSize size) {
     log_info("measuring {} against {}", name_of_enum(kind), name_of_enum(size));
   });
-  write_text("-", settings.json ? as_json(studies, options) : as_text(studies, options));
   if (has_extension(path, ".json"))
     write_text(path, as_json(studies, options));
   else if (!path.empty())
     write_picture(settings.picture, as_picture(studies, options, settings.picture.theme));
+  write_text(
+      "-", settings.json ? as_json(studies, options) : as_text(studies, options));  // last: nobody may read it
 }
 
 /// Adds an option that takes whole numbers at least 1, separated by commas.

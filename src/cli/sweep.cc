@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -22,6 +23,7 @@
 #include "model/ownership.h"
 #include "model/transformer.h"
 #include "tasks/tasks.h"
+#include "tasks/translation.h"
 #include "train/run_result.h"
 #include "train/trainer.h"
 
@@ -42,7 +44,8 @@ struct TestText {
 TestText read_test(const std::vector<std::string>& files) {
   if (files.empty()) return {};
   require(files.size() == 2, "--test: expected two files, a source and its reference: --test test.en,test.de");
-  TestText text{.source = read_lines(files[0]), .reference = read_lines(files[1])};
+  TestText text{.source = read_lines(files[0]),
+                .reference = read_lines(files[1], InvalidUtf8::error, ByteOrderMark::keep)};
   require(!text.source.empty() && text.source.size() == text.reference.size(),
           "{} has {} and {} has {}; line n of one must be the translation of line n of the other", files[0],
           counted(text.source.size(), "line"), files[1], counted(text.reference.size(), "line"));
@@ -87,6 +90,10 @@ Sweep::Sweep(const Arguments& a) : arguments_(a) {
   }
   table_.title = fmt::format("{}: {}", a.output, counted(runs.size(), "training"));
   test_ = read_test(a.test);
+  for (size_t i = 0; i < configs_.size() && !a.test.empty(); ++i)
+    require(dynamic_cast<const TranslationConfig*>(configs_[i].get()) != nullptr,
+            "--test: {} does not train a translation model, which BLEU is for; leave out --test",
+            table_.rows[i].name);
   if (!a.test.empty()) {
     table_.test_text = join(a.test);
     table_.signature = Bleu().signature(1, "sixfold-" SIXFOLD_VERSION);
@@ -127,11 +134,12 @@ void Sweep::run() {
   report();
 }
 
-/// A run whose model was trained with other settings is neither the result of its recipe nor can it become it.
+/// A run that was trained with other settings, in part or to its end, is neither the result of its recipe nor
+/// can it become it.
 void Sweep::require_same_settings() const {
   for (size_t i = 0; i < table_.rows.size(); ++i) {
     const std::string& run = table_.rows[i].run;
-    const auto changed = changed_since_finished(*configs_[i], run);
+    const auto changed = changed_since_begun(*configs_[i], run);
     require(changed.empty(), "{}: was trained with other settings of {}; give another --output, or remove {}",
             run, join(changed), run);
   }
@@ -195,16 +203,22 @@ void Sweep::write_table() const {
   write_file_atomically(path("table.json"), sweep_json(table_));
   if (std::ranges::any_of(table_.rows, &SweepResult::finished))
     write_file_atomically(path("table.svg"), sweep_svg(table_));
+  else
+    std::filesystem::remove(path("table.svg"));  // that of other recipes
 }
 
-/// Prints the table, and throws if recipes failed.
+/// Prints the table, and throws if recipes failed, even if nobody reads the table.
 void Sweep::report() const {
-  TextOutput output("-");
-  output.write(sweep_markdown(table_));
-  output.close();
   std::vector<std::string> failed;
   for (const SweepResult& row : table_.rows)
     if (!row.finished || !row.failure.empty()) failed.push_back(row.name);
+  try {
+    TextOutput output("-");
+    output.write(sweep_markdown(table_));
+    output.close();
+  } catch (const std::system_error&) {
+    if (failed.empty()) throw;
+  }
   if (!failed.empty())
     throw_environment_error("{} of {} failed: {}; {} says why", failed.size(),
                             counted(table_.rows.size(), "recipe"), join(failed), path("table.md"));
@@ -216,7 +230,8 @@ void find_recipes(Arguments& a) {
   const auto recipes = std::stable_partition(a.assignments.begin(), a.assignments.end(), is_assignment);
   a.recipes.insert(a.recipes.end(), recipes, a.assignments.end());
   a.assignments.erase(recipes, a.assignments.end());
-  require(!a.recipes.empty(), "no recipe is given; expected, for example: sixfold sweep recipes --output {}",
+  require(!a.recipes.empty(),
+          "no recipe is given; expected, for example: sixfold sweep recipes/table3/demo.yaml --output {}",
           a.output);
 }
 
@@ -244,7 +259,8 @@ void add_sweep(CLI::App& app) {
   };
   command
       ->add_option_function<std::string>(
-          "--test", read_files, "translate this source and compute BLEU with its reference, for each model")
+          "--test", read_files,
+          "translate this source and compute BLEU with its reference, for each model; for translation models")
       ->type_name("SRC,REF");
   command->add_flag("--other-processor", a->other_processor,
                     "allow resuming on another instruction set; the results are then not bit for bit the same");

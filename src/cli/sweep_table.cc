@@ -54,8 +54,8 @@ std::vector<Column> columns_of(const SweepTable& table) {
 std::string cell(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '|') result += '\\';
-    result += c == '\n' ? ' ' : c;
+    if (c == '|' || c == '\\' || c == '<') result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result;
 }

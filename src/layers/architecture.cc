@@ -115,6 +115,10 @@ std::vector<std::string> without_effect(const Architecture& a) {
   };
   check("attention_window", a.attention_window != defaults.attention_window,
         mixes(MixerKind::restricted_attention), "no mixer is restricted_attention");
+  const bool attends = mixes(MixerKind::attention, MixerKind::restricted_attention) ||
+                       (a.has_encoder() && a.has_decoder() && a.decoder_mixer != MixerKind::bahdanau);
+  check("attention_score", a.attention_score != defaults.attention_score, attends,
+        "no attention has a choice of it");
   check("kernel_size", a.kernel_size != defaults.kernel_size,
         mixes(MixerKind::convolution, MixerKind::separable), "no mixer is a convolution");
   check("max_positions", a.max_positions != defaults.max_positions, a.positions == Positions::learned,

@@ -108,9 +108,12 @@ bool is_config_name(const fs::path& path) {
 }
 
 std::vector<std::string> files_of(const std::string& recipe) {
-  if (!fs::is_directory(recipe)) return {recipe};
+  std::error_code failure;
+  if (!fs::is_directory(recipe, failure)) return {recipe};
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(recipe))
+  const fs::directory_iterator entries(recipe, failure);
+  require(!failure, "{}: can't read the folder: {}", recipe, failure.message());
+  for (const auto& entry : entries)
     if (entry.is_regular_file() && is_config_name(entry.path())) files.push_back(entry.path().string());
   std::ranges::sort(files);
   require(!files.empty(), "{}: the folder has no .yaml or .json files", recipe);

@@ -1,10 +1,14 @@
 #include "train/run_result.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "data/file_stamps.h"
 #include "formats/safetensors.h"
 #include "model/provenance.h"
 #include "train/checkpoint.h"
@@ -33,10 +37,56 @@ nlohmann::json training_step(const std::string& run) {
   return parse_json(steps.back(), model + "/provenance.json");
 }
 
-/// All values, without the number of threads, which does not influence the results.
-OptionNode comparable(OptionNode options) {
-  set_option(options, "train.threads=0");
-  return options;
+/// The value of a key such as "data.train"; null if there is none.
+const OptionNode* value_at(OptionNode& options, std::string_view key) {
+  OptionNode* node = &options;
+  while (node && !key.empty()) {
+    const size_t dot = std::min(key.find('.'), key.size());
+    node = node->find(key.substr(0, dot));
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return node;
+}
+
+/// The keys in which a run's settings differ from those of a config, besides what does not influence the
+/// results: the number of threads, and the names of input files.
+std::vector<std::string> differing_settings(const TaskConfig& config, OptionNode stored) {
+  OptionNode own = run_options(config);
+  std::vector<std::string> keys = differing_keys(stored, own);
+  std::erase_if(keys, [&](const std::string& key) {
+    if (key == "train.threads") return true;
+    if (on_resume(config, key) != OnResume::input_file) return false;
+    const OptionNode *before = value_at(stored, key), *now = value_at(own, key);
+    return before && now && before->children.size() == now->children.size() &&
+           before->text.empty() == now->text.empty();
+  });
+  return keys;
+}
+
+/// Whether the training text is that of a model, as far as its files can still be read.
+bool has_same_text(const TaskConfig& config, const nlohmann::json& step) {
+  OptionNode own = run_options(config);
+  const OptionNode* files = value_at(own, "data.train");
+  if (!files || !step.contains("text") || step["text"].size() != files->children.size()) return true;
+  for (size_t i = 0; i < files->children.size(); ++i) {
+    const std::string& path = files->children[i].second.text;
+    std::error_code failure;
+    if (!fs::is_regular_file(path, failure)) continue;
+    if (stamp_of(path).hash != step["text"][i].value("hash", "")) return false;
+  }
+  return true;
+}
+
+/// Whether the length of the training in `key`, such as "train.updates", is less than a run has done already,
+/// or was to do: epochs and minutes can't be compared with what is done. 0 is no limit.
+bool is_too_short(const TaskConfig& config, OptionNode stored, int64_t updates_done, const std::string& key) {
+  OptionNode own = run_options(config);
+  const auto length = [&](OptionNode& options) {
+    const OptionNode* value = value_at(options, key);
+    const double number = value ? std::strtod(value->text.c_str(), nullptr) : 0;
+    return number > 0 ? number : std::numeric_limits<double>::infinity();
+  };
+  return length(own) < (key == "train.updates" ? static_cast<double>(updates_done) : length(stored));
 }
 
 /// The settings with which the run's model was trained, as the config writes them.
@@ -85,7 +135,7 @@ bool is_finished(const TaskConfig& config, const std::string& run) {
     const std::string where = model_of(run) + "/provenance.json";
     const JsonObject object(step, where);
     const OptionNode trained = trained_with(config, step, run);
-    if (!differing_keys(comparable(trained), comparable(run_options(config))).empty()) return false;
+    if (!differing_settings(config, trained).empty() || !has_same_text(config, step)) return false;
     int64_t updates = 0;
     object.read("updates", updates);
     // A newer checkpoint is of a run that went on with other settings, and was stopped.
@@ -98,15 +148,23 @@ bool is_finished(const TaskConfig& config, const std::string& run) {
   }
 }
 
-std::vector<std::string> changed_since_finished(const TaskConfig& config, const std::string& run) {
-  std::error_code failure;
-  if (!fs::exists(model_of(run) + "/model.safetensors", failure)) return {};
+std::vector<std::string> changed_since_begun(const TaskConfig& config, const std::string& run) {
   try {
-    auto keys = differing_keys(comparable(trained_with(config, training_step(run), run)),
-                               comparable(run_options(config)));
-    std::erase_if(keys, [](const std::string& key) {
-      return key == "train.updates" || key == "train.epochs" || key == "train.minutes";
+    const std::string newest = newest_checkpoint(run);
+    std::error_code failure;
+    nlohmann::json step;  // of the model; null if there is none
+    if (fs::exists(model_of(run) + "/model.safetensors", failure)) step = training_step(run);
+    if (newest.empty() && step.is_null()) return {};
+    const auto state = newest.empty() ? TrainingState() : Checkpoints::read_state(newest);
+    const OptionNode stored =
+        newest.empty() ? trained_with(config, step, run) : config.read_stored(state.options);
+    std::vector<std::string> keys = differing_settings(config, stored);
+    std::erase_if(keys, [&](const std::string& key) {
+      const bool is_length = key == "train.updates" || key == "train.epochs" || key == "train.minutes";
+      return is_length && !is_too_short(config, stored, state.update, key);
     });
+    if (keys.empty() && !step.is_null() && !has_same_text(config, step))
+      keys.emplace_back("data.train (the contents of its files)");
     return keys;
   } catch (const Error&) {  // damaged, or not a run of this task; training will say so
     return {};

@@ -10,13 +10,15 @@
 namespace sixfold {
 
 /// Whether the run in a folder has ended with exactly this config, so that its model is the result and training
-/// would do nothing more. The number of threads may differ. False also if the run's files can't be read.
+/// would do nothing more. The number of threads and the names of files may differ. False also if the run's
+/// files can't be read, or if the training text is another one now.
 bool is_finished(const TaskConfig& config, const std::string& run);
 
-/// The keys in which this config differs from that of the run's model. The length of the training does not
-/// count: a longer training goes on where the run ended. None if the run has no model yet, or if its files
-/// can't be read.
-std::vector<std::string> changed_since_finished(const TaskConfig& config, const std::string& run);
+/// The keys in which this config differs from that of the run's newest checkpoint, or of its model if there is
+/// no checkpoint; and data.train if the model was trained on another text. A longer training does not count,
+/// since it goes on where the run ended, nor do the number of threads and the names of files. None if the run
+/// has neither checkpoint nor model yet, or if its files can't be read.
+std::vector<std::string> changed_since_begun(const TaskConfig& config, const std::string& run);
 
 /// What a finished run recorded about its model, RUN/model.
 struct RunResult {

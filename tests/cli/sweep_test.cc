@@ -104,6 +104,23 @@ TEST_F(SweepCommand, OtherSettingsNeedAnotherFolder) {
       output_ + "/base: was trained with other settings of train.label_smoothing; give another --output");
   EXPECT_EQ(read_file(output_ + "/table.json"), table_before);
   EXPECT_EQ(read_file(output_ + "/base/config.json"), config_before);
+  expect_error(sweep(sweep_ + " --set train.updates=2"), "was trained with other settings of train.updates");
+  EXPECT_EQ(read_file(output_ + "/table.json"), table_before);
+}
+
+/// The picture is that of the table.
+TEST_F(SweepCommand, OtherRecipesHaveATableOfTheirOwn) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  ASSERT_TRUE(fs::exists(output_ + "/table.svg"));
+  write_file_atomically(folder_ / "lost.yaml",
+                        "base:\n" + config(2) + "rows: {lost: {data.train: [no.a, no.b]}}\n");
+  EXPECT_EQ(sweep(folder_ / "lost.yaml").status, 1);
+  EXPECT_FALSE(fs::exists(output_ + "/table.svg"));
+  EXPECT_EQ(rows().size(), 1u);
+  // Who doesn't read the table is told that a recipe failed too.
+  const Outcome unread = shell("bash -c 'set -o pipefail; " SIXFOLD_BINARY " sweep " + (folder_ / "lost.yaml") +
+                               " --output " + output_ + " | true'");
+  EXPECT_EQ(unread.status, 1) << unread.text;
 }
 
 TEST_F(SweepCommand, ADamagedModelIsNotAResult) {
@@ -185,6 +202,9 @@ TEST_F(SweepCommand, SaysWhatIsWrongBeforeItWritesAnything) {
   expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a")), "--test: expected two files");
   expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a") + "," + (folder_ / "train.b")), "60 lines");
   expect_error(sweep("--set train.updates=3 " + sweep_ + " --test x,y"), "x: ");
+  write_file_atomically(folder_ / "lm.yaml", "task: language_model\ndata: {train: [a]}\ntrain: {updates: 1}\n");
+  expect_error(sweep((folder_ / "lm.yaml") + " --test " + (folder_ / "valid.a") + "," + (folder_ / "valid.b")),
+               "--test: lm does not train a translation model");
   EXPECT_FALSE(fs::exists(output_));
 }
 

@@ -70,6 +70,11 @@ TEST(Architecture, SaysWhichSettingsNothingReads) {
     a.kernel_size = 5, a.encoder_mixer = MixerKind::convolution, a.encoder_layers = 0;
   };
   EXPECT_EQ(settings(one_stack), "kernel_size: no mixer is a convolution");
+  EXPECT_EQ(settings([](auto& a) {
+              a.encoder_mixer = MixerKind::gru, a.decoder_mixer = MixerKind::bahdanau;
+              a.attention_score = AttentionScore::dot;
+            }),
+            "attention_score: no attention has a choice of it");
   EXPECT_EQ(settings([](auto& a) { a.max_positions = 99; }), "max_positions: positions are not learned");
   EXPECT_EQ(settings([](auto& a) { a.max_positions = 99, a.positions = Positions::learned; }), "");
   EXPECT_EQ(settings([](auto& a) { a.position_buckets = 8, a.position_distance = 99; }),

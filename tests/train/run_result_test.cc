@@ -31,6 +31,38 @@ TEST_F(RunResultTest, ARunIsFinishedWithItsOwnSettingsOnly) {
   options_.train.updates = 23;
   options_.data.train = {folder_ / "valid.a", folder_ / "valid.b"};
   EXPECT_FALSE(finished("a")) << "other text";
+  fs::copy(folder_ / "train.a", folder_ / "moved.a");
+  fs::copy(folder_ / "train.b", folder_ / "moved.b");
+  options_.data.train = {folder_ / "moved.a", folder_ / "moved.b"};
+  EXPECT_TRUE(finished("a")) << "the names of files do not influence the results";
+  write_text(folder_ / "moved.a", folder_ / "moved.b", 200, 3);
+  EXPECT_FALSE(finished("a")) << "other text under the same name";
+  fs::remove(folder_ / "moved.a");
+  fs::remove(folder_ / "moved.b");
+  EXPECT_TRUE(finished("a")) << "the text is not needed any more";
+}
+
+TEST_F(RunResultTest, TellsWhatAnotherSweepWouldChange) {
+  using Keys = std::vector<std::string>;
+  const auto changed = [&] { return changed_since_begun(TranslationConfig(options_), run("a")); };
+  EXPECT_EQ(changed(), Keys());  // there is no run yet
+  std::atomic<int> stop = 1;
+  train(options_, {.run = run("a"), .stop = &stop});  // stopped: a checkpoint, but no model
+  EXPECT_EQ(changed(), Keys());
+  options_.schedule.learning_rate = 1e-4;
+  EXPECT_EQ(changed(), Keys{"schedule.learning_rate"});
+  options_.schedule.learning_rate = 5e-3;
+  options_.train.threads = 2;
+  options_.train.updates = 40;
+  EXPECT_EQ(changed(), Keys());  // a longer training goes on
+  options_.train.updates = 23;
+  train(options_, {.run = run("a"), .resume = true});
+  options_.train.updates = 10;
+  EXPECT_EQ(changed(), Keys{"train.updates"});  // its weights are gone
+  options_.train.updates = 30;
+  EXPECT_EQ(changed(), Keys());
+  write_text(folder_ / "train.a", folder_ / "train.b", 200, 3);
+  EXPECT_EQ(changed(), Keys{"data.train (the contents of its files)"});
 }
 
 TEST_F(RunResultTest, AStoppedRunIsNotFinished) {
