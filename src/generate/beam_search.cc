@@ -90,7 +90,9 @@ void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vecto
     Query query;
     if (!beam_.must_end()) {
       edits_[i].clear();
-      for (const auto& restriction : plan_->restrictions) restriction->edit(hypothesis.ids, edits_[i]);
+      const std::vector<int32_t> whole = prompt_.empty() ? std::vector<int32_t>() : text_of(hypothesis);
+      const RestrictedText text{prompt_.empty() ? hypothesis.ids : whole, prompt_.size()};
+      for (const auto& restriction : plan_->restrictions) restriction->edit(text, edits_[i]);
       query = {.top_k = plan_->candidates,
                .banned = edits_[i].banned,
                .renormalize = plan_->rules.renormalize_logits};

@@ -13,20 +13,26 @@ struct LogitEdits {
   void clear() { banned.clear(); }
 };
 
+/// The tokens of a hypothesis so far, without the start token.
+struct RestrictedText {
+  std::span<const int32_t> ids;  ///< the prompt of a language model, then what was generated
+  size_t prompt = 0;             ///< number of tokens of the prompt
+};
+
 /// Restricts the next token of a hypothesis. It is a pure function of the hypothesis' tokens. Safe to share
 /// between threads.
 class Restriction {
  public:
   virtual ~Restriction() = default;
-  /// Adds to `edits` the restrictions that apply after `ids`, the tokens so far without the start token.
-  virtual void edit(std::span<const int32_t> ids, LogitEdits& edits) const = 0;
+  /// Adds to `edits` the restrictions that apply after `text`.
+  virtual void edit(const RestrictedText& text, LogitEdits& edits) const = 0;
 };
 
 /// Bans tokens everywhere.
 class SuppressTokens final : public Restriction {
  public:
   explicit SuppressTokens(std::vector<int32_t> tokens) : tokens_(std::move(tokens)) {}
-  void edit(std::span<const int32_t>, LogitEdits& edits) const override {
+  void edit(const RestrictedText&, LogitEdits& edits) const override {
     edits.banned.insert(edits.banned.end(), tokens_.begin(), tokens_.end());
   }
 
@@ -38,8 +44,8 @@ class SuppressTokens final : public Restriction {
 class MinNewTokens final : public Restriction {
  public:
   MinNewTokens(int tokens, int32_t eos) : tokens_(tokens), eos_(eos) {}
-  void edit(std::span<const int32_t> ids, LogitEdits& edits) const override {
-    if (std::ssize(ids) < tokens_) edits.banned.push_back(eos_);
+  void edit(const RestrictedText& text, LogitEdits& edits) const override {
+    if (std::ssize(text.ids) - static_cast<int64_t>(text.prompt) < tokens_) edits.banned.push_back(eos_);
   }
 
  private:
@@ -51,7 +57,8 @@ class MinNewTokens final : public Restriction {
 class NoRepeatedNgram final : public Restriction {
  public:
   explicit NoRepeatedNgram(int size) : size_(static_cast<size_t>(size)) {}
-  void edit(std::span<const int32_t> ids, LogitEdits& edits) const override {
+  void edit(const RestrictedText& text, LogitEdits& edits) const override {
+    const std::span<const int32_t> ids = text.ids;
     if (ids.size() < size_) return;
     const auto last = ids.last(size_ - 1);
     for (size_t i = 0; i + size_ <= ids.size(); ++i)

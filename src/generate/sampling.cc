@@ -45,7 +45,8 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
   const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
   extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
   edits_.clear();
-  for (const auto& restriction : plan_->restrictions) restriction->edit(text_, edits_);
+  for (const auto& restriction : plan_->restrictions)
+    restriction->edit({.ids = text_, .prompt = prompt_}, edits_);
   query_ = {.options = &plan_->draw,
             .before = text_,
             .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_)};

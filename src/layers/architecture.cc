@@ -38,6 +38,10 @@ static void validate_positions(const Architecture& a) {
           "positions: '{}' changes the scores of self-attention, but encoder_mixer is '{}' and decoder_mixer "
           "'{}'; choose other positions, or attention in one of them",
           kind, name_of_enum(a.encoder_mixer), name_of_enum(a.decoder_mixer));
+  require(
+      a.positions != Positions::rotary || a.attention_score != AttentionScore::additive,
+      "positions: 'rotary' makes products of queries and keys depend on their distance, but attention_score is "
+      "'additive'; choose another score, or other positions");
   require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
           "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
   if (a.positions == Positions::t5) {

@@ -32,7 +32,7 @@ class StepWeight {
                                           .packed_b = packed_,
                                           .epilogue = {.bias = bias}});
   }
-  bool is_int8() const { return packed_ && packed_->dtype == DType::i8; }
+  bool is_int8() const { return weight_.dtype() == DType::i8 || (packed_ && packed_->dtype == DType::i8); }
 
  private:
   const Context& context_;

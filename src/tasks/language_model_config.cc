@@ -61,6 +61,10 @@ void validate(const LanguageModelOptions& o) {
           LanguageModelOptions::task_name);
   require(o.model.decoder_layers > 0, "model.decoder_layers: is 0; a language model needs at least 1");
   validate(static_cast<const Architecture&>(o.model));
+  require(
+      o.model.norm != Norm::batch,
+      "model.norm: 'batch' normalizes over the tokens of a batch, among them those that a language model is to "
+      "predict; choose layer or rms");
   require(o.model.tied_embeddings != TiedEmbeddings::source,
           "model.tied_embeddings: 'source' ties the embedding of a source, which a language model does not "
           "have; choose "

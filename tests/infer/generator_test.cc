@@ -131,6 +131,18 @@ TEST_F(GeneratorTest, RepeatsNoNgram) {
       EXPECT_EQ(text.find(text.substr(i, 2), i + 1), std::string::npos) << text;
 }
 
+/// What is in the prompt counts too, in every kind of search.
+TEST_F(GeneratorTest, RepeatsNoNgramOfThePrompt) {
+  const std::string prompt = "abcabd";
+  GenerateOptions options{.max_tokens = 40, .draw = {.temperature = 0}, .no_repeat_ngram = 2};
+  const std::string greedy = texts({prompt}, options)[0];
+  for (size_t i = 0; i < greedy.size(); ++i)
+    EXPECT_EQ(prompt.find((prompt.substr(prompt.size() - 1) + greedy).substr(i, 2)), std::string::npos)
+        << greedy;
+  options.beam_size = 1;
+  EXPECT_EQ(texts({prompt}, options)[0], greedy);
+}
+
 /// Beam search with one hypothesis is greedy search, and a wider one finds texts that are no less likely.
 TEST_F(GeneratorTest, SearchesWithABeam) {
   const auto greedy = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .draw = {.temperature = 0}});

@@ -51,6 +51,14 @@ TEST(ModelConfig, CountsHeadsOfAnyWidth) {
   EXPECT_EQ(parameter_count(config), before + 12 * 4 * (128 + 1 + 128));
 }
 
+TEST(Architecture, RotaryPositionsNeedProducts) {
+  Architecture a = preset(Preset::tiny);
+  a.positions = Positions::rotary;
+  EXPECT_NO_THROW(validate(a));
+  a.attention_score = AttentionScore::additive;
+  EXPECT_NE(error_message([&] { validate(a); }).find("attention_score is 'additive'"), std::string::npos);
+}
+
 TEST(Architecture, SaysWhichSettingsNothingReads) {
   const auto settings = [](auto change) {
     Architecture a = preset(Preset::tiny);

@@ -153,6 +153,11 @@ const Variant variants[] = {
        c.position_distance = 20;
      }},
     {"multi_query", [](ModelConfig& c) { c.kv_heads = 1; }},
+    {"grouped_query",
+     [](ModelConfig& c) {
+       c.heads = 4, c.d_k = 6, c.d_v = 5;
+       c.kv_heads = 2;
+     }},
     {"unscaled", [](ModelConfig& c) { c.attention_score = AttentionScore::dot; }},
     {"additive", [](ModelConfig& c) { c.attention_score = AttentionScore::additive; }},
     {"batch_norm",

@@ -32,6 +32,15 @@ struct AttentionVariants : testing::Test, OnCpu {
           out.values.push_back(x.values[static_cast<size_t>(r * x.cols + begin + c)]);
     return out;
   }
+  /// The first `kv_heads` heads of x, each for as many neighbouring heads as share it.
+  static HostMatrix each_head_repeated(const HostMatrix& x, int64_t width, int kv_heads) {
+    HostMatrix out{x.rows, heads * width, {}};
+    for (int64_t r = 0; r < x.rows; ++r)
+      for (int64_t h = 0; h < heads; ++h)
+        for (int64_t c = 0; c < width; ++c)
+          out.values.push_back(x.values[static_cast<size_t>(r * x.cols + h * kv_heads / heads * width + c)]);
+    return out;
+  }
   static HostMatrix scaled(HostMatrix x, double factor) {
     for (double& value : x.values) value *= factor;
     return x;
@@ -42,10 +51,13 @@ struct AttentionVariants : testing::Test, OnCpu {
 TEST_F(AttentionVariants, SharedHeadsAreEqualHeads) {
   for (const bool causal : {false, true}) {
     ops::AttentionInputs shared = inputs(), equal = inputs();
-    const HostMatrix one_k = columns(k, 0, d_k), one_v = columns(v, 0, d_v);
-    shared.key = tensor(one_k), shared.value = tensor(one_v), shared.kv_heads = 1;
-    equal.key = tensor(columns(one_k, 0, d_k, heads)), equal.value = tensor(columns(one_v, 0, d_v, heads));
-    EXPECT_TRUE(run(shared, causal) == run(equal, causal));
+    for (const int kv_heads : {1, 2}) {
+      shared.key = tensor(columns(k, 0, kv_heads * d_k)), shared.value = tensor(columns(v, 0, kv_heads * d_v));
+      shared.kv_heads = kv_heads;
+      equal.key = tensor(each_head_repeated(k, d_k, kv_heads));
+      equal.value = tensor(each_head_repeated(v, d_v, kv_heads));
+      EXPECT_TRUE(run(shared, causal) == run(equal, causal)) << kv_heads;
+    }
   }
 }
 

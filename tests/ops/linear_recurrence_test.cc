@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "error_message.h"
 #include "ops/on_cpu.h"
 
@@ -35,6 +37,17 @@ TEST_F(LinearRecurrences, WithoutAGateAreTheMeanOfTheTokensSoFar) {
         EXPECT_NEAR(average.values[place], sum / (p + 1), 1e-6);
       }
     }
+}
+
+/// A number that is not finite is not made to look like one, so that training can report it.
+TEST_F(LinearRecurrences, KeepNaN) {
+  const Ragged rows = ragged_of({40});
+  HostMatrix gate = HostMatrix::normal(40, features, 2);
+  gate.values[7 * features + 2] = std::nan("");
+  const HostMatrix states = run(constant(40, 1), tensor(gate), rows);
+  for (size_t p = 0; p < 40; ++p)
+    for (size_t c = 0; c < features; ++c)
+      EXPECT_EQ(std::isnan(states.values[p * features + c]), p >= 7 && c == 2) << p << " " << c;
 }
 
 /// An open gate keeps the state before the tokens for ever; a closed one forgets it at once.

@@ -176,6 +176,7 @@ TEST_F(LanguageModelTest, RefusesWhatNeedsASource) {
   refuse("model: {positions: learned, max_positions: 100}\n",
          "model.max_positions: is 100, but data.block_tokens is 256");
   refuse("model: {tied_embeddings: source}\n", "ties the embedding of a source");
+  refuse("model: {norm: batch}\n", "'batch' normalizes over the tokens of a batch");
   refuse("validation: {patience: 1}\n", "validation.patience: there is no validation text");
   refuse("sheep: 1\n", "sheep");
   const std::string path = folder_ / "config.yaml";

@@ -13,12 +13,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Returns exp(x) for x <= 0, within 2 units in the last place; 0 below -87.
+/// Returns exp(x) for x <= 0, within 2 units in the last place; 0 below -87; NaN for NaN.
 HWY_INLINE Vector exponential(Vector x) {
   const Floats d;
   const hn::RebindToSigned<Floats> ints;
   const auto low = hn::Set(d, -87.0f);
-  const auto bounded = hn::Max(x, low);
+  const auto bounded = hn::IfThenElse(hn::Lt(x, low), low, x);  // unlike a maximum, NaN stays NaN
   // x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 is split into two parts. exp(r) is computed by its series, and
   // multiplied by 2^n through the exponent bits.
   const auto n = hn::Round(hn::Mul(bounded, hn::Set(d, 1.44269504088896341f)));
