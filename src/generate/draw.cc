@@ -21,9 +21,8 @@ double log_sum(std::span<const float> logits) {
 
 void penalize(std::span<float> logits, float penalty, std::span<const int32_t> before) {
   std::vector<int32_t> once(before.begin(), before.end());
-  std::ranges::sort(once);
-  const auto repeated = std::ranges::unique(once);
-  once.erase(repeated.begin(), repeated.end());
+  std::sort(once.begin(), once.end());
+  once.erase(std::unique(once.begin(), once.end()), once.end());
   for (const int32_t id : once) {
     float& logit = logits[static_cast<size_t>(id)];
     logit = logit > 0 ? logit / penalty : logit * penalty;
