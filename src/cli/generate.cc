@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "cli/commands.h"
@@ -23,6 +24,7 @@ struct Settings {
   std::vector<std::string> prompts;
   bool json = false;
   GenerateOptions options;
+  InvalidUtf8 invalid = InvalidUtf8::error;
   int threads = 0;
   WeightType precision = WeightType::stored;
 };
@@ -43,7 +45,15 @@ const char* name_of(FinishReason reason) {
 /// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
 class Prompts {
  public:
-  explicit Prompts(const Settings& settings) : first_(settings.prompts) {
+  explicit Prompts(const Settings& settings) : first_(settings.prompts), invalid_(settings.invalid) {
+    require(settings.prompt_file != "-" || settings.input != "-",
+            "--prompt-file and --input can't both be standard input");
+    for (std::string& prompt : first_) {
+      const auto fault = fault_of_text(prompt);
+      require(!fault || invalid_ == InvalidUtf8::replace,
+              "--prompt: {}; convert it, or choose --invalid-utf8 replace", fault.value_or(""));
+      if (fault) prompt = replace_faults(prompt);
+    }
     if (!settings.prompt_file.empty()) first_.push_back(read_prompt(settings.prompt_file));
     if (!settings.input.empty())
       lines_.emplace(readable_path(settings.input));
@@ -55,7 +65,7 @@ class Prompts {
   std::vector<std::string> next() {
     std::vector<std::string> some = std::exchange(first_, {});
     for (std::string line; lines_ && some.size() < block_prompts && next_line(*lines_, line);) {
-      make_valid(line, *lines_, InvalidUtf8::error);
+      make_valid(line, *lines_, invalid_);
       some.push_back(line);
     }
     return some;
@@ -63,13 +73,12 @@ class Prompts {
 
  private:
   /// A whole file as a prompt. The end of its last line does not belong to it.
-  static std::string read_prompt(const std::string& path) {
-    std::string text;
-    for (const std::string& line : read_lines(readable_path(path))) text += (text.empty() ? "" : "\n") + line;
-    return text;
+  std::string read_prompt(const std::string& path) const {
+    return join(read_lines(readable_path(path), invalid_), "\n");
   }
 
   std::vector<std::string> first_;
+  InvalidUtf8 invalid_;
   std::optional<LineReader> lines_;
 };
 
@@ -113,16 +122,20 @@ class Writer {
 /// Shows a single text as it comes.
 void stream(const Generator& generator, const std::string& prompt, const GenerateOptions& options,
             TextOutput& output) {
-  output.write(prompt);
-  output.flush();
+  bool begun = false;
+  const auto begin = [&] {
+    if (!std::exchange(begun, true)) output.write(prompt);
+  };
   const auto receive = [&](size_t, size_t, std::string_view piece) {
+    begin();
     output.write(piece);
     output.flush();
   };
   const auto texts = generator.generate(std::span(&prompt, 1), options, receive);
+  require(!texts[0].error, "{}", texts[0].error.value_or(""));
+  begin();
   output.write("\n");
   output.close();
-  require(!texts[0].error, "{}", texts[0].error.value_or(""));
 }
 
 void run(const Settings& settings) {
@@ -200,6 +213,7 @@ void add_generate(CLI::App& app) {
   command.add_option("-i,--input", settings->input, "file with a prompt on each line; - is standard input")
       ->type_name("FILE");
   add_text_output_option(command, settings->output);
+  add_invalid_utf8_option(command, settings->invalid);
   command.add_option("--max-tokens", options.max_tokens, "most tokens after the prompt")
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N")
@@ -216,6 +230,7 @@ void add_generate(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--seed", options.seed, "seed of the random numbers; the same seed gives the same texts")
+      ->check(number_in<uint64_t>(Range()))
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--stop", options.stop, "end before this text; may be given several times")

@@ -157,7 +157,7 @@ std::string as_text(const Description& d) {
   if (const auto languages = tokenizers.source->language_tokens(); !languages.empty())
     line("languages", join(languages, " "));
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
-  line("search", search_text(config.generation));
+  if (config.has_encoder()) line("search", search_text(config.generation));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";

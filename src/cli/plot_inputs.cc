@@ -13,7 +13,8 @@
 #include "model/model_dir.h"
 #include "plot/chart.h"
 #include "plot/grid.h"
-#include "tasks/translation_config.h"
+#include "tasks/model_options.h"
+#include "tasks/tasks.h"
 
 namespace sixfold::cli {
 namespace {
@@ -27,6 +28,14 @@ struct PositionSettings {
   PictureOptions picture;
 };
 
+/// The architecture in a training config.
+Architecture architecture_of(const std::string& config) {
+  OptionNode options = read_task_config(config, {})->options();
+  ModelOptions model;
+  read_options(*options.find("model"), model);
+  return model;
+}
+
 /// The position encodings, [positions, d_model], of a model folder or of the config of a model. Unless the
 /// settings say how many: 64, or as many as were learned.
 std::vector<float> position_encodings(const PositionSettings& settings, Architecture& architecture) {
@@ -34,7 +43,7 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
   if (folder)
     architecture = load_model_config(settings.model);
   else
-    architecture = read_translation_options(settings.model).model;
+    architecture = architecture_of(settings.model);
   const int64_t d_model = architecture.d_model;
   const int64_t positions = settings.positions.value_or(64);
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);

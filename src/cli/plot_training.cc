@@ -7,7 +7,7 @@
 #include "cli/picture.h"
 #include "cli/plots.h"
 #include "plot/chart.h"
-#include "tasks/translation_config.h"
+#include "tasks/tasks.h"
 #include "train/schedule.h"
 #include "train/training_log.h"
 
@@ -77,10 +77,13 @@ struct ScheduleSettings {
 void draw_schedule(const ScheduleSettings& settings) {
   Chart chart{.title = "", .x_label = "updates", .y_label = "learning rate", .series = {}, .from_zero = true};
   for (const std::string& config : settings.configs) {
-    const TranslationOptions options = read_translation_options(config);
+    const auto task = read_task_config(config, {});
+    const TrainOptions options = task->training();
+    OptionNode all = task->options();
+    const int d_model = std::stoi(all.find("model")->find("d_model")->text);
     const int64_t given = settings.updates > 0 ? settings.updates : options.train.updates;
     const int64_t last = given > 0 ? given : 10'000;
-    const Schedule schedule(options.schedule, options.model.d_model, last);
+    const Schedule schedule(options.schedule, d_model, last);
     Series series{.name = fmt::format("{}: {}{}", config, name_of_enum(options.schedule.kind),
                                       given > 0 ? "" : fmt::format(", assuming {} updates", last)),
                   .color = static_cast<int>(chart.series.size())};

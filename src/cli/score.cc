@@ -63,12 +63,26 @@ void score_text(const Settings& settings) {
   TextOutput output(settings.output, {settings.input});
   note_interrupts();
   const StopOnInterrupt interrupt;
-  const TextScore score = generator.score(readable_path(settings.input), settings.stride, interrupt.token());
+  const TextScore score =
+      generator.score(readable_path(settings.input),
+                      {.stride = settings.stride, .invalid = settings.invalid, .cancel = interrupt.token()});
   if (!settings.summary)
     log_info("{}: {}, {} bytes", text_name(settings.input), counted(score.tokens, "token"), score.bytes);
+  if (score.unknown > 0)
+    log_warning(
+        "{} of {} are not in the vocabulary of the model, which can't tell their texts apart; the figures are "
+        "better than "
+        "they should be",
+        score.unknown, counted(score.tokens, "token"));
   output.write_line(fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
                                 score.bits_per_byte(), score.loss_per_token(), score.perplexity()));
   output.close();
+}
+
+/// Throws an input error for an option that was given and has no effect on the kind of model.
+void refuse_options(const CLI::App& command, std::initializer_list<const char*> names, const char* kind) {
+  for (const char* name : names)
+    require(command.get_option(name)->count() == 0, "{} is for {} models; leave it out", name, kind);
 }
 
 void score_pairs(const Settings& settings) {
@@ -105,12 +119,20 @@ void score_pairs(const Settings& settings) {
   output.close();  // last: where the file exists, all went well
 }
 
-void run(const Settings& settings) {
+void run(const Settings& settings, const CLI::App& command) {
   const bool pairs = !settings.source.empty() || !settings.target.empty();
   require(
       pairs != !settings.input.empty() && (!pairs || (!settings.source.empty() && !settings.target.empty())),
       "expected --source and --target for a translation model, or --input for a language model");
-  pairs ? score_pairs(settings) : score_text(settings);
+  if (pairs) {
+    refuse_options(command, {"--summary", "--stride"}, "language");
+    return score_pairs(settings);
+  }
+  refuse_options(command,
+                 {"--format", "--token-scores", "--alignments", "--attention", "--layer", "--batch-tokens",
+                  "--max-source-length", "--target-language"},
+                 "translation");
+  score_text(settings);
 }
 
 }  // namespace
@@ -146,7 +168,7 @@ void add_score(CLI::App& app) {
       "token and the perplexity are printed.\n"
       "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv\n"
       "  sixfold score run/model --input valid.txt");
-  command.callback([settings] { run(*settings); });
+  command.callback([settings, &command] { run(*settings, command); });
 }
 
 }  // namespace sixfold::cli

@@ -64,8 +64,9 @@ class LineTokenizer {
 };
 
 void run(const Settings& settings) {
-  const Tokenizers tokenizers = open_model_folder(settings.model).tokenizers;
-  const LineTokenizer tokenizer(settings.target ? *tokenizers.target : *tokenizers.source, settings.ids);
+  const auto [config, tokenizers] = open_model_folder(settings.model);
+  const bool target = settings.target || !config.has_encoder();  // a language model reads what it writes
+  const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output, {settings.paths.input});
   for (std::string line; next_line(input, line);) {

@@ -1,5 +1,6 @@
 #include "data/document_store.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -34,6 +35,7 @@ DocumentStoreRecord::Part encode_part(const std::string& folder, const std::vect
       [&](std::span<const int32_t> ids) {
         if (options.stop && options.stop->load() != 0) throw Cancelled();
         writer.append(ids);
+        part.unknown += std::ranges::count(ids, tokenizer.unk());
         part.tokens += std::ssize(ids);
       },
       [&] {
@@ -57,8 +59,11 @@ void require_hash(const DocumentStoreRecord::Part& part, const std::string& expe
 }
 
 nlohmann::ordered_json to_json(const DocumentStoreRecord::Part& part) {
-  nlohmann::ordered_json json{
-      {"documents", part.documents}, {"tokens", part.tokens}, {"bytes", part.bytes}, {"hash", part.hash}};
+  nlohmann::ordered_json json{{"documents", part.documents},
+                              {"tokens", part.tokens},
+                              {"bytes", part.bytes},
+                              {"unknown", part.unknown},
+                              {"hash", part.hash}};
   json["files"] = nlohmann::ordered_json::parse(to_json_text(part.files));
   return json;
 }
@@ -69,6 +74,7 @@ DocumentStoreRecord::Part parse_part(const nlohmann::json& json, const std::stri
   object.read("documents", part.documents);
   object.read("tokens", part.tokens);
   object.read("bytes", part.bytes);
+  object.read("unknown", part.unknown);
   object.read("hash", part.hash);
   part.files = parse_file_stamps(object.at("files").dump(), place);
   return part;

@@ -29,6 +29,7 @@ struct DocumentStoreOptions {
 struct DocumentStoreRecord {
   struct Part {
     int64_t documents = 0, tokens = 0, bytes = 0;
+    int64_t unknown = 0;           ///< tokens that are not in the vocabulary
     std::string hash;              ///< of the ids; empty if there is no text
     std::vector<FileStamp> files;  ///< of the text
   };

@@ -175,7 +175,8 @@ std::string replace_faults(std::string_view line) { return replace_nul(replace_i
 void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
   const auto fault = fault_of_text(line);
   if (!fault) return;
-  require(invalid != InvalidUtf8::error, "{}: {}; convert the text, or choose --invalid-utf8 replace or skip",
+  require(invalid != InvalidUtf8::error,
+          "{}: {}; convert the text, or choose --invalid-utf8 replace or skip (in training data.invalid_utf8)",
           reader.place(), *fault);
   line = invalid == InvalidUtf8::replace ? replace_faults(line) : "";
 }

@@ -9,7 +9,8 @@
 namespace sixfold {
 namespace {
 
-constexpr float never = -std::numeric_limits<float>::infinity();
+constexpr float never = -std::numeric_limits<float>::infinity(),
+                largest_float = std::numeric_limits<float>::max();
 
 /// log(sum(exp(logits))), added in order.
 double log_sum(std::span<const float> logits) {
@@ -20,12 +21,9 @@ double log_sum(std::span<const float> logits) {
 }
 
 void penalize(std::span<float> logits, float penalty, std::span<const int32_t> before) {
-  std::vector<int32_t> once(before.begin(), before.end());
-  std::sort(once.begin(), once.end());
-  once.erase(std::unique(once.begin(), once.end()), once.end());
-  for (const int32_t id : once) {
+  for (const int32_t id : before) {
     float& logit = logits[static_cast<size_t>(id)];
-    logit = logit > 0 ? logit / penalty : logit * penalty;
+    logit = std::clamp(logit > 0 ? logit / penalty : logit * penalty, -largest_float, largest_float);
   }
 }
 
@@ -40,42 +38,55 @@ bool is_likelier(const Choice& a, const Choice& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
 
-/// The tokens to choose among, likeliest first.
-std::vector<Choice> choices_of(std::span<const float> logits, int top_k) {
+/// The tokens that may be chosen, in the order of their ids, with their weights.
+std::vector<Choice> choices_of(std::span<const float> logits, float temperature) {
   std::vector<Choice> choices;
+  const auto largest = static_cast<double>(*std::ranges::max_element(logits));
   for (size_t id = 0; id < logits.size(); ++id)
-    if (logits[id] > never) choices.push_back({static_cast<int32_t>(id), logits[id]});
-  const auto most = top_k > 0 ? std::min(choices.size(), static_cast<size_t>(top_k)) : choices.size();
-  std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(most), is_likelier);
-  choices.resize(most);
+    if (logits[id] > never)
+      choices.push_back(
+          {static_cast<int32_t>(id), logits[id],
+           std::exp((static_cast<double>(logits[id]) - largest) / static_cast<double>(temperature))});
   return choices;
 }
 
-/// Removes the choices beyond `top_p` and below `min_p`.
-void restrict_choices(std::vector<Choice>& choices, const DrawOptions& options) {
-  double sum = 0;
-  for (const Choice& choice : choices) sum += choice.weight;
-  size_t kept = choices.size();
-  if (options.top_p < 1) {
-    double reached = 0;
-    for (kept = 0; kept < choices.size() && (kept == 0 || reached < static_cast<double>(options.top_p) * sum);
-         ++kept)
-      reached += choices[kept].weight;
-  }
-  const double least = static_cast<double>(options.min_p) * choices.front().weight;
-  while (kept > 1 && choices[kept - 1].weight < least) --kept;
-  choices.resize(kept);
+/// Keeps the `count` likeliest choices, likeliest first.
+void keep_likeliest(std::vector<Choice>& choices, size_t count) {
+  count = std::min(count, choices.size());
+  std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
+  choices.resize(count);
 }
 
-int32_t choose(const std::vector<Choice>& choices, double uniform) {
+double sum_of(std::span<const Choice> choices) {
   double sum = 0;
   for (const Choice& choice : choices) sum += choice.weight;
-  double left = uniform * sum;
-  for (const Choice& choice : choices) {
-    left -= choice.weight;
-    if (left < 0) return choice.id;
+  return sum;
+}
+
+/// Keeps the fewest likeliest choices that have the share `top_p` of all weights. Few are looked at in most
+/// cases, so that not all have to be sorted.
+void keep_share(std::vector<Choice>& choices, double top_p) {
+  const double wanted = top_p * sum_of(choices);
+  for (size_t sorted = 64;; sorted *= 8) {
+    const size_t count = std::min(sorted, choices.size());
+    std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
+    double reached = 0;
+    for (size_t kept = 1; kept <= count; ++kept) {
+      reached += choices[kept - 1].weight;
+      if (reached >= wanted || kept == choices.size()) return choices.resize(kept);
+    }
   }
-  return choices.back().id;  // where rounding has left a little
+}
+
+int32_t choose(std::span<const Choice> choices, double uniform) {
+  double left = uniform * sum_of(choices);
+  int32_t chosen = -1;
+  for (const Choice& choice : choices) {
+    if (choice.weight > 0) chosen = choice.id;  // the last one where rounding has left a little
+    left -= choice.weight;
+    if (left < 0) break;
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -83,19 +94,19 @@ int32_t choose(const std::vector<Choice>& choices, double uniform) {
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform) {
   for (const float logit : logits)
-    if (std::isnan(logit)) return {};
+    if (!(logit <= largest_float)) return {};  // NaN too
   const double normalizer = log_sum(logits);
   const std::vector<float> own(logits.begin(), logits.end());
   if (options.repetition_penalty != 1) penalize(logits, options.repetition_penalty, before);
   for (const int32_t id : banned) logits[static_cast<size_t>(id)] = never;
   const bool greedy = options.temperature == 0;
-  std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.top_k);
+  std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.temperature);
   if (choices.empty()) return {};
-  const auto temperature = static_cast<double>(greedy ? 1 : options.temperature);
-  const auto largest = static_cast<double>(choices.front().logit);
-  for (Choice& choice : choices)
-    choice.weight = std::exp((static_cast<double>(choice.logit) - largest) / temperature);
-  restrict_choices(choices, options);
+  if (greedy || options.top_k > 0) keep_likeliest(choices, greedy ? 1 : static_cast<size_t>(options.top_k));
+  if (options.top_p < 1) keep_share(choices, static_cast<double>(options.top_p));
+  // The weight of the likeliest is 1.
+  std::erase_if(choices,
+                [&](const Choice& choice) { return choice.weight < static_cast<double>(options.min_p); });
   const int32_t id = choose(choices, uniform);
   return {id, static_cast<double>(own[static_cast<size_t>(id)]) - normalizer};
 }

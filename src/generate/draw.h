@@ -21,13 +21,13 @@ struct DrawOptions {
 };
 
 struct Drawn {
-  int32_t id = -1;             ///< -1: no token is left, or the logits are NaN
+  int32_t id = -1;             ///< -1: no token is left, or a logit is NaN or infinite
   double log_probability = 0;  ///< under the model itself: before all changes
 };
 
 /// Draws a token. `logits`: of all tokens; they are changed. `before`: the tokens that the repetition penalty
-/// concerns, in any order. `banned`: tokens that are not chosen. `uniform`, in [0, 1), is the random number
-/// that decides. A pure function of its arguments. Equally likely tokens are ordered by their ids.
+/// concerns, each once. `banned`: tokens that are not chosen. `uniform`, in [0, 1), is the random number that
+/// decides. A pure function of its arguments. Equally likely tokens are ordered by their ids.
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform);
 

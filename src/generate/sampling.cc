@@ -1,5 +1,7 @@
 #include "generate/sampling.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/random.h"
 
@@ -17,6 +19,13 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 
 }  // namespace
 
+std::vector<int> tokens_never_generated(const ModelConfig& model) {
+  std::vector<int> tokens = model.generation.suppress_tokens;
+  if (model.unk >= 0 && model.unk != model.eos) tokens.push_back(model.unk);
+  if (model.text_unit == TextUnit::stream) tokens.push_back(model.eos);
+  return tokens;
+}
+
 SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
     : draw((validate(options), options)),
       max_tokens(most),
@@ -25,10 +34,9 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
       eos(model.eos),
       context(model.context_tokens) {
   require(max_tokens >= 1, "max_tokens is {}; it must be at least 1", max_tokens);
-  std::vector<int32_t> suppressed(model.generation.suppress_tokens.begin(),
-                                  model.generation.suppress_tokens.end());
+  const std::vector<int> never = tokens_never_generated(model);
+  std::vector<int32_t> suppressed(never.begin(), never.end());
   if (model.bos >= 0 && model.bos != model.eos) suppressed.push_back(model.bos);
-  if (model.unk >= 0 && model.unk != model.eos && model.unk != model.bos) suppressed.push_back(model.unk);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
 }
 
@@ -37,7 +45,15 @@ Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t
       prompt_(prompt.size()),
       text_(std::move(prompt)),
       sample_(sample),
-      window_(plan_->context) {}
+      window_(plan_->context) {
+  for (const int32_t id : text_) use(id);
+}
+
+void Sampling::use(int32_t id) {
+  if (plan_->draw.repetition_penalty == 1) return;
+  const auto place = std::lower_bound(used_.begin(), used_.end(), id);
+  if (place == used_.end() || *place != id) used_.insert(place, id);
+}
 
 void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const ReadingWindow::Step step = window_.next(text_.size());
@@ -48,7 +64,7 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
   for (const auto& restriction : plan_->restrictions)
     restriction->edit({.ids = text_, .prompt = prompt_}, edits_);
   query_ = {.options = &plan_->draw,
-            .before = text_,
+            .before = used_,
             .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_)};
   queries.push_back({.banned = edits_.banned, .draw = &query_});
 }
@@ -62,8 +78,9 @@ void Sampling::advance(std::span<const Answer> answers) {
   result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
   if (id == plan_->eos) return finish(FinishReason::end_token);
   text_.push_back(id);
-  if (plan_->stops && plan_->stops(settled())) return finish(FinishReason::stop_string);
-  if (std::ssize(settled()) >= plan_->max_tokens) finish(FinishReason::cut);
+  use(id);
+  if (plan_->stops && plan_->stops(text_, prompt_)) return finish(FinishReason::stop_string);
+  if (std::ssize(generated()) >= plan_->max_tokens) finish(FinishReason::cut);
 }
 
 void Sampling::finish(FinishReason reason) {
@@ -73,7 +90,7 @@ void Sampling::finish(FinishReason reason) {
 
 std::vector<Hypothesis> Sampling::take_best() {
   if (failed_) return {};
-  result_.ids.assign(settled().begin(), settled().end());
+  result_.ids.assign(generated().begin(), generated().end());
   result_.score = result_.log_probability;
   return {std::move(result_)};
 }

@@ -11,6 +11,10 @@
 
 namespace sixfold {
 
+/// The tokens that a language model never generates: those of its generation settings, the unknown token, and
+/// the end token if its texts do not end.
+std::vector<int> tokens_never_generated(const ModelConfig& model);
+
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
 struct SamplingPlan {
   /// Throws an input error if the options do not fit the model.
@@ -23,9 +27,9 @@ struct SamplingPlan {
   int context;
   /// They see the prompt and the tokens after it.
   std::vector<std::unique_ptr<const Restriction>> restrictions;
-  /// Whether the text is complete after these tokens, which follow the prompt: it has a stop string. Empty:
-  /// never.
-  std::function<bool(std::span<const int32_t>)> stops;
+  ///  /// Whether a text, after the given number of tokens of the prompt, is complete: it has a stop string.
+  ///  Empty: never.
+  std::function<bool(std::span<const int32_t> text, size_t prompt)> stops;
 };
 
 /// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
@@ -37,15 +41,18 @@ class Sampling final : public Strategy {
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
   bool done() const override { return done_; }
-  std::span<const int32_t> settled() const override { return std::span(text_).subspan(prompt_); }
+  std::span<const int32_t> settled() const override { return text_; }
   std::vector<Hypothesis> take_best() override;
 
  private:
+  std::span<const int32_t> generated() const { return std::span(text_).subspan(prompt_); }
+  void use(int32_t id);
   void finish(FinishReason reason);
 
   std::shared_ptr<const SamplingPlan> plan_;
   size_t prompt_;              // number of tokens of the prompt
   std::vector<int32_t> text_;  // the prompt and what follows it
+  std::vector<int32_t> used_;  // its tokens, each once, ascending
   uint64_t sample_;
   ReadingWindow window_;
   std::vector<int32_t> begin_;  // what is read if the window begins

@@ -26,7 +26,7 @@ struct DecodeWorkspace {
 /// Asks for a token that is drawn (`draw`).
 struct DrawQuery {
   const DrawOptions* options = nullptr;
-  std::span<const int32_t> before;  ///< the tokens so far, with the prompt
+  std::span<const int32_t> before;  ///< the tokens that occur so far, each once
   double uniform = 0;
 };
 

@@ -18,7 +18,8 @@ class Strategy {
   /// Continues the search with the answers to the last queries, in their order.
   virtual void advance(std::span<const Answer> answers) = 0;
   virtual bool done() const = 0;
-  /// The tokens that can't change any more, without the prompt: they can be shown before the search ends.
+  /// The tokens that can't change any more, after those of the prompt: they can be shown before the search
+  /// ends.
   virtual std::span<const int32_t> settled() const { return {}; }
   /// Returns the finished hypotheses, best first. Returns none if all probabilities were NaN. To be called
   /// once.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/lines.h"
 
 namespace sixfold {
 namespace {
@@ -13,6 +14,7 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
   GenerationConfig rules = model.generation;
   rules.beam_size = options.beam_size;
   rules.at_longest = AtLongest::cut;
+  rules.suppress_tokens = tokens_never_generated(model);
   return rules;
 }
 
@@ -27,17 +29,20 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
       receive_(receive),
       client_(engine.new_client()),
       per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
-      wanted_(prompts.size() * per_prompt_),
       results_(prompts.size()) {
   require(options.samples >= 1 && options.samples <= 65536, "samples is {}; it must be from 1 to 65536",
           options.samples);
   require(options.no_repeat_ngram == 0 || options.no_repeat_ngram >= 2,
           "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
+  validate(options.draw);
+  wanted_.resize(prompts.size() * per_prompt_);
   if (options.beam_size == 0) {
     sampling_ = sampling_plan();
     return;
   }
+  require(options.stop.empty(),
+          "beam search knows no stop strings; leave out the beam size, or the stop strings");
   require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
   auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
   if (options.no_repeat_ngram > 0)
@@ -52,11 +57,12 @@ std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   if (options_.stop.empty()) return plan;
   size_t longest = 0;
   for (const std::string& stop : options_.stop) longest = std::max(longest, stop.size());
-  plan->stops =
-      [this, longest](std::span<const int32_t> ids) {  // a token has at least one byte, or is a control token
-        const auto last = ids.last(std::min(ids.size(), 2 * longest + 8));
-        return find_first(open_.target().decode_text(last), options_.stop) != std::string::npos;
-      };
+  plan->stops = [this, longest](std::span<const int32_t> text, size_t prompt) {
+    TextStream whole(open_.target(), options_.stop,
+                     std::max(prompt, text.size() - std::min(text.size(), 2 * longest + 8)));
+    whole.finish(text);  // a token has at least one byte, or is a control token
+    return whole.stopped();
+  };
   return plan;
 }
 
@@ -70,8 +76,7 @@ std::vector<GeneratedTexts> GenerationJob::run() {
   const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
   try {
     for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
-      while (requested() >= most_waiting) engine_.help(client_);
-      if (options_.cancel.stop_requested()) break;
+      if (stop_.stop_requested()) break;
       queue(prompt);
     }
   } catch (...) {
@@ -89,7 +94,12 @@ std::vector<GeneratedTexts> GenerationJob::run() {
 void GenerationJob::queue(size_t index) {
   GeneratedTexts& result = results_[index];
   result.index = index;
-  const std::vector<int32_t> prompt = open_.target().encode_text(prompts_[index]);
+  if (const auto fault = fault_of_text(prompts_[index])) {
+    result.error = fmt::format("the prompt is not text: {}", *fault);
+    return;
+  }
+  const auto ids = std::make_shared<const std::vector<int32_t>>(open_.target().encode_text(prompts_[index]));
+  const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = open_.config();
   if (config.context_tokens > 0 && std::ssize(prompt) + 1 > config.context_tokens) {
     result.error = fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
@@ -97,7 +107,8 @@ void GenerationJob::queue(size_t index) {
     return;
   }
   result.texts.resize(static_cast<size_t>(options_.samples));
-  for (size_t sample = 0; sample < per_prompt_; ++sample) {
+  for (size_t sample = 0; sample < per_prompt_ && !stop_.stop_requested(); ++sample) {
+    while (requested() >= most_waiting) engine_.help(client_);
     auto request = std::make_unique<Request>();
     request->strategy = strategy(prompt, uint64_t{options_.first_prompt + index} << 16 | sample);
     request->tokens = (std::ssize(prompt) + options_.max_tokens) * std::max(options_.beam_size, 1);
@@ -110,8 +121,12 @@ void GenerationJob::queue(size_t index) {
     request->sink = this;
     request->index = index * per_prompt_ + sample;
     const size_t number = request->index;
-    wanted_[number] = {index, sample,
-                       receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop) : nullptr};
+    wanted_[number] = {
+        .prompt = index,
+        .sample = sample,
+        .ids = ids,
+        .stream =
+            receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr};
     {
       const std::lock_guard lock(mutex_);
       ++requested_;
@@ -129,16 +144,22 @@ size_t GenerationJob::requested() {
   return requested_;
 }
 
-void GenerationJob::settled(size_t index, std::span<const int32_t> tokens) {
+std::vector<int32_t> GenerationJob::with_prompt(const Wanted& wanted, std::span<const int32_t> ids) {
+  std::vector<int32_t> all = *wanted.ids;
+  all.insert(all.end(), ids.begin(), ids.end());
+  return all;
+}
+
+void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
   const Wanted& wanted = wanted_[index];
   if (!wanted.stream) return;
-  const std::string piece = wanted.stream->push(tokens);
+  const std::string piece = wanted.stream->push(text);
   if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
 }
 
-GeneratedText GenerationJob::text_of(const Hypothesis& hypothesis) const {
-  TextStream whole(open_.target(), options_.stop);
-  return {.text = whole.finish(hypothesis.ids),
+GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
+  TextStream whole(open_.target(), options_.stop, wanted.ids->size());
+  return {.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
           .log_probability = hypothesis.log_probability,
           .tokens = hypothesis.ids.size(),
           .reason = hypothesis.reason};
@@ -147,16 +168,13 @@ GeneratedText GenerationJob::text_of(const Hypothesis& hypothesis) const {
 void GenerationJob::done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
   const Wanted& wanted = wanted_[index];
   if (wanted.stream) {
-    const std::string piece = wanted.stream->finish(best_first[0].ids);
+    const std::string piece = wanted.stream->finish(with_prompt(wanted, best_first[0].ids));
     if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
   }
   std::vector<GeneratedText>& texts = results_[wanted.prompt].texts;
-  if (sampling_)
-    texts[wanted.sample] = text_of(best_first[0]);
-  else
-    texts.clear();
-  if (beam_)
-    for (const Hypothesis& hypothesis : best_first) texts.push_back(text_of(hypothesis));
+  if (beam_) texts.resize(best_first.size());
+  for (size_t i = 0; i < best_first.size(); ++i)
+    texts[beam_ ? i : wanted.sample] = text_of(wanted, best_first[i]);
   const std::lock_guard lock(mutex_);
   --requested_;
 }

@@ -29,14 +29,16 @@ class GenerationJob final : public ResultSink {
  private:
   /// A request: one text, or with beam search all texts of a prompt.
   struct Wanted {
-    size_t prompt, sample;
-    std::unique_ptr<TextStream> stream;
+    size_t prompt = 0, sample = 0;
+    std::shared_ptr<const std::vector<int32_t>> ids = {};  ///< of the prompt
+    std::unique_ptr<TextStream> stream = {};
   };
   std::shared_ptr<SamplingPlan> sampling_plan() const;
   std::unique_ptr<Strategy> strategy(const std::vector<int32_t>& prompt, uint64_t sample) const;
   void queue(size_t prompt);
   size_t requested();
-  GeneratedText text_of(const Hypothesis& hypothesis) const;
+  GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
+  static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 
   LoadedModel& open_;
   Engine& engine_;

@@ -119,24 +119,27 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
   return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
 }
 
-TextScore Generator::score(const std::string& path, int stride, std::stop_token cancel) const {
+TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
+  constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
   const ModelConfig& config = parts_->open.config();
-  require(stride >= 0 && (config.context_tokens == 0 || stride <= config.context_tokens),
+  require(options.stride >= 0 && (config.context_tokens == 0 || options.stride <= config.context_tokens),
           "stride is {}; it must be from 1 to {}, the number of tokens that the model reads at once, or 0 for "
           "half of "
           "them",
-          stride, config.context_tokens);
-  DocumentReader reader({path}, config.text_unit, InvalidUtf8::error);
-  constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
+          options.stride, config.context_tokens);
+  DocumentReader reader({path}, config.text_unit, options.invalid);
   TextScore score;
   std::vector<Ids> texts(1);  // the last is not complete yet
   int64_t waiting = 0;
   const auto flush = [&] {
-    score.log_probability += parts_->score(std::span(texts).first(texts.size() - 1), stride, cancel);
+    score.log_probability +=
+        parts_->score(std::span(texts).first(texts.size() - 1), options.stride, options.cancel);
     texts.assign(1, {});
     waiting = 0;
   };
   const auto add = [&](std::span<const int32_t> ids) {
+    if (options.cancel.stop_requested()) throw Cancelled();
+    score.unknown += std::ranges::count(ids, config.unk);
     texts.back().insert(texts.back().end(), ids.begin(), ids.end());
   };
   const auto end = [&] {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/lines.h"
 #include "generate/draw.h"
 #include "generate/hypothesis.h"
 #include "model/weight_type.h"
@@ -51,10 +52,18 @@ struct TextScore {
   double log_probability = 0;  ///< sum over all tokens, natural logarithm
   int64_t tokens = 0;          ///< with the end tokens of texts that end
   int64_t bytes = 0;           ///< of the texts, with line ends
+  int64_t unknown = 0;  ///< tokens that are not in the vocabulary, whose texts the model can't tell apart
 
   double loss_per_token() const;
   double perplexity() const;
   double bits_per_byte() const;
+};
+
+struct ScoreOptions {
+  /// Long texts are read in windows that move by this many tokens; 0: half of what the model reads at once.
+  int stride = 0;
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
 
 /// Generates text with the language model in a model folder. Safe to share between threads.
@@ -76,8 +85,8 @@ class Generator {
   /// Scores the texts of a file, which are of the kind that the model was trained on
   /// (`ModelConfig::text_unit`). Texts longer than the model reads at once are read in windows: each token but
   /// the first is predicted from at least `context_tokens - stride` tokens before it, if there are so many.
-  /// `stride` 0: half of the context. Throws an input error if there is no text.
-  TextScore score(const std::string& path, int stride = 0, std::stop_token cancel = {}) const;
+  /// Throws an input error if there is no text.
+  TextScore score(const std::string& path, const ScoreOptions& options = {}) const;
 
  private:
   struct Parts;

@@ -14,17 +14,25 @@ size_t find_first(std::string_view text, const std::vector<std::string>& searche
 /// may still become a stop string. The pieces together are the text up to the first stop string.
 class TextStream {
  public:
-  /// Both arguments must outlive the stream.
-  TextStream(const Tokenizer& tokenizer, const std::vector<std::string>& stops)
-      : tokenizer_(tokenizer), stops_(stops) {}
-  /// All tokens so far -> what can be shown now.
+  /// `tokenizer` and `stops` must outlive the stream. `prompt`: the number of tokens before the text; they are
+  /// not shown, but tokens of words depend on those before them.
+  TextStream(const Tokenizer& tokenizer, const std::vector<std::string>& stops, size_t prompt = 0)
+      : tokenizer_(tokenizer),
+        stops_(stops),
+        context_(prompt > most_context ? prompt - most_context : 0),
+        decoded_(prompt) {}
+  /// All tokens so far, with the prompt -> what can be shown now.
   std::string push(std::span<const int32_t> ids);
-  /// All tokens -> what is left.
+  /// All tokens, with the prompt -> what is left.
   std::string finish(std::span<const int32_t> ids);
+  /// Whether a stop string was found.
+  bool stopped() const { return stopped_; }
 
  private:
   std::string decode_new(std::span<const int32_t> ids, bool all);
   std::string take(bool all);
+
+  static constexpr size_t most_context = 16;  // tokens of the prompt to decode again
 
   const Tokenizer& tokenizer_;
   const std::vector<std::string>& stops_;

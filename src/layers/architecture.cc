@@ -146,9 +146,10 @@ void require_positions(const Architecture& a, int64_t tokens, const std::string&
 }
 
 void require_encoder_and_decoder(const Architecture& a, const std::string& where) {
-  require(a.has_encoder() && a.has_decoder(),
-          "{}: translation needs an encoder and a decoder, but {}_layers is 0", where,
-          a.has_encoder() ? "decoder" : "encoder");
+  require(a.has_encoder() && a.has_decoder(), "{}: translation needs an encoder and a decoder, but {}", where,
+          a.has_encoder()
+              ? "decoder_layers is 0"
+              : "encoder_layers is 0; a language model is for 'sixfold generate' and 'sixfold score --input'");
 }
 
 }  // namespace sixfold

@@ -29,7 +29,7 @@ std::string store_of(const TaskStart& start) { return start.run + "/encoded-text
 Tokenizers tokenizers_of(const LanguageModelOptions& options, const TaskStart& start) {
   if (!start.model.empty()) return load_tokenizers(start.model);
   const TextReader text = [&](const auto& use) {
-    DocumentReader reader(options.data.train, TextUnit::line, options.data.invalid_utf8);
+    DocumentReader reader(options.data.train, options.data.unit, options.data.invalid_utf8);
     std::string line;
     for (DocumentReader::Event event; (event = reader.next(line)) != DocumentReader::Event::end;) {
       if (start.stop && start.stop->load() != 0) throw Cancelled();
@@ -83,7 +83,10 @@ struct LanguageModelText {
 
 /// Reads the text, or finds it encoded in the run's folder.
 LanguageModelText read_text(const LanguageModelOptions& options, const TaskStart& start) {
-  if (!start.model.empty()) require_model_folder(start.model);
+  if (!start.model.empty()) {
+    require_model_folder(start.model);
+    require_language_model(load_model_config(start.model), start.model);
+  }
   const std::string store = store_of(start);
   std::optional<DocumentStoreRecord> record;
   if (std::filesystem::exists(store + "/texts.json")) record = read_document_store_record(store);
@@ -107,6 +110,9 @@ LanguageModelText read_text(const LanguageModelOptions& options, const TaskStart
   }
   trim_memory();
   const auto describe = [](const char* name, const DocumentStoreRecord::Part& part) {
+    if (part.unknown > 0)
+      log_warning("{} text: {} of {} are not in the vocabulary; the model can't tell their texts apart", name,
+                  part.unknown, counted(part.tokens, "token"));
     log_info("{} text: {}, {}, {} bytes", name, counted(part.documents, "text"), counted(part.tokens, "token"),
              part.bytes);
   };
@@ -125,7 +131,6 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
   config.generation = options.generation;
   if (!from.empty()) {
     config = load_model_config(from);
-    require_language_model(config, from);
     config.dropout = options.model.dropout;
     config.attention_dropout = options.model.attention_dropout;
     config.activation_dropout = options.model.activation_dropout;
@@ -135,6 +140,9 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
     config.decoder_start_token = tokenizers.target->bos();
   config.context_tokens = options.data.block_tokens;
   config.text_unit = options.data.unit;
+  require(config.positions != Positions::learned || config.max_positions >= config.context_tokens,
+          "{}: has {} learned positions, but data.block_tokens is {}; choose fewer", from, config.max_positions,
+          config.context_tokens);
   return config;
 }
 

@@ -60,6 +60,9 @@ void validate(const LanguageModelOptions& o) {
   require(o.task == LanguageModelOptions::task_name, "task: is '{}', expected {}", o.task,
           LanguageModelOptions::task_name);
   require(o.model.decoder_layers > 0, "model.decoder_layers: is 0; a language model needs at least 1");
+  require(o.model.encoder_layers == 0,
+          "model.encoder_layers: is {}, but a language model has no encoder; set it to 0",
+          o.model.encoder_layers);
   validate(static_cast<const Architecture&>(o.model));
   require(
       o.model.norm != Norm::batch,

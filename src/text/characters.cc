@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -154,7 +155,7 @@ std::string collect_characters(const TokenizerOptions& options, const std::vecto
           counts.emplace(character, 1);
       });
     });
-  require(!counts.empty(), "there is no text to collect characters from");
+  require(!counts.empty(), "there is no text to collect characters from; tokenizer.kind is characters");
   counts.erase("\n");
   std::vector<std::pair<int64_t, std::string>> ranked;
   for (const auto& [character, count] : counts)
@@ -165,7 +166,12 @@ std::string collect_characters(const TokenizerOptions& options, const std::vecto
   require(most == 0 || most > others,
           "tokenizer.vocab_size is {}, but there are already 3 special tokens and the line feed; increase it",
           most);
-  if (most > 0 && ranked.size() > most - others) ranked.resize(most - others);
+  if (most > 0 && ranked.size() > most - others) {
+    log_warning(
+        "the text has {} characters, but tokenizer.vocab_size {} keeps only {}; the others become <unk>",
+        ranked.size() + 1, most, most - special_tokens.size());
+    ranked.resize(most - others);
+  }
   std::vector<std::string> kept{"\n"};
   for (const auto& [rank, character] : ranked) kept.push_back(character);
   std::ranges::sort(kept);  // the order of UTF-8 is that of code points

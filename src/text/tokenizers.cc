@@ -56,7 +56,17 @@ Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, T
           load(target_kind, read_file(target), target, Spaces::keep), false};
 }
 
+/// Refuses a file whose name is that of another kind of tokenizer.
+void require_kind(const TokenizerOptions& options, const std::string& file) {
+  const auto named = std::ranges::find(kinds, std::filesystem::path(file).extension().string(), extension);
+  require(named == std::end(kinds) || *named == options.kind,
+          "{}: is a tokenizer of the kind {}, but tokenizer.kind is {}; change one of them", file,
+          named == std::end(kinds) ? "" : name_of_enum(*named), name_of_enum(options.kind));
+}
+
 Tokenizers load_given(const TokenizerOptions& options) {
+  require_kind(options, options.source);
+  require_kind(options, options.target);
   if (options.joint) {
     require(!options.source.empty() && (options.target.empty() || options.target == options.source),
             "tokenizer.joint is true, but tokenizer.target is given; give only tokenizer.source, or set "

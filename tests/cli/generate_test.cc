@@ -35,7 +35,7 @@ TEST_F(GenerateCommand, ContinuesAPrompt) {
 TEST_F(GenerateCommand, TakesPromptsFromFiles) {
   const std::string lines = folder_ / "lines", whole = folder_ / "whole";
   write_file_atomically(lines, "a\nb b\n\n");
-  write_file_atomically(whole, "a\nb\n");
+  write_file_atomically(whole, "\na\nb\n");
   const Outcome outcome =
       generate("--input " + lines + " --prompt c --prompt-file " + whole + " --json -n 2 --max-tokens 4");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
@@ -48,7 +48,7 @@ TEST_F(GenerateCommand, TakesPromptsFromFiles) {
     EXPECT_LE(json.at("tokens").get<int>(), 4);
     EXPECT_LT(json.at("log_probability").get<double>(), 0);
   }
-  EXPECT_EQ(prompts, (std::vector<std::string>{"c", "c", "a\nb", "a\nb", "a", "a", "b b", "b b", "", ""}));
+  EXPECT_EQ(prompts, (std::vector<std::string>{"c", "c", "\na\nb", "\na\nb", "a", "a", "b b", "b b", "", ""}));
   const Outcome texts = generate("--input " + lines + " --max-tokens 1");
   EXPECT_NE(texts.text.find("\n--------\nb b"), std::string::npos) << texts.text;
 }
@@ -66,6 +66,13 @@ TEST_F(GenerateCommand, RefusesBadInput) {
   expect_error(generate("--temperature -1"), "temperature is -1");
   expect_error(generate("--top-p 0"), "top_p is 0");
   expect_error(generate("--max-tokens 0"), "--max-tokens");
+  expect_error(generate("--prompt a --beam-size 2 --stop b"),
+               "beam search knows no stop strings");  // and no prompt
+  expect_error(generate("--prompt $(printf '\\377')"), "--prompt: byte 1 is not valid UTF-8");
+  expect_error(generate("--prompt aaaaaaaaaaaaaaaa"), "the prompt has 16 tokens");
+  expect_error(generate("--seed -1"), "--seed");
+  expect_error(generate("--prompt-file - --input - < /dev/null"), "can't both be standard input");
+  EXPECT_EQ(generate("--json --invalid-utf8 replace --prompt $(printf '\\377') --max-tokens 1").status, 0);
   expect_error(generate("--input " + (folder_ / "none")), "none");
   expect_error(sixfold("generate " + (folder_ / "none")), "none");
   write_small_model(folder_ / "translation", 1);
@@ -93,6 +100,14 @@ TEST_F(GenerateCommand, ScoresText) {
   expect_error(sixfold("score " + model_ + " --input x --source y --target z"),
                "expected --source and --target");
   expect_error(sixfold("score " + model_ + " --input " + text + " --stride 13"), "stride is 13");
+  expect_error(sixfold("score " + model_ + " --input " + text + " --format json"),
+               "--format is for translation models");
+  expect_error(sixfold("score " + model_ + " --source x --target y --summary"),
+               "--summary is for language models");
+  write_file_atomically(text, "a \xC3\xA9\n");
+  EXPECT_NE(
+      sixfold("score " + model_ + " --input " + text).text.find("1 of 4 tokens are not in the vocabulary"),
+      std::string::npos);
 }
 
 TEST_F(GenerateCommand, WorksWithInt8) {
@@ -100,6 +115,15 @@ TEST_F(GenerateCommand, WorksWithInt8) {
   const Outcome outcome = sixfold("generate " + (folder_ / "int8") + " --prompt a --max-tokens 5");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(sixfold("info " + (folder_ / "int8")).status, 0);
+  EXPECT_EQ(shell("echo 'a b' | " SIXFOLD_BINARY " tokenize " + model_ +
+                  " | " SIXFOLD_BINARY " tokenize --decode " + model_)
+                .text,
+            "a b\n");
+  const std::string recipe = SIXFOLD_SOURCE_DIR "/recipes/shakespeare-characters.yaml";
+  EXPECT_EQ(sixfold("plot schedule " + recipe + " -o -").status, 0);
+  expect_error(sixfold("plot positions " + recipe + " -o -"), "are not vectors that are added to embeddings");
+  expect_error(sixfold("shortlist " + model_ + " --source x --target y --output " + (folder_ / "list")),
+               "a language model is for 'sixfold generate'");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Draw, LimitsTheProbability) {
 }
 
 TEST(Draw, PenalizesRepetitionAndObeysBans) {
-  expect_near(shares({.repetition_penalty = 2}, {1, 2, 1}), softmax({0.5, 1, -2, 2, 0}));
+  expect_near(shares({.repetition_penalty = 2}, {1, 2}), softmax({0.5, 1, -2, 2, 0}));
   expect_near(shares({}, {}, {1, 4}), softmax({0.5, none, -1, 2, none}));
   EXPECT_EQ(draw_of({}, 0, {}, {0, 1, 2, 3, 4}).id, -1);
 }
@@ -82,6 +82,9 @@ TEST(Draw, SurvivesStrangeLogits) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, std::nanf(""), 1}).id, -1);
   EXPECT_EQ(draw_of({}, 0.5, {}, {}, {-infinity, -infinity}).id, -1);
+  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, infinity, 1}).id, -1);
+  EXPECT_EQ(draw_of({.repetition_penalty = 1e-39f, .temperature = 0}, 0.5, {1}, {}, {1, 2, 1}).id, 1);
+  EXPECT_EQ(draw_of({}, 1 - 0x1p-53, {}, {}, {0, -2000}).id, 0);  // no token of probability 0
   EXPECT_EQ(draw_of({}, 0.999, {}, {}, {1, -infinity}).id, 0);
   EXPECT_EQ(draw_of({.temperature = 1e-30f}, 0.7, {}, {}, {1, 2, 1}).id, 1);
   RandomStream random(1, 2);

@@ -60,20 +60,39 @@ TEST_F(GeneratorTest, IsTheModelStepByStep) {
     size_t window = 0;  // where the window of 12 tokens begins
     const Ids generated = tokenizer->encode_text(result.text);
     double sum = 0;
-    for (size_t i = 0; i <= generated.size(); ++i) {
+    ASSERT_EQ(generated.size(), 30u);
+    for (size_t i = 0; i < generated.size(); ++i) {
       if (text.size() - window + 1 > 12) window = text.size() - 6;
       auto probabilities = next(Ids(text.begin() + static_cast<std::ptrdiff_t>(window), text.end()));
-      if (i == generated.size() && result.reason == FinishReason::cut) break;
-      const auto banned = probabilities;
-      for (const size_t id : {0, 1}) probabilities[id] = -1e9;
+      for (const size_t id : {0, 1, 2}) probabilities[id] = -1e9;  // a stream does not end
       const auto best = static_cast<int32_t>(std::ranges::max_element(probabilities) - probabilities.begin());
-      ASSERT_EQ(best, i == generated.size() ? 2 : generated[i]) << p << " " << i;
+      ASSERT_EQ(best, generated[i]) << p << " " << i;
       sum += probabilities[static_cast<size_t>(best)];
       text.push_back(best);
     }
     EXPECT_NEAR(result.log_probability, sum, 1e-4);
-    EXPECT_TRUE(result.reason == FinishReason::end_token || result.tokens == 30) << result.tokens;
+    EXPECT_EQ(result.reason, FinishReason::cut);
   }
+}
+
+/// Where a model's texts end, so do those that it generates. The unknown token is never generated.
+TEST_F(GeneratorTest, EndsATextThatEnds) {
+  write_small_language_model(folder_ / "lines", 3,
+                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  const auto ended = [&](const std::string& model, int beam_size) {
+    int count = 0;
+    for (const GeneratedTexts& one :
+         Generator(model, 1).generate(prompts_, {.max_tokens = 200, .beam_size = beam_size, .samples = 2}))
+      for (const GeneratedText& text : one.texts) {
+        count += text.reason == FinishReason::end_token;
+        EXPECT_EQ(text.text.find("\uFFFD"), std::string::npos) << text.text;
+      }
+    return count;
+  };
+  EXPECT_GT(ended(folder_ / "lines", 0), 5);
+  EXPECT_GT(ended(folder_ / "lines", 4), 0);
+  EXPECT_EQ(ended(model_, 0), 0);
+  EXPECT_EQ(ended(model_, 4), 0);
 }
 
 /// The same seed gives the same text, whatever else is generated, and with any number of threads.
@@ -143,7 +162,7 @@ TEST_F(GeneratorTest, RepeatsNoNgramOfThePrompt) {
   EXPECT_EQ(texts({prompt}, options)[0], greedy);
 }
 
-/// Beam search with one hypothesis is greedy search, and a wider one finds texts that are no less likely.
+/// Beam search with one hypothesis is greedy search, and a wider one returns its best hypotheses.
 TEST_F(GeneratorTest, SearchesWithABeam) {
   const auto greedy = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .draw = {.temperature = 0}});
   const auto one = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .beam_size = 1});
@@ -152,8 +171,10 @@ TEST_F(GeneratorTest, SearchesWithABeam) {
     EXPECT_NEAR(one[p].texts[0].log_probability, greedy[p].texts[0].log_probability, 1e-4);
   }
   for (const GeneratedTexts& found :
-       Generator(model_, 2).generate(prompts_, {.max_tokens = 20, .beam_size = 4, .samples = 4}))
-    EXPECT_EQ(found.texts.size(), 4u);
+       Generator(model_, 2).generate(prompts_, {.max_tokens = 20, .beam_size = 4, .samples = 4})) {
+    ASSERT_EQ(found.texts.size(), 4u);
+    EXPECT_NE(found.texts[0].text, found.texts[1].text);
+  }
 }
 
 TEST_F(GeneratorTest, ServesTheOthersIfAPromptIsTooLong) {
@@ -175,6 +196,10 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.max_tokens = 0, .beam_size = 2}, "max_tokens is 0");
   refuse({.samples = 0}, "samples is 0");
   refuse({.beam_size = 2, .samples = 3}, "n_best is 3");
+  refuse({.beam_size = 2, .stop = {"a"}}, "beam search knows no stop strings");
+  refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature is -3");
+  EXPECT_EQ(Generator(model_, 1).generate(std::vector<std::string>{"\xFF"})[0].error,
+            "the prompt is not text: byte 1 is not valid UTF-8");
   refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
   refuse({.stop = {""}}, "a stop string is empty");
   refuse({.draw = {.top_p = 0}}, "top_p is 0");
@@ -203,15 +228,22 @@ TEST_F(GeneratorTest, ScoresAText) {
       expected +=
           next(Ids(ids.begin() + begin, ids.begin() + i))[static_cast<size_t>(ids[static_cast<size_t>(i)])];
     }
-    const TextScore score = generator.score(path, stride);
+    const TextScore score = generator.score(path, {.stride = stride});
     EXPECT_NEAR(score.log_probability, expected, 1e-3) << stride;
     EXPECT_EQ(score.tokens, std::ssize(ids));
     EXPECT_EQ(score.bytes, std::ssize(text));
     EXPECT_NEAR(score.bits_per_byte(), -expected / std::log(2) / static_cast<double>(text.size()), 1e-4);
     EXPECT_NEAR(std::log(score.perplexity()), score.loss_per_token(), 1e-9);
   }
+  EXPECT_EQ(generator.score(path).unknown, 0);
   EXPECT_EQ(generator.score(path).log_probability, Generator(model_, 1).score(path).log_probability);
-  EXPECT_NE(error_message([&] { generator.score(path, 13); }).find("stride is 13"), std::string::npos);
+  EXPECT_NE(error_message([&] { generator.score(path, {.stride = 13}); }).find("stride is 13"),
+            std::string::npos);
+  write_file_atomically(path, "a z\xC3\xA9\n");
+  EXPECT_EQ(generator.score(path).unknown, 2);
+  write_file_atomically(path, "a\xFF\n");
+  EXPECT_NE(error_message([&] { generator.score(path); }).find("byte 2 is not valid UTF-8"), std::string::npos);
+  EXPECT_EQ(generator.score(path, {.invalid = InvalidUtf8::replace}).unknown, 1);
   write_file_atomically(path, "");
   EXPECT_NE(error_message([&] { generator.score(path); }).find("no text to score"), std::string::npos);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "text/characters.h"
 #include "text/tokenizers.h"
 #include "text/utf8.h"
@@ -45,6 +47,30 @@ TEST(TextStream, EndsBeforeAStopString) {
   EXPECT_EQ(pieces(*characters, characters->encode("acb"), {"cc"}), (Pieces{"a", "", "cb", ""}));
   EXPECT_EQ(joined(pieces(*characters, characters->encode("abc"), {"ca", "bcb"})), "abc");
   EXPECT_EQ(joined(pieces(*characters, characters->encode("aab"), {"ab", "aa"})), "");
+}
+
+/// Tokens of words depend on those before them: the space between a prompt and the text is part of the text.
+TEST(TextStream, GoesOnAfterAPrompt) {
+  const std::vector<std::string> lines(30, "the cat sat on the mat and the dog ran"), none;
+  for (const TokenizerKind kind : {TokenizerKind::sentencepiece, TokenizerKind::whitespace}) {
+    TokenizerOptions options;
+    options.kind = kind;
+    options.vocab_size = kind == TokenizerKind::sentencepiece ? 40 : 0;
+    const auto tokenizer = make_tokenizers(options, lines, {}).target;
+    const Ids prompt = tokenizer->encode("the cat"), text = tokenizer->encode("the cat sat on");
+    ASSERT_TRUE(std::ranges::equal(prompt, std::span(text).first(prompt.size())));
+    for (const bool whole : {false, true}) {
+      TextStream stream(*tokenizer, none, prompt.size());
+      std::string shown;
+      for (size_t count = prompt.size() + 1; count <= text.size() && !whole; ++count)
+        shown += stream.push(std::span(text).first(count));
+      EXPECT_EQ(shown + stream.finish(text), " sat on") << name_of_enum(kind);
+    }
+    const std::vector<std::string> stops{" on"};
+    TextStream stopped(*tokenizer, stops, prompt.size());
+    EXPECT_EQ(stopped.finish(text), " sat");
+    EXPECT_TRUE(stopped.stopped());
+  }
 }
 
 /// The pieces together are the text, for tokens that are parts of words too.

@@ -130,7 +130,9 @@ TEST_P(OneStack, IsRefusedWhereItWouldTranslate) {
               search(model, {{4, 2}}, {}, [](size_t, const auto&) {});
             }),
             std::string("search: translation needs an encoder and a decoder, but ") +
-                (GetParam().encoder_layers > 0 ? "decoder" : "encoder") + "_layers is 0");
+                (GetParam().encoder_layers > 0 ? "decoder_layers is 0"
+                                               : "encoder_layers is 0; a language model is for 'sixfold "
+                                                 "generate' and 'sixfold score --input'"));
 }
 
 TEST_P(OneStack, RefusesWhatItHasNot) {

@@ -143,9 +143,35 @@ TEST_F(LanguageModelTest, StartsFromAModel) {
   const ModelConfig config = load_model_config(run("second").model);
   EXPECT_EQ(config.context_tokens, 12);
   EXPECT_EQ(config.d_model, 32);
+  options_.start.model.clear();
+  options_.model.positions = Positions::learned;
+  options_.model.max_positions = 12;
+  options_.start.model = run("learned").model;
+  options_.data.block_tokens = 13;
+  EXPECT_NE(error_message([&] { run("longer"); }).find("has 12 learned positions, but data.block_tokens is 13"),
+            std::string::npos);
 }
 
-/// Every mixer that a decoder can have learns, and generates step by step what it computes at once.
+TEST_F(LanguageModelTest, TellsOfCharactersThatItDoesNotKnow) {
+  std::filesystem::create_directories(folder_ / "run");
+  options_.tokenizer.vocab_size = 3 + 2 + 4;
+  testing::internal::CaptureStderr();
+  LanguageModelConfig(options_).open({.run = folder_ / "run", .model = ""});
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("the text has 10 characters, but tokenizer.vocab_size 9 keeps only 6"), std::string::npos)
+      << log;
+  EXPECT_NE(log.find("are not in the vocabulary"), std::string::npos) << log;
+}
+
+/// Characters that stand on blank lines only are characters of a stream too.
+TEST_F(LanguageModelTest, KnowsTheCharactersOfBlankLines) {
+  std::filesystem::create_directories(folder_ / "run");
+  write_file_atomically(folder_ / "train", "zero one two three\n\t\nzero one two three\n");
+  const auto task = LanguageModelConfig(options_).open({.run = folder_ / "run", .model = ""});
+  EXPECT_EQ(task->model_config().target_vocab, 3 + 2 + 8 + 1);
+}
+
+/// Every mixer that a decoder can have learns, generates and scores.
 TEST_F(LanguageModelTest, HasEveryMixer) {
   for (const auto& [kind, name] : EnumNames<MixerKind>::names) {
     if (kind == MixerKind::bahdanau) continue;
@@ -155,7 +181,6 @@ TEST_F(LanguageModelTest, HasEveryMixer) {
     const Generator generator(model, 1);
     const auto texts =
         generator.generate(std::vector<std::string>{"zero o"}, {.max_tokens = 15, .draw = {.temperature = 0}});
-    write_file_atomically(folder_ / "text", "zero o" + texts[0].texts[0].text);
     EXPECT_GT(texts[0].texts[0].tokens, 0u) << name;
     EXPECT_TRUE(std::isfinite(generator.score(folder_ / "valid").perplexity())) << name;
   }

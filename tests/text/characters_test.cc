@@ -114,6 +114,11 @@ TEST(TokenizerText, IsSavedAndLoaded) {
     const Tokenizers loaded = load_tokenizers(place);
     EXPECT_EQ(loaded.target->hash(), tokenizers.target->hash());
     EXPECT_EQ(loaded.target->kind(), kind);
+    TokenizerOptions other = options;
+    other.kind = kind == TokenizerKind::bytes ? TokenizerKind::characters : TokenizerKind::bytes;
+    other.source = place + "/tokenizer." + std::string(name_of_enum(kind));
+    EXPECT_NE(error_message([&] { make_tokenizers(other, lines, {}); }).find("change one of them"),
+              std::string::npos);
     options.user_defined_symbols = {"x"};
     EXPECT_NE(error_message([&] { make_tokenizers(options, lines, {}); }).find("can't have them"),
               std::string::npos);
