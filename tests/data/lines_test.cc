@@ -144,7 +144,7 @@ TEST_F(LinesTest, MessagesNameStandardInput) {
   EXPECT_EXIT(
       read_bad_input(), testing::ExitedWithCode(0),
       "^standard input:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or "
-      "skip$");
+      "skip \\(in training data.invalid_utf8\\)$");
 }
 
 TEST_F(LinesTest, MissingFilesAndFolders) {

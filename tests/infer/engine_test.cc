@@ -107,19 +107,24 @@ TEST_P(EngineTest, ForgetsNoRequestWhereNoWorkspaceCanBeMade) {
   Client client(engine, model_, options(2));
   int refusals = 0;
   client.submit(sources);
-  while (client.left() > 0) {
-    try {
-      client.help();
-    } catch (const std::bad_alloc&) {
-      ++refusals;
+  const auto finish = [&] {
+    while (client.left() > 0) {
+      try {
+        client.help();
+      } catch (const std::bad_alloc&) {
+        ++refusals;
+      }
     }
-  }
+  };
+  finish();
   EXPECT_GT(refusals, 0);
   EXPECT_EQ(client.found.size(), sources.size());
   client.submit(sources);
   client.withdraw();
-  EXPECT_EQ(client.left(), 0);
-  EXPECT_EQ(static_cast<size_t>(client.failures), sources.size());
+  if (GetParam() == 1) {
+    EXPECT_EQ(static_cast<size_t>(client.failures), sources.size());
+  }
+  finish();  // workers may have taken some requests before they were withdrawn
 }
 
 TEST_P(EngineTest, RunsTasks) {

@@ -46,8 +46,10 @@ TEST_F(RunResultTest, TellsWhatAnotherSweepWouldChange) {
   using Keys = std::vector<std::string>;
   const auto changed = [&] { return changed_since_begun(TranslationConfig(options_), run("a")); };
   EXPECT_EQ(changed(), Keys());  // there is no run yet
-  std::atomic<int> stop = 1;
-  train(options_, {.run = run("a"), .stop = &stop});  // stopped: a checkpoint, but no model
+  options_.train.updates = 10;
+  train(options_, {.run = run("a")});
+  fs::remove_all(run("a") + "/model");  // as if it was stopped: there is a checkpoint, but no model
+  options_.train.updates = 23;
   EXPECT_EQ(changed(), Keys());
   options_.schedule.learning_rate = 1e-4;
   EXPECT_EQ(changed(), Keys{"schedule.learning_rate"});
