@@ -104,6 +104,21 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
                                                         relative ? context.indices(lengths) : Tensor());
                          },
                      .goldens = {relative ? "position_feature_relative" : "position_feature"}});
+  cases.push_back({.name = "gather_rows",
+                   .operands = {x},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         std::vector<int32_t> from, inverse(static_cast<size_t>(a["x"].rows()), -1);
+                         for (auto row = static_cast<int32_t>(a["x"].rows() - 1); row >= 0; --row) {
+                           if (row % 3 != 0) continue;
+                           inverse[static_cast<size_t>(row)] = static_cast<int32_t>(from.size());
+                           from.push_back(row);
+                         }
+                         return ops::gather_rows(context, a["x"], context.indices(from),
+                                                 context.indices(inverse));
+                       },
+                   .row_by_row = false,
+                   .goldens = {"gather_rows"}});
   cases.push_back({.name = "dropout", .operands = {x}, .run = [](Context& context, const auto& a) {
                      return ops::dropout(context, {a["x"], context.dropout(test_dropout, a.rows)});
                    }});
@@ -228,6 +243,19 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
   cases.push_back(loss("cross_entropy", 0.1, {x, weight}, {"cross_entropy", "cross_entropy_large"}));
   cases.push_back(loss("cross_entropy_plain", 0, {x, weight}, {"cross_entropy_plain"}));
   cases.push_back(loss("cross_entropy_with_bias", 0.1, {x, weight, bias}, {}));
+  cases.push_back({.name = "cross_entropy_weighted",
+                   .operands = {x, weight},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         std::vector<float> weights;
+                         for (const int32_t id : a.ids.template to_host<int32_t>(context.backend()))
+                           weights.push_back(0.5f + 0.25f * static_cast<float>(id % 5));
+                         return ops::cross_entropy(context, a["x"], {a["weight"], {}}, a.ids,
+                                                   {.weights = context.numbers(weights)});
+                       },
+                   .gradients = Gradients::by_itself,
+                   .row_by_row = false,
+                   .goldens = {"cross_entropy_weighted"}});
   cases.push_back({.name = "log_probability",
                    .operands = {x, weight, bias},
                    .run =

@@ -14,9 +14,17 @@ Tensor Context::zeros(int64_t rows, int64_t cols, DType dtype) const {
 }
 
 Tensor Context::indices(std::span<const int32_t> values) {
-  Tensor t = tensor(1, static_cast<int64_t>(values.size()), DType::i32);
-  backend_->upload(t.view().data, std::as_bytes(values));
-  indices_.push_back(t);
+  return upload(DType::i32, values.size(), std::as_bytes(values));
+}
+
+Tensor Context::numbers(std::span<const float> values) {
+  return upload(DType::f32, values.size(), std::as_bytes(values));
+}
+
+Tensor Context::upload(DType dtype, size_t count, std::span<const std::byte> values) {
+  Tensor t = tensor(1, static_cast<int64_t>(count), dtype);
+  backend_->upload(t.view().data, values);
+  uploaded_.push_back(t);
   return t;
 }
 

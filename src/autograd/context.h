@@ -59,6 +59,8 @@ class Context {
   Tensor zeros(int64_t rows, int64_t cols, DType dtype) const;
   /// Uploads host values as [1, n] i32. The context keeps the tensor alive.
   Tensor indices(std::span<const int32_t> values);
+  /// The same as [1, n] f32.
+  Tensor numbers(std::span<const float> values);
   /// Creates the rows of `ragged`. Sequence i is sentence `sentences[i]`, or i if `sentences` is empty. Throws
   /// an input error if the numbers of sequences and sentences differ.
   TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});
@@ -104,12 +106,14 @@ class Context {
   };
 
  private:
+  Tensor upload(DType dtype, size_t count, std::span<const std::byte> values);
+
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   Tape* tape_ = nullptr;
   Seeds seeds_;
   uint32_t dropouts_ = 0;
-  std::vector<Tensor> indices_;
+  std::vector<Tensor> uploaded_;
   std::vector<BufferUpdate> deferred_;
   std::string module_;
 };

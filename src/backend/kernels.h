@@ -171,7 +171,7 @@ struct CopyRows {
   void operands(auto&& visit) { visit("out", out), visit("rows", rows), visit("x", x); }
 };
 
-/// out[r] = x[rows[r]]. The type is arbitrary.
+/// out[r] = x[rows[r]], or zeros if rows[r] is negative. The type is arbitrary.
 struct GatherRows {
   static constexpr const char* name = "gather_rows";
   View out, x;

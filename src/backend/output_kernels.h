@@ -7,7 +7,8 @@ namespace sixfold::kernel {
 
 /// For each row of logits [rows, vocab]: loss = (1 - smoothing) * -log p(target) + smoothing * mean of -log p
 /// over the vocabulary (section 5.4), written to losses [1, rows]. If `gradient` is set, the logits are
-/// overwritten by d(loss * scale) / d(logits).
+/// overwritten by d(loss * scale) / d(logits). The loss of a row is multiplied by its weight if there are
+/// weights.
 struct CrossEntropy {
   static constexpr const char* name = "cross_entropy";
   View logits;
@@ -15,8 +16,11 @@ struct CrossEntropy {
   View losses;
   double smoothing = 0, scale = 1;
   bool gradient = false;
+  DeviceSpan<const float> weights = {};  ///< [rows], or empty
 
-  void operands(auto&& visit) { visit("logits", logits), visit("targets", targets), visit("losses", losses); }
+  void operands(auto&& visit) {
+    visit("logits", logits), visit("targets", targets), visit("losses", losses), visit("weights", weights);
+  }
 };
 
 /// out [1, rows] = log-probability of targets[r] under the softmax of row r of logits [rows, vocab].

@@ -77,6 +77,18 @@ OptionNode* OptionNode::find(std::string_view key) {
   return nullptr;
 }
 
+const OptionNode* OptionNode::find_path(std::string_view path) const {
+  const OptionNode* node = this;
+  for (size_t dot = 0; node && dot != std::string_view::npos;) {
+    dot = path.find('.');
+    const auto named = [name = path.substr(0, dot)](const auto& child) { return child.first == name; };
+    const auto found = std::ranges::find_if(node->children, named);
+    node = found == node->children.end() ? nullptr : &found->second;
+    if (dot != std::string_view::npos) path.remove_prefix(dot + 1);
+  }
+  return node;
+}
+
 OptionNode read_option_file(const std::string& path) {
   const std::string text = read_file(path);
   return path.ends_with(".json") ? parse_json_options(text, path) : parse_yaml_options(text, path);

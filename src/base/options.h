@@ -42,6 +42,8 @@ struct OptionNode {
   std::vector<std::pair<std::string, OptionNode>> children{};
 
   OptionNode* find(std::string_view key);
+  /// The value of a key with the names of its groups, such as "data.train"; null if there is none.
+  const OptionNode* find_path(std::string_view path) const;
 };
 
 /// The maximum size of a file of options, in bytes.

@@ -8,6 +8,7 @@ namespace sixfold::cli {
 void add_train(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_translate(CLI::App& app);
+void add_classify(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
 void add_evaluate(CLI::App& app);

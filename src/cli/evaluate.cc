@@ -14,11 +14,12 @@
 #include "metrics/bleu.h"
 #include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
+#include "metrics/classification.h"
 
 namespace sixfold {
 
 namespace cli {
-enum class MetricName { bleu, chrf, chrf_plus_plus };
+enum class MetricName { bleu, chrf, chrf_plus_plus, accuracy, macro_f1 };
 enum class ReportFormat { text, json };
 }  // namespace cli
 
@@ -27,7 +28,9 @@ struct EnumNames<cli::MetricName> {
   static constexpr std::pair<cli::MetricName, std::string_view> names[] = {
       {cli::MetricName::bleu, "bleu"},
       {cli::MetricName::chrf, "chrf"},
-      {cli::MetricName::chrf_plus_plus, "chrf++"}};
+      {cli::MetricName::chrf_plus_plus, "chrf++"},
+      {cli::MetricName::accuracy, "accuracy"},
+      {cli::MetricName::macro_f1, "macro_f1"}};
 };
 
 template <>
@@ -153,6 +156,17 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
               return SystemScore{score.score, score.details()};
             })};
   }
+  if (name == MetricName::accuracy || name == MetricName::macro_f1) {
+    require(references == 1, "--metric {}: there are {}, but a text has one label", name_of_enum(name),
+            counted(references, "reference"));
+    const std::string signature = fmt::format("nrefs:1|version:{}", kVersion);
+    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
+            scores_of(LabelMetric(), settings, text, [&](const LabelPairs& sum) {
+              const ConfusionMatrix confusion = sum.confusion();
+              return SystemScore{100 *
+                                 (name == MetricName::accuracy ? confusion.accuracy() : confusion.macro_f1())};
+            })};
+  }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
   return {chrf.name(), with_resampling(chrf.signature(references, kVersion), settings),
           scores_of(chrf, settings, text, [&](const auto& sum) { return SystemScore{chrf.score(sum)}; })};
@@ -237,8 +251,8 @@ void run(const Settings& settings) {
 
 void add_evaluate(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
-  CLI::App& command =
-      *app.add_subcommand("evaluate", "Compute BLEU and chrF of translations, as sacreBLEU does");
+  CLI::App& command = *app.add_subcommand(
+      "evaluate", "Compute BLEU and chrF of translations, as sacreBLEU does, or the accuracy of labels");
   command
       .add_option("-r,--reference", settings->references,
                   "file of reference translations; several files give several references for each line")
@@ -263,7 +277,8 @@ void add_evaluate(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   add_named_option(command, "--metric", settings->metrics,
-                   "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]");
+                   "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]; for labels, the "
+                   "beginnings of lines up to a tab: accuracy, macro_f1");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,

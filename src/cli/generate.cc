@@ -150,12 +150,12 @@ void run(const Settings& settings) {
   if (one && !settings.json && settings.output == "-")
     return stream(generator, prompts.next()[0], options, output);
   Writer writer(output, settings.json);
-  size_t first = 0, failed = 0;
-  for (std::vector<std::string> some; !(some = prompts.next()).empty(); first += some.size()) {
+  size_t failed = 0;
+  for (std::vector<std::string> some; !(some = prompts.next()).empty();) {
     for (const GeneratedTexts& texts : generator.generate(some, options)) {
       writer.write(some[texts.index], texts);
       if (!texts.error) continue;
-      log_warning("prompt {}: {}", first + texts.index + 1, *texts.error);
+      log_warning("prompt {}: {}", options.first_prompt + texts.index + 1, *texts.error);
       ++failed;
     }
     output.flush();

@@ -88,6 +88,7 @@ void add_plot(CLI::App& app) {
   add_plot_positions(command);
   add_plot_corpus(command);
   add_plot_accuracy(command);
+  add_plot_confusion(command);
   command.footer(
       "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg\n"
       "  sixfold plot curves run --output curves.svg");

@@ -14,10 +14,10 @@ struct DrawOptions {
   /// Divide all logits by this before the softmax; 0: always choose the likeliest token.
   float temperature = 1;
   int top_k = 0;  ///< choose among this many tokens, the likeliest; 0: all
-  float top_p =
-      1;  ///< then among the fewest likeliest tokens that have this probability (Holtzman et al. 2020)
-  float min_p =
-      0;  ///< then among those with this share of the probability of the likeliest (Nguyen et al. 2024)
+  /// Then among the fewest likeliest tokens that have this probability (Holtzman et al. 2020); 1: all.
+  float top_p = 1;
+  /// Then among those with this share of the probability of the likeliest (Nguyen et al. 2024); 0: all.
+  float min_p = 0;
 };
 
 struct Drawn {

@@ -27,8 +27,8 @@ struct SamplingPlan {
   int context;
   /// They see the prompt and the tokens after it.
   std::vector<std::unique_ptr<const Restriction>> restrictions;
-  ///  /// Whether a text, after the given number of tokens of the prompt, is complete: it has a stop string.
-  ///  Empty: never.
+  /// Whether a text, after the given number of tokens of the prompt, is complete: it has a stop string. Empty:
+  /// never.
   std::function<bool(std::span<const int32_t> text, size_t prompt)> stops;
 };
 

@@ -28,13 +28,14 @@ size_t begun_stop(std::string_view text, const std::vector<std::string>& stops) 
   return longest;
 }
 
-}  // namespace
-
+/// The first place where one of the texts begins in `text`, or npos.
 size_t find_first(std::string_view text, const std::vector<std::string>& searched) {
   size_t first = std::string_view::npos;
   for (const std::string& one : searched) first = std::min(first, text.find(one));
   return first;
 }
+
+}  // namespace
 
 /// Decodes the new tokens after those before them, since tokens of words depend on their neighbours.
 std::string TextStream::decode_new(std::span<const int32_t> ids, bool all) {

@@ -7,9 +7,6 @@
 
 namespace sixfold {
 
-/// The first place where one of the texts begins in `text`, or npos.
-size_t find_first(std::string_view text, const std::vector<std::string>& searched);
-
 /// Turns the growing tokens of a text into pieces that can be shown: whole characters only, and nothing that
 /// may still become a stop string. The pieces together are the text up to the first stop string.
 class TextStream {

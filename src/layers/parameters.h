@@ -24,12 +24,15 @@ enum class ModelPart {
   embeddings,  ///< embeddings, positions and the output projection
   encoder,
   decoder,
+  head,  ///< what a classifier adds to an encoder
 };
 
 template <>
 struct EnumNames<ModelPart> {
-  static constexpr std::pair<ModelPart, std::string_view> names[] = {
-      {ModelPart::embeddings, "embeddings"}, {ModelPart::encoder, "encoder"}, {ModelPart::decoder, "decoder"}};
+  static constexpr std::pair<ModelPart, std::string_view> names[] = {{ModelPart::embeddings, "embeddings"},
+                                                                     {ModelPart::encoder, "encoder"},
+                                                                     {ModelPart::decoder, "decoder"},
+                                                                     {ModelPart::head, "head"}};
 };
 
 /// A weight and its properties; or a buffer, which is state that no gradient trains, such as a running average.

@@ -13,7 +13,7 @@ Tensor states_before(const StateRows& before, size_t part, int64_t width, const 
   Tensor states = ops::last_rows(context, rows, *before.pattern, width, dtype);
   if (!states || std::ranges::is_sorted(steps.order)) return states;
   const Tensor order = context.indices(steps.order);
-  return ops::permute_rows(context, states, order, order);  // without a gradient, so no inverse is needed
+  return ops::gather_rows(context, states, order, order);  // without a gradient, so no inverse is needed
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ StateShape RecurrentMixer::state() const {
 Tensor RecurrentMixer::both_directions(const Tensor& x, LayerContext& c) const {
   const auto direction = [&](const Recurrence& cell, bool reverse) {
     const auto steps = ops::time_steps(c.context, c.rows.ragged, reverse);
-    const Tensor ordered = ops::permute_rows(c.context, x, steps->from_packed, steps->to_packed);
+    const Tensor ordered = ops::gather_rows(c.context, x, steps->from_packed, steps->to_packed);
     const Tensor states = cell.run(cell.input(ordered, c.context), {}, {}, steps, c.context).state;
-    return ops::permute_rows(c.context, states, steps->to_packed, steps->from_packed);
+    return ops::gather_rows(c.context, states, steps->to_packed, steps->from_packed);
   };
   const Tensor forward = direction(forward_, false);
   return ops::concatenate(c.context, forward, direction(*backward_, true));
@@ -65,7 +65,7 @@ Tensor RecurrentMixer::operator()(const Tensor& x, LayerContext& c) const {
   Context::Scope scope(c.context, "recurrent");
   if (backward_) return both_directions(x, c);
   const auto steps = ops::time_steps(c.context, c.rows.ragged, false);
-  const Tensor ordered = ops::permute_rows(c.context, x, steps->from_packed, steps->to_packed);
+  const Tensor ordered = ops::gather_rows(c.context, x, steps->from_packed, steps->to_packed);
   const Tensor gates = forward_.input(ordered, c.context);
   const StateRows before = c.state.before(c.layer);
   const auto initial = [&](size_t part) {
@@ -73,10 +73,10 @@ Tensor RecurrentMixer::operator()(const Tensor& x, LayerContext& c) const {
   };
   const bool lstm = forward_.cell() == RecurrentCell::lstm;
   const auto out = forward_.run(gates, initial(0), lstm ? initial(1) : Tensor(), steps, c.context);
-  Tensor states = ops::permute_rows(c.context, out.state, steps->to_packed, steps->from_packed);
+  Tensor states = ops::gather_rows(c.context, out.state, steps->to_packed, steps->from_packed);
   if (lstm)
-    c.state.append(c.layer, std::array{states, ops::permute_rows(c.context, out.memory, steps->to_packed,
-                                                                 steps->from_packed)});
+    c.state.append(c.layer, std::array{states, ops::gather_rows(c.context, out.memory, steps->to_packed,
+                                                                steps->from_packed)});
   else
     c.state.append(c.layer, std::array{states});
   return states;
@@ -148,7 +148,7 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   Context& context = c.context;
   Steps steps(c);
   const ops::TimeSteps& time = *steps.time;
-  const Tensor gates = cell_.input(ops::permute_rows(context, x, time.from_packed, time.to_packed), context);
+  const Tensor gates = cell_.input(ops::gather_rows(context, x, time.from_packed, time.to_packed), context);
   Tensor state = states_before(c.state.before(c.layer), 0, width_, time, x.dtype(), context);
   if (!state) state = context.zeros(time.sequences, width_, x.dtype());
   std::vector<Tensor> states;
@@ -168,14 +168,14 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   }
   if (states.empty()) return context.tensor(0, width_, x.dtype());
   if (c.observer && c.observer->wants(AttentionKind::cross, c.layer)) observe(steps, c);
-  Tensor y = ops::permute_rows(context, ops::join_rows(context, states), time.to_packed, time.from_packed);
+  Tensor y = ops::gather_rows(context, ops::join_rows(context, states), time.to_packed, time.from_packed);
   c.state.append(c.layer, std::array{y});
   return y;
 }
 
 void BahdanauMixer::observe(const Steps& steps, LayerContext& c) const {
-  const Tensor before = ops::permute_rows(c.context, ops::join_rows(c.context, steps.states_before),
-                                          steps.time->to_packed, steps.time->from_packed);
+  const Tensor before = ops::gather_rows(c.context, ops::join_rows(c.context, steps.states_before),
+                                         steps.time->to_packed, steps.time->from_packed);
   c.observer->see(
       AttentionKind::cross, c.layer,
       ops::attention_weights(c.context, inputs(before, steps.memory, c.context), *steps.memory.pattern));

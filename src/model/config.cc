@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "base/file.h"
 
@@ -41,9 +42,19 @@ std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
 
 }  // namespace
 
+static void validate_classes(const ModelConfig& c) {
+  require(c.has_encoder() && !c.has_decoder(),
+          "head: 'classes' needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
+          c.encoder_layers, c.decoder_layers);
+  require(c.labels.size() >= 2, "labels: there are {}, but a classifier needs at least 2", c.labels.size());
+  const std::set<std::string> different(c.labels.begin(), c.labels.end());
+  require(different.size() == c.labels.size(), "labels: a name occurs twice");
+}
+
 void validate(const ModelConfig& c) {
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
+  if (c.head == HeadKind::classes) validate_classes(c);
   const bool joint = c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
   require(!joint || c.source_vocab == c.target_vocab,
           "tied_embeddings: '{}' needs a joint vocabulary, but the source has {} tokens and the target {}; "
@@ -65,6 +76,11 @@ void validate(const ModelConfig& c) {
       "{}: format_version: this program reads formats up to {}, found {}; the model was written by a later "
       "version of Sixfold: use that",
       path, ModelConfig::current_format_version, found);
+}
+
+void require_classifier(const ModelConfig& config, const std::string& where) {
+  require(config.head == HeadKind::classes,
+          "{}: is not a classifier, as made by a run with task: classification", where);
 }
 
 void require_language_model(const ModelConfig& config, const std::string& where) {

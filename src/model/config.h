@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/text_unit.h"
 #include "layers/architecture.h"
+#include "layers/pooling.h"
 #include "model/generation_config.h"
 #include "tensor/batch.h"
 
@@ -15,6 +16,18 @@ namespace sixfold {
 
 /// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
 /// and the generation settings.
+/// What a model predicts from the states of its last stack.
+enum class HeadKind {
+  vocabulary,  ///< a token for each row (section 3.4)
+  classes,     ///< a label for each sequence
+};
+
+template <>
+struct EnumNames<HeadKind> {
+  static constexpr std::pair<HeadKind, std::string_view> names[] = {{HeadKind::vocabulary, "vocabulary"},
+                                                                    {HeadKind::classes, "classes"}};
+};
+
 struct ModelConfig : Architecture {
   static constexpr int current_format_version = 2;
   int format_version = current_format_version;
@@ -31,7 +44,14 @@ struct ModelConfig : Architecture {
   int context_tokens = 0;
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
 
+  HeadKind head = HeadKind::vocabulary;
+  Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts classes
+  std::vector<std::string> labels;   ///< the names of the classes
+
   GenerationConfig generation;  ///< defaults, which a caller may override
+
+  /// The number of logits of an output.
+  int outputs() const { return head == HeadKind::classes ? static_cast<int>(labels.size()) : target_vocab; }
 
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
@@ -50,6 +70,9 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("context_tokens", o.context_tokens,
           "number of tokens that a language model reads at once; 0: no limit", at_least(0));
   v.field("text_unit", o.text_unit, "what a language model was trained on: stream, file, paragraph or line");
+  v.field("head", o.head, "what is predicted: vocabulary (tokens) or classes (labels of sequences)");
+  v.field("pooling", o.pooling, "how a classifier makes one state of a sequence: first, mean or attention");
+  v.field("labels", o.labels, "names of the classes");
   visit(v, static_cast<Architecture&>(o));
   v.group("generation", o.generation, "generation settings");
 }
@@ -57,6 +80,9 @@ void visit(Visitor& v, ModelConfig& o) {
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
+
+/// Throws an input error that begins with `where` unless the model predicts classes.
+void require_classifier(const ModelConfig& config, const std::string& where);
 
 /// Throws an input error that begins with `where` unless the model has a decoder and no encoder.
 void require_language_model(const ModelConfig& config, const std::string& where);

@@ -177,6 +177,23 @@ void load_weights(const std::string& path, Transformer& model) {
   read_parameters(path, stored, *model.backend());
 }
 
+int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
+                                   std::vector<std::string>& others) {
+  const SafetensorsFile file = SafetensorsFile::open(path);
+  file.verify();
+  int64_t copied = 0;
+  for (Parameter& parameter : model.stored()) {
+    const bool known = std::ranges::count(file.names(), parameter.name) > 0;
+    if (!known || file.at(parameter.name).shape != parameter.shape) {
+      others.push_back(parameter.name);
+      continue;
+    }
+    parameter.tensor.copy_from(*model.backend(), values_of(file, parameter.name));
+    ++copied;
+  }
+  return copied;
+}
+
 void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend) {
   std::vector<TensorEntry> entries;
   for (const Parameter& parameter : parameters) {

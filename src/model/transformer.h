@@ -45,6 +45,9 @@ class Transformer {
   /// Returns the states from which the output is computed: [target tokens, d_model] of the decoder, given the
   /// whole target, or [source tokens, d_model] of the encoder if there is no decoder.
   Tensor states(const Batch& batch, Context& context, AttentionObserver* observer = nullptr) const;
+  /// Returns the states that the head projects: one row for each label of the batch, [labels, d_model]; without
+  /// labels one for each row of `states`. A classifier has one for each sequence.
+  Tensor head_input(const Batch& batch, Context& context) const;
   /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the
   /// context records, this also computes the gradients of the states; `Tape::backward` computes the others.
   Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
@@ -64,7 +67,7 @@ class Transformer {
   std::vector<StateShape> decoder_state() const {
     return decoder_ ? decoder_->state() : std::vector<StateShape>();
   }
-  /// The projection of states to logits (section 3.4).
+  /// The projection to logits, of the vocabulary (section 3.4) or of the classes.
   const ops::OutputWeights& output() const { return output_; }
 
   /// Packs the weights of products for contexts that do not record. To be called again when the weights have
@@ -81,6 +84,7 @@ class Transformer {
   Tensor source_embedding_, target_embedding_;
   std::optional<Stack> encoder_, decoder_;
   ops::OutputWeights output_;
+  std::optional<SequencePooling> pooling_;  // of a classifier
   TokenEmbedding embedding_;
   std::vector<Parameter> parameters_, buffers_;
 };

@@ -186,10 +186,10 @@ struct StatesBefore {
 Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
                          const StatesBefore& before);
 
-/// Returns x [n, d] with its rows in another order: row r of the result is row from[r] of x. `from` and
-/// `inverse` are permutations, from `Context::indices`, that are inverse to each other. If they are empty,
-/// returns x.
-Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse);
+/// Returns some rows of x [n, d], in any order: row r of the result is row from[r] of x. `inverse` has the row
+/// of the result that each row of x becomes, or -1; no row becomes two. Both are from `Context::indices`. If
+/// they are empty, returns x.
+Tensor gather_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse);
 /// Returns rows [begin, begin + count) of x.
 Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t count);
 /// Returns the rows of all parts, one below the other. There must be at least one part.
@@ -240,7 +240,8 @@ struct OutputWeights {
 
 struct LossOptions {
   double label_smoothing = 0;
-  double scale = 1;  ///< factor of the gradients: 1 / number of target tokens of the update
+  double scale = 1;     ///< factor of the gradients: 1 / loss weight of the update
+  Tensor weights = {};  ///< [1, n] f32: factors of the rows' losses; empty: 1
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n

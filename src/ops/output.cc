@@ -58,8 +58,13 @@ void for_chunks(Context& context, const Tensor& states, const OutputWeights& out
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options) {
   check_shape("cross_entropy", "targets", targets, 1, states.rows());
+  if (options.weights) check_shape("cross_entropy", "weights", options.weights, 1, states.rows());
   Backend& backend = context.backend();
   Tensor losses = context.tensor(1, states.rows(), states.dtype());
+  const auto weights = [&](int64_t begin, int64_t count) {
+    return options.weights ? options.weights.view().span<const float>().subspan(begin, count)
+                           : DeviceSpan<const float>();
+  };
   const bool wants = context.track(losses, {states, output.weight, output.bias});
   const auto grad_weight = wants ? context.gradient_of(output.weight) : Context::Slot{};
   const auto grad_bias = wants && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
@@ -72,7 +77,8 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
                                      .losses = losses.view().slice_cols(begin, count),
                                      .smoothing = options.label_smoothing,
                                      .scale = options.scale,
-                                     .gradient = wants});
+                                     .gradient = wants,
+                                     .weights = weights(begin, count)});
     if (!wants) return;
     const View x = states.view().slice_rows(begin, count);
     if (grad_weight.view)

@@ -4,14 +4,13 @@
 
 namespace sixfold::ops {
 
-Tensor permute_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse) {
+Tensor gather_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse) {
   if (!from) return x;
-  check_shape("permute_rows", "from", from, 1, x.rows());
-  check_shape("permute_rows", "inverse", inverse, 1, x.rows());
-  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  check_shape("gather_rows", "inverse", inverse, 1, x.rows());
+  Tensor y = context.tensor(from.cols(), x.cols(), x.dtype());
   context.backend().run(kernel::GatherRows{y.view(), x.view(), from.ids()});
   if (context.track(y, {x}))
-    context.record("permute_rows", y, [&context, x, y, inverse] {
+    context.record("gather_rows", y, [&context, x, y, inverse] {
       const WrittenGradient grad(context, x);
       context.backend().run(kernel::GatherRows{grad.view(), y.gradient().view(), inverse.ids()});
       grad.add();

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "tasks/classification.h"
 #include "tasks/language_model.h"
+#include "tasks/masked_language_model.h"
 #include "tasks/translation.h"
 
 namespace sixfold {
@@ -24,6 +26,11 @@ constexpr TaskEntry table[] = {
     {"translation", config_of<TranslationConfig, translation_options_of>, default_options<TranslationOptions>},
     {LanguageModelOptions::task_name, config_of<LanguageModelConfig, language_model_options_of>,
      default_options<LanguageModelOptions>},
+    {MaskedLanguageModelOptions::task_name,
+     config_of<MaskedLanguageModelConfig, masked_language_model_options_of>,
+     default_options<MaskedLanguageModelOptions>},
+    {ClassificationOptions::task_name, config_of<ClassificationConfig, classification_options_of>,
+     default_options<ClassificationOptions>},
 };
 
 }  // namespace

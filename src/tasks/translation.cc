@@ -3,34 +3,19 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "data/pair_dataset.h"
 #include "infer/binding.h"
-#include "model/model_dir.h"
 #include "tasks/translation_data.h"
 #include "tasks/translation_scores.h"
 
 namespace sixfold {
 namespace {
 
-constexpr std::string_view taking_effect[] = {"model.dropout", "model.attention_dropout",
-                                              "model.activation_dropout"};
-constexpr std::string_view input_files[] = {"data.train", "data.valid", "tokenizer.source", "tokenizer.target"};
-
-/// Returns the config of the run's model. If training starts from the model folder `from`, this is that model's
-/// config with the dropout rates of `options`.
+/// Returns the config of the run's model, which continues that of the folder `from` if there is one.
 ModelConfig config_of(const TranslationOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
-  ModelConfig config;
-  static_cast<Architecture&>(config) = options.model;
-  config.generation = options.generation;
-  if (!from.empty()) {
-    config = load_model_config(from);
-    require_encoder_and_decoder(config, from);
-    config.dropout = options.model.dropout;
-    config.attention_dropout = options.model.attention_dropout;
-    config.activation_dropout = options.model.activation_dropout;
-  }
+  ModelConfig config = initial_config(options.model, options.generation, from);
+  if (!from.empty()) require_encoder_and_decoder(config, from);
   bind_tokenizers(config, tokenizers);
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
@@ -58,8 +43,7 @@ class Translation : public Task {
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
-    for (const std::string& setting : without_effect(config_))
-      log_warning("model.{}; the setting has no effect", setting);
+    warn_without_effect(config_);
     require_positions_for(config_, train_.corpus(), "data.train");
     require_positions_for(config_, valid_.corpus(), "data.valid");
   }
@@ -102,27 +86,12 @@ class Translation : public Task {
 
 }  // namespace
 
-TranslationConfig::TranslationConfig(const TranslationOptions& options)
-    : options_((validate(options), options)) {}
-
 OptionNode TranslationConfig::read_stored(OptionNode stored) const {
   upgrade_translation_options(stored);
-  TranslationOptions options;
-  read_options(stored, options);
-  return write_options(options);
-}
-
-OnResume TranslationConfig::on_resume(std::string_view key) const {
-  if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
-  return std::ranges::find(input_files, key) != std::end(input_files) ? OnResume::input_file
-                                                                      : OnResume::refused;
+  return TaskConfigOf::read_stored(std::move(stored));
 }
 
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }
-
-void TranslationConfig::verify(const std::string& folder) const {
-  load_bound_tokenizers(folder, load_model_config(folder));
-}
 
 std::unique_ptr<Task> TranslationConfig::open(const TaskStart& start) const {
   return std::make_unique<Translation>(options_, start.model, read_translation_data(options_, start));

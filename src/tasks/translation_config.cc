@@ -6,39 +6,12 @@
 #include "base/log.h"
 
 namespace sixfold {
-namespace {
-
-/// Returns the keys of the sizes in which two architectures differ.
-std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptions& b) {
-  std::vector<std::string> keys;
-  const OptionNode left = write_options(a), right = write_options(b);
-  for (size_t i = 0; i < left.children.size(); ++i) {
-    const auto& [key, value] = left.children[i];
-    for (const char* size : {"d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"})
-      if (key == size && value.text != right.children[i].second.text) keys.push_back(key);
-  }
-  return keys;
-}
-
-}  // namespace
 
 bool TranslationValidationOptions::translates() const {
   const auto wants = [&](Metric metric) {
     return best_by == metric || std::count(metrics.begin(), metrics.end(), metric) > 0;
   };
   return wants(Metric::bleu) || wants(Metric::chrf);
-}
-
-TrainOptions TranslationOptions::training() const {
-  return {.start = start,
-          .data = data,
-          .train = train,
-          .optimizer = optimizer,
-          .schedule = schedule,
-          .checkpoint = checkpoint,
-          .validation = validation,
-          .log = log,
-          .best_by = std::string(name_of_enum(validation.best_by))};
 }
 
 bool upgrade_translation_options(OptionNode& root) {
@@ -66,11 +39,7 @@ TranslationOptions translation_options_of(OptionNode root, const std::string& wh
         where);
   TranslationOptions options;
   read_options(root, options);
-  try {
-    validate(options);
-  } catch (const Error& error) {
-    throw_input_error("{}: {}", where, error.what());
-  }
+  validate_at(options, where);
   return options;
 }
 
@@ -90,40 +59,19 @@ static void validate_batch_norm(const TranslationOptions& o) {
 }
 
 void validate(const TranslationOptions& o) {
-  check_ranges(o);
-  validate(static_cast<const Architecture&>(o.model));
+  validate_groups(o, "a source and a target file, or a .tsv file");
   require_encoder_and_decoder(o.model, "model");
   validate_batch_norm(o);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");
-  require(!o.data.train.empty(),
-          "data.train: there is no training text; give a source and a target file, or a .tsv file");
-  validate(o.training());
-  require(o.validation.patience == 0 || !o.data.valid.empty(),
-          "validation.patience: there is no validation text; give it in data.valid");
   const auto& metrics = o.validation.metrics;
   require(std::find(metrics.begin(), metrics.end(), o.validation.best_by) != metrics.end(),
           "validation.best_by: '{}' is not among validation.metrics", name_of_enum(o.validation.best_by));
 }
 
 std::vector<std::string> advice_for(const TranslationOptions& o) {
-  std::vector<std::string> advice;
-  const std::string search = to_json(write_options(o.generation));
-  if (!o.start.model.empty() && search != to_json(write_options(GenerationConfig())))
-    advice.emplace_back(
-        "generation has no effect together with start.model, whose generation settings are used");
-  if (!o.start.model.empty())
-    for (const std::string& key : differing_sizes(o.model, ModelOptions{}))
-      advice.push_back(
-          fmt::format("model.{} has no effect together with start.model, whose sizes are used", key));
-  else
-    for (const std::string& key : differing_sizes(o.model, ModelOptions(o.model.preset())))
-      if (o.model.preset() != ModelOptions().preset())
-        advice.push_back(
-            fmt::format("model.{} is set together with model.preset {} and overrides the preset's value", key,
-                        name_of_enum(o.model.preset())));
-  return advice;
+  return advice_on_model(o.model, ModelOptions(), o.generation, o.start);
 }
 
 }  // namespace sixfold

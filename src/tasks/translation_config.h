@@ -6,10 +6,7 @@
 
 #include "base/options.h"
 #include "data/lines.h"
-#include "model/generation_config.h"
-#include "tasks/model_options.h"
-#include "text/tokenizer_options.h"
-#include "train/config.h"
+#include "tasks/task_options.h"
 
 namespace sixfold {
 
@@ -85,30 +82,10 @@ void visit(Visitor& v, TranslationValidationOptions& o) {
 }
 
 /// The complete config of a run that trains a translation model: CONFIG.yaml.
-struct TranslationOptions {
-  ModelOptions model;
-  GenerationConfig generation;  ///< stored with the model
-  StartOptions start;
-  TokenizerOptions tokenizer;
-  ParallelDataOptions data;
-  TrainingOptions train;
-  OptimizerOptions optimizer;
-  ScheduleOptions schedule;
-  CheckpointOptions checkpoint;
-  TranslationValidationOptions validation;
-  LogOptions log;
+struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {};
 
-  /// The options that the trainer reads.
-  TrainOptions training() const;
-};
-
-template <class Visitor>
-void visit(Visitor& v, TranslationOptions& o) {
-  v.group("model", o.model, "the architecture");
-  v.group("generation", o.generation,
-          "generation settings, saved with the model; no effect together with start.model");
-  v.group("tokenizer", o.tokenizer, "how text is split into tokens");
-  visit_training_groups(v, o);
+inline std::string best_metric(const TranslationValidationOptions& o) {
+  return std::string(name_of_enum(o.best_by));
 }
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments ("train.minutes=5"), and

@@ -11,6 +11,7 @@
 #include "data/kept_text.h"
 #include "model/model_dir.h"
 #include "model/what_is.h"
+#include "tasks/task_config.h"
 
 namespace sixfold {
 namespace {
@@ -61,9 +62,6 @@ void warn_of_changes(const std::vector<CorpusFiles>& files, const std::vector<Fi
     log_warning("{}; the run goes on with the stored text", change);
 }
 
-/// The folder for the encoded training text.
-std::string store_of(const TaskStart& start) { return start.run + "/encoded-text"; }
-
 /// Whether the store already holds the text of this run. A new run uses a store with the same text and
 /// settings; it was left by a run that was stopped before its first checkpoint.
 bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& start,
@@ -74,7 +72,7 @@ bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& s
       record->hash == start.resumed->training,
       "{}: is not the text that the run was trained on (its hash is {}, the run's is {}). Restore the text in "
       "data.train and remove the folder; it is then created again",
-      store_of(start), record->hash, start.resumed->training);
+      encoded_data_of(start), record->hash, start.resumed->training);
   warn_of_changes(files, record->files);
   return true;
 }
@@ -93,7 +91,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {} weights for {} texts in data.train; give one weight for each text",
           data.weights.size(), files.size());
-  const std::string store = store_of(start);
+  const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   const std::string settings = settings_of(options, start);
   if (is_stored(record, start, files, settings)) {

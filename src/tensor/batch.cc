@@ -1,5 +1,7 @@
 #include "tensor/batch.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -22,12 +24,29 @@ void add_after(IdBatch& to, int32_t first, std::span<const int32_t> rest) {
   to.rows.add(static_cast<int>(rest.size()) + 1);
 }
 
+const Ragged& labelled_part(const Batch& batch) {
+  return batch.target.rows.sequences() > 0 ? batch.target.rows : batch.source.rows;
+}
+
+/// Adds the labels of sample i, whose rows were added last.
+void add_labels(Batch& to, const Batch& from, int i) {
+  const Ragged &rows = labelled_part(from), &new_rows = labelled_part(to);
+  if (from.label_rows.empty()) return append(to.labels, rows_of(from.labels, rows, i));
+  const int moved = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
+  const auto first = std::ranges::lower_bound(from.label_rows, rows.begin(i));
+  for (auto row = first; row != from.label_rows.end() && *row < rows.begin(i) + rows.length(i); ++row) {
+    const auto label = static_cast<size_t>(row - from.label_rows.begin());
+    to.labels.push_back(from.labels[label]);
+    to.label_rows.push_back(*row + moved);
+    if (!from.label_weights.empty()) to.label_weights.push_back(from.label_weights[label]);
+  }
+}
+
 void add_sample(Batch& to, const Batch& from, int i) {
   const Ragged &sources = from.source.rows, &targets = from.target.rows;
   if (sources.sequences() > 0) to.source.add(rows_of(from.source.ids, sources, i));
   if (targets.sequences() > 0) to.target.add(rows_of(from.target.ids, targets, i));
-  if (!from.labels.empty())
-    append(to.labels, rows_of(from.labels, targets.sequences() > 0 ? targets : sources, i));
+  if (!from.labels.empty()) add_labels(to, from, i);
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
 }
 
@@ -39,9 +58,24 @@ void Batch::check() const {
           targets);
   require(samples.empty() || std::ssize(samples) == size(), "{} sample numbers for a batch of {} samples",
           samples.size(), size());
-  const int rows = targets > 0 ? target.rows.tokens() : source.rows.tokens();
-  require(labels.empty() || std::ssize(labels) == rows, "{} labels for {} rows of a batch", labels.size(),
-          rows);
+  const int64_t rows = labelled_part(*this).tokens();
+  const int64_t wanted = label_rows.empty() ? rows : std::ssize(label_rows);
+  require(labels.empty() || std::ssize(labels) == wanted, "{} labels for {} rows of a batch", labels.size(),
+          wanted);
+  require(label_weights.empty() || label_weights.size() == labels.size(), "{} weights for {} labels of a batch",
+          label_weights.size(), labels.size());
+  for (size_t i = 0; i < label_rows.size(); ++i)
+    require(label_rows[i] >= (i > 0 ? label_rows[i - 1] : 0) &&
+                    label_rows[i]<rows, "a label of row {} after one of row {} in a batch of {} rows",
+                                  label_rows[i], i> 0
+                ? label_rows[i - 1]
+                : 0,
+            rows);
+}
+
+double Batch::loss_weight() const {
+  if (label_weights.empty()) return static_cast<double>(labels.size());
+  return std::accumulate(label_weights.begin(), label_weights.end(), 0.0);
 }
 
 BatchBuilder& BatchBuilder::sample(int32_t number) {
@@ -71,6 +105,19 @@ BatchBuilder& BatchBuilder::teacher_forced_prefix(std::span<const int32_t> targe
 BatchBuilder& BatchBuilder::label_source(std::span<const int32_t> labels) {
   append(batch_.labels, labels);
   return *this;
+}
+
+BatchBuilder& BatchBuilder::label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels) {
+  const Ragged& rows = batch_.source.rows;
+  for (const int32_t token : tokens) batch_.label_rows.push_back(rows.begin(rows.sequences() - 1) + token);
+  append(batch_.labels, labels);
+  return *this;
+}
+
+BatchBuilder& BatchBuilder::label_sequence(int32_t label, float weight) {
+  constexpr int32_t first = 0;
+  batch_.label_weights.push_back(weight);
+  return label_tokens(std::span(&first, 1), std::span(&label, 1));
 }
 
 Batch BatchBuilder::take() {

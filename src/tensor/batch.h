@@ -13,18 +13,23 @@ namespace sixfold {
 struct Batch {
   IdBatch source;  ///< input of the encoder, including the end tokens
   IdBatch target;  ///< input of the decoder, beginning with a start token; -1 gives an embedding of zeros
-  /// The correct next token for each row of `target`, or of `source` if there is no target.
+  /// The correct answers: the next token for each row of `target`, or what is to be predicted from rows of
+  /// `source` if there is no target.
   std::vector<int32_t> labels;
+  /// The row of each label, in ascending order; the label of a whole sequence has its first row. Empty: every
+  /// row has one.
+  std::vector<int32_t> label_rows;
+  std::vector<float> label_weights;  ///< factors of the losses; empty: 1
   /// Sample numbers, from which the random bits of dropout are derived; empty: 0, 1, 2, ...
   std::vector<int32_t> samples;
 
-  /// Throws an input error if only some samples have a part, or if the number of labels is not the number of
-  /// rows.
+  /// Throws an input error if only some samples have a part, or if labels, their rows and their weights do not
+  /// fit together.
   void check() const;
   int size() const { return std::max(source.rows.sequences(), target.rows.sequences()); }
   int64_t tokens() const { return source.rows.tokens() + target.rows.tokens(); }
   /// The number by which the loss is divided; that of an update is the sum over its batches.
-  double loss_weight() const { return static_cast<double>(labels.size()); }
+  double loss_weight() const;
 };
 
 /// The tokens before and after a target.
@@ -48,6 +53,11 @@ class BatchBuilder {
   BatchBuilder& teacher_forced_prefix(std::span<const int32_t> target, int32_t start);
   /// Adds the labels of the source, one for each token; for models without a decoder.
   BatchBuilder& label_source(std::span<const int32_t> labels);
+  /// Adds labels of some tokens of the source, which is there already: `tokens` are their places in it, in
+  /// ascending order.
+  BatchBuilder& label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels);
+  /// Adds the label of the source as a whole, which is there already.
+  BatchBuilder& label_sequence(int32_t label, float weight = 1);
 
   const Batch& batch() const { return batch_; }
   /// Returns the batch and empties the builder. Throws as `Batch::check`.

@@ -37,26 +37,15 @@ nlohmann::json training_step(const std::string& run) {
   return parse_json(steps.back(), model + "/provenance.json");
 }
 
-/// The value of a key such as "data.train"; null if there is none.
-const OptionNode* value_at(OptionNode& options, std::string_view key) {
-  OptionNode* node = &options;
-  while (node && !key.empty()) {
-    const size_t dot = std::min(key.find('.'), key.size());
-    node = node->find(key.substr(0, dot));
-    key.remove_prefix(std::min(dot + 1, key.size()));
-  }
-  return node;
-}
-
 /// The keys in which a run's settings differ from those of a config, besides what does not influence the
 /// results: the number of threads, and the names of input files.
-std::vector<std::string> differing_settings(const TaskConfig& config, OptionNode stored) {
-  OptionNode own = run_options(config);
+std::vector<std::string> differing_settings(const TaskConfig& config, const OptionNode& stored) {
+  const OptionNode own = run_options(config);
   std::vector<std::string> keys = differing_keys(stored, own);
   std::erase_if(keys, [&](const std::string& key) {
     if (key == "train.threads") return true;
     if (on_resume(config, key) != OnResume::input_file) return false;
-    const OptionNode *before = value_at(stored, key), *now = value_at(own, key);
+    const OptionNode *before = stored.find_path(key), *now = own.find_path(key);
     return before && now && before->children.size() == now->children.size() &&
            before->text.empty() == now->text.empty();
   });
@@ -65,8 +54,8 @@ std::vector<std::string> differing_settings(const TaskConfig& config, OptionNode
 
 /// Whether the training text is that of a model, as far as its files can still be read.
 bool has_same_text(const TaskConfig& config, const nlohmann::json& step) {
-  OptionNode own = run_options(config);
-  const OptionNode* files = value_at(own, "data.train");
+  const OptionNode own = run_options(config);
+  const OptionNode* files = own.find_path("data.train");
   if (!files || !step.contains("text") || step["text"].size() != files->children.size()) return true;
   for (size_t i = 0; i < files->children.size(); ++i) {
     const std::string& path = files->children[i].second.text;
@@ -79,10 +68,11 @@ bool has_same_text(const TaskConfig& config, const nlohmann::json& step) {
 
 /// Whether the length of the training in `key`, such as "train.updates", is less than a run has done already,
 /// or was to do: epochs and minutes can't be compared with what is done. 0 is no limit.
-bool is_too_short(const TaskConfig& config, OptionNode stored, int64_t updates_done, const std::string& key) {
-  OptionNode own = run_options(config);
-  const auto length = [&](OptionNode& options) {
-    const OptionNode* value = value_at(options, key);
+bool is_too_short(const TaskConfig& config, const OptionNode& stored, int64_t updates_done,
+                  const std::string& key) {
+  const OptionNode own = run_options(config);
+  const auto length = [&](const OptionNode& options) {
+    const OptionNode* value = options.find_path(key);
     const double number = value ? std::strtod(value->text.c_str(), nullptr) : 0;
     return number > 0 ? number : std::numeric_limits<double>::infinity();
   };

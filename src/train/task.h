@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "data/dataset.h"
+#include "model/model_dir.h"
 #include "model/transformer.h"
 #include "train/config.h"
 
@@ -35,6 +36,12 @@ class Task {
   virtual const Dataset& training_data() const = 0;
   /// Null: there is no validation.
   virtual const Dataset* validation_data() const { return nullptr; }
+
+  /// Copies the weights of start.model into the new model of a run. By default both have the same weights.
+  /// Throws an input error if they don't fit.
+  virtual void start_from(const std::string& folder, Transformer& model) const {
+    load_weights(folder + "/model.safetensors", model);
+  }
 
   /// Returns the loss of a batch, summed over its labels: [1, 1] f64, in the backend's memory. The caller
   /// divides it by `Batch::loss_weight`. If the context records, `Tape::backward` computes the gradients.

@@ -222,7 +222,7 @@ void Trainer::begin() {
   state_.training_data = task_->training_data().hash();
   if (task_->validation_data()) state_.validation_data = task_->validation_data()->hash();
   if (options_.start.model.empty()) return;
-  load_weights(options_.start.model + "/model.safetensors", replica_.model());
+  task_->start_from(options_.start.model, replica_.model());
   replica_.optimizer().restart_average();
   log_info("starting from {}: {} of {} weights are trained", options_.start.model,
            replica_.optimizer().trained_weights(), parameter_count(replica_.model().config()));

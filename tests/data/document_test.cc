@@ -5,7 +5,8 @@
 
 #include "base/file.h"
 #include "data/block_dataset.h"
-#include "data/document_store.h"
+#include "data/document_reader.h"
+#include "data/sequence_store.h"
 #include "error_message.h"
 #include "temporary_folder.h"
 #include "text/characters.h"
@@ -38,6 +39,16 @@ class Documents : public testing::Test {
         });
     EXPECT_TRUE(ids.empty());
     return texts;
+  }
+  /// Encodes files as one stream each.
+  EncodeFiles encoder() const {
+    return [this](const std::vector<std::string>& files, SequenceSink& sink) {
+      DocumentReader reader(files, TextUnit::stream, InvalidUtf8::error);
+      encode_documents(
+          reader, TextUnit::stream, *tokenizers_.target, 1,
+          [&](std::span<const int32_t> ids) { sink.append(ids); }, [&] { sink.end(); });
+      return reader.bytes();
+    };
   }
   std::vector<std::string> both() const { return {folder_ / "a", folder_ / "empty", folder_ / "b"}; }
 
@@ -72,36 +83,37 @@ TEST_F(Documents, RefusesBadText) {
 
 TEST_F(Documents, AreStored) {
   const std::string store = folder_ / "store";
-  const DocumentFiles files{both(), {folder_ / "b"}};
-  const DocumentStoreRecord record = write_document_store(store, files, tokenizers_, {.settings = "some"});
+  const DataFiles files{both(), {folder_ / "b"}};
+  const SequenceStoreRecord record =
+      write_sequence_store(store, files, tokenizers_, {.settings = "some"}, encoder());
   EXPECT_EQ(record.training.documents, 2);
   EXPECT_EQ(record.training.tokens, 13 + 2);
   EXPECT_EQ(record.training.bytes, 13 + 2);
   EXPECT_EQ(record.training.unknown, 0);
   EXPECT_EQ(record.validation.documents, 1);
   for (const auto& entry : std::filesystem::directory_iterator(store))
-    EXPECT_TRUE(is_document_store_file(entry.path().filename().string())) << entry.path();
-  const DocumentStoreRecord read = read_document_store_record(store);
+    EXPECT_TRUE(is_sequence_store_file(entry.path().filename().string())) << entry.path();
+  const SequenceStoreRecord read = read_sequence_store_record(store);
   EXPECT_EQ(read.settings, "some");
   EXPECT_EQ(read.training.hash, record.training.hash);
   EXPECT_EQ(read.training.files, record.training.files);
-  EXPECT_NO_THROW(verify_document_store(store, read));
-  const IdSequences texts = map_documents(store, false);
+  EXPECT_NO_THROW(verify_sequence_store(store, read));
+  const IdSequences texts = map_sequences(store, false);
   EXPECT_EQ(texts.size(), 2);
   EXPECT_EQ(tokenizers_.target->decode_text(texts[1]), "f\n");
-  EXPECT_EQ(map_documents(store, true).total_length(), 2);
+  EXPECT_EQ(map_sequences(store, true).total_length(), 2);
 
-  const auto failing = [&](const DocumentStoreOptions& options, const DocumentFiles& wanted) {
-    return error_message([&] { write_document_store(store, wanted, tokenizers_, options); });
+  const auto failing = [&](const SequenceStoreOptions& options, const DataFiles& wanted) {
+    return error_message([&] { write_sequence_store(store, wanted, tokenizers_, options, encoder()); });
   };
   EXPECT_NE(failing({.expected_training = "00"}, files).find("not the training text"), std::string::npos);
   EXPECT_NE(failing({.expected_validation = "00"}, files).find("not the validation text"), std::string::npos);
   EXPECT_NE(failing({}, {{folder_ / "empty"}, {}}).find("there is no text"), std::string::npos);
-  EXPECT_NO_THROW(verify_document_store(store, read));  // what fails replaces nothing
+  EXPECT_NO_THROW(verify_sequence_store(store, read));  // what fails replaces nothing
   std::string ids = read_file(store + "/training.ids");
   ids[0] ^= 1;
   write_file_atomically(store + "/training.ids", ids);
-  EXPECT_NE(error_message([&] { verify_document_store(store, read); }).find("is damaged"), std::string::npos);
+  EXPECT_NE(error_message([&] { verify_sequence_store(store, read); }).find("is damaged"), std::string::npos);
 }
 
 class Blocks : public Documents {
@@ -109,7 +121,7 @@ class Blocks : public Documents {
   BlockDataset blocks(const std::vector<Ids>& texts, const BlockOptions& options) const {
     IdSequences sequences;
     for (const Ids& text : texts) sequences.add(text);
-    return {sequences, tokenizers_, options, "hash"};
+    return {{sequences, options}, tokenizers_, {1, 2}, "hash"};
   }
   /// What the decoder reads of a sample, and the labels.
   static std::pair<Ids, Ids> sample(const BlockDataset& data, int64_t number, int64_t epoch = 0) {
@@ -122,7 +134,7 @@ class Blocks : public Documents {
 };
 
 TEST_F(Blocks, CutAStreamWithoutRegardToItsContents) {
-  const BlockDataset data = blocks({{3, 4, 5, 6, 7}, {8}}, {.tokens = 2, .ends = {1, 2}});
+  const BlockDataset data = blocks({{3, 4, 5, 6, 7}, {8}}, {.tokens = 2});
   ASSERT_EQ(data.size(), 4);
   EXPECT_EQ(sample(data, 0), (std::pair<Ids, Ids>{{1, 3}, {3, 4}}));
   EXPECT_EQ(sample(data, 2), (std::pair<Ids, Ids>{{1}, {7}}));
@@ -131,8 +143,7 @@ TEST_F(Blocks, CutAStreamWithoutRegardToItsContents) {
 }
 
 TEST_F(Blocks, EndTextsThatEnd) {
-  const BlockDataset data =
-      blocks({{3, 4, 5}, {6, 7}, {}}, {.unit = TextUnit::line, .tokens = 2, .ends = {1, 2}});
+  const BlockDataset data = blocks({{3, 4, 5}, {6, 7}, {}}, {.tokens = 2, .ends = true});
   ASSERT_EQ(data.size(), 5);
   EXPECT_EQ(sample(data, 0), (std::pair<Ids, Ids>{{1, 3}, {3, 4}}));
   EXPECT_EQ(sample(data, 1), (std::pair<Ids, Ids>{{1, 5}, {5, 2}}));
@@ -145,7 +156,7 @@ TEST_F(Blocks, EndTextsThatEnd) {
 TEST_F(Blocks, ShiftFromEpochToEpoch) {
   Ids text;
   for (int32_t i = 0; i < 103; ++i) text.push_back(3 + i);
-  const BlockDataset data = blocks({text, {3, 4}}, {.tokens = 10, .ends = {1, 2}, .shifts = true});
+  const BlockDataset data = blocks({text, {3, 4}}, {.tokens = 10, .shifts = true});
   ASSERT_EQ(data.size(), 11);
   std::vector<int32_t> begins;
   for (int64_t epoch = 0; epoch < 20; ++epoch) {

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "data/corpus.h"
-#include "data/document_store.h"
 #include "data/kept_text.h"
 #include "data/lines.h"
+#include "data/sequence_store.h"
 #include "data/token_corpus.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
@@ -129,7 +129,7 @@ void documents(Bytes bytes) {
     if (open) __builtin_trap();
   }
 }
-void document_store(Bytes bytes) { parse_document_store_record(text_of(bytes), "texts.json"); }
+void sequence_store(Bytes bytes) { parse_sequence_store_record(text_of(bytes), "texts.json"); }
 void language_model_config(Bytes bytes) {
   language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
@@ -188,7 +188,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"characters", characters},
                              FuzzTarget{"text_stream", text_stream},
                              FuzzTarget{"documents", documents},
-                             FuzzTarget{"document_store", document_store},
+                             FuzzTarget{"sequence_store", sequence_store},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},
                              FuzzTarget{"lines", lines},

@@ -22,11 +22,14 @@ from op_golden_variants import (
     convolution_cases,
     feed_forward_cases,
     gate_cases,
+    gather_rows_case,
     linear_recurrence_cases,
+    pooling_cases,
     position_feature_cases,
     recurrent_cases,
     rms_norm_cases,
     rotate_case,
+    weighted_cross_entropy_case,
 )
 from safetensors.torch import save_file
 
@@ -191,4 +194,7 @@ if __name__ == "__main__":
     batch_norm_cases()
     attention_variant_cases()
     recurrent_cases()
+    gather_rows_case()
+    pooling_cases()
+    weighted_cross_entropy_case()
     save_file(goldens, Path(__file__).with_name("ops.safetensors"))

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from op_golden_tools import case, heads_of, normal, number, offsets_of, sequences
+from op_golden_tools import case, heads_of, ids, normal, number, offsets_of, sequences
 
 
 def rms_norm_cases():
@@ -264,3 +264,34 @@ def batch_norm_cases():
         lambda x, w, b: F.batch_norm(x, mean, variance, w, b, training=False, eps=1e-5),
         {"x": normal(7, 6), "weight": 1 + 0.3 * normal(6), "bias": normal(6)},
     )
+
+
+def gather_rows_case():
+    chosen = torch.tensor([6, 3, 0])
+    case("gather_rows", lambda x: x[chosen], {"x": normal(8, 6)})
+
+
+def pooling_cases():
+    offsets = offsets_of(3, 1, 4)
+
+    def attend(x, query):
+        pooled = [(one @ query / math.sqrt(len(query))).softmax(0) @ one for one in sequences(x, offsets)]
+        return torch.stack(pooled)
+
+    def mean(x):
+        return torch.stack([one.mean(0) for one in sequences(x, offsets)])
+
+    case("pooling_first", lambda x: x[offsets[:-1].long()], {"x": normal(8, 6)}, offsets=offsets)
+    case("pooling_mean", mean, {"x": normal(8, 6)}, offsets=offsets)
+    case("pooling_attention", attend, {"x": normal(8, 6), "query": normal(6)}, offsets=offsets)
+
+
+def weighted_cross_entropy_case():
+    """PyTorch weights classes; here each row has the weight of its class."""
+    by_class = 0.5 + 0.25 * torch.arange(5, dtype=torch.float64)
+    targets = ids(7, 5)
+
+    def loss(x, weight):
+        return F.cross_entropy(x @ weight.T, targets.long(), weight=by_class, reduction="sum")
+
+    case("cross_entropy_weighted", loss, {"x": normal(7, 4), "weight": normal(5, 4)}, targets=targets)

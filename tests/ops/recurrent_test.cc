@@ -18,12 +18,12 @@ struct Recurrent : testing::TestWithParam<RecurrentCell>, OnCpu {
     const auto steps = ops::time_steps(context, rows, reverse);
     auto out = ops::recurrent_in_place(
         context, {.cell = GetParam(),
-                  .gates = ops::permute_rows(context, tensor(inputs), steps->from_packed, steps->to_packed),
+                  .gates = ops::gather_rows(context, tensor(inputs), steps->from_packed, steps->to_packed),
                   .weight = tensor(weight),
                   .state = state,
                   .memory = memory,
                   .steps = steps});
-    out.state = ops::permute_rows(context, out.state, steps->to_packed, steps->from_packed);
+    out.state = ops::gather_rows(context, out.state, steps->to_packed, steps->from_packed);
     return out;
   }
 };

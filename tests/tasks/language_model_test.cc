@@ -203,7 +203,7 @@ TEST_F(LanguageModelTest, RefusesWhatNeedsASource) {
          "model.max_positions: is 100, but data.block_tokens is 256");
   refuse("model: {tied_embeddings: source}\n", "ties the embedding of a source");
   refuse("model: {norm: batch}\n", "'batch' normalizes over the tokens of a batch");
-  refuse("validation: {patience: 1}\n", "validation.patience: there is no validation text");
+  refuse("validation: {patience: 1}\n", "validation.patience: there is no validation data");
   refuse("sheep: 1\n", "sheep");
   const std::string path = folder_ / "config.yaml";
   write_file_atomically(path, "task: langage_model\n");

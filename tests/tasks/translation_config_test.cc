@@ -144,7 +144,7 @@ TEST_F(TranslationConfigTest, ErrorsPointToTheirPlace) {
 TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
   EXPECT_EQ(
       refusal("train: {minutes: 5}"),
-      "CONFIG.yaml: data.train: there is no training text; give a source and a target file, or a .tsv file");
+      "CONFIG.yaml: data.train: there is no training data; give a source and a target file, or a .tsv file");
   EXPECT_EQ(refusal("data: {train: a.tsv}"),
             "CONFIG.yaml: train: no limit ends the training; set train.updates, train.epochs or train.minutes");
   EXPECT_EQ(
@@ -155,7 +155,7 @@ TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
             "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of at least "
             "that many, not 2");
   EXPECT_EQ(refusal(example, {"validation.patience=3", "data.valid="}),
-            "CONFIG.yaml: validation.patience: there is no validation text; give it in data.valid");
+            "CONFIG.yaml: validation.patience: there is no validation data; give it in data.valid");
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
             "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
   EXPECT_EQ(refusal(example, {"model.decoder_layers=0"}),
@@ -203,7 +203,7 @@ TEST_F(TranslationConfigTest, WhatHasNoEffectIsSaid) {
   const auto advice = [&](const std::vector<std::string>& assignments, int64_t last_update = 1000) {
     std::string all;
     const TranslationOptions options = read(example, assignments);
-    for (const std::string& line : advice_for(options.training(), last_update)) all += line + "\n";
+    for (const std::string& line : advice_for(training_of(options), last_update)) all += line + "\n";
     for (const std::string& line : advice_for(options)) all += line + "\n";
     return all;
   };

@@ -47,6 +47,29 @@ TEST(BatchBuilder, LabelsASourceAlone) {
   EXPECT_EQ(batch.tokens(), 3);
 }
 
+TEST(BatchBuilder, LabelsSomeTokensOrWholeSequences) {
+  const Batch tokens = BatchBuilder()
+                           .source(Ids{5, 6, 7})
+                           .label_tokens(Ids{0, 2}, Ids{8, 9})
+                           .source(Ids{5, 6})
+                           .label_tokens(Ids{1}, Ids{4})
+                           .take();
+  EXPECT_EQ(tokens.label_rows, (Ids{0, 2, 4}));
+  EXPECT_EQ(tokens.labels, (Ids{8, 9, 4}));
+  EXPECT_EQ(tokens.loss_weight(), 3);
+  const Batch sequences =
+      BatchBuilder().source(Ids{5, 6, 7}).label_sequence(1).source(Ids{5}).label_sequence(0, 2.5f).take();
+  EXPECT_EQ(sequences.label_rows, (Ids{0, 3}));
+  EXPECT_EQ(sequences.label_weights, (std::vector<float>{1, 2.5f}));
+  EXPECT_EQ(sequences.loss_weight(), 3.5);
+  const std::vector<Batch> parts = split(sequences, 1), token_parts = split(tokens, 1);
+  ASSERT_EQ(parts.size(), 2u);
+  expect_equal(parts[1], BatchBuilder().sample(1).source(Ids{5}).label_sequence(0, 2.5f).take());
+  expect_equal(token_parts[0],
+               BatchBuilder().sample(0).source(Ids{5, 6, 7}).label_tokens(Ids{0, 2}, Ids{8, 9}).take());
+  expect_equal(token_parts[1], BatchBuilder().sample(1).source(Ids{5, 6}).label_tokens(Ids{1}, Ids{4}).take());
+}
+
 TEST(BatchBuilder, IsEmptyAfterTake) {
   BatchBuilder builder;
   builder.source(Ids{5});
@@ -101,6 +124,11 @@ TEST(Batch, PartsThatOnlySomeSamplesHaveAreRefused) {
   says("2 sources and 1 targets", [] {
     BatchBuilder().source(Ids{5}).teacher_forced(Ids{6}, {.start = 1, .eos = 2}).source(Ids{7}).take();
   });
+  says("2 labels for 1 rows", [] { BatchBuilder().source(Ids{5, 6}).label_tokens(Ids{1}, Ids{1, 2}).take(); });
+  says("a label of row 0 after one of row 1", [] {
+    BatchBuilder().source(Ids{5, 6}).label_tokens(Ids{1, 0}, Ids{1, 2}).take();
+  });
+  says("a label of row 2", [] { BatchBuilder().source(Ids{5, 6}).label_tokens(Ids{2}, Ids{1}).take(); });
   says("must have at least one token", [] { BatchBuilder().source(Ids{5}).teacher_forced_prefix(Ids{}, 1); });
   says("labels", [] {
     split(Batch{.source = {{5, 6}, {{0, 2}}}, .target = {}, .labels = {1}, .samples = {}}, 1);

@@ -11,6 +11,8 @@ inline void expect_equal(const Batch& a, const Batch& b) {
   EXPECT_EQ(a.target.ids, b.target.ids);
   EXPECT_EQ(a.target.rows.offsets, b.target.rows.offsets);
   EXPECT_EQ(a.labels, b.labels);
+  EXPECT_EQ(a.label_rows, b.label_rows);
+  EXPECT_EQ(a.label_weights, b.label_weights);
   EXPECT_EQ(a.samples, b.samples);
 }
 

@@ -25,8 +25,9 @@ HWY_INLINE RowSum sum_row(const float* x, int64_t n) {
 void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;
-  const float smoothing = static_cast<float>(p.smoothing), scale = static_cast<float>(p.scale);
+  const float smoothing = static_cast<float>(p.smoothing);
   for (int64_t r = begin; r < end; ++r) {
+    const float weight = p.weights ? p.weights.data[r] : 1, scale = static_cast<float>(p.scale) * weight;
     float* x = p.logits.row<float>(r);
     const int32_t target = p.targets.data[r];
     const auto sum = sum_row(x, n);
@@ -34,7 +35,7 @@ void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t en
     over_vectors(
         n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR { total = hn::Add(total, load(x + i)); });
     const float mean = sum_lanes(total) / static_cast<float>(n);
-    p.losses.as<float>()[r] = sum.log() - (1 - smoothing) * x[target] - smoothing * mean;
+    p.losses.as<float>()[r] = weight * (sum.log() - (1 - smoothing) * x[target] - smoothing * mean);
     if (!p.gradient) continue;
     const auto by = hn::Set(d, scale / sum.sum), even = hn::Set(d, scale * smoothing / static_cast<float>(n));
     const auto largest = hn::Set(d, sum.largest);

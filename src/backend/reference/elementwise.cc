@@ -97,8 +97,13 @@ void compute(const kernel::CopyRows& k) {
 
 void compute(const kernel::GatherRows& k) {
   for (int64_t r = 0; r < k.out.rows; ++r) {
+    const View to = k.out.slice_rows(r, 1);
+    if (k.rows.data[r] < 0) {
+      std::memset(to.data, 0, static_cast<size_t>(to.extent()));
+      continue;
+    }
     const View from = k.x.slice_rows(k.rows.data[r], 1);
-    std::memcpy(k.out.slice_rows(r, 1).data, from.data, static_cast<size_t>(from.extent()));
+    std::memcpy(to.data, from.data, static_cast<size_t>(from.extent()));
     if (k.x.scales) k.out_scales.data[r] = *from.scales.data;
   }
 }

@@ -15,14 +15,15 @@ void compute(const kernel::CrossEntropy& e) {
     for (int64_t r = 0; r < e.logits.rows; ++r) {
       T* logits = e.logits.row<T>(r);
       const double logsumexp = log_sum_exp(logits, vocabulary);
+      const double weight = e.weights ? static_cast<double>(e.weights.data[r]) : 1;
       double loss = 0;
       for (int64_t id = 0; id < vocabulary; ++id) {
         const double wanted = each + (id == e.targets.data[r] ? 1 - e.smoothing : 0);
         const double log_probability = logits[id] - logsumexp;
         if (wanted > 0) loss -= wanted * log_probability;  // 0 * infinity would be NaN
-        if (e.gradient) logits[id] = static_cast<T>((std::exp(log_probability) - wanted) * e.scale);
+        if (e.gradient) logits[id] = static_cast<T>((std::exp(log_probability) - wanted) * e.scale * weight);
       }
-      e.losses.as<T>()[r] = static_cast<T>(loss);
+      e.losses.as<T>()[r] = static_cast<T>(loss * weight);
     }
   });
 }

@@ -1,14 +1,13 @@
-#include "data/document_store.h"
+#include "data/sequence_store.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/join.h"
 #include "base/json.h"
-#include "base/log.h"
-#include "data/sequence_writer.h"
 
 namespace sixfold {
 namespace {
@@ -23,42 +22,29 @@ std::string hash_of_ids(const std::string& folder, bool validation) {
 }
 
 /// Encodes the files of one part into `folder`.
-DocumentStoreRecord::Part encode_part(const std::string& folder, const std::vector<std::string>& files,
-                                      bool validation, const Tokenizer& tokenizer,
-                                      const DocumentStoreOptions& options) {
-  DocumentStoreRecord::Part part;
+SequenceStoreRecord::Part encode_part(const std::string& folder, const std::vector<std::string>& files,
+                                      bool validation, int32_t unk, const SequenceStoreOptions& options,
+                                      const EncodeFiles& encode) {
+  SequenceStoreRecord::Part part;
   part.files = stamps_of(single_files(files));
-  DocumentReader reader(files, options.unit, options.invalid);
   SequenceWriter writer(folder, name_of_part(validation));
-  encode_documents(
-      reader, options.unit, tokenizer, options.threads,
-      [&](std::span<const int32_t> ids) {
-        if (options.stop && options.stop->load() != 0) throw Cancelled();
-        writer.append(ids);
-        part.unknown += std::ranges::count(ids, tokenizer.unk());
-        part.tokens += std::ssize(ids);
-      },
-      [&] {
-        writer.end();
-        ++part.documents;
-      });
+  SequenceSink sink(writer, part, unk, options.stop);
+  part.bytes = encode(files, sink);
   writer.commit();
-  part.bytes = reader.bytes();
   require(part.tokens > 0, "{}: there is no text", join(files));
   part.hash = hash_of_ids(folder, validation);
   return part;
 }
 
-void require_hash(const DocumentStoreRecord::Part& part, const std::string& expected, bool validation) {
+void require_hash(const SequenceStoreRecord::Part& part, const std::string& expected, bool validation) {
   if (expected.empty() || part.hash == expected) return;
   throw_input_error(
       "{}: is not the {} text that the run began with (the hash of its ids is {}, that of the run is {}), and "
-      "the "
-      "encoded text is missing; restore the text, or start a new run",
+      "the encoded text is missing; restore the text, or start a new run",
       part.files[0].path, name_of_part(validation), part.hash, expected);
 }
 
-nlohmann::ordered_json to_json(const DocumentStoreRecord::Part& part) {
+nlohmann::ordered_json to_json(const SequenceStoreRecord::Part& part) {
   nlohmann::ordered_json json{{"documents", part.documents},
                               {"tokens", part.tokens},
                               {"bytes", part.bytes},
@@ -68,9 +54,9 @@ nlohmann::ordered_json to_json(const DocumentStoreRecord::Part& part) {
   return json;
 }
 
-DocumentStoreRecord::Part parse_part(const nlohmann::json& json, const std::string& place) {
+SequenceStoreRecord::Part parse_part(const nlohmann::json& json, const std::string& place) {
   const JsonObject object(json, place);
-  DocumentStoreRecord::Part part;
+  SequenceStoreRecord::Part part;
   object.read("documents", part.documents);
   object.read("tokens", part.tokens);
   object.read("bytes", part.bytes);
@@ -82,33 +68,50 @@ DocumentStoreRecord::Part parse_part(const nlohmann::json& json, const std::stri
 
 }  // namespace
 
+void SequenceSink::append(std::span<const int32_t> tokens) {
+  if (stop_ && stop_->load() != 0) throw Cancelled();
+  writer_.append(tokens);
+  part_.unknown += std::ranges::count(tokens, unk_);
+  part_.tokens += std::ssize(tokens);
+}
+
+void SequenceSink::end() {
+  writer_.end();
+  ++part_.documents;
+}
+
 std::vector<CorpusFiles> single_files(const std::vector<std::string>& paths) {
   std::vector<CorpusFiles> texts;
   for (const std::string& path : paths) texts.push_back({.source = {}, .target = {}, .tsv = path});
   return texts;
 }
 
-bool is_document_store_file(std::string_view name) {
+bool is_sequence_store_file(std::string_view name) {
   for (const char* known :
        {"training.ids", "training.offsets", "validation.ids", "validation.offsets", "texts.json"})
     if (name == known) return true;
   return is_tokenizer_file(name);
 }
 
-DocumentStoreRecord write_document_store(const std::string& folder, const DocumentFiles& files,
-                                         const Tokenizers& tokenizers, const DocumentStoreOptions& options) {
+SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFiles& files,
+                                         const Tokenizers& tokenizers, const SequenceStoreOptions& options,
+                                         const EncodeFiles& encode) {
   require_regular_files(single_files(files.training));
   require_regular_files(single_files(files.validation));
-  DocumentStoreRecord record{.settings = options.settings, .tokenizer = tokenizers.target->hash()};
-  AtomicDirectory whole(folder, is_document_store_file);
-  record.training = encode_part(whole.path(), files.training, false, *tokenizers.target, options);
+  SequenceStoreRecord record{.settings = options.settings,
+                             .names = options.names,
+                             .tokenizer = tokenizers.source->hash()};
+  AtomicDirectory whole(folder, is_sequence_store_file);
+  const int32_t unk = tokenizers.source->unk();
+  record.training = encode_part(whole.path(), files.training, false, unk, options, encode);
   require_hash(record.training, options.expected_training, false);
   if (!files.validation.empty()) {
-    record.validation = encode_part(whole.path(), files.validation, true, *tokenizers.target, options);
+    record.validation = encode_part(whole.path(), files.validation, true, unk, options, encode);
     require_hash(record.validation, options.expected_validation, true);
   }
   save_tokenizers(tokenizers, whole.path());
   nlohmann::ordered_json json{{"format_version", 1}, {"settings", record.settings}};
+  if (!record.names.empty()) json["names"] = record.names;
   json["tokenizer"] = record.tokenizer;
   json["training"] = to_json(record.training);
   json["validation"] = to_json(record.validation);
@@ -117,12 +120,16 @@ DocumentStoreRecord write_document_store(const std::string& folder, const Docume
   return record;
 }
 
-DocumentStoreRecord read_document_store_record(const std::string& folder) {
+SequenceStoreRecord read_sequence_store_record(const std::string& folder) {
   const std::string path = folder + record_file;
-  return parse_document_store_record(read_file(path), path);
+  return parse_sequence_store_record(read_file(path), path);
 }
 
-DocumentStoreRecord parse_document_store_record(const std::string& text, const std::string& path) {
+bool has_sequence_store_record(const std::string& folder) {
+  return std::filesystem::exists(folder + record_file);
+}
+
+SequenceStoreRecord parse_sequence_store_record(const std::string& text, const std::string& path) {
   const auto json = parse_json(text, path);
   const std::string place = path + ": is damaged; remove the folder, and it will be created again";
   const JsonObject object(json, place);
@@ -131,15 +138,16 @@ DocumentStoreRecord parse_document_store_record(const std::string& text, const s
   require(version == 1,
           "{}: was written by another version of Sixfold; remove the folder, and it will be created again",
           path);
-  DocumentStoreRecord record;
+  SequenceStoreRecord record;
   object.read("settings", record.settings);
+  if (object.has("names")) object.read("names", record.names);
   object.read("tokenizer", record.tokenizer);
   record.training = parse_part(object.at("training"), place);
   record.validation = parse_part(object.at("validation"), place);
   return record;
 }
 
-void verify_document_store(const std::string& folder, const DocumentStoreRecord& record) {
+void verify_sequence_store(const std::string& folder, const SequenceStoreRecord& record) {
   const auto check = [&](const std::string& now, const std::string& then) {
     require(now == then,
             "{}: is damaged (the hash of a part is {}, but was {}); remove it, and it will be created again",
@@ -147,10 +155,10 @@ void verify_document_store(const std::string& folder, const DocumentStoreRecord&
   };
   check(hash_of_ids(folder, false), record.training.hash);
   if (!record.validation.hash.empty()) check(hash_of_ids(folder, true), record.validation.hash);
-  check(load_tokenizers(folder).target->hash(), record.tokenizer);
+  check(load_tokenizers(folder).source->hash(), record.tokenizer);
 }
 
-IdSequences map_documents(const std::string& folder, bool validation) {
+IdSequences map_sequences(const std::string& folder, bool validation) {
   const std::string base = folder + "/" + name_of_part(validation);
   return IdSequences::map(base + ".ids", base + ".offsets");
 }

@@ -1,0 +1,64 @@
+#include <memory>
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "cli/picture.h"
+#include "cli/plots.h"
+#include "cli/text_io.h"
+#include "metrics/classification.h"
+#include "plot/confusion.h"
+
+namespace sixfold::cli {
+namespace {
+
+/// More labels would not fit on a screen.
+constexpr size_t most_labels = 200;
+
+struct Settings {
+  std::string hypothesis, reference;
+  PictureOptions picture;
+};
+
+void draw(const Settings& settings) {
+  const std::vector<std::string> truth = read_lines(readable_path(settings.reference)),
+                                 predicted = read_lines(readable_path(settings.hypothesis));
+  require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
+  require(truth.size() == predicted.size(),
+          "{} has {} and {} has {}; line n of both must belong to the same text",
+          text_name(settings.hypothesis), counted(predicted.size(), "line"), text_name(settings.reference),
+          truth.size());
+  LabelPairs pairs;
+  for (size_t i = 0; i < truth.size(); ++i)
+    pairs += LabelMetric().statistics(predicted[i], std::span(&truth[i], 1));
+  ConfusionMap map{.labels = pairs.labels(), .counts = {}, .title = "", .theme = settings.picture.theme};
+  require(map.labels.size() <= most_labels, "there are {} different labels; at most {} can be drawn",
+          map.labels.size(), most_labels);
+  const ConfusionMatrix confusion = pairs.confusion();
+  for (size_t row = 0; row < map.labels.size(); ++row)
+    for (size_t column = 0; column < map.labels.size(); ++column)
+      map.counts.push_back(confusion.count(row, column));
+  map.title = fmt::format("{}, accuracy {:.1f}%, macro F1 {:.1f}%", counted(truth.size(), "text"),
+                          100 * confusion.accuracy(), 100 * confusion.macro_f1());
+  write_picture(settings.picture, confusion_svg(map), {settings.hypothesis, settings.reference});
+}
+
+}  // namespace
+
+void add_plot_confusion(CLI::App& plot) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command =
+      *plot.add_subcommand("confusion", "Draw how often each label was predicted for each true label");
+  command.add_option("hypothesis", settings->hypothesis, "file whose lines begin with the predicted labels")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-r,--reference", settings->reference, "file whose lines begin with the true labels")
+      ->type_name("FILE")
+      ->required();
+  add_picture_options(command, settings->picture);
+  command.footer(
+      "A label ends at a tab, so that the output of classify and the files of training fit.\n"
+      "Example:\n  sixfold plot confusion predicted.tsv --reference test.tsv --output confusion.svg");
+  command.callback([settings] { draw(*settings); });
+}
+
+}  // namespace sixfold::cli

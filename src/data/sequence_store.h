@@ -1,0 +1,90 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/file_stamps.h"
+#include "data/sequence_writer.h"
+#include "data/token_corpus.h"
+
+namespace sixfold {
+
+/// The files of the data of a run.
+struct DataFiles {
+  std::vector<std::string> training, validation;
+};
+
+struct SequenceStoreOptions {
+  std::string settings = {};               ///< stored in the record: the settings by which data was encoded
+  std::vector<std::string> names = {};     ///< stored in the record: what numbers in the sequences stand for
+  std::string expected_training = {};      ///< expected hash of the training sequences; empty: any
+  std::string expected_validation = {};    ///< the same of the validation sequences
+  const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown
+};
+
+/// What a folder of encoded data contains.
+struct SequenceStoreRecord {
+  struct Part {
+    int64_t documents = 0, tokens = 0, bytes = 0;  ///< sequences, tokens of text, bytes of text
+    int64_t unknown = 0;                           ///< tokens that are not in the vocabulary
+    std::string hash;                              ///< of the sequences; empty if there are none
+    std::vector<FileStamp> files;                  ///< that were encoded
+  };
+  Part training, validation;
+  std::string settings;            ///< those of `SequenceStoreOptions`
+  std::vector<std::string> names;  ///< those of `SequenceStoreOptions`: the labels of a classifier
+  std::string tokenizer;           ///< hash of the tokenizer, whose file is in the folder too
+};
+
+/// Receives the sequences of a part, one after the other.
+class SequenceSink {
+ public:
+  SequenceSink(SequenceWriter& writer, SequenceStoreRecord::Part& part, int32_t unk,
+               const std::atomic<int>* stop)
+      : writer_(writer), part_(part), unk_(unk), stop_(stop) {}
+
+  /// Appends tokens of text to the present sequence. Throws `Cancelled` if the run is to stop.
+  void append(std::span<const int32_t> tokens);
+  /// Appends a number that is not a token, such as that of a label.
+  void append_number(int32_t number) { writer_.append({&number, 1}); }
+  /// Ends the sequence.
+  void end();
+
+ private:
+  SequenceWriter& writer_;
+  SequenceStoreRecord::Part& part_;
+  int32_t unk_;
+  const std::atomic<int>* stop_;
+};
+
+/// Reads files and passes their sequences on. Returns the number of bytes of text.
+using EncodeFiles = std::function<int64_t(const std::vector<std::string>& files, SequenceSink& sink)>;
+
+/// Whether folders of encoded data have files of this name.
+bool is_sequence_store_file(std::string_view name);
+
+/// Encodes files into a folder that can be mapped into memory. It is written atomically; if it exists, its
+/// files are replaced. Throws as `encode`, and throws an input error if there is no text, if the sequences do
+/// not have the expected hashes (before anything is replaced), or if a file is not a regular one, since it is
+/// read more than once.
+SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFiles& files,
+                                         const Tokenizers& tokenizers, const SequenceStoreOptions& options,
+                                         const EncodeFiles& encode);
+
+/// Reads the record of a folder. Throws an input error if it is damaged or not a folder of encoded data.
+SequenceStoreRecord read_sequence_store_record(const std::string& folder);
+/// Whether the folder has a record.
+bool has_sequence_store_record(const std::string& folder);
+/// Parses the file of a record, whose name is `path`.
+SequenceStoreRecord parse_sequence_store_record(const std::string& json, const std::string& path);
+/// Throws an input error if the sequences or the tokenizer do not have the hashes in the record.
+void verify_sequence_store(const std::string& folder, const SequenceStoreRecord& record);
+/// Maps the sequences of the training data, or of the validation data.
+IdSequences map_sequences(const std::string& folder, bool validation);
+
+/// The texts of files, for `changed_files` and `require_regular_files`.
+std::vector<CorpusFiles> single_files(const std::vector<std::string>& paths);
+
+}  // namespace sixfold

@@ -1,0 +1,39 @@
+#include "data/text_blocks.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace sixfold {
+
+TextBlocks::TextBlocks(IdSequences texts, const BlockOptions& options)
+    : texts_(std::move(texts)), options_(options) {
+  require(options_.tokens >= 1, "a block must have at least one token");
+  require(!options_.ends || !options_.shifts, "texts that end are not cut at other places");
+  for (int64_t text = 0; text < texts_.size(); ++text) begins_.push_back(begins_.back() + blocks_of(text));
+}
+
+/// Where a text is cut at other places in each epoch, its last block begins less than a block before its end,
+/// and is therefore never empty.
+int64_t TextBlocks::blocks_of(int64_t text) const {
+  const int64_t labels = std::ssize(texts_[text]) + (options_.ends ? 1 : 0);
+  const int64_t blocks = (labels + options_.tokens - 1) / options_.tokens;
+  return options_.shifts && blocks > 1 ? blocks - 1 : blocks;
+}
+
+TextBlocks::Block TextBlocks::block(int64_t number, int64_t epoch) const {
+  const auto after = std::ranges::upper_bound(begins_, number);
+  const int64_t text = after - begins_.begin() - 1;
+  const std::span<const int32_t> ids = texts_[text];
+  int64_t begin = (number - begins_[static_cast<size_t>(text)]) * options_.tokens;
+  if (options_.shifts && epoch > 0 && std::ssize(ids) > options_.tokens) {
+    constexpr uint64_t stream = 0x626C6F636B;  // "block"
+    begin += RandomStream(static_cast<uint64_t>(epoch), stream).below(static_cast<uint32_t>(options_.tokens));
+  }
+  const int64_t count = std::min(options_.tokens, std::ssize(ids) - begin);
+  return {ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+          options_.ends && count < options_.tokens};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,18 @@
+#pragma once
+#include <vector>
+
+#include "model/transformer.h"
+
+namespace sixfold {
+
+/// The probabilities of the classes of one sequence, in the order of `ModelConfig::labels`.
+using ClassProbabilities = std::vector<double>;
+
+/// Returns the probabilities of each sequence of a batch under a classifier.
+std::vector<ClassProbabilities> class_probabilities(const Transformer& model, const Batch& batch,
+                                                    Context& context);
+
+/// The index of the largest probability; of equal ones the first.
+size_t likeliest(const ClassProbabilities& probabilities);
+
+}  // namespace sixfold

@@ -1,0 +1,82 @@
+#include "infer/classifier.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "data/class_dataset.h"
+#include "infer/engine.h"
+#include "infer/loaded_model.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+
+struct Classifier::Parts {
+  LoadedModel open;
+  Engine engine;
+
+  Parts(const std::string& folder, int threads, WeightType type)
+      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+    require_classifier(open.config(), folder);
+  }
+
+  /// Returns what the encoder reads of a text, and sets what is known of it without the model.
+  std::vector<int32_t> encode(const std::string& text, Classification& result) const {
+    if (!has_visible_character(text)) {
+      result.error = "the text is empty";
+      return {};
+    }
+    const Tokenizer& tokenizer = open.source();
+    const std::vector<int32_t> ids = tokenizer.encode(text);
+    const int64_t limit = open.config().context_tokens, most = limit > 0 ? limit : std::ssize(ids);
+    result.tokens_cut = static_cast<size_t>(std::max<int64_t>(std::ssize(ids) - most, 0));
+    return classifier_input(ids, most, tokenizer.bos(), tokenizer.eos());
+  }
+
+  void classify(const Batch& batch, std::span<Classification> results) {
+    const auto workspace = open.borrow();
+    Context context(workspace->backend, workspace->arena);
+    const auto all = class_probabilities(open.model(), batch, context);
+    for (size_t i = 0; i < all.size(); ++i) {
+      Classification& result = results[static_cast<size_t>(batch.samples[i])];
+      const size_t best = likeliest(all[i]);
+      result.label = open.config().labels[best];
+      result.probability = all[i][best];
+      result.probabilities = all[i];
+    }
+  }
+};
+
+Classifier::Classifier(const std::string& model_folder, int threads, WeightType type) {
+  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+}
+
+Classifier::~Classifier() = default;
+Classifier::Classifier(Classifier&&) noexcept = default;
+
+const std::vector<std::string>& Classifier::labels() const { return parts_->open.config().labels; }
+
+std::vector<Classification> Classifier::classify(std::span<const std::string> texts,
+                                                 const ClassifyOptions& options) const {
+  std::vector<Classification> results(texts.size());
+  std::vector<Batch> batches;
+  BatchBuilder builder;
+  const auto finish_batch = [&] {
+    if (builder.batch().size() > 0) batches.push_back(builder.take());
+  };
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<int32_t> ids = parts_->encode(texts[i], results[i]);
+    if (ids.empty()) continue;
+    if (builder.batch().tokens() + std::ssize(ids) > parts_->open.batch_tokens()) finish_batch();
+    builder.sample(static_cast<int32_t>(i)).source(ids);
+  }
+  finish_batch();
+  parts_->engine.run(std::ssize(batches), [&](int64_t i) {
+    if (options.cancel.stop_requested()) throw Cancelled();
+    parts_->classify(batches[static_cast<size_t>(i)], results);
+  });
+  return results;
+}
+
+}  // namespace sixfold

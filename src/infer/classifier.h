@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "infer/class_probabilities.h"
+#include "model/weight_type.h"
+
+namespace sixfold {
+
+/// The label of a text.
+struct Classification {
+  std::string label;                 ///< the likeliest; empty if there is an error
+  double probability = 0;            ///< of this label
+  ClassProbabilities probabilities;  ///< of all labels, in the order of `Classifier::labels`
+  size_t tokens_cut = 0;             ///< tokens at the end of the text that the model did not read
+  std::optional<std::string> error;  ///< why there is no label: the text is empty
+};
+
+struct ClassifyOptions {
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+/// Classifies text with the classifier in a model folder. Safe to share between threads.
+class Classifier {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a
+  /// classifier, or if its tokenizer is not the one that the model was trained with.
+  explicit Classifier(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  ~Classifier();
+  Classifier(Classifier&&) noexcept;
+
+  const std::vector<std::string>& labels() const;
+
+  /// Returns the label of each text, in their order. A text has the same probabilities whatever other texts
+  /// there are. A text without visible characters has an error; the others are served.
+  std::vector<Classification> classify(std::span<const std::string> texts,
+                                       const ClassifyOptions& options = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold

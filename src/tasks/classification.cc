@@ -1,0 +1,141 @@
+#include "tasks/classification.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "data/batcher.h"
+#include "data/class_dataset.h"
+#include "data/labelled_text.h"
+#include "infer/binding.h"
+#include "infer/class_probabilities.h"
+#include "metrics/classification.h"
+#include "tasks/encoder_task.h"
+#include "tasks/text_data.h"
+
+namespace sixfold {
+namespace {
+
+StoredText read_text(const ClassificationOptions& options, const TaskStart& start) {
+  const LabelledDataOptions& data = options.data;
+  const auto training_text = [&]() -> TextReader {
+    return [&](const auto& use) {
+      LabelledReader reader(data.train, data.invalid_utf8);
+      for (std::string label, text; reader.next(label, text); use(text))
+        if (start.stop && start.stop->load() != 0) throw Cancelled();
+    };
+  };
+  const auto names = [&] {
+    std::vector<std::string> labels = labels_of(data.train, data.invalid_utf8, start.stop);
+    require(labels.size() != 1, "data.train: all texts have the label '{}'; there must be at least 2 labels",
+            labels.empty() ? "" : labels[0]);
+    return labels;
+  };
+  const auto encode = [&](const Tokenizer& tokenizer, const std::vector<std::string>& labels) {
+    return labelled_encoder(tokenizer, labels, data.invalid_utf8, start.threads);
+  };
+  return read_stored_text(
+      start, {.files = {data.train, data.valid},
+              .tokenizer = options.tokenizer,
+              .starts_from_model = !options.start.model.empty(),
+              .settings = fmt::format("labelled, invalid_utf8 {}", name_of_enum(data.invalid_utf8)),
+              .training_text = training_text,
+              .names = names,
+              .encode = encode});
+}
+
+/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new classifier, on
+/// the encoder of start.model if there is one.
+ModelConfig config_of(const ClassificationOptions& options, const TaskStart& start, const StoredText& text) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  if (!start.model.empty()) keep_encoder(config, start.model);
+  bind_tokenizers(config, text.tokenizers);
+  config.head = HeadKind::classes;
+  config.labels = text.record.names;
+  config.pooling = options.classifier.pooling;
+  config.context_tokens = options.data.max_tokens;
+  require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
+          "{}: has {} positions, but data.max_tokens is {}, and the start and the end need one each",
+          start.model, config.max_positions, config.context_tokens);
+  return config;
+}
+
+class Classification : public Task {
+ public:
+  Classification(const ClassificationOptions& options, const TaskStart& start, StoredText text)
+      : tokenizers_(text.tokenizers),
+        config_(config_of(options, start, text)),
+        record_(std::move(text.record)),
+        weights_(weights_of(options, encoded_data_of(start))),
+        train_(dataset(encoded_data_of(start), false)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true));
+    warn_without_effect(config_);
+    if (const int64_t cut = train_.cut(); cut > 0)
+      log_warning("{} of the training data are longer than data.max_tokens, {}; their ends are cut off",
+                  counted(cut, "text"), config_.context_tokens);
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  void start_from(const std::string& folder, Transformer& model) const override {
+    load_common_weights(folder, model);
+  }
+
+  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
+  Scores scores(const Transformer& model, int64_t part_tokens,
+                const std::shared_ptr<Arena>& arena) const override {
+    const ConfusionMatrix confusion = confusion_of(model, part_tokens, arena);
+    return {{"accuracy", {100 * confusion.accuracy(), true}}, {"macro_f1", {100 * confusion.macro_f1(), true}}};
+  }
+
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  /// The predictions for the validation data.
+  ConfusionMatrix confusion_of(const Transformer& model, int64_t part_tokens,
+                               const std::shared_ptr<Arena>& arena) const {
+    constexpr int64_t usual_tokens = 4096;
+    Batcher batcher(*valid_, {.batch_tokens = part_tokens > 0 ? part_tokens : usual_tokens, .shuffle = false});
+    ConfusionMatrix confusion(record_.names.size());
+    while (batcher.position().epoch == 0) {
+      const Batch batch = batcher.next();
+      Context context(model.backend(), arena);
+      const std::vector<ClassProbabilities> predicted = class_probabilities(model, batch, context);
+      for (size_t i = 0; i < predicted.size(); ++i)
+        confusion.add(static_cast<size_t>(batch.labels[i]), likeliest(predicted[i]));
+    }
+    return confusion;
+  }
+  ClassDataset dataset(const std::string& store, bool validation) const {
+    const auto& part = validation ? record_.validation : record_.training;
+    return {map_sequences(store, validation),
+            tokenizers_,
+            {.labels = record_.names, .weights = weights_, .tokens = config_.context_tokens},
+            part.hash};
+  }
+  std::vector<float> weights_of(const ClassificationOptions& options, const std::string& store) const {
+    return class_weights(options.data.class_weights, record_.names,
+                         label_counts(map_sequences(store, /*validation=*/false), record_.names.size()));
+  }
+
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  SequenceStoreRecord record_;
+  std::vector<float> weights_;
+  ClassDataset train_;
+  std::optional<ClassDataset> valid_;
+};
+
+}  // namespace
+
+bool ClassificationConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
+
+std::unique_ptr<Task> ClassificationConfig::open(const TaskStart& start) const {
+  return std::make_unique<Classification>(options_, start, read_text(options_, start));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "model/transformer.h"
+#include "tasks/model_options.h"
+#include "text/tokenizer_options.h"
+
+// What tasks that train an encoder alone have in common.
+
+namespace sixfold {
+
+/// Changes the defaults of the group `model` to those of an encoder without a decoder.
+void set_encoder_defaults(ModelOptions& model);
+
+/// Throws an input error that begins with the place of the key if a config has a key that only a decoder gives
+/// a meaning. `what` is the model: "a classifier".
+void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what);
+
+/// Gives the side of the target, which an encoder does not have, the normalization of the source.
+void normalize_alike(TokenizerOptions& tokenizer);
+
+/// Throws an input error that names the key unless the architecture is an encoder without a decoder that can
+/// be trained on single sequences.
+void require_encoder_only(const Architecture& model, std::string_view what);
+
+/// Makes the config of an encoder of the config of a model to start from, which has an encoder. Throws an input
+/// error that begins with `where` if it has none.
+void keep_encoder(ModelConfig& config, const std::string& where);
+
+/// Copies the weights of a model folder into a model that has more or fewer parts: those of tensors with the
+/// same name and shape. Logs which weights of `model` keep their initial values. Throws an input error if none
+/// are the same.
+void load_common_weights(const std::string& folder, Transformer& model);
+
+}  // namespace sixfold

@@ -1,0 +1,27 @@
+#include "tasks/task_config.h"
+
+#include <algorithm>
+
+#include "infer/binding.h"
+#include "model/model_dir.h"
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view taking_effect[] = {"model.dropout", "model.attention_dropout",
+                                              "model.activation_dropout"};
+constexpr std::string_view input_files[] = {"data.train", "data.valid", "tokenizer.source", "tokenizer.target"};
+
+}  // namespace
+
+OnResume on_resume_of_task(std::string_view key) {
+  if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
+  return std::ranges::find(input_files, key) != std::end(input_files) ? OnResume::input_file
+                                                                      : OnResume::refused;
+}
+
+void verify_tokenizers(const std::string& folder) { load_bound_tokenizers(folder, load_model_config(folder)); }
+
+std::string encoded_data_of(const TaskStart& start) { return start.run + "/encoded-text"; }
+
+}  // namespace sixfold

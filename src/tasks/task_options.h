@@ -1,0 +1,94 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "model/config.h"
+#include "tasks/model_options.h"
+#include "text/tokenizer_options.h"
+#include "train/config.h"
+
+namespace sixfold {
+
+/// The config of a run: the groups that all tasks have. `Data` (derived from `BatchOptions`) and `Validation`
+/// (derived from `ValidationOptions`) are the task's own.
+template <class Data, class Validation = ValidationOptions>
+struct TaskOptions {
+  ModelOptions model;
+  GenerationConfig generation;  ///< stored with the model
+  StartOptions start;
+  TokenizerOptions tokenizer;
+  Data data;
+  TrainingOptions train;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  CheckpointOptions checkpoint;
+  Validation validation;
+  LogOptions log;
+};
+
+/// The metric that decides which model is best. Tasks with metrics of their own overload it.
+inline std::string best_metric(const ValidationOptions& /*validation*/) { return "loss"; }
+
+/// Returns the options that the trainer reads.
+template <class Data, class Validation>
+TrainOptions training_of(const TaskOptions<Data, Validation>& o) {
+  return {.start = o.start,
+          .data = o.data,
+          .train = o.train,
+          .optimizer = o.optimizer,
+          .schedule = o.schedule,
+          .checkpoint = o.checkpoint,
+          .validation = o.validation,
+          .log = o.log,
+          .best_by = best_metric(o.validation)};
+}
+
+template <class Visitor, class Data, class Validation>
+void visit(Visitor& v, TaskOptions<Data, Validation>& o) {
+  v.group("model", o.model, "the architecture");
+  v.group("generation", o.generation,
+          "generation settings, saved with the model; no effect together with start.model");
+  v.group("tokenizer", o.tokenizer, "how text is split into tokens");
+  visit_training_groups(v, o);
+}
+
+/// Throws an input error that names the key if a value of these groups is out of range, there is no training
+/// data, no limit ends the training, or options contradict each other. `data` says what to give as data.train:
+/// "a text file".
+template <class Options>
+void validate_groups(const Options& o, std::string_view data) {
+  check_ranges(o);
+  validate(static_cast<const Architecture&>(o.model));
+  require(!o.data.train.empty(), "data.train: there is no training data; give {}", data);
+  validate(training_of(o));
+  require(o.validation.patience == 0 || !o.data.valid.empty(),
+          "validation.patience: there is no validation data; give it in data.valid");
+}
+
+/// Returns warnings about sizes and generation settings that have no effect together with others, one sentence
+/// each. `default_model`: what the group `model` contains if nothing is set.
+std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelOptions& default_model,
+                                         const GenerationConfig& generation, const StartOptions& start);
+
+/// Returns the config of the run's model, whose tokenizers are not bound yet: the architecture of the options,
+/// or, if training starts from the model folder `from`, that model's config with the dropout rates of the
+/// options.
+ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& generation,
+                           const std::string& from);
+
+/// Logs a warning for each setting of the model that has no effect.
+void warn_without_effect(const ModelConfig& config);
+
+/// Validates options that were read from a file; the input error begins with `where`.
+template <class Options>
+void validate_at(const Options& options, const std::string& where) {
+  try {
+    validate(options);
+  } catch (const Error& error) {
+    throw_input_error("{}: {}", where, error.what());
+  }
+}
+
+}  // namespace sixfold

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "cli/shell.h"
+#include "cli/small_classifier.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class ClassifyCommand : public testing::Test {
+ protected:
+  ClassifyCommand() { write_small_classifier(model_, 3); }
+  std::string file(const std::string& name, const std::string& text) const {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  Outcome classify(const std::string& options) const { return sixfold("classify " + model_ + " " + options); }
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+};
+
+TEST_F(ClassifyCommand, WritesALineForEachLine) {
+  const std::string text = file("text", "a b\nc\nd e f\n"), output = folder_ / "out.tsv";
+  const Outcome outcome = classify("--input " + text);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  std::istringstream lines(outcome.text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const size_t tab = line.find('\t');
+    ASSERT_NE(tab, line.npos) << line;
+    const std::string label = line.substr(0, tab);
+    EXPECT_TRUE(label == "bad" || label == "fair" || label == "good") << line;
+    EXPECT_GE(std::stod(line.substr(tab + 1)), 1.0 / 3) << line;
+  }
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(classify("< " + text).text, outcome.text);
+  EXPECT_EQ(classify("--threads 1 --input " + text + " --output " + output).status, 0);
+  EXPECT_EQ(read_file(output), outcome.text);
+}
+
+TEST_F(ClassifyCommand, WritesProbabilitiesAsJson) {
+  const Outcome outcome = classify("--json --input " + file("text", "a b\n"));
+  const auto json = nlohmann::json::parse(outcome.text);
+  double sum = 0;
+  for (const auto& [label, probability] : json.at("probabilities").items()) sum += probability.get<double>();
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_TRUE(json.at("probabilities").contains(json.at("label").get<std::string>()));
+}
+
+TEST_F(ClassifyCommand, ServesTheOthersIfALineIsEmpty) {
+  const Outcome outcome = classify("--input " + file("text", "a\n \nb\n") + " 2>/dev/null");
+  EXPECT_NE(outcome.status, 0);
+  std::istringstream lines(outcome.text);
+  std::string first, second, third;
+  std::getline(lines, first), std::getline(lines, second), std::getline(lines, third);
+  EXPECT_FALSE(first.empty());
+  EXPECT_TRUE(second.empty());
+  EXPECT_FALSE(third.empty());
+  EXPECT_NE(classify("--input " + (folder_ / "text")).text.find("line 2: the text is empty"),
+            std::string::npos);
+}
+
+TEST_F(ClassifyCommand, TellsOfTextsThatItCuts) {
+  const Outcome outcome = classify("--input " + file("text", "a b c d e f g\na\n"));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("1 text is longer than the model reads; their ends were ignored"),
+            std::string::npos)
+      << outcome.text;
+}
+
+TEST_F(ClassifyCommand, RefusesBadInput) {
+  expect_error(classify("--input " + (folder_ / "none")), "none");
+  expect_error(classify("--input " + file("bad", "a\n\xFF\n")), "bad:2: byte 1 is not valid UTF-8");
+  const std::string text = file("text", "a\n");
+  expect_error(classify("--input " + text + " --output " + text), "text");
+  EXPECT_EQ(read_file(text), "a\n");
+  write_small_model(folder_ / "translation", 1);
+  expect_error(sixfold("classify " + (folder_ / "translation") + " --input " + text), "is not a classifier");
+  expect_error(sixfold("translate " + model_ + " --input " + text), "decoder_layers");
+  expect_error(sixfold("generate " + model_ + " --prompt a"), "is not a language model");
+}
+
+TEST_F(ClassifyCommand, IsEvaluated) {
+  const std::string truth = file("truth", "good\tsome text\nbad\tother\ngood\tx\nbad\ty\n"),
+                    found = file("found", "good\t0.9\ngood\t0.6\ngood\t0.5\nbad\t0.8\n");
+  const Outcome outcome =
+      sixfold("evaluate --metric accuracy,macro_f1 --reference " + truth + " --hypothesis " + found);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("accuracy|nrefs:1|version:sixfold-"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 75.0\n"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 73.3\n"), std::string::npos) << outcome.text;  // (4/5 + 2/3) / 2
+  expect_error(sixfold("evaluate --metric accuracy -r " + truth + " -r " + truth + " --hypothesis " + found),
+               "a text has one label");
+  const Outcome sampled =
+      sixfold("evaluate --metric accuracy --confidence -r " + truth + " --hypothesis " + found);
+  EXPECT_NE(sampled.text.find("±"), std::string::npos) << sampled.text;
+}
+
+TEST_F(ClassifyCommand, IsDrawn) {
+  const std::string truth = file("truth", "good\nbad\ngood\nbad\n"),
+                    found = file("found", "good\ngood\ngood\nbad\n"), picture = folder_ / "confusion.svg";
+  EXPECT_EQ(sixfold("plot confusion " + found + " --reference " + truth + " --output " + picture).status, 0);
+  const std::string svg = read_file(picture);
+  EXPECT_NE(svg.find("4 texts, accuracy 75.0%, macro F1 73.3%"), std::string::npos);
+  EXPECT_NE(svg.find("bad as good: 1 (50.0%)"), std::string::npos);
+  EXPECT_NE(svg.find("good as good: 2 (100.0%)"), std::string::npos);
+  expect_error(sixfold("plot confusion " + file("short", "good\n") + " --reference " + truth + " -o -"),
+               "line n of both must belong to the same text");
+}
+
+}  // namespace
+}  // namespace sixfold

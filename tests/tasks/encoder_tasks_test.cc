@@ -1,0 +1,295 @@
+// Tasks that train an encoder alone: classification and masked language modelling.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "error_message.h"
+#include "infer/classifier.h"
+#include "model/model_dir.h"
+#include "tasks/classification.h"
+#include "tasks/masked_language_model.h"
+#include "tasks/tasks.h"
+#include "tasks/translation.h"
+#include "temporary_folder.h"
+#include "train/trainer.h"
+#include "train/training_log.h"
+
+namespace sixfold {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+class EncoderTasks : public testing::Test {
+ protected:
+  EncoderTasks() {
+    write_labelled(folder_ / "train", 300, 1);
+    write_labelled(folder_ / "valid", 60, 2);
+    write_text(folder_ / "text", 300);
+    set(classes_);
+    classes_.data.train = {folder_ / "train"}, classes_.data.valid = {folder_ / "valid"};
+    set(masked_);
+    masked_.data.train = {folder_ / "text"}, masked_.data.valid = {folder_ / "text"};
+  }
+  template <class Options>
+  static void set(Options& options) {
+    options.model.d_model = 16, options.model.d_ff = 32, options.model.heads = 2;
+    options.model.encoder_layers = 1;
+    options.model.dropout = 0;
+    options.tokenizer.kind = TokenizerKind::whitespace;
+    options.tokenizer.vocab_size = 0;
+    options.data.batch_tokens = 300;
+    options.train.updates = 24;
+    options.train.threads = 1;
+    options.schedule.kind = ScheduleKind::constant;
+    options.schedule.learning_rate = 5e-3;
+    options.schedule.warmup = 3;
+    options.checkpoint.every_updates = 10;
+    options.validation.every_updates = 12;
+  }
+  /// The label of a text is that of its only word that has one.
+  static void write_labelled(const std::string& path, int lines, uint64_t seed) {
+    RandomStream random(seed, 0);
+    std::string text;
+    for (int i = 0; i < lines; ++i) {
+      const uint32_t label = random.below(3);
+      const uint32_t words = 2 + random.below(5), place = random.below(words);
+      text += std::string(1, static_cast<char>('x' + label)) + "\t";
+      for (uint32_t word = 0; word < words; ++word)
+        text += std::string(1, static_cast<char>(word == place ? 'a' + label : 'k' + random.below(8))) + " ";
+      text += "\n";
+    }
+    write_file_atomically(path, text);
+  }
+  /// Words in pairs: each word tells the other.
+  static void write_text(const std::string& path, int lines) {
+    RandomStream random(3, 0);
+    std::string text;
+    for (int i = 0; i < lines; ++i) {
+      for (int pair = 0; pair < 4; ++pair) {
+        const auto letter = static_cast<char>('a' + random.below(8));
+        text += std::string{letter, ' ', static_cast<char>(letter - 'a' + 'A'), ' '};
+      }
+      text += "\n";
+    }
+    write_file_atomically(path, text);
+  }
+  TrainOutcome classify(const std::string& name, bool resume = false) const {
+    return train(ClassificationConfig(classes_), {.run = folder_ / name, .resume = resume});
+  }
+  TrainOutcome mask(const std::string& name, bool resume = false) const {
+    return train(MaskedLanguageModelConfig(masked_), {.run = folder_ / name, .resume = resume});
+  }
+  std::string weights(const std::string& name, int update = 24) const {
+    return read_file(folder_ / name + fmt::format("/checkpoints/update-{:09}/model.safetensors", update));
+  }
+  double last_score(const std::string& name, const std::string& metric) const {
+    return read_training_log(folder_ / name + "/train.jsonl").at("validation " + metric).values.back();
+  }
+
+  TemporaryFolder folder_;
+  ClassificationOptions classes_;
+  MaskedLanguageModelOptions masked_;
+};
+
+TEST_F(EncoderTasks, AClassifierHasTheLabelsOfItsTrainingData) {
+  std::filesystem::create_directories(folder_ / "run");
+  const auto task = ClassificationConfig(classes_).open({.run = folder_ / "run", .model = ""});
+  const ModelConfig& config = task->model_config();
+  EXPECT_EQ(config.head, HeadKind::classes);
+  EXPECT_EQ(config.labels, (Texts{"x", "y", "z"}));
+  EXPECT_EQ(config.decoder_layers, 0);
+  EXPECT_EQ(config.context_tokens, 512);
+  EXPECT_EQ(task->training_data().size(), 300);
+  EXPECT_EQ(task->validation_data()->size(), 60);
+  EXPECT_EQ(task->metrics(), (Texts{"accuracy", "macro_f1"}));
+}
+
+TEST_F(EncoderTasks, LearnsToClassifyWithEveryPooling) {
+  classes_.train.updates = 150;
+  for (const Pooling pooling : {Pooling::first, Pooling::mean, Pooling::attention}) {
+    classes_.classifier.pooling = pooling;
+    const std::string name(name_of_enum(pooling));
+    const Classifier classifier(classify(name).model, 1);
+    const auto found = classifier.classify(Texts{"k l a m", "b", "o c"});
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i].label, classifier.labels()[i]) << name;
+    EXPECT_EQ(last_score(name, "accuracy"), 100) << name;
+    EXPECT_EQ(last_score(name, "macro_f1"), 100) << name;
+  }
+}
+
+TEST_F(EncoderTasks, ResumeBitForBit) {
+  classes_.model.dropout = masked_.model.dropout = 0.1f;
+  classes_.classifier.pooling = Pooling::attention;
+  classify("classes"), mask("masked");
+  classes_.train.updates = masked_.train.updates = 13;
+  classify("classes-resumed"), mask("masked-resumed");
+  classes_.train.updates = masked_.train.updates = 24;
+  classify("classes-resumed", true), mask("masked-resumed", true);
+  EXPECT_TRUE(weights("classes") == weights("classes-resumed"));
+  EXPECT_TRUE(weights("masked") == weights("masked-resumed"));
+}
+
+TEST_F(EncoderTasks, TrainAlikeWithAnyNumberOfThreads) {
+  classify("classes"), mask("masked");
+  classes_.train.threads = masked_.train.threads = 2;
+  classify("classes-2"), mask("masked-2");
+  EXPECT_TRUE(weights("classes") == weights("classes-2"));
+  EXPECT_TRUE(weights("masked") == weights("masked-2"));
+}
+
+/// The text is needed once. Labels are part of what is stored.
+TEST_F(EncoderTasks, ResumeWithTheDataThatTheyBeganWith) {
+  classify("whole");
+  classes_.train.updates = 13;
+  classify("run");
+  classes_.train.updates = 24;
+  write_file_atomically(folder_ / "train", "other\ta\nx\tb\n");
+  classify("run", true);
+  EXPECT_TRUE(weights("run") == weights("whole"));
+  std::filesystem::remove_all(folder_ / "run/encoded-text");
+  classes_.train.updates = 30;
+  const std::string error = error_message([&] { classify("run", true); });
+  EXPECT_NE(error.find("is not the training text that the run began with"), std::string::npos) << error;
+  write_labelled(folder_ / "train", 300, 1);
+  EXPECT_NO_THROW(classify("run", true));
+}
+
+TEST_F(EncoderTasks, AClassifierRefusesLabelsThatItDoesNotLearn) {
+  write_file_atomically(folder_ / "valid", "x\ta\nw\tb\n");
+  EXPECT_NE(error_message([&] {
+              classify("run");
+            }).find("valid:2: the label 'w' does not occur in the training data"),
+            std::string::npos);
+  write_file_atomically(folder_ / "train", "x\ta\nx\tb\n");
+  EXPECT_NE(error_message([&] { classify("one"); }).find("all texts have the label 'x'"), std::string::npos);
+}
+
+/// A balanced loss weighs rare labels as much as frequent ones.
+TEST_F(EncoderTasks, AClassifierWeighsItsLabels) {
+  const Texts labels{"a", "b"};
+  EXPECT_EQ(class_weights({}, labels, {3, 1}), (std::vector<float>{1, 1}));
+  EXPECT_EQ(class_weights({"balanced"}, labels, {3, 1}), (std::vector<float>{4.0f / 6, 2}));
+  EXPECT_EQ(class_weights({"b=2.5"}, labels, {3, 1}), (std::vector<float>{1, 2.5}));
+  const auto refuse = [&](const Texts& given, const std::string& part) {
+    EXPECT_NE(error_message([&] { class_weights(given, labels, {3, 1}); }).find(part), std::string::npos);
+  };
+  refuse({"c=1"}, "data.class_weights: there is no label 'c' in the training data");
+  refuse({"a"}, "expected 'balanced' alone or LABEL=FACTOR, found 'a'");
+  refuse({"balanced", "a=2"}, "expected 'balanced' alone");
+  refuse({"a=0"}, "'a=0': the factor must be a number above 0");
+  refuse({"a=1x"}, "must be a number");
+  refuse({"a=nan"}, "must be a number");
+  classes_.data.class_weights = {"y=100"};
+  const Classifier classifier(classify("run").model, 1);
+  EXPECT_EQ(classifier.classify(Texts{"k"})[0].label, "y");
+}
+
+TEST_F(EncoderTasks, TextsThatAreTooLongAreCut) {
+  classes_.data.max_tokens = 3;
+  testing::internal::CaptureStderr();
+  const Classifier classifier(classify("run").model, 1);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("of the training data are longer than data.max_tokens, 3"), std::string::npos) << log;
+  const auto found = classifier.classify(Texts{"k l m a b", "k l m", "  ", "k"});
+  EXPECT_EQ(found[0].tokens_cut, 2u);
+  EXPECT_EQ(found[0].probabilities, found[1].probabilities);
+  EXPECT_EQ(found[2].error.value_or(""), "the text is empty");
+  EXPECT_TRUE(found[2].label.empty());
+  EXPECT_FALSE(found[3].label.empty());  // the others are served
+}
+
+/// A word is told by its neighbour.
+TEST_F(EncoderTasks, LearnsToPredictMaskedTokens) {
+  masked_.train.updates = 300;
+  mask("run");
+  const auto log = read_training_log(folder_ / "run/train.jsonl");
+  const auto& losses = log.at("validation loss").values;
+  EXPECT_GT(losses.front(), 2);
+  // A pair may be masked as a whole; then its words are one of eight.
+  EXPECT_LT(losses.back(), 0.9);
+}
+
+TEST_F(EncoderTasks, AClassifierStartsFromAMaskedLanguageModel) {
+  masked_.data.train = {folder_ / "train"};  // its labels are words too
+  masked_.data.valid = {};
+  const std::string pretrained = mask("pretrained").model;
+  classes_.start.model = pretrained;
+  classes_.train.updates = 1;
+  testing::internal::CaptureStderr();
+  const std::string model = classify("run").model;
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("does not have: classifier.weight, classifier.bias"), std::string::npos) << log;
+  const ModelConfig config = load_model_config(model);
+  EXPECT_EQ(config.labels, (Texts{"x", "y", "z"}));
+  EXPECT_EQ(config.source_tokenizer_hash, load_model_config(pretrained).source_tokenizer_hash);
+  classes_.start.freeze = {ModelPart::encoder, ModelPart::embeddings};
+  const std::string frozen = classify("frozen").model;
+  const auto encoder = [](const std::string& folder) {
+    return load_model(folder, make_backend({.device = "reference"}))
+        ->parameters()[1]
+        .tensor.to_doubles(*make_backend({.device = "reference"}));
+  };
+  EXPECT_EQ(encoder(frozen), encoder(pretrained));
+  EXPECT_NE(encoder(model), encoder(pretrained));
+}
+
+/// Also one with a vocabulary for each side, and with a decoder, which is left out.
+TEST_F(EncoderTasks, StartFromATranslationModel) {
+  TranslationOptions translation;
+  set(translation);
+  translation.model.decoder_layers = 1;
+  translation.model.tied_embeddings = TiedEmbeddings::none;
+  translation.tokenizer.joint = false;
+  translation.data.train = {folder_ / "text", folder_ / "train"};
+  translation.data.valid = {};
+  translation.validation.every_updates = 0;
+  translation.train.updates = 2;
+  const std::string start = train(TranslationConfig(translation), {.run = folder_ / "translation"}).model;
+  classes_.start.model = masked_.start.model = start;
+  classes_.train.updates = masked_.train.updates = 3;
+  for (const std::string& model : {classify("classes").model, mask("masked").model}) {
+    const ModelConfig config = load_model_config(model);
+    EXPECT_EQ(config.decoder_layers, 0);
+    EXPECT_EQ(config.source_tokenizer_hash, load_model_config(start).source_tokenizer_hash);
+  }
+}
+
+TEST_F(EncoderTasks, RefuseWhatNeedsADecoder) {
+  for (const std::string task : {"classification", "masked_language_model"}) {
+    const auto refuse = [&](const std::string& yaml, const std::string& part) {
+      const std::string path = folder_ / "config.yaml";
+      write_file_atomically(path, "task: " + task + "\ndata: {train: [a]}\ntrain: {updates: 1}\n" + yaml);
+      EXPECT_NE(error_message([&] { read_task_config(path, {}); }).find(part), std::string::npos)
+          << error_message([&] { read_task_config(path, {}); });
+    };
+    refuse("model: {decoder_layers: 2}\n", "config.yaml:4: model.decoder_layers: a ");
+    refuse("model: {decoder_mixer: lstm}\n", "has no decoder; remove the key");
+    refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a ");
+    refuse("tokenizer: {target_normalization: nfkc}\n", "tokenizer.target_normalization: a ");
+    refuse("model: {encoder_layers: 0}\n", "model.encoder_layers: is 0");
+    refuse("validation: {patience: 1}\n", "validation.patience: there is no validation data");
+    refuse("sheep: 1\n", "sheep");
+  }
+}
+
+/// What a run stores can be read as a config again.
+TEST_F(EncoderTasks, AreReadFromAConfig) {
+  const std::string path = folder_ / "config.yaml", stored = folder_ / "config.json";
+  for (const std::string task : {"classification", "masked_language_model"}) {
+    write_file_atomically(path, "task: " + task +
+                                    "\nmodel: {preset: tiny}\ntokenizer: {normalization: nmt_nfkc_cf}\n"
+                                    "data: {train: [a]}\ntrain: {updates: 1}\n");
+    const OptionNode options = read_task_config(path, {})->options();
+    EXPECT_EQ(options.find_path("task")->text, task);
+    EXPECT_EQ(options.find_path("model.decoder_layers")->text, "0");
+    EXPECT_EQ(options.find_path("model.d_model")->text, "128");
+    EXPECT_EQ(options.find_path("tokenizer.target_normalization")->text, "nmt_nfkc_cf");
+    write_file_atomically(stored, to_json(options));
+    EXPECT_EQ(to_json(read_task_config(stored, {})->options()), to_json(options));
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
