@@ -11,6 +11,9 @@ struct ClassDatasetOptions {
   std::vector<std::string> labels;
   std::vector<float> weights;  ///< of the losses, one for each label
   int64_t tokens = 512;        ///< most tokens of a text that the model reads; the others are cut off
+  /// The probability that a token is replaced by the unknown token (Iyyer et al. 2015). Which ones is a
+  /// function of sample and epoch.
+  double token_dropout = 0;
 };
 
 /// Labelled texts for an encoder, as `labelled_encoder` stores them. The encoder reads the start token, if the
@@ -31,6 +34,7 @@ class ClassDataset final : public Dataset {
 
  private:
   std::span<const int32_t> text(int64_t sample) const;
+  void drop_tokens(std::span<int32_t> tokens, int64_t sample, int64_t epoch) const;
 
   IdSequences sequences_;
   Tokenizers tokenizers_;

@@ -36,7 +36,7 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
     : rules((check(model, chosen, best), chosen)),
       n_best(best),
       vocab(model.target_vocab),
-      start(model.decoder_start_token),
+      start{model.decoder_start_token, model.generation.start_before_text},
       eos(model.eos),
       candidates(std::min(Beam::candidates(rules), vocab)),
       context(model.context_tokens),

@@ -20,7 +20,8 @@ struct BeamPlan {
 
   GenerationConfig rules;
   int n_best, vocab;
-  int32_t start, eos;
+  WindowStart start;
+  int32_t eos;
   int candidates;  ///< number of most probable tokens to query for each hypothesis
   int context;     ///< `ModelConfig::context_tokens`
   int longest;     ///< number of tokens, including the end token, that the model has positions for

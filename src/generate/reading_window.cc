@@ -19,9 +19,10 @@ ReadingWindow::Step ReadingWindow::next(size_t length) {
   return step;
 }
 
-std::vector<int32_t> begin_window(int32_t start, std::span<const int32_t> text,
+std::vector<int32_t> begin_window(const WindowStart& start, std::span<const int32_t> text,
                                   const ReadingWindow::Step& step) {
-  std::vector<int32_t> tokens{start};
+  std::vector<int32_t> tokens;
+  if (start.before_text || step.newest == 0) tokens.push_back(start.token);
   const auto newest = text.last(step.newest);
   tokens.insert(tokens.end(), newest.begin(), newest.end());
   return tokens;

@@ -26,8 +26,14 @@ class ReadingWindow {
   size_t read_ = 0;  ///< tokens read since the window began, start token included
 };
 
-/// The tokens of a step that begins a window: `start`, then the newest of `text`.
-std::vector<int32_t> begin_window(int32_t start, std::span<const int32_t> text,
+/// What is read before the tokens of a window.
+struct WindowStart {
+  int32_t token;
+  bool before_text = true;  ///< false: only if the window has no tokens
+};
+
+/// The tokens of a step that begins a window: the start token, then the newest of `text`.
+std::vector<int32_t> begin_window(const WindowStart& start, std::span<const int32_t> text,
                                   const ReadingWindow::Step& step);
 
 }  // namespace sixfold

@@ -30,7 +30,7 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
     : draw((validate(options), options)),
       max_tokens(most),
       seed(random_seed),
-      start(model.decoder_start_token),
+      start{model.decoder_start_token, model.generation.start_before_text},
       eos(model.eos),
       context(model.context_tokens) {
   require(max_tokens >= 1, "max_tokens is {}; it must be at least 1", max_tokens);

@@ -23,7 +23,8 @@ struct SamplingPlan {
   DrawOptions draw;
   int max_tokens;
   uint64_t seed;
-  int32_t start, eos;
+  WindowStart start;
+  int32_t eos;
   int context;
   /// They see the prompt and the tokens after it.
   std::vector<std::unique_ptr<const Restriction>> restrictions;

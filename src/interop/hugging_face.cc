@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/safetensors.h"
-#include "formats/torch_file.h"
 #include "infer/binding.h"
+#include "interop/causal.h"
+#include "interop/folder.h"
 #include "interop/generation_config.h"
 #include "interop/json/keys.h"
 #include "interop/vocabulary.h"
@@ -24,17 +24,6 @@ namespace sixfold {
 namespace {
 
 namespace fs = std::filesystem;
-
-TensorMap read_tensors(const fs::path& folder) {
-  const auto whole = folder / "model.safetensors", parts = folder / "model.safetensors.index.json",
-             torch = folder / "pytorch_model.bin";
-  if (fs::exists(whole)) return read_safetensors(whole);
-  if (fs::exists(parts)) return read_sharded_safetensors(parts);
-  require(fs::exists(torch),
-          "{}: has no weights; expected model.safetensors, model.safetensors.index.json or pytorch_model.bin",
-          folder.string());
-  return read_torch(torch);
-}
 
 Activation activation_of(const JsonKeys& config) {
   const std::string name = config.get<std::string>("activation_function", "gelu");
@@ -159,8 +148,11 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   require_new_or_model(output, {folder_name});
   const fs::path folder(folder_name);
   require(fs::is_regular_file(folder / "config.json"),
-          "{}: has no config.json; give the folder of a MarianMTModel", folder_name);
+          "{}: has no config.json; give the folder of a MarianMTModel, GPT2LMHeadModel or LlamaForCausalLM",
+          folder_name);
   const JsonKeys keys(folder / "config.json");
+  if (is_causal_model_type(keys.get<std::string>("model_type", "")))
+    return import_causal_model(folder, keys, output);
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(keys);
   require_encoder_and_decoder(config, keys.path());

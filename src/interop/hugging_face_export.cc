@@ -9,6 +9,7 @@
 #include "formats/safetensors.h"
 #include "generate/beam.h"
 #include "infer/binding.h"
+#include "interop/causal.h"
 #include "interop/hugging_face.h"
 #include "interop/model_card.h"
 #include "interop/vocabulary.h"
@@ -322,6 +323,8 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
   require_new(output, {model_folder});
+  if (const ModelConfig kind = load_model_config(model_folder); kind.has_decoder() && !kind.has_encoder())
+    return export_causal_model(model_folder, output);
   const auto model =
       load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
   require_encoder_and_decoder(model->config(), model_folder);

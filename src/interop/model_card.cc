@@ -52,10 +52,13 @@ std::string front_matter(const std::vector<std::string>& languages) {
   return text + "tags:\n- translation\n- marian\n---\n";
 }
 
+/// A row of a table.
+template <class T>
+std::string row(std::string_view name, const T& value) {
+  return fmt::format("| {} | {} |\n", name, value);
+}
+
 std::string sizes(const ModelConfig& c, const Tokenizers& tokenizers) {
-  const auto row = [](std::string_view name, const auto& value) {
-    return fmt::format("| {} | {} |\n", name, value);
-  };
   return "| | |\n|---|---|\n" + row("parameters", fmt::format("{:.1f} million", parameter_count(c) / 1e6)) +
          row("layers",
              fmt::format("{} in the encoder, {} in the decoder", c.encoder_layers, c.decoder_layers)) +
@@ -142,6 +145,32 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
   text += "\n## How it was made\n\n" + provenance(model_folder);
   text += "\n## Use\n\n" + usage(targets.empty() ? "" : targets.front() + " ", bans_unknown);
   return text + "\n## Search\n\n" + search_text(config.generation);
+}
+
+std::string language_model_card(const ModelConfig& c, std::string_view class_name,
+                                const std::string& model_folder) {
+  std::string text =
+      "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# A language model\n\n";
+  text += fmt::format("A Transformer decoder, exported by Sixfold " SIXFOLD_VERSION " as a {}.\n", class_name);
+  text += "\n## Sizes\n\n| | |\n|---|---|\n" + row("layers", c.decoder_layers) +
+          row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
+          row("vocabulary", c.target_vocab) + row("longest text", fmt::format("{} tokens", c.context_tokens));
+  text += "\n## How it was made\n\n" + provenance(model_folder);
+  return text + fmt::format(R"(
+## Use
+
+With transformers, where FOLDER is the place of these files:
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("FOLDER")
+model = AutoModelForCausalLM.from_pretrained("FOLDER")
+```
+
+The model was trained on texts that begin with the start token (bos_token). With Sixfold: `sixfold import hf FOLDER
+--output MODEL`, then `sixfold generate MODEL`.
+)");
 }
 
 }  // namespace sixfold

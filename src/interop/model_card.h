@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "model/config.h"
 #include "text/tokenizers.h"
@@ -10,5 +11,9 @@ namespace sixfold {
 /// sizes and languages, how it was made (the provenance of `model_folder`), how to use it.
 std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
                        const std::string& model_folder);
+
+/// The same for a language model. `class_name` is that of transformers: "LlamaForCausalLM".
+std::string language_model_card(const ModelConfig& config, std::string_view class_name,
+                                const std::string& model_folder);
 
 }  // namespace sixfold

@@ -127,6 +127,8 @@ std::vector<std::string> without_effect(const Architecture& a) {
         mixes(MixerKind::convolution, MixerKind::separable), "no mixer is a convolution");
   check("max_positions", a.max_positions != defaults.max_positions, a.positions == Positions::learned,
         "positions are not learned");
+  check("rotary_base", a.rotary_base != defaults.rotary_base, a.positions == Positions::rotary,
+        "positions are not rotary");
   check("position_buckets", a.position_buckets != defaults.position_buckets, a.positions == Positions::t5,
         "positions are not t5");
   check("position_distance", a.position_distance != defaults.position_distance, a.positions == Positions::t5,

@@ -179,6 +179,7 @@ struct Architecture {
   Positions positions = Positions::sinusoidal;
   int max_positions = 512;  ///< size of the table of learned positions
   BeyondPositions beyond_positions = BeyondPositions::last;
+  float rotary_base = 10000;    ///< of the wavelengths of rotary positions
   int position_buckets = 32;    ///< number of distances that T5's positions tell apart in one direction or both
   int position_distance = 128;  ///< distances from here on share a bucket
   std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
@@ -264,6 +265,8 @@ void visit(Visitor& v, Architecture& o) {
   v.field("max_positions", o.max_positions, "number of learned positions", between(1, 1 << 20));
   v.field("beyond_positions", o.beyond_positions,
           "what happens beyond the learned positions: last (use the vector of the last) or error");
+  v.field("rotary_base", o.rotary_base,
+          "base of the wavelengths of rotary positions; larger for models of long texts", between(1, 1e12));
   v.field("position_buckets", o.position_buckets, "number of buckets of distances for t5 positions",
           between(4, 1 << 12));
   v.field("position_distance", o.position_distance, "distances from here on share a bucket of t5 positions",

@@ -49,7 +49,8 @@ SelfAttention::SelfAttention(const ParameterBuilder& make, const Architecture& a
   const int64_t each_side = window == kernel::Attention::everywhere ? Reach::all : window;
   reach_ = {.left = each_side, .right = place.stack == AttentionKind::decoder ? 0 : each_side};
   if (a.positions == Positions::rotary)
-    angles_.emplace(make.backend(), make.dtype(), a.key_width(), Positions::sinusoidal);
+    angles_.emplace(make.backend(), make.dtype(), a.key_width(), Positions::sinusoidal,
+                    static_cast<double>(a.rotary_base));
 }
 
 /// Keys are kept as they were rotated, since their positions do not change.

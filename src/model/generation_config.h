@@ -68,6 +68,7 @@ struct GenerationConfig {
   std::vector<int> suppress_tokens;
   int min_new_tokens = 0;
   bool renormalize_logits = false;
+  bool start_before_text = true;  ///< a language model reads the start token before a prompt
 };
 
 template <class Visitor>
@@ -93,6 +94,8 @@ void visit(Visitor& v, GenerationConfig& o) {
   v.field("min_new_tokens", o.min_new_tokens, "minimum number of tokens before the end token", at_least(0));
   v.field("renormalize_logits", o.renormalize_logits,
           "normalize the probabilities over the tokens that are allowed");
+  v.field("start_before_text", o.start_before_text,
+          "a language model reads the start token before a prompt; false: only if there is no prompt");
 }
 
 }  // namespace sixfold

@@ -68,8 +68,8 @@ class Classification : public Task {
         config_(config_of(options, start, text)),
         record_(std::move(text.record)),
         weights_(weights_of(options, encoded_data_of(start))),
-        train_(dataset(encoded_data_of(start), false)) {
-    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true));
+        train_(dataset(encoded_data_of(start), false, options.data.token_dropout)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, 0));
     warn_without_effect(config_);
     if (const int64_t cut = train_.cut(); cut > 0)
       log_warning("{} of the training data are longer than data.max_tokens, {}; their ends are cut off",
@@ -110,11 +110,14 @@ class Classification : public Task {
     }
     return confusion;
   }
-  ClassDataset dataset(const std::string& store, bool validation) const {
+  ClassDataset dataset(const std::string& store, bool validation, double token_dropout) const {
     const auto& part = validation ? record_.validation : record_.training;
     return {map_sequences(store, validation),
             tokenizers_,
-            {.labels = record_.names, .weights = weights_, .tokens = config_.context_tokens},
+            {.labels = record_.names,
+             .weights = weights_,
+             .tokens = config_.context_tokens,
+             .token_dropout = token_dropout},
             part.hash};
   }
   std::vector<float> weights_of(const ClassificationOptions& options, const std::string& store) const {

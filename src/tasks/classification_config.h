@@ -24,6 +24,7 @@ struct LabelledDataOptions : BatchOptions {
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   int max_tokens = 512;
   std::vector<std::string> class_weights;
+  double token_dropout = 0;
 };
 
 template <class Visitor>
@@ -38,6 +39,9 @@ void visit(Visitor& v, LabelledDataOptions& o) {
   v.field("class_weights", o.class_weights,
           "factors of the losses: 'balanced' makes all labels count equally; or LABEL=FACTOR for some labels; "
           "empty: 1");
+  v.field("token_dropout", o.token_dropout,
+          "share of the tokens of a text that training replaces by the unknown token, other ones in each epoch",
+          from_to_below(0, 1));
   visit(v, static_cast<BatchOptions&>(o));
 }
 

@@ -33,8 +33,10 @@ class Tokenizer {
 
   /// The ids of a text of several lines, and back. Between the lines stands the token of `line_end`; control
   /// tokens are dropped. Encoding throws an input error if there are several lines, but no such token.
-  std::vector<int32_t> encode_text(std::string_view text) const;
-  std::string decode_text(std::span<const int32_t> ids) const;
+  virtual std::vector<int32_t> encode_text(std::string_view text) const;
+  virtual std::string decode_text(std::span<const int32_t> ids) const;
+  /// Whether the tokens of a line depend on the lines around it, so that a text is encoded as a whole.
+  virtual bool encodes_whole_texts() const { return false; }
   /// The id of the line feed, the token "<0x0A>"; none if the vocabulary has no such token.
   std::optional<int32_t> line_end() const { return line_end_; }
 

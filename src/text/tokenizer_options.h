@@ -14,6 +14,7 @@ enum class TokenizerKind {
   whitespace,     ///< splits at white space, for text that is already segmented
   characters,     ///< each character is a token
   bytes,          ///< each byte is a token
+  byte_pairs,     ///< byte-level BPE of an imported model
 };
 
 /// The kind of a SentencePiece model.
@@ -28,7 +29,8 @@ struct EnumNames<TokenizerKind> {
       {TokenizerKind::sentencepiece, "sentencepiece"},
       {TokenizerKind::whitespace, "whitespace"},
       {TokenizerKind::characters, "characters"},
-      {TokenizerKind::bytes, "bytes"}};
+      {TokenizerKind::bytes, "bytes"},
+      {TokenizerKind::byte_pairs, "byte_pairs"}};
 };
 
 template <>

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "text/byte_pairs.h"
 #include "text/characters.h"
 #include "text/sentence_piece.h"
 #include "text/utf8.h"
@@ -14,7 +15,7 @@ namespace sixfold {
 namespace {
 
 constexpr TokenizerKind kinds[] = {TokenizerKind::sentencepiece, TokenizerKind::whitespace,
-                                   TokenizerKind::characters, TokenizerKind::bytes};
+                                   TokenizerKind::characters, TokenizerKind::bytes, TokenizerKind::byte_pairs};
 
 std::string_view extension(TokenizerKind kind) {
   switch (kind) {
@@ -26,6 +27,8 @@ std::string_view extension(TokenizerKind kind) {
       return ".characters";
     case TokenizerKind::bytes:
       return ".bytes";
+    case TokenizerKind::byte_pairs:
+      return ".bpe";
   }
   return {};
 }
@@ -41,6 +44,8 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
       return load_characters(bytes, origin);
     case TokenizerKind::bytes:
       return load_bytes(bytes, origin);
+    case TokenizerKind::byte_pairs:
+      return load_byte_pairs(bytes, origin);
   }
   return nullptr;
 }
@@ -111,6 +116,11 @@ std::string train(const TokenizerOptions& options, Normalization normalization,
       return collect_characters(options, texts);
     case TokenizerKind::bytes:
       return std::string(byte_tokenizer_file);
+    case TokenizerKind::byte_pairs:
+      throw_input_error(
+          "tokenizer.kind: byte_pairs are those of an imported model and can't be trained; start from the "
+          "model "
+          "(start.model), or choose another kind");
   }
   return {};
 }

@@ -88,6 +88,36 @@ TEST_F(LabelledText, BecomesSamples) {
   EXPECT_EQ(data.describe(2).texts[1].second, "e f");
 }
 
+TEST_F(LabelledText, LosesTokensInTraining) {
+  IdSequences sequences;
+  Ids text{1};  // the label
+  for (int i = 0; i < 100; ++i) text.push_back(3 + i % 6);
+  sequences.add(text), sequences.add(text);
+  const ClassDataset data(sequences, tokenizers_,
+                          {.labels = {"a", "b"}, .weights = {1, 1}, .tokens = 100, .token_dropout = 0.3},
+                          "hash");
+  const auto ids = [&](int64_t sample, int64_t epoch) {
+    BatchBuilder builder;
+    data.add(sample, epoch, builder.sample(0));
+    return builder.take().source.ids;
+  };
+  int64_t lost = 0;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    const Ids input = ids(0, epoch);
+    ASSERT_EQ(input.size(), 102u);
+    EXPECT_EQ(input.front(), 1);
+    EXPECT_EQ(input.back(), 2);
+    for (size_t i = 1; i <= 100; ++i) {
+      EXPECT_TRUE(input[i] == text[i] || input[i] == 0);
+      lost += input[i] == 0;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(lost) / 5000, 0.3, 0.03);
+  EXPECT_EQ(ids(0, 3), ids(0, 3));
+  EXPECT_NE(ids(0, 3), ids(0, 4));
+  EXPECT_NE(ids(0, 3), ids(1, 3));
+}
+
 TEST_F(LabelledText, IsTheSameForAnyNumberOfThreads) {
   std::string lines;
   for (int i = 0; i < 10'000; ++i) lines += (i % 3 == 0 ? "a\t" : "b\t") + std::string(1 + i % 5, 'c') + "\n";

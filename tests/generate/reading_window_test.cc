@@ -39,8 +39,11 @@ TEST(ReadingWindow, BeginsAnewWithTheLatterHalf) {
 }
 
 TEST(ReadingWindow, BeginsWithAStartToken) {
-  EXPECT_EQ(begin_window(1, Ids{5, 6, 7}, {.begins = true, .newest = 2}), (Ids{1, 6, 7}));
-  EXPECT_EQ(begin_window(-1, Ids{}, {.begins = true, .newest = 0}), (Ids{-1}));
+  EXPECT_EQ(begin_window({1}, Ids{5, 6, 7}, {.begins = true, .newest = 2}), (Ids{1, 6, 7}));
+  EXPECT_EQ(begin_window({-1}, Ids{}, {.begins = true, .newest = 0}), (Ids{-1}));
+  const WindowStart only_alone{.token = 1, .before_text = false};
+  EXPECT_EQ(begin_window(only_alone, Ids{5, 6, 7}, {.begins = true, .newest = 2}), (Ids{6, 7}));
+  EXPECT_EQ(begin_window(only_alone, Ids{}, {.begins = true, .newest = 0}), (Ids{1}));
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+#include "interop/causal_names.h"
+
+namespace sixfold {
+namespace {
+
+/// Reorders the rows of each head of `d_k` rows (or the columns of a bias): between pairs side by side, as ours
+/// are, and halves.
+Matrix reorder(const Matrix& matrix, int64_t d_k, bool to_pairs) {
+  Matrix result = matrix;
+  const bool bias = matrix.rows == 1;
+  const int64_t count = bias ? matrix.cols : matrix.rows, half = d_k / 2;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t head = i / d_k * d_k, feature = i % d_k;
+    const int64_t pair = head + feature % half * 2 + feature / half;  // of the feature that is i in halves
+    const int64_t to = to_pairs ? pair : i, from = to_pairs ? i : pair;
+    if (bias) {
+      result.at(0, to) = matrix.at(0, from);
+      continue;
+    }
+    for (int64_t c = 0; c < matrix.cols; ++c) result.at(to, c) = matrix.at(from, c);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<LayerWeight> llama_layer(const Architecture& a, bool attention_bias) {
+  std::vector<LayerWeight> weights{
+      {"self_attn.q_proj.weight", "self_attn.q_proj.weight", Stored::rotated},
+      {"self_attn.k_proj.weight", "self_attn.k_proj.weight", Stored::rotated},
+      {"self_attn.v_proj.weight", "self_attn.v_proj.weight"},
+      {"self_attn.out_proj.weight", "self_attn.o_proj.weight"},
+      {"self_attn_layer_norm.weight", "input_layernorm.weight"},
+      {"final_layer_norm.weight", "post_attention_layernorm.weight"},
+      {"fc1.weight", "mlp.up_proj.weight"},
+      {"fc_gate.weight", "mlp.gate_proj.weight"},
+      {"fc2.weight", "mlp.down_proj.weight"},
+  };
+  if (attention_bias) {
+    weights.push_back({"self_attn.q_proj.bias", "self_attn.q_proj.bias", Stored::rotated_bias});
+    weights.push_back({"self_attn.k_proj.bias", "self_attn.k_proj.bias", Stored::rotated_bias});
+    weights.push_back({"self_attn.v_proj.bias", "self_attn.v_proj.bias"});
+    weights.push_back({"self_attn.out_proj.bias", "self_attn.o_proj.bias"});
+  }
+  if (a.feed_forward_bias) {
+    weights.push_back({"fc1.bias", "mlp.up_proj.bias"});
+    weights.push_back({"fc_gate.bias", "mlp.gate_proj.bias"});
+    weights.push_back({"fc2.bias", "mlp.down_proj.bias"});
+  }
+  return weights;
+}
+
+std::vector<LayerWeight> gpt2_layer() {
+  return {{"self_attn_layer_norm.weight", "ln_1.weight"},
+          {"self_attn_layer_norm.bias", "ln_1.bias"},
+          {"self_attn.out_proj.weight", "attn.c_proj.weight", Stored::transposed},
+          {"self_attn.out_proj.bias", "attn.c_proj.bias"},
+          {"final_layer_norm.weight", "ln_2.weight"},
+          {"final_layer_norm.bias", "ln_2.bias"},
+          {"fc1.weight", "mlp.c_fc.weight", Stored::transposed},
+          {"fc1.bias", "mlp.c_fc.bias"},
+          {"fc2.weight", "mlp.c_proj.weight", Stored::transposed},
+          {"fc2.bias", "mlp.c_proj.bias"}};
+}
+
+Matrix from_stored(Matrix matrix, Stored stored, const Architecture& a) {
+  if (stored == Stored::alike) return matrix;
+  return stored == Stored::transposed ? transposed(matrix) : reorder(matrix, a.key_width(), /*to_pairs=*/true);
+}
+
+Matrix to_stored(Matrix matrix, Stored stored, const Architecture& a) {
+  if (stored == Stored::alike) return matrix;
+  return stored == Stored::transposed ? transposed(matrix) : reorder(matrix, a.key_width(), /*to_pairs=*/false);
+}
+
+}  // namespace sixfold

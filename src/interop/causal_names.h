@@ -1,0 +1,35 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "interop/weights.h"
+#include "layers/architecture.h"
+
+namespace sixfold {
+
+/// How a weight is stored by the other program.
+enum class Stored {
+  alike,
+  transposed,  ///< GPT-2's Conv1D: [in, out]
+  /// Llama's queries and keys: the features that are rotated together are half a head apart, and here side by
+  /// side.
+  rotated,
+  rotated_bias,
+};
+
+/// A weight of a layer under both names. Names of ours are within "decoder.layers.I.".
+struct LayerWeight {
+  std::string ours, theirs;
+  Stored stored = Stored::alike;
+};
+
+/// The weights of a layer of a Llama, those that the architecture has.
+std::vector<LayerWeight> llama_layer(const Architecture& a, bool attention_bias);
+/// The weights of a layer of a GPT-2, besides its queries, keys and values, which are one matrix "attn.c_attn".
+std::vector<LayerWeight> gpt2_layer();
+
+/// Converts a weight from the other program's form to ours, and back. `a` gives the width of a head.
+Matrix from_stored(Matrix matrix, Stored stored, const Architecture& a);
+Matrix to_stored(Matrix matrix, Stored stored, const Architecture& a);
+
+}  // namespace sixfold
