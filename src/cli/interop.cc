@@ -40,7 +40,7 @@ void export_to_hugging_face(const Settings& settings) {
   note_interrupts();  // finish the output folder even if interrupted
   export_hugging_face(settings.input, settings.output);
   check_interrupt();
-  log_info("{}: exported from {}, as a MarianMTModel", settings.output, settings.input);
+  log_info("{}: exported from {}", settings.output, settings.input);
 }
 
 CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::string& description,
@@ -81,8 +81,8 @@ void add_import(CLI::App& app) {
   add_import_marian(command);
   const auto settings = std::make_shared<Settings>();
   CLI::App& hugging_face =
-      add_conversion(command, "hf", "Import a MarianMTModel of Hugging Face", settings, "DIR",
-                     "folder with config.json, weights, source.spm, target.spm, vocab.json");
+      add_conversion(command, "hf", "Import a MarianMTModel, GPT-2 or Llama of Hugging Face", settings, "DIR",
+                     "folder with config.json, weights and tokenizer");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
   hugging_face.callback([settings] { import_from_hugging_face(*settings); });
   command.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
@@ -92,9 +92,9 @@ void add_export(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("export", "Export a model folder for other programs");
   command.require_subcommand(1);
   const auto settings = std::make_shared<Settings>();
-  CLI::App& hugging_face =
-      add_conversion(command, "hf", "Export as a MarianMTModel of Hugging Face, which CTranslate2 can convert",
-                     settings, "MODEL", "model folder");
+  CLI::App& hugging_face = add_conversion(
+      command, "hf", "Export for Hugging Face: a MarianMTModel, GPT-2 or Llama, which CTranslate2 can convert",
+      settings, "MODEL", "model folder");
   hugging_face.footer("Example:\n  sixfold export hf run/model --output marian-mt");
   hugging_face.callback([settings] { export_to_hugging_face(*settings); });
   command.footer("Example:\n  sixfold export hf run/model --output marian-mt");

@@ -72,9 +72,31 @@ std::vector<Piece> read_pieces(DocumentReader& reader, size_t most) {
 
 }  // namespace
 
+/// Encodes each text at once, for tokenizers whose tokens depend on the lines around them.
+static void encode_whole_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer,
+                                   const std::function<void(std::span<const int32_t>)>& append,
+                                   const std::function<void()>& end) {
+  std::string text, line;
+  bool first = true;
+  for (DocumentReader::Event event; (event = reader.next(line)) != DocumentReader::Event::end;) {
+    if (event == DocumentReader::Event::line) {
+      if (!first && unit != TextUnit::stream) text += '\n';
+      text += line;
+      if (unit == TextUnit::stream) text += '\n';
+      first = false;
+      continue;
+    }
+    append(tokenizer.encode_text(text));
+    end();
+    text.clear();
+    first = true;
+  }
+}
+
 void encode_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer, int threads,
                       const std::function<void(std::span<const int32_t>)>& append,
                       const std::function<void()>& end) {
+  if (tokenizer.encodes_whole_texts()) return encode_whole_documents(reader, unit, tokenizer, append, end);
   constexpr size_t block_lines = 4096;
   const std::optional<int32_t> line_end = tokenizer.line_end();
   ThreadPool pool(threads);
@@ -87,12 +109,11 @@ void encode_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& to
       if (!piece.ends) piece.ids = tokenizer.encode(piece.line);
     });
     const auto end_line = [&] {
-      require(line_end.has_value(),
-              "the texts have several lines, but the vocabulary has no token for the end of a line; use a "
-              "tokenizer "
-              "of characters or bytes, or one of sentencepiece with byte_fallback, or take each line as a text "
-              "of its "
-              "own");
+      require(
+          line_end.has_value(),
+          "the texts have several lines, but the vocabulary has no token for the end of a line; use a "
+          "tokenizer of characters or bytes, or one of sentencepiece with byte_fallback, or take each line as "
+          "a text of its own");
       append({&*line_end, 1});
     };
     for (const Piece& piece : pieces) {

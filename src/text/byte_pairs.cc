@@ -8,11 +8,11 @@
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <queue>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/merges.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -59,70 +59,6 @@ std::unordered_map<std::string, char> byte_of_character() {
   }
   return bytes;
 }
-
-/// A pair of tokens that merges, and its rank: lower ranks merge first.
-struct Merge {
-  int32_t rank, merged;
-};
-
-uint64_t key_of(int32_t left, int32_t right) {
-  return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
-}
-
-/// Merges the tokens of a word, pair by pair: always the pair of the lowest rank, of equal ones the first.
-class Merger {
- public:
-  Merger(const std::unordered_map<uint64_t, Merge>& merges, std::vector<int32_t> tokens)
-      : merges_(merges), tokens_(std::move(tokens)), next_(tokens_.size()), before_(tokens_.size()) {
-    for (size_t i = 0; i < tokens_.size(); ++i) next_[i] = i + 1, before_[i] = i - 1;
-    for (size_t i = 0; i + 1 < tokens_.size(); ++i) offer(i);
-  }
-  std::vector<int32_t> run() {
-    while (!pairs_.empty()) {
-      const Pair pair = pairs_.top();
-      pairs_.pop();
-      if (is_current(pair)) merge(pair);
-    }
-    std::erase(tokens_, gone);
-    return std::move(tokens_);
-  }
-
- private:
-  static constexpr int32_t gone = -1;
-  struct Pair {
-    int32_t rank;
-    size_t place;
-    int32_t left, right, merged;
-    bool operator<(const Pair& other) const {  // the largest of a queue comes first
-      return rank != other.rank ? rank > other.rank : place > other.place;
-    }
-  };
-
-  void offer(size_t left) {
-    const size_t right = next_[left];
-    if (right >= tokens_.size()) return;
-    if (const auto found = merges_.find(key_of(tokens_[left], tokens_[right])); found != merges_.end())
-      pairs_.push({found->second.rank, left, tokens_[left], tokens_[right], found->second.merged});
-  }
-  bool is_current(const Pair& pair) const {
-    return tokens_[pair.place] == pair.left && next_[pair.place] < tokens_.size() &&
-           tokens_[next_[pair.place]] == pair.right;
-  }
-  void merge(const Pair& pair) {
-    const size_t right = next_[pair.place];
-    tokens_[pair.place] = pair.merged;
-    tokens_[right] = gone;
-    next_[pair.place] = next_[right];
-    if (next_[right] < tokens_.size()) before_[next_[right]] = pair.place;
-    offer(pair.place);
-    if (before_[pair.place] < tokens_.size()) offer(before_[pair.place]);
-  }
-
-  const std::unordered_map<uint64_t, Merge>& merges_;
-  std::vector<int32_t> tokens_;        // `gone` where a token has become part of the one before it
-  std::vector<size_t> next_, before_;  // places of the neighbours; beyond the end: none
-  std::priority_queue<Pair> pairs_;
-};
 
 class BytePairTokenizer : public Tokenizer {
  public:
@@ -245,14 +181,13 @@ class BytePairTokenizer : public Tokenizer {
 
   void read_merges(const json& merges) {
     require(merges.is_array(), "{}: model.merges is not a list", origin_);
-    int32_t rank = 0;
     for (const json& merge : merges) {
       const auto [left, right] = pair_of(merge);
       const auto a = ids_.find(left), b = ids_.find(right), both = ids_.find(left + right);
       require(a != ids_.end() && b != ids_.end() && both != ids_.end(),
               "{}: model.merges: '{}' and '{}' or what they merge to is not in the vocabulary", origin_, left,
               right);
-      merges_.emplace(key_of(a->second, b->second), Merge{rank++, both->second});
+      merges_.add(a->second, b->second, both->second);
     }
   }
 
@@ -362,7 +297,7 @@ class BytePairTokenizer : public Tokenizer {
       if (const auto found = words_.find(word); found != words_.end()) return ids.push_back(found->second);
     std::vector<int32_t> tokens;
     for (const char byte : word) tokens.push_back(byte_tokens_[static_cast<unsigned char>(byte)]);
-    tokens = Merger(merges_, std::move(tokens)).run();
+    tokens = merges_.apply(std::move(tokens));
     ids.insert(ids.end(), tokens.begin(), tokens.end());
   }
 
@@ -377,7 +312,7 @@ class BytePairTokenizer : public Tokenizer {
   std::array<int32_t, 256> byte_tokens_{};
   std::unordered_map<std::string, int32_t> ids_;    // while the file is read
   std::unordered_map<std::string, int32_t> words_;  // whole words, if the file says so
-  std::unordered_map<uint64_t, Merge> merges_;
+  Merges merges_;
   bool ignores_merges_ = false;
   std::unique_ptr<icu::RegexPattern> pattern_;
 };

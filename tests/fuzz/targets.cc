@@ -22,8 +22,11 @@
 #include "interop/vocabulary.h"
 #include "model/config.h"
 #include "model/shortlist.h"
+#include "tasks/classification_config.h"
 #include "tasks/language_model_config.h"
+#include "tasks/masked_language_model_config.h"
 #include "tasks/translation_config.h"
+#include "text/byte_pairs.h"
 #include "text/characters.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
@@ -130,6 +133,17 @@ void documents(Bytes bytes) {
   }
 }
 void sequence_store(Bytes bytes) { parse_sequence_store_record(text_of(bytes), "texts.json"); }
+void byte_pairs(Bytes bytes) {
+  const auto tokenizer = load_byte_pairs(text_of(bytes), "tokenizer.bpe");
+  for (const std::string text : {"ab  c\n'll 12", "\xC3\xA9\xFF"})
+    tokenizer->decode_text(tokenizer->encode_text(text));
+}
+void classification_config(Bytes bytes) {
+  classification_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
+void masked_language_model_config(Bytes bytes) {
+  masked_language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
 void language_model_config(Bytes bytes) {
   language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
@@ -189,6 +203,9 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"text_stream", text_stream},
                              FuzzTarget{"documents", documents},
                              FuzzTarget{"sequence_store", sequence_store},
+                             FuzzTarget{"byte_pairs", byte_pairs},
+                             FuzzTarget{"classification_config", classification_config},
+                             FuzzTarget{"masked_language_model_config", masked_language_model_config},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},
                              FuzzTarget{"lines", lines},
