@@ -82,7 +82,7 @@ void add_classify(CLI::App& app) {
   command.footer(
       "The output has a line for each line of the input: the likeliest label, a tab and its probability. An "
       "empty\n"
-      "line has no label: its line of the output is empty, and the exit status is 1.\n"
+      "line has no label: its line of the output is empty, and the exit status is 2.\n"
       "Example:\n  sixfold classify run/model --input reviews.txt");
   command.callback([settings] { run(*settings); });
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,9 @@ namespace {
 
 constexpr std::string_view kVersion = "sixfold-" SIXFOLD_VERSION;
 
+/// Whether a metric compares labels, not texts.
+bool is_of_labels(MetricName name) { return name == MetricName::accuracy || name == MetricName::macro_f1; }
+
 struct Settings {
   std::string hypothesis = "-", other;
   std::vector<std::string> references;
@@ -80,7 +84,9 @@ struct Report {
 std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
   std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
   require(!lines.empty(), "{}: is empty; expected one sentence on each line", text_name(path));
-  if (lines[0].starts_with(byte_order_mark))
+  const bool compares_text =
+      std::ranges::any_of(settings.metrics, [](MetricName name) { return !is_of_labels(name); });
+  if (compares_text && lines[0].starts_with(byte_order_mark))
     log_warning(
         "{} begins with a byte order mark (U+FEFF), which counts as a character of the first line, as in "
         "sacreBLEU; remove the first three bytes of the file to score the text without it",
@@ -97,7 +103,7 @@ EvaluatedText read_texts(const Settings& settings) {
     const auto& lines = text.systems.emplace_back(read_text(path, settings));
     for (size_t k = 0; k < text.references.size(); ++k)
       require(text.references[k].size() == lines.size(),
-              "{} has {} and {} has {}; line n of both must translate the same sentence", text_name(path),
+              "{} has {} and {} has {}; line n of both must belong to the same text", text_name(path),
               counted(lines.size(), "line"), text_name(settings.references[k]), text.references[k].size());
   }
   return text;
@@ -156,15 +162,16 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
               return SystemScore{score.score, score.details()};
             })};
   }
-  if (name == MetricName::accuracy || name == MetricName::macro_f1) {
+  if (is_of_labels(name)) {
+    require(!settings.lowercase, "--lowercase: labels are compared as they are; leave it out with --metric {}",
+            name_of_enum(name));
     require(references == 1, "--metric {}: there are {}, but a text has one label", name_of_enum(name),
             counted(references, "reference"));
     const std::string signature = fmt::format("nrefs:1|version:{}", kVersion);
     return {std::string(name_of_enum(name)), with_resampling(signature, settings),
             scores_of(LabelMetric(), settings, text, [&](const LabelPairs& sum) {
-              const ConfusionMatrix confusion = sum.confusion();
-              return SystemScore{100 *
-                                 (name == MetricName::accuracy ? confusion.accuracy() : confusion.macro_f1())};
+              const ClassCounts counts = sum.classes();
+              return SystemScore{100 * (name == MetricName::accuracy ? counts.accuracy() : counts.macro_f1())};
             })};
   }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
@@ -231,6 +238,7 @@ void run(const Settings& settings) {
           "--smooth-value: expected a number at least 0, found {}", smooth_value);
   require(settings.other.empty() || settings.other != settings.hypothesis || settings.other != "-",
           "--hypothesis and --compare can't both be standard input");
+  require(!settings.metrics.empty(), "--metric: name at least one metric");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;
   for (const MetricName name : settings.metrics) reports.push_back(evaluate(name, settings, text));

@@ -69,6 +69,10 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string layers_text(const ModelConfig& c) {
+  if (!c.has_decoder())
+    return fmt::format("{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}",
+                       counted(c.encoder_layers, "encoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
+                       c.key_width(), c.value_width());
   const std::string encoder = c.has_encoder() ? fmt::format("{} encoder and ", c.encoder_layers) : "";
   return fmt::format("{}{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", encoder,
                      counted(c.decoder_layers, "decoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
@@ -99,6 +103,9 @@ std::string variant_text(const Architecture& architecture) {
 }
 
 std::string embeddings_text(const ModelConfig& c) {
+  if (c.head == HeadKind::classes) return "of the source alone";
+  if (!c.has_decoder())
+    return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
   if (!c.has_encoder())
     return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
   switch (c.tied_embeddings) {
@@ -135,6 +142,16 @@ std::string reading_text(const ModelConfig& c) {
   return fmt::format("{} at once; a text is a {}", window, name_of_enum(c.text_unit));
 }
 
+/// What a classifier reads and predicts.
+std::string classes_text(const ModelConfig& c) {
+  constexpr size_t most = 10;
+  std::vector<std::string> labels(c.labels.begin(),
+                                  c.labels.begin() + std::min<ptrdiff_t>(most, std::ssize(c.labels)));
+  if (c.labels.size() > most) labels.emplace_back("...");
+  return fmt::format("texts of at most {} as one of {}: {} (pooling {})", counted(c.context_tokens, "token"),
+                     counted(c.labels.size(), "label"), join(labels), name_of_enum(c.pooling));
+}
+
 std::string as_text(const Description& d) {
   const ModelConfig& config = d.model.config;
   const Tokenizers& tokenizers = d.model.tokenizers;
@@ -149,7 +166,8 @@ std::string as_text(const Description& d) {
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
   if (tokenizers.joint) {
-    line("tokenizer", tokenizer_text(*tokenizers.source) + (config.has_encoder() ? ", joint" : ""));
+    line("tokenizer",
+         tokenizer_text(*tokenizers.source) + (config.has_encoder() && config.has_decoder() ? ", joint" : ""));
   } else {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
@@ -157,7 +175,8 @@ std::string as_text(const Description& d) {
   if (const auto languages = tokenizers.source->language_tokens(); !languages.empty())
     line("languages", join(languages, " "));
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
-  if (config.has_encoder()) line("search", search_text(config.generation));
+  if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
+  if (config.head == HeadKind::classes) line("classifies", classes_text(config));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";

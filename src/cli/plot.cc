@@ -39,6 +39,8 @@ void run(const Settings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
   const ModelConfig config = load_model_config(settings.model);
+  require(config.has_encoder() && config.has_decoder(),
+          "{}: is not a translation model; attention is drawn of translation models only", settings.model);
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",

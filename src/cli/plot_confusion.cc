@@ -33,12 +33,12 @@ void draw(const Settings& settings) {
   ConfusionMap map{.labels = pairs.labels(), .counts = {}, .title = "", .theme = settings.picture.theme};
   require(map.labels.size() <= most_labels, "there are {} different labels; at most {} can be drawn",
           map.labels.size(), most_labels);
-  const ConfusionMatrix confusion = pairs.confusion();
-  for (size_t row = 0; row < map.labels.size(); ++row)
-    for (size_t column = 0; column < map.labels.size(); ++column)
-      map.counts.push_back(confusion.count(row, column));
+  const ClassCounts counts = pairs.classes();
+  for (const std::string& label : map.labels)
+    for (const std::string& predicted_label : map.labels)
+      map.counts.push_back(pairs.count(label, predicted_label));
   map.title = fmt::format("{}, accuracy {:.1f}%, macro F1 {:.1f}%", counted(truth.size(), "text"),
-                          100 * confusion.accuracy(), 100 * confusion.macro_f1());
+                          100 * counts.accuracy(), 100 * counts.macro_f1());
   write_picture(settings.picture, confusion_svg(map), {settings.hypothesis, settings.reference});
 }
 

@@ -72,9 +72,19 @@ bool LabelledReader::next(std::string& label, std::string& text) {
 std::vector<std::string> labels_of(const std::vector<std::string>& files, InvalidUtf8 invalid,
                                    const std::atomic<int>* stop) {
   LabelledReader reader(files, invalid);
+  constexpr size_t most_labels = 10'000, most_bytes = 500'000;  // they are a part of config.json
   std::set<std::string> labels;
-  for (std::string label, text; reader.next(label, text); labels.insert(label))
+  size_t bytes = 0;
+  for (std::string label, text; reader.next(label, text);) {
     if (stop && stop->load() != 0) throw Cancelled();
+    if (!labels.insert(label).second) continue;
+    bytes += label.size();
+    require(
+        labels.size() <= most_labels && bytes <= most_bytes,
+        "{}: there are more than {} different labels, or they have more than {} bytes; is the first column the "
+        "label?",
+        reader.place(), most_labels, most_bytes);
+  }
   return {labels.begin(), labels.end()};
 }
 

@@ -36,8 +36,8 @@ class LabelledReader {
   int64_t bytes_ = 0;
 };
 
-/// Returns the labels of files, in alphabetical order (by bytes). Throws as `LabelledReader`; `Cancelled` when
-/// `stop` becomes nonzero.
+/// Returns the labels of files, in alphabetical order (by bytes). Throws as `LabelledReader`; an input error if
+/// there are more than 10,000 or they have more than 500,000 bytes; `Cancelled` when `stop` becomes nonzero.
 std::vector<std::string> labels_of(const std::vector<std::string>& files, InvalidUtf8 invalid,
                                    const std::atomic<int>* stop);
 

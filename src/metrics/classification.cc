@@ -1,30 +1,32 @@
 #include "metrics/classification.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "base/error.h"
 
 namespace sixfold {
 
-int64_t ConfusionMatrix::total() const { return std::accumulate(counts_.begin(), counts_.end(), int64_t{0}); }
-
-double ConfusionMatrix::accuracy() const {
-  int64_t right = 0;
-  for (size_t i = 0; i < classes_; ++i) right += count(i, i);
-  return total() > 0 ? static_cast<double>(right) / static_cast<double>(total()) : 0;
+void ClassCounts::add(size_t truth, size_t predicted, int64_t count) {
+  classes_[truth].truth += count;
+  classes_[predicted].predicted += count;
+  total_ += count;
+  if (truth != predicted) return;
+  classes_[truth].right += count;
+  right_ += count;
 }
 
-double ConfusionMatrix::macro_f1() const {
+double ClassCounts::accuracy() const {
+  return total_ > 0 ? static_cast<double>(right_) / static_cast<double>(total_) : 0;
+}
+
+double ClassCounts::macro_f1() const {
   double sum = 0;
   int present = 0;
-  for (size_t i = 0; i < classes_; ++i) {
-    int64_t rows = 0, columns = 0;
-    for (size_t j = 0; j < classes_; ++j) rows += count(i, j), columns += count(j, i);
-    if (rows + columns == 0) continue;
+  for (const Class& one : classes_) {
+    if (one.truth + one.predicted == 0) continue;
     ++present;
-    sum += 2 * static_cast<double>(count(i, i)) / static_cast<double>(rows + columns);
+    sum += 2 * static_cast<double>(one.right) / static_cast<double>(one.truth + one.predicted);
   }
   return present > 0 ? sum / present : 0;
 }
@@ -40,14 +42,19 @@ std::vector<std::string> LabelPairs::labels() const {
   return {all.begin(), all.end()};
 }
 
-ConfusionMatrix LabelPairs::confusion() const {
+int64_t LabelPairs::count(const std::string& truth, const std::string& predicted) const {
+  const auto found = counts.find({truth, predicted});
+  return found == counts.end() ? 0 : found->second;
+}
+
+ClassCounts LabelPairs::classes() const {
   const std::vector<std::string> names = labels();
   const auto number = [&](const std::string& label) {
     return static_cast<size_t>(std::ranges::lower_bound(names, label) - names.begin());
   };
-  ConfusionMatrix matrix(names.size());
-  for (const auto& [pair, count] : counts) matrix.add(number(pair.first), number(pair.second), count);
-  return matrix;
+  ClassCounts all(names.size());
+  for (const auto& [pair, count] : counts) all.add(number(pair.first), number(pair.second), count);
+  return all;
 }
 
 namespace {

@@ -9,17 +9,14 @@
 
 namespace sixfold {
 
-/// How often each class was predicted for each true class.
-class ConfusionMatrix {
+/// How often each class occurs as the truth and as a prediction, and how often both are the same. Takes memory
+/// in proportion to the number of classes.
+class ClassCounts {
  public:
-  explicit ConfusionMatrix(size_t classes) : classes_(classes), counts_(classes * classes) {}
+  explicit ClassCounts(size_t classes) : classes_(classes) {}
 
-  void add(size_t truth, size_t predicted, int64_t count = 1) {
-    counts_[truth * classes_ + predicted] += count;
-  }
-  int64_t count(size_t truth, size_t predicted) const { return counts_[truth * classes_ + predicted]; }
-  size_t classes() const { return classes_; }
-  int64_t total() const;
+  void add(size_t truth, size_t predicted, int64_t count = 1);
+  int64_t total() const { return total_; }
 
   /// The share of predictions that are right, from 0 to 1.
   double accuracy() const;
@@ -28,8 +25,11 @@ class ConfusionMatrix {
   double macro_f1() const;
 
  private:
-  size_t classes_;
-  std::vector<int64_t> counts_;  // a row for each true class
+  struct Class {
+    int64_t right = 0, truth = 0, predicted = 0;
+  };
+  std::vector<Class> classes_;
+  int64_t total_ = 0, right_ = 0;
 };
 
 /// How often pairs of a true label and a predicted label occur.
@@ -39,8 +39,9 @@ struct LabelPairs {
   LabelPairs& operator+=(const LabelPairs& other);
   /// All labels, in alphabetical order.
   std::vector<std::string> labels() const;
-  /// The confusion matrix of `labels()`.
-  ConfusionMatrix confusion() const;
+  int64_t count(const std::string& truth, const std::string& predicted) const;
+  /// The counts of the classes `labels()`.
+  ClassCounts classes() const;
 };
 
 /// Compares lines that begin with a label: "label" or "label<TAB>anything". Spaces around a label are ignored.

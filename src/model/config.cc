@@ -47,6 +47,14 @@ static void validate_classes(const ModelConfig& c) {
           "head: 'classes' needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
           c.encoder_layers, c.decoder_layers);
   require(c.labels.size() >= 2, "labels: there are {}, but a classifier needs at least 2", c.labels.size());
+  for (const std::string& label : c.labels)
+    require(!label.empty() && label.find_first_of(std::string_view("\t\n\r\0", 4)) == label.npos,
+            "labels: '{}' is empty or has a tab, a line end or a NUL", label);
+  require(
+      !c.limits_length() || (c.context_tokens > 0 && c.context_tokens + 2 <= c.max_positions),
+      "context_tokens: is {}, but max_positions is {}; a text needs a position for each token, its start and "
+      "its end",
+      c.context_tokens, c.max_positions);
   const std::set<std::string> different(c.labels.begin(), c.labels.end());
   require(different.size() == c.labels.size(), "labels: a name occurs twice");
 }

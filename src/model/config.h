@@ -14,8 +14,6 @@
 
 namespace sixfold {
 
-/// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
-/// and the generation settings.
 /// What a model predicts from the states of its last stack.
 enum class HeadKind {
   vocabulary,  ///< a token for each row (section 3.4)
@@ -28,6 +26,8 @@ struct EnumNames<HeadKind> {
                                                                     {HeadKind::classes, "classes"}};
 };
 
+/// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
+/// and the generation settings.
 struct ModelConfig : Architecture {
   static constexpr int current_format_version = 2;
   int format_version = current_format_version;

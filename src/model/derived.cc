@@ -24,6 +24,8 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
   for (size_t i = 0; i < left.children.size(); ++i) {
     const auto& [key, value] = left.children[i];
     const OptionNode& other = right.children[i].second;
+    require(to_json(value) == to_json(other) || value.kind != OptionNode::Kind::list,
+            "{} and {} can't be averaged: {} differ", folder_a, folder_b, key);
     require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the first and {} in the second",
             folder_a, folder_b, key, value.text, other.text);
   }

@@ -178,13 +178,14 @@ void load_weights(const std::string& path, Transformer& model) {
 }
 
 int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
+                                   const std::function<bool(const Parameter&)>& wanted,
                                    std::vector<std::string>& others) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   file.verify();
   int64_t copied = 0;
   for (Parameter& parameter : model.stored()) {
     const bool known = std::ranges::count(file.names(), parameter.name) > 0;
-    if (!known || file.at(parameter.name).shape != parameter.shape) {
+    if (!known || file.at(parameter.name).shape != parameter.shape || !wanted(parameter)) {
       others.push_back(parameter.name);
       continue;
     }

@@ -39,10 +39,11 @@ void verify_parameters(const std::string& path);
 /// unless there is exactly one tensor of the right shape, with finite values, for each of them.
 void load_weights(const std::string& path, Transformer& model);
 
-/// Copies the tensors of a safetensors file into the weights and buffers of a model that have the same name and
-/// shape. Returns their number; the names of the model's others are appended to `others`. Throws an input error
-/// if a value is not finite.
+/// Copies the tensors of a safetensors file into those weights and buffers of a model that are `wanted` and
+/// have the same name and shape. Returns their number; the names of the model's others are appended to
+/// `others`. Throws an input error if a value is not finite.
 int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
+                                   const std::function<bool(const Parameter&)>& wanted,
                                    std::vector<std::string>& others);
 
 /// Write named tensors, such as those of an optimizer, to a safetensors file in fp32, and read them back as

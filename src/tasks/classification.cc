@@ -1,10 +1,10 @@
 #include "tasks/classification.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/plural.h"
 #include "data/batcher.h"
 #include "data/class_dataset.h"
 #include "data/labelled_text.h"
@@ -49,7 +49,11 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
 /// the encoder of start.model if there is one.
 ModelConfig config_of(const ClassificationOptions& options, const TaskStart& start, const StoredText& text) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
-  if (!start.model.empty()) keep_encoder(config, start.model);
+  if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
+  require(
+      !start.resumed || config.labels == text.record.names,
+      "{}: the labels are not those that the run began with; remove the folder, restore the text and resume",
+      encoded_data_of(start));
   bind_tokenizers(config, text.tokenizers);
   config.head = HeadKind::classes;
   config.labels = text.record.names;
@@ -64,16 +68,16 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
 class Classification : public Task {
  public:
   Classification(const ClassificationOptions& options, const TaskStart& start, StoredText text)
-      : tokenizers_(text.tokenizers),
+      : batch_tokens_(options.data.batch_tokens),
+        tokenizers_(text.tokenizers),
         config_(config_of(options, start, text)),
         record_(std::move(text.record)),
         weights_(weights_of(options, encoded_data_of(start))),
         train_(dataset(encoded_data_of(start), false, options.data.token_dropout)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, 0));
     warn_without_effect(config_);
-    if (const int64_t cut = train_.cut(); cut > 0)
-      log_warning("{} of the training data are longer than data.max_tokens, {}; their ends are cut off",
-                  counted(cut, "text"), config_.context_tokens);
+    warn_of_cuts(train_, "training");
+    if (valid_) warn_of_cuts(*valid_, "validation");
   }
 
   const ModelConfig& model_config() const override { return config_; }
@@ -87,28 +91,33 @@ class Classification : public Task {
   std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
   Scores scores(const Transformer& model, int64_t part_tokens,
                 const std::shared_ptr<Arena>& arena) const override {
-    const ConfusionMatrix confusion = confusion_of(model, part_tokens, arena);
-    return {{"accuracy", {100 * confusion.accuracy(), true}}, {"macro_f1", {100 * confusion.macro_f1(), true}}};
+    const ClassCounts counts = predictions(model, part_tokens, arena);
+    return {{"accuracy", {100 * counts.accuracy(), true}}, {"macro_f1", {100 * counts.macro_f1(), true}}};
   }
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
   std::string history() const override { return history_of(record_); }
 
  private:
+  void warn_of_cuts(const ClassDataset& data, const char* name) const {
+    if (const int64_t cut = data.cut(); cut > 0)
+      log_warning("{} data: {} more than data.max_tokens, {}; the rest is cut off", name,
+                  cut == 1 ? "1 text has" : fmt::format("{} texts have", cut), config_.context_tokens);
+  }
   /// The predictions for the validation data.
-  ConfusionMatrix confusion_of(const Transformer& model, int64_t part_tokens,
-                               const std::shared_ptr<Arena>& arena) const {
-    constexpr int64_t usual_tokens = 4096;
-    Batcher batcher(*valid_, {.batch_tokens = part_tokens > 0 ? part_tokens : usual_tokens, .shuffle = false});
-    ConfusionMatrix confusion(record_.names.size());
+  ClassCounts predictions(const Transformer& model, int64_t part_tokens,
+                          const std::shared_ptr<Arena>& arena) const {
+    const int64_t most = part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
+    Batcher batcher(*valid_, {.batch_tokens = most, .shuffle = false});
+    ClassCounts counts(record_.names.size());
     while (batcher.position().epoch == 0) {
       const Batch batch = batcher.next();
       Context context(model.backend(), arena);
       const std::vector<ClassProbabilities> predicted = class_probabilities(model, batch, context);
       for (size_t i = 0; i < predicted.size(); ++i)
-        confusion.add(static_cast<size_t>(batch.labels[i]), likeliest(predicted[i]));
+        counts.add(static_cast<size_t>(batch.labels[i]), likeliest(predicted[i]));
     }
-    return confusion;
+    return counts;
   }
   ClassDataset dataset(const std::string& store, bool validation, double token_dropout) const {
     const auto& part = validation ? record_.validation : record_.training;
@@ -125,6 +134,7 @@ class Classification : public Task {
                          label_counts(map_sequences(store, /*validation=*/false), record_.names.size()));
   }
 
+  int64_t batch_tokens_;
   Tokenizers tokenizers_;
   ModelConfig config_;
   SequenceStoreRecord record_;

@@ -28,6 +28,7 @@ ClassificationOptions classification_options_of(OptionNode root, const std::stri
 
 void validate(const ClassificationOptions& o) {
   require_encoder_only(o.model, "a classifier");
+  check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file whose lines are a label, a tab and a text");
   require(o.task == ClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
           ClassificationOptions::task_name);
@@ -62,6 +63,9 @@ std::vector<float> class_weights(const std::vector<std::string>& given, const st
     if (found == labels.end() || *found != label)
       throw_input_error("data.class_weights: there is no label '{}' in the training data{}", label,
                         suggestion(label, labels));
+    const std::string beginning = label + "=";
+    require(std::ranges::count_if(given, [&](const auto& other) { return other.starts_with(beginning); }) == 1,
+            "data.class_weights: there are two factors for the label '{}'", label);
     float& weight = weights[static_cast<size_t>(found - labels.begin())];
     const char *begin = one.data() + equals + 1, *end = one.data() + one.size();
     const auto [rest, fault] = std::from_chars(begin, end, weight);

@@ -1,5 +1,8 @@
 #include "tasks/encoder_task.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "base/join.h"
 #include "base/log.h"
@@ -24,6 +27,14 @@ void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what) {
   refuse("tokenizer.target_normalization", normalization ? normalization->text : "identity");
 }
 
+void check_frozen_parts(const StartOptions& start, std::string_view what) {
+  for (const ModelPart part : start.freeze) {
+    require(part != ModelPart::decoder, "start.freeze: {} has no decoder", what);
+    require(part != ModelPart::head,
+            "start.freeze: the head, which {} adds to an encoder, can't be frozen: it may be new", what);
+  }
+}
+
 void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }
 
 void require_encoder_only(const Architecture& model, std::string_view what) {
@@ -35,14 +46,27 @@ void require_encoder_only(const Architecture& model, std::string_view what) {
 void keep_encoder(ModelConfig& config, const std::string& where) {
   require(config.has_encoder(), "{}: has no encoder (encoder_layers is 0); start from a model with one", where);
   config.decoder_layers = 0;
+  config.head = HeadKind::vocabulary;
+  config.labels.clear();
   config.decoder_mixer = MixerKind::attention;
   config.decoder_start_token = Architecture::zero_start;
   config.generation = {};
 }
 
 void load_common_weights(const std::string& folder, Transformer& model) {
+  const ModelConfig theirs = load_model_config(folder);
+  const ModelConfig& ours = model.config();
+  // Rows of another output are those of other tokens or labels.
+  const bool same_output =
+      theirs.head == ours.head && theirs.labels == ours.labels &&
+      (ours.head != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
+  const auto output = std::array{model.output().weight.view().data, model.output().bias.view().data};
+  const auto wanted = [&](const Parameter& parameter) {
+    if (same_output || parameter.use == ParameterUse::lookup_and_product) return true;
+    return parameter.part != ModelPart::head && std::ranges::count(output, parameter.tensor.view().data) == 0;
+  };
   std::vector<std::string> kept;
-  const int64_t copied = load_weights_of_same_shape(folder + "/model.safetensors", model, kept);
+  const int64_t copied = load_weights_of_same_shape(folder + "/model.safetensors", model, wanted, kept);
   require(copied > 0, "{}: none of its weights have the names and shapes of the new model's", folder);
   if (!kept.empty()) log_info("new weights, which {} does not have: {}", folder, join(kept));
 }

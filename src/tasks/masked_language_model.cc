@@ -10,11 +10,12 @@
 namespace sixfold {
 namespace {
 
-/// Returns the config of the run's model, which continues the encoder of the folder `from` if there is one.
-ModelConfig config_of(const MaskedLanguageModelOptions& options, const std::string& from,
+/// Returns the config of the run's model, which continues the encoder of start.model if there is one.
+ModelConfig config_of(const MaskedLanguageModelOptions& options, const TaskStart& start,
                       const Tokenizers& tokenizers) {
+  const std::string& from = start.model;
   ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty()) keep_encoder(config, from);
+  if (!from.empty() && !start.resumed) keep_encoder(config, from);
   bind_tokenizers(config, tokenizers);
   config.context_tokens = options.data.block_tokens;
   config.text_unit = options.data.unit;
@@ -28,7 +29,7 @@ class MaskedLanguageModel : public Task {
  public:
   MaskedLanguageModel(const MaskedLanguageModelOptions& options, const TaskStart& start, StoredText text)
       : tokenizers_(text.tokenizers),
-        config_(config_of(options, start.model, tokenizers_)),
+        config_(config_of(options, start, tokenizers_)),
         record_(std::move(text.record)),
         train_(dataset(options, encoded_data_of(start), false)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(options, encoded_data_of(start), true));

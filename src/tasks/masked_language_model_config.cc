@@ -24,6 +24,7 @@ MaskedLanguageModelOptions masked_language_model_options_of(OptionNode root, con
 
 void validate(const MaskedLanguageModelOptions& o) {
   require_encoder_only(o.model, "a masked language model");
+  check_frozen_parts(o.start, "a masked language model");
   validate_groups(o, "a text file");
   require(o.task == MaskedLanguageModelOptions::task_name, "task: is '{}', expected {}", o.task,
           MaskedLanguageModelOptions::task_name);

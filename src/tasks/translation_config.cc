@@ -61,6 +61,8 @@ static void validate_batch_norm(const TranslationOptions& o) {
 void validate(const TranslationOptions& o) {
   validate_groups(o, "a source and a target file, or a .tsv file");
   require_encoder_and_decoder(o.model, "model");
+  require(std::ranges::count(o.start.freeze, ModelPart::head) == 0,
+          "start.freeze: a translation model has no head of its own; its output belongs to the embeddings");
   validate_batch_norm(o);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "

@@ -64,13 +64,12 @@ void Batch::check() const {
           wanted);
   require(label_weights.empty() || label_weights.size() == labels.size(), "{} weights for {} labels of a batch",
           label_weights.size(), labels.size());
-  for (size_t i = 0; i < label_rows.size(); ++i)
-    require(label_rows[i] >= (i > 0 ? label_rows[i - 1] : 0) &&
-                    label_rows[i]<rows, "a label of row {} after one of row {} in a batch of {} rows",
-                                  label_rows[i], i> 0
-                ? label_rows[i - 1]
-                : 0,
-            rows);
+  int64_t before = -1;
+  for (const int32_t row : label_rows) {
+    require(row > before && row < rows, "a label of row {} after one of row {} in a batch of {} rows", row,
+            before, rows);
+    before = row;
+  }
 }
 
 double Batch::loss_weight() const {

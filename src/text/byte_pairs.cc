@@ -142,7 +142,8 @@ class BytePairTokenizer : public Tokenizer {
       require(fault == std::errc(), "{}: its first line is damaged", origin_);
       at = rest < end ? rest + 1 : rest;
     }
-    constexpr int most = 1 << 24;
+    // Each token takes some bytes of the file, and only a few rows of an embedding have none.
+    const auto most = static_cast<int64_t>(std::min<size_t>(file.size(), size_t{1} << 30));
     require(s.size > 0 && s.size <= most && s.bos >= -1 && s.bos < s.size && s.eos >= 0 && s.eos < s.size,
             "{}: its special tokens (bos {}, eos {}) are not in its vocabulary of {} tokens", origin_, s.bos,
             s.eos, s.size);

@@ -63,7 +63,8 @@ void visit(Visitor& v, StartOptions& o) {
       "model", o.model,
       "fine-tune this model: take weights, sizes and tokenizers from its folder; of the group model only the "
       "dropout rates then apply");
-  v.field("freeze", o.freeze, "parts whose weights stay fixed: embeddings, encoder, decoder");
+  v.field("freeze", o.freeze,
+          "parts whose weights stay fixed: embeddings (with the output projection), encoder, decoder");
 }
 
 /// How samples become batches.

@@ -17,9 +17,7 @@ std::string clock_text(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-double mean_loss(const ProgressSums& sums) {
-  return sums.target_tokens ? sums.loss / static_cast<double>(sums.target_tokens) : 0;
-}
+double mean_loss(const ProgressSums& sums) { return sums.loss_weight > 0 ? sums.loss / sums.loss_weight : 0; }
 
 }  // namespace
 

@@ -16,6 +16,7 @@ std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<
     parameter.tensor.set_requires_grad(!fixed);
     if (!fixed) trained.push_back(parameter);
   }
+  require(!trained.empty(), "start.freeze: all weights are frozen; leave a part to train");
   return trained;
 }
 

@@ -19,7 +19,7 @@ void visit_fields(Visitor& v, State& s) {
   v.field("last_update", s.last_update);
   v.field("seconds", s.seconds);
   v.field("loss_sum", s.sums.loss);
-  v.field("target_tokens", s.sums.target_tokens);
+  v.field("target_tokens", s.sums.loss_weight);
   v.field("tokens", s.sums.tokens);
   v.field("gradient_norm", s.sums.gradient_norm);
   v.field("waited", s.sums.waited);

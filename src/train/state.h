@@ -10,8 +10,8 @@ namespace sixfold {
 
 /// Sums over the updates since the last progress line.
 struct ProgressSums {
-  double loss = 0;  ///< label-smoothed, over target tokens
-  int64_t target_tokens = 0;
+  double loss = 0;           ///< label-smoothed, over target tokens
+  double loss_weight = 0;    ///< of the labels: their number, unless they are weighted
   int64_t tokens = 0;        ///< source and target tokens
   double gradient_norm = 0;  ///< of the last update
   double waited = 0;         ///< seconds that training waited for data

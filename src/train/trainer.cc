@@ -270,7 +270,7 @@ UpdateBatch Trainer::next_update() {
 void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
   track_loss(step, state_);
   state_.sums.loss += step.loss_sum;
-  state_.sums.target_tokens += static_cast<int64_t>(batch.loss_weight);
+  state_.sums.loss_weight += batch.loss_weight;
   state_.sums.tokens += batch.tokens;
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;

@@ -95,9 +95,19 @@ TEST_F(ClassifyCommand, IsEvaluated) {
   EXPECT_NE(outcome.text.find(" = 73.3\n"), std::string::npos) << outcome.text;  // (4/5 + 2/3) / 2
   expect_error(sixfold("evaluate --metric accuracy -r " + truth + " -r " + truth + " --hypothesis " + found),
                "a text has one label");
+  expect_error(sixfold("evaluate --metric accuracy --lowercase -r " + truth + " --hypothesis " + found),
+               "labels are compared as they are");
   const Outcome sampled =
       sixfold("evaluate --metric accuracy --confidence -r " + truth + " --hypothesis " + found);
   EXPECT_NE(sampled.text.find("±"), std::string::npos) << sampled.text;
+}
+
+TEST_F(ClassifyCommand, IsDescribed) {
+  const Outcome outcome = sixfold("info " + model_);
+  EXPECT_NE(outcome.text.find("texts of at most 6 tokens as one of 3 labels: bad, fair, good (pooling mean)"),
+            std::string::npos)
+      << outcome.text;
+  expect_error(sixfold("plot attention " + model_ + " --text a -o -"), "is not a translation model");
 }
 
 TEST_F(ClassifyCommand, IsDrawn) {

@@ -62,6 +62,12 @@ TEST_F(LabelledText, IsRefusedByLine) {
          });
 }
 
+TEST_F(LabelledText, HasNotTooManyLabels) {
+  std::string lines;
+  for (int i = 0; i <= 10'000; ++i) lines += std::to_string(i) + "\ta\n";
+  EXPECT_NE(failure(lines).find("x:10001: there are more than 10000 different labels"), std::string::npos);
+}
+
 TEST_F(LabelledText, BecomesSamples) {
   const SequenceStoreRecord record = store(both(), {folder_ / "b"}, {"bad", "good"});
   EXPECT_EQ(record.names, (Texts{"bad", "good"}));

@@ -117,6 +117,15 @@ TEST(ClassifierConfig, IsChecked) {
   EXPECT_EQ(error_message([&] { validate(config); }), "labels: there are 1, but a classifier needs at least 2");
   config.labels = {"a", "b", "a"};
   EXPECT_EQ(error_message([&] { validate(config); }), "labels: a name occurs twice");
+  config.labels = {"a", "b\tc"};
+  EXPECT_NE(error_message([&] { validate(config); }).find("has a tab"), std::string::npos);
+  config.labels = {"a", ""};
+  EXPECT_NE(error_message([&] { validate(config); }).find("labels: '' is empty"), std::string::npos);
+  config.labels = {"a", "b"};
+  config.positions = Positions::learned;
+  config.beyond_positions = BeyondPositions::error;
+  EXPECT_NE(error_message([&] { validate(config); }).find("context_tokens: is 0, but max_positions is 512"),
+            std::string::npos);
 }
 
 /// The loss of a label of some rows is that of the whole, without the others.

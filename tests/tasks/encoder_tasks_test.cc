@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "error_message.h"
 #include "infer/classifier.h"
+#include "model/derived.h"
 #include "model/model_dir.h"
 #include "tasks/classification.h"
 #include "tasks/masked_language_model.h"
@@ -139,6 +140,29 @@ TEST_F(EncoderTasks, TrainAlikeWithAnyNumberOfThreads) {
   EXPECT_TRUE(weights("masked") == weights("masked-2"));
 }
 
+/// Labels with other names, of the same texts, are other labels. The loss is weighted, as validation's.
+TEST_F(EncoderTasks, AClassifierResumesWithItsOwnLabels) {
+  classes_.data.class_weights = {"x=0.001", "y=0.001", "z=0.001"};
+  classes_.log.every_updates = 5;
+  classes_.train.updates = 13;
+  classify("run");
+  EXPECT_GT(read_training_log(folder_ / "run/train.jsonl").at("loss").values.back(), 0.05);
+  std::string text = read_file(folder_ / "train"), valid = read_file(folder_ / "valid");
+  for (std::string* one : {&text, &valid})
+    for (char& c : *one)
+      if (c >= 'x') c = static_cast<char>(c - 'x' + 'X');
+  write_file_atomically(folder_ / "train", text);
+  write_file_atomically(folder_ / "valid", valid);
+  std::filesystem::remove_all(folder_ / "run/encoded-text");
+  classes_.train.updates = 24;
+  classes_.data.class_weights = {"X=0.001", "Y=0.001", "Z=0.001"};
+  EXPECT_FALSE(error_message([&] { classify("run", true); }).empty());
+  classes_.data.class_weights = {"x=0.001", "y=0.001", "z=0.001"};
+  EXPECT_NE(
+      error_message([&] { classify("run", true); }).find("the labels are not those that the run began with"),
+      std::string::npos);
+}
+
 /// The text is needed once. Labels are part of what is stored.
 TEST_F(EncoderTasks, ResumeWithTheDataThatTheyBeganWith) {
   classify("whole");
@@ -181,6 +205,7 @@ TEST_F(EncoderTasks, AClassifierWeighsItsLabels) {
   refuse({"a=0"}, "'a=0': the factor must be a number above 0");
   refuse({"a=1x"}, "must be a number");
   refuse({"a=nan"}, "must be a number");
+  refuse({"a=1", "a=2"}, "there are two factors for the label 'a'");
   classes_.data.class_weights = {"y=100"};
   const Classifier classifier(classify("run").model, 1);
   EXPECT_EQ(classifier.classify(Texts{"k"})[0].label, "y");
@@ -191,7 +216,7 @@ TEST_F(EncoderTasks, TextsThatAreTooLongAreCut) {
   testing::internal::CaptureStderr();
   const Classifier classifier(classify("run").model, 1);
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("of the training data are longer than data.max_tokens, 3"), std::string::npos) << log;
+  EXPECT_NE(log.find("texts have more than data.max_tokens, 3"), std::string::npos) << log;
   const auto found = classifier.classify(Texts{"k l m a b", "k l m", "  ", "k"});
   EXPECT_EQ(found[0].tokens_cut, 2u);
   EXPECT_EQ(found[0].probabilities, found[1].probabilities);
@@ -235,6 +260,38 @@ TEST_F(EncoderTasks, AClassifierStartsFromAMaskedLanguageModel) {
   EXPECT_NE(encoder(model), encoder(pretrained));
 }
 
+/// The rows of an output belong to labels or tokens: another output begins anew.
+TEST_F(EncoderTasks, KeepOnlyAnOutputOfTheSameLabels) {
+  const auto log_of = [](const auto& run) {
+    testing::internal::CaptureStderr();
+    run();
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string start = classify("first").model;
+  classes_.start.model = masked_.start.model = start;
+  classes_.train.updates = masked_.train.updates = 1;
+  EXPECT_EQ(log_of([&] { classify("same"); }).find("new weights"), std::string::npos);
+  EXPECT_EQ(load_model_config(mask("masked").model).head, HeadKind::vocabulary);
+  std::string text = read_file(folder_ / "train");
+  for (char& c : text)
+    if (c == 'x') c = 'X';
+  write_file_atomically(folder_ / "train", text);
+  classes_.data.valid.clear();
+  classes_.validation.every_updates = 0;
+  const std::string log = log_of([&] { classify("other"); });
+  EXPECT_NE(log.find("new weights, which " + start + " does not have: classifier.weight, classifier.bias"),
+            std::string::npos)
+      << log;
+  EXPECT_NE(error_message([&] {
+              average_models({start, folder_ / "other/model"}, folder_ / "mean");
+            }).find("labels differ"),
+            std::string::npos);
+  classes_.start.freeze = {ModelPart::head};
+  EXPECT_NE(error_message([&] { classify("frozen"); }).find("start.freeze: the head"), std::string::npos);
+  classes_.start.freeze = {ModelPart::decoder};
+  EXPECT_NE(error_message([&] { classify("frozen"); }).find("has no decoder"), std::string::npos);
+}
+
 /// Also one with a vocabulary for each side, and with a decoder, which is left out.
 TEST_F(EncoderTasks, StartFromATranslationModel) {
   TranslationOptions translation;
@@ -249,7 +306,12 @@ TEST_F(EncoderTasks, StartFromATranslationModel) {
   const std::string start = train(TranslationConfig(translation), {.run = folder_ / "translation"}).model;
   classes_.start.model = masked_.start.model = start;
   classes_.train.updates = masked_.train.updates = 3;
-  for (const std::string& model : {classify("classes").model, mask("masked").model}) {
+  testing::internal::CaptureStderr();
+  const std::string masked = mask("masked").model;
+  const std::string log = testing::internal::GetCapturedStderr();
+  // The output of the translation model is that of the other vocabulary.
+  EXPECT_NE(log.find("does not have: output_projection.weight"), std::string::npos) << log;
+  for (const std::string& model : {classify("classes").model, masked}) {
     const ModelConfig config = load_model_config(model);
     EXPECT_EQ(config.decoder_layers, 0);
     EXPECT_EQ(config.source_tokenizer_hash, load_model_config(start).source_tokenizer_hash);
