@@ -98,9 +98,8 @@ SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFi
                                          const EncodeFiles& encode) {
   require_regular_files(single_files(files.training));
   require_regular_files(single_files(files.validation));
-  SequenceStoreRecord record{.settings = options.settings,
-                             .names = options.names,
-                             .tokenizer = tokenizers.source->hash()};
+  SequenceStoreRecord record{
+      .settings = options.settings, .names = options.names, .tokenizer = tokenizers.source->hash()};
   AtomicDirectory whole(folder, is_sequence_store_file);
   const int32_t unk = tokenizers.source->unk();
   record.training = encode_part(whole.path(), files.training, false, unk, options, encode);
