@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "interop/json/keys.h"
-
 namespace sixfold {
+
+class JsonKeys;
 
 /// Whether a folder of Hugging Face with this `model_type` is a language model that can be imported: gpt2,
 /// llama or mistral.

@@ -5,6 +5,7 @@
 #include "interop/causal.h"
 #include "interop/causal_names.h"
 #include "interop/folder.h"
+#include "interop/json/keys.h"
 #include "interop/vocabulary.h"
 #include "model/provenance.h"
 #include "text/byte_pairs.h"
