@@ -28,6 +28,13 @@ Tensor Context::upload(DType dtype, size_t count, std::span<const std::byte> val
   return t;
 }
 
+Tensor Context::matrix(const std::vector<float>& values, int64_t rows, int64_t cols, DType dtype) {
+  Tensor t = tensor(rows, cols, dtype);
+  t.copy_from(*backend_, values);
+  uploaded_.push_back(t);
+  return t;
+}
+
 TokenRows Context::token_rows(const Ragged& ragged, std::span<const int32_t> sentences) {
   require(sentences.empty() || static_cast<int>(sentences.size()) == ragged.sequences(),
           "{} sentence numbers for a batch of {} sequences", sentences.size(), ragged.sequences());

@@ -61,6 +61,8 @@ class Context {
   Tensor indices(std::span<const int32_t> values);
   /// The same as [1, n] f32.
   Tensor numbers(std::span<const float> values);
+  /// Uploads a matrix of host values, row by row, as f32 or f64. The context keeps the tensor alive.
+  Tensor matrix(const std::vector<float>& values, int64_t rows, int64_t cols, DType dtype);
   /// Creates the rows of `ragged`. Sequence i is sentence `sentences[i]`, or i if `sentences` is empty. Throws
   /// an input error if the numbers of sequences and sentences differ.
   TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});

@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
+#include "data/image_reader.h"
 #include "infer/classifier.h"
 
 namespace sixfold::cli {
@@ -44,37 +45,94 @@ std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid) {
   return lines;
 }
 
-void run(const Settings& settings) {
-  LineReader reader(readable_path(settings.text.input));
-  const Classifier classifier(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.text.output, {settings.text.input});
-  note_interrupts();
-  const StopOnInterrupt interrupt;
-  size_t first = 1, failed = 0, cut = 0;
-  for (std::vector<std::string> lines; !(lines = next_lines(reader, settings.text.invalid)).empty();
-       first += lines.size()) {
-    const auto results = classifier.classify(lines, {.cancel = interrupt.token()});
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Classification& result = results[i];
-      output.write_line(settings.json ? json_of(result, classifier.labels()) : line_of(result));
-      if (result.error) log_warning("line {}: {}", first + i, *result.error);
-      failed += result.error.has_value();
-      cut += result.tokens_cut > 0;
-    }
-    output.flush();
+/// Reads the next images of the input; none at its end.
+std::vector<ImageReader::Item> next_images(ImageReader& reader) {
+  std::vector<ImageReader::Item> items;
+  while (items.size() < block_lines / 4)
+    if (auto item = reader.next())
+      items.push_back(std::move(*item));
+    else
+      break;
+  return items;
+}
+
+/// Writes a line for each input, and counts what to say at the end.
+class Results {
+ public:
+  Results(const Settings& settings, const Classifier& classifier)
+      : json_(settings.json), classifier_(classifier), output_(settings.text.output, {settings.text.input}) {}
+
+  void write(const Classification& result, const std::string& place) {
+    output_.write_line(json_ ? json_of(result, classifier_.labels()) : line_of(result));
+    if (result.error) log_warning("{}: {}", place, *result.error);
+    failed_ += result.error.has_value();
+    cut_ += result.tokens_cut > 0;
   }
-  if (cut > 0)
-    log_warning("{} longer than the model reads; their ends were ignored",
-                cut == 1 ? "1 text is" : fmt::format("{} texts are", cut));
-  output.close();
-  require(failed == 0, "{} failed; the others are complete", counted(failed, "line"));
+  void flush() { output_.flush(); }
+  void finish(std::string_view item) {
+    if (cut_ > 0)
+      log_warning("{} longer than the model reads; their ends were ignored",
+                  cut_ == 1 ? "1 text is" : fmt::format("{} texts are", cut_));
+    output_.close();
+    require(failed_ == 0, "{} failed; the others are complete", counted(failed_, item));
+  }
+
+ private:
+  bool json_;
+  const Classifier& classifier_;
+  TextOutput output_;
+  size_t failed_ = 0, cut_ = 0;
+};
+
+void classify_lines(const Settings& settings, const Classifier& classifier, LineReader& reader,
+                    Results& results) {
+  const StopOnInterrupt interrupt;
+  size_t line = 0;
+  for (std::vector<std::string> lines; !(lines = next_lines(reader, settings.text.invalid)).empty();) {
+    for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
+      results.write(result, fmt::format("line {}", ++line));
+    results.flush();
+  }
+  results.finish("line");
+}
+
+void classify_images(const Classifier& classifier, ImageReader& reader, Results& results) {
+  const StopOnInterrupt interrupt;
+  for (std::vector<ImageReader::Item> items; !(items = next_images(reader)).empty(); results.flush()) {
+    std::vector<Image> images;
+    for (const ImageReader::Item& item : items)
+      if (!item.error) images.push_back(item.image);
+    const auto known = classifier.classify_images(images, {.cancel = interrupt.token()});
+    auto next = known.begin();
+    for (const ImageReader::Item& item : items) {
+      Classification result;
+      result.error = item.error;
+      results.write(item.error ? result : *next++, item.place);
+    }
+  }
+  results.finish("image");
+}
+
+void run(const Settings& settings) {
+  const std::string input = readable_path(settings.text.input);
+  const Classifier classifier(settings.model, settings.threads, settings.precision);
+  note_interrupts();
+  if (classifier.reads_images()) {
+    ImageReader reader(input);
+    Results results(settings, classifier);
+    return classify_images(classifier, reader, results);
+  }
+  LineReader reader(input);
+  Results results(settings, classifier);
+  classify_lines(settings, classifier, reader, results);
 }
 
 }  // namespace
 
 void add_classify(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("classify", "Label each line of a text with a classifier");
+  CLI::App& command =
+      *app.add_subcommand("classify", "Label each line of a text, or each image, with a classifier");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->text);
   command.add_flag("--json", settings->json, "write a JSON object on each line, with all probabilities");
@@ -82,7 +140,9 @@ void add_classify(CLI::App& app) {
   command.footer(
       "The output has a line for each line of the input: the likeliest label, a tab and its probability. An "
       "empty\n"
-      "line has no label: its line of the output is empty, and the exit status is 2.\n"
+      "line has no label: its line of the output is empty, and the exit status is 2. A classifier of images "
+      "reads\n"
+      "an IDX file, or a text that has the name of a PNG, JPEG, PPM or PGM file on each line.\n"
       "Example:\n  sixfold classify run/model --input reviews.txt");
   command.callback([settings] { run(*settings); });
 }

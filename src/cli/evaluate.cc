@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
+#include "data/image_reader.h"
 #include "data/lines.h"
 #include "metrics/bleu.h"
 #include "metrics/bootstrap.h"
@@ -82,10 +83,12 @@ struct Report {
 
 /// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
 std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
-  std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
-  require(!lines.empty(), "{}: is empty; expected one sentence on each line", text_name(path));
   const bool compares_text =
       std::ranges::any_of(settings.metrics, [](MetricName name) { return !is_of_labels(name); });
+  if (!compares_text)
+    if (auto labels = read_idx_labels(readable_path(path))) return *labels;
+  std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
+  require(!lines.empty(), "{}: is empty; expected one sentence on each line", text_name(path));
   if (compares_text && lines[0].starts_with(byte_order_mark))
     log_warning(
         "{} begins with a byte order mark (U+FEFF), which counts as a character of the first line, as in "

@@ -11,6 +11,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "formats/safetensors.h"
+#include "images/image.h"
 #include "model/int8.h"
 #include "model/provenance.h"
 #include "model/transformer.h"
@@ -103,6 +104,9 @@ std::string variant_text(const Architecture& architecture) {
 }
 
 std::string embeddings_text(const ModelConfig& c) {
+  if (c.reads_images())
+    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image", c.image.patch,
+                       c.image.step(), c.image.patches());
   if (c.head == HeadKind::classes) return "of the source alone";
   if (!c.has_decoder())
     return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
@@ -148,8 +152,16 @@ std::string classes_text(const ModelConfig& c) {
   std::vector<std::string> labels(c.labels.begin(),
                                   c.labels.begin() + std::min<ptrdiff_t>(most, std::ssize(c.labels)));
   if (c.labels.size() > most) labels.emplace_back("...");
-  return fmt::format("texts of at most {} as one of {}: {} (pooling {})", counted(c.context_tokens, "token"),
-                     counted(c.labels.size(), "label"), join(labels), name_of_enum(c.pooling));
+  const std::string what =
+      c.reads_images()
+          ? fmt::format("images of {}", ImageSize{c.image.height, c.image.width, c.image.channels}.describe())
+          : fmt::format("texts of at most {}", counted(c.context_tokens, "token"));
+  return fmt::format("{} as one of {}: {} (pooling {})", what, counted(c.labels.size(), "label"), join(labels),
+                     name_of_enum(c.pooling));
+}
+
+std::vector<std::string> language_tokens(const Tokenizers& tokenizers) {
+  return tokenizers.source ? tokenizers.source->language_tokens() : std::vector<std::string>();
 }
 
 std::string as_text(const Description& d) {
@@ -165,14 +177,16 @@ std::string as_text(const Description& d) {
   line("variant", variant_text(config));
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
-  if (tokenizers.joint) {
+  if (tokenizers.source == nullptr) {
+    line("tokenizer", "none");
+  } else if (tokenizers.joint) {
     line("tokenizer",
          tokenizer_text(*tokenizers.source) + (config.has_encoder() && config.has_decoder() ? ", joint" : ""));
   } else {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
   }
-  if (const auto languages = tokenizers.source->language_tokens(); !languages.empty())
+  if (const std::vector<std::string> languages = language_tokens(tokenizers); !languages.empty())
     line("languages", join(languages, " "));
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
@@ -184,10 +198,12 @@ std::string as_text(const Description& d) {
   return text;
 }
 
-ordered_json tokenizer_json(const Tokenizer& tokenizer) {
-  return {{"kind", name_of_enum(tokenizer.kind())},
-          {"symbols", tokenizer.vocab_size()},
-          {"hash", tokenizer.hash()}};
+/// null for a model that reads images.
+ordered_json tokenizer_json(const std::shared_ptr<const Tokenizer>& tokenizer) {
+  if (tokenizer == nullptr) return nullptr;
+  return {{"kind", name_of_enum(tokenizer->kind())},
+          {"symbols", tokenizer->vocab_size()},
+          {"hash", tokenizer->hash()}};
 }
 
 std::string as_json(const Description& d) {
@@ -197,9 +213,9 @@ std::string as_json(const Description& d) {
                       {"dtype", d.dtype},
                       {"tokenizers",
                        {{"joint", tokenizers.joint},
-                        {"source", tokenizer_json(*tokenizers.source)},
-                        {"target", tokenizer_json(*tokenizers.target)}}},
-                      {"languages", tokenizers.source->language_tokens()},
+                        {"source", tokenizer_json(tokenizers.source)},
+                        {"target", tokenizer_json(tokenizers.target)}}},
+                      {"languages", language_tokens(tokenizers)},
                       {"config", ordered_json::parse(to_json(write_options(d.model.config)))}};
   object["history"] = d.history;
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;

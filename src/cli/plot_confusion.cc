@@ -5,11 +5,19 @@
 #include "cli/picture.h"
 #include "cli/plots.h"
 #include "cli/text_io.h"
+#include "data/image_reader.h"
 #include "metrics/classification.h"
 #include "plot/confusion.h"
 
 namespace sixfold::cli {
 namespace {
+
+/// The labels on the lines of a text, or in an IDX file.
+std::vector<std::string> read_labels(const std::string& name) {
+  const std::string path = readable_path(name);
+  if (auto labels = read_idx_labels(path)) return *labels;
+  return read_lines(path);
+}
 
 /// More labels would not fit on a screen.
 constexpr size_t most_labels = 200;
@@ -20,8 +28,8 @@ struct Settings {
 };
 
 void draw(const Settings& settings) {
-  const std::vector<std::string> truth = read_lines(readable_path(settings.reference)),
-                                 predicted = read_lines(readable_path(settings.hypothesis));
+  const std::vector<std::string> truth = read_labels(settings.reference),
+                                 predicted = read_labels(settings.hypothesis);
   require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
   require(truth.size() == predicted.size(),
           "{} has {} and {} has {}; line n of both must belong to the same text",

@@ -31,7 +31,9 @@ SequenceStoreRecord::Part encode_part(const std::string& folder, const std::vect
   SequenceSink sink(writer, part, unk, options.stop);
   part.bytes = encode(files, sink);
   writer.commit();
-  require(part.tokens > 0, "{}: there is no text", join(files));
+  const bool has_text = unk >= 0;
+  require(has_text ? part.tokens > 0 : part.documents > 0, "{}: there is no {}", join(files),
+          has_text ? "text" : "data");
   part.hash = hash_of_ids(folder, validation);
   return part;
 }
@@ -39,8 +41,8 @@ SequenceStoreRecord::Part encode_part(const std::string& folder, const std::vect
 void require_hash(const SequenceStoreRecord::Part& part, const std::string& expected, bool validation) {
   if (expected.empty() || part.hash == expected) return;
   throw_input_error(
-      "{}: is not the {} text that the run began with (the hash of its ids is {}, that of the run is {}), and "
-      "the encoded text is missing; restore the text, or start a new run",
+      "{}: is not the {} data that the run began with (the hash of its ids is {}, that of the run is {}), and "
+      "the encoded data is missing; restore the file, or start a new run",
       part.files[0].path, name_of_part(validation), part.hash, expected);
 }
 
@@ -75,6 +77,11 @@ void SequenceSink::append(std::span<const int32_t> tokens) {
   part_.tokens += std::ssize(tokens);
 }
 
+void SequenceSink::append_numbers(std::span<const int32_t> numbers) {
+  if (stop_ && stop_->load() != 0) throw Cancelled();
+  writer_.append(numbers);
+}
+
 void SequenceSink::end() {
   writer_.end();
   ++part_.documents;
@@ -98,17 +105,17 @@ SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFi
                                          const EncodeFiles& encode) {
   require_regular_files(single_files(files.training));
   require_regular_files(single_files(files.validation));
-  SequenceStoreRecord record{
-      .settings = options.settings, .names = options.names, .tokenizer = tokenizers.source->hash()};
+  SequenceStoreRecord record{.settings = options.settings, .names = options.names, .tokenizer = {}};
+  if (tokenizers.source) record.tokenizer = tokenizers.source->hash();
   AtomicDirectory whole(folder, is_sequence_store_file);
-  const int32_t unk = tokenizers.source->unk();
+  const int32_t unk = tokenizers.source ? tokenizers.source->unk() : -1;
   record.training = encode_part(whole.path(), files.training, false, unk, options, encode);
   require_hash(record.training, options.expected_training, false);
   if (!files.validation.empty()) {
     record.validation = encode_part(whole.path(), files.validation, true, unk, options, encode);
     require_hash(record.validation, options.expected_validation, true);
   }
-  save_tokenizers(tokenizers, whole.path());
+  if (tokenizers.source) save_tokenizers(tokenizers, whole.path());
   nlohmann::ordered_json json{{"format_version", 1}, {"settings", record.settings}};
   if (!record.names.empty()) json["names"] = record.names;
   json["tokenizer"] = record.tokenizer;
@@ -154,7 +161,7 @@ void verify_sequence_store(const std::string& folder, const SequenceStoreRecord&
   };
   check(hash_of_ids(folder, false), record.training.hash);
   if (!record.validation.hash.empty()) check(hash_of_ids(folder, true), record.validation.hash);
-  check(load_tokenizers(folder).source->hash(), record.tokenizer);
+  if (!record.tokenizer.empty()) check(load_tokenizers(folder).source->hash(), record.tokenizer);
 }
 
 IdSequences map_sequences(const std::string& folder, bool validation) {

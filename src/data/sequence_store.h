@@ -35,7 +35,7 @@ struct SequenceStoreRecord {
   Part training, validation;
   std::string settings;            ///< those of `SequenceStoreOptions`
   std::vector<std::string> names;  ///< those of `SequenceStoreOptions`: the labels of a classifier
-  std::string tokenizer;           ///< hash of the tokenizer, whose file is in the folder too
+  std::string tokenizer;           ///< hash of the tokenizer, whose file is in the folder too; empty: none
 };
 
 /// Receives the sequences of a part, one after the other.
@@ -47,8 +47,9 @@ class SequenceSink {
 
   /// Appends tokens of text to the present sequence. Throws `Cancelled` if the run is to stop.
   void append(std::span<const int32_t> tokens);
-  /// Appends a number that is not a token, such as that of a label.
-  void append_number(int32_t number) { writer_.append({&number, 1}); }
+  /// Appends numbers that are not tokens, such as that of a label or the values of an image.
+  void append_numbers(std::span<const int32_t> numbers);
+  void append_number(int32_t number) { append_numbers({&number, 1}); }
   /// Ends the sequence.
   void end();
 
@@ -65,10 +66,10 @@ using EncodeFiles = std::function<int64_t(const std::vector<std::string>& files,
 /// Whether folders of encoded data have files of this name.
 bool is_sequence_store_file(std::string_view name);
 
-/// Encodes files into a folder that can be mapped into memory. It is written atomically; if it exists, its
-/// files are replaced. Throws as `encode`, and throws an input error if there is no text, if the sequences do
-/// not have the expected hashes (before anything is replaced), or if a file is not a regular one, since it is
-/// read more than once.
+/// Encodes files into a folder that can be mapped into memory. Data without text has no tokenizers. The folder
+/// is written atomically; if it exists, its files are replaced. Throws as `encode`, and throws an input error
+/// if there is no text, if the sequences do not have the expected hashes (before anything is replaced), or if a
+/// file is not a regular one, since it is read more than once.
 SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFiles& files,
                                          const Tokenizers& tokenizers, const SequenceStoreOptions& options,
                                          const EncodeFiles& encode);

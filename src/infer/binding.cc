@@ -25,6 +25,7 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
+  if (config.reads_images() && !config.has_decoder()) return {};
   Tokenizers tokenizers = load_tokenizers(folder);
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),

@@ -15,8 +15,8 @@ void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string& folder)>& add = {});
 
-/// Loads the tokenizers of a model folder. Throws an input error if their hashes or vocabulary sizes differ
-/// from those in the config.
+/// Loads the tokenizers of a model folder; none for a model that reads images and predicts classes. Throws an
+/// input error if their hashes or vocabulary sizes differ from those in the config.
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "data/class_dataset.h"
+#include "images/patches.h"
 #include "infer/engine.h"
 #include "infer/loaded_model.h"
 #include "text/utf8.h"
@@ -33,6 +34,41 @@ struct Classifier::Parts {
     return classifier_input(ids, most, tokenizer.bos(), tokenizer.eos());
   }
 
+  /// The same of an image: the values of its patches.
+  std::vector<int32_t> encode(const Image& image, Classification& result) const {
+    const ImageInput& input = open.config().image;
+    const ImageSize expected{input.height, input.width, input.channels};
+    if (image.size != expected || std::ssize(image.values) != expected.values()) {
+      result.error = fmt::format("the image is {}, but the model reads images of {}", image.size.describe(),
+                                 expected.describe());
+      return {};
+    }
+    return patches_of(image, input.patch, input.step());
+  }
+
+  template <class Item>
+  std::vector<Classification> classify_all(std::span<const Item> items, const ClassifyOptions& options) {
+    std::vector<Classification> results(items.size());
+    std::vector<Batch> batches;
+    BatchBuilder builder;
+    const int width = open.config().source_ids_per_row();
+    const auto finish_batch = [&] {
+      if (builder.batch().size() > 0) batches.push_back(builder.take());
+    };
+    for (size_t i = 0; i < items.size(); ++i) {
+      const std::vector<int32_t> ids = encode(items[i], results[i]);
+      if (ids.empty()) continue;
+      if (builder.batch().tokens() + std::ssize(ids) / width > open.batch_tokens()) finish_batch();
+      builder.sample(static_cast<int32_t>(i)).source(ids, width);
+    }
+    finish_batch();
+    engine.run(std::ssize(batches), [&](int64_t i) {
+      if (options.cancel.stop_requested()) throw Cancelled();
+      classify(batches[static_cast<size_t>(i)], results);
+    });
+    return results;
+  }
+
   void classify(const Batch& batch, std::span<Classification> results) {
     const auto workspace = open.borrow();
     Context context(workspace->backend, workspace->arena);
@@ -57,26 +93,18 @@ Classifier::Classifier(Classifier&&) noexcept = default;
 
 const std::vector<std::string>& Classifier::labels() const { return parts_->open.config().labels; }
 
+bool Classifier::reads_images() const { return parts_->open.config().reads_images(); }
+
 std::vector<Classification> Classifier::classify(std::span<const std::string> texts,
                                                  const ClassifyOptions& options) const {
-  std::vector<Classification> results(texts.size());
-  std::vector<Batch> batches;
-  BatchBuilder builder;
-  const auto finish_batch = [&] {
-    if (builder.batch().size() > 0) batches.push_back(builder.take());
-  };
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const std::vector<int32_t> ids = parts_->encode(texts[i], results[i]);
-    if (ids.empty()) continue;
-    if (builder.batch().tokens() + std::ssize(ids) > parts_->open.batch_tokens()) finish_batch();
-    builder.sample(static_cast<int32_t>(i)).source(ids);
-  }
-  finish_batch();
-  parts_->engine.run(std::ssize(batches), [&](int64_t i) {
-    if (options.cancel.stop_requested()) throw Cancelled();
-    parts_->classify(batches[static_cast<size_t>(i)], results);
-  });
-  return results;
+  require(!reads_images(), "the model classifies images, not texts");
+  return parts_->classify_all(texts, options);
+}
+
+std::vector<Classification> Classifier::classify_images(std::span<const Image> images,
+                                                        const ClassifyOptions& options) const {
+  require(reads_images(), "the model classifies texts, not images");
+  return parts_->classify_all(images, options);
 }
 
 }  // namespace sixfold

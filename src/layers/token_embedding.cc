@@ -17,20 +17,27 @@ TokenEmbedding::TokenEmbedding(ParameterBuilder make, const Architecture& a)
 
 Tensor TokenEmbedding::operator()(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
                                   std::span<const int32_t> lengths, Context& context) const {
+  const Tensor tokens = context.indices(ids);
+  if (architecture_.positions == Positions::learned || architecture_.positions == Positions::index ||
+      architecture_.positions == Positions::relative_index)
+    return positioned(ops::embed(context, {table, {}, scale_}, tokens, rows), rows, lengths, context);
+  const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
+  return ops::embed(context, {table, sinusoids_.at_least(rows.longest), scale_}, tokens, rows, dropout);
+}
+
+Tensor TokenEmbedding::positioned(const Tensor& x, const TokenRows& rows, std::span<const int32_t> lengths,
+                                  Context& context) const {
   require_positions(architecture_, rows.longest, "a sentence");
   const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
-  const Tensor tokens = context.indices(ids);
-  if (architecture_.positions == Positions::learned) {
-    const Tensor places = ops::embed(context, {learned_, {}}, rows.position, rows);
-    return ops::dropout(
-        context, {ops::add(context, ops::embed(context, {table, {}, scale_}, tokens, rows), places), dropout});
-  }
   if (architecture_.positions == Positions::index || architecture_.positions == Positions::relative_index) {
-    const Tensor embedded = ops::embed(context, {table, {}, scale_}, tokens, rows);
     const Tensor of = needs_lengths() ? context.indices(lengths) : Tensor();
-    return ops::dropout(context, {ops::position_feature(context, embedded, rows, of), dropout});
+    return ops::dropout(context, {ops::position_feature(context, x, rows, of), dropout});
   }
-  return ops::embed(context, {table, sinusoids_.at_least(rows.longest), scale_}, tokens, rows, dropout);
+  const Tensor table =
+      architecture_.positions == Positions::learned ? learned_ : sinusoids_.at_least(rows.longest);
+  if (!table) return ops::dropout(context, {x, dropout});
+  return ops::dropout(
+      context, {ops::add(context, x, ops::embed(context, {.table = table}, rows.position, rows)), dropout});
 }
 
 }  // namespace sixfold

@@ -23,6 +23,10 @@ class TokenEmbedding {
   /// sentence is longer than the table of learned positions and the architecture refuses that.
   Tensor operator()(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
                     std::span<const int32_t> lengths, Context& context) const;
+  /// The same for rows that are vectors already, such as patches of images: x [tokens, d_model] ->
+  /// dropout(x with its position) [tokens, d_model].
+  Tensor positioned(const Tensor& x, const TokenRows& rows, std::span<const int32_t> lengths,
+                    Context& context) const;
 
  private:
   Architecture architecture_;

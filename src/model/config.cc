@@ -51,7 +51,8 @@ static void validate_classes(const ModelConfig& c) {
     require(!label.empty() && label.find_first_of(std::string_view("\t\n\r\0", 4)) == label.npos,
             "labels: '{}' is empty or has a tab, a line end or a NUL", label);
   require(
-      !c.limits_length() || (c.context_tokens > 0 && c.context_tokens + 2 <= c.max_positions),
+      c.reads_images() || !c.limits_length() ||
+          (c.context_tokens > 0 && c.context_tokens + 2 <= c.max_positions),
       "context_tokens: is {}, but max_positions is {}; a text needs a position for each token, its start and "
       "its end",
       c.context_tokens, c.max_positions);
@@ -59,11 +60,22 @@ static void validate_classes(const ModelConfig& c) {
   require(different.size() == c.labels.size(), "labels: a name occurs twice");
 }
 
+static void validate_images(const ModelConfig& c) {
+  validate(c.image);
+  require(c.head == HeadKind::classes, "image: a model that reads images must have head 'classes'");
+  require(c.pooling != Pooling::first,
+          "pooling: is 'first', but images have no first token; choose mean or attention");
+  require(c.positions != Positions::learned || c.max_positions >= c.image.patches(),
+          "max_positions: is {}, but an image has {} patches", c.max_positions, c.image.patches());
+}
+
 void validate(const ModelConfig& c) {
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
+  if (c.reads_images()) validate_images(c);
   if (c.head == HeadKind::classes) validate_classes(c);
-  const bool joint = c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
+  const bool joint =
+      !c.reads_images() && c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
   require(!joint || c.source_vocab == c.target_vocab,
           "tied_embeddings: '{}' needs a joint vocabulary, but the source has {} tokens and the target {}; "
           "choose 'decoder' or 'none'",
@@ -84,6 +96,10 @@ void validate(const ModelConfig& c) {
       "{}: format_version: this program reads formats up to {}, found {}; the model was written by a later "
       "version of Sixfold: use that",
       path, ModelConfig::current_format_version, found);
+}
+
+void require_reads_text(const ModelConfig& config, const std::string& where) {
+  require(!config.reads_images(), "{}: reads images, not text", where);
 }
 
 void require_classifier(const ModelConfig& config, const std::string& where) {

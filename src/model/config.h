@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/text_unit.h"
 #include "layers/architecture.h"
+#include "layers/patch_embedding.h"
 #include "layers/pooling.h"
 #include "model/generation_config.h"
 #include "tensor/batch.h"
@@ -44,6 +45,7 @@ struct ModelConfig : Architecture {
   int context_tokens = 0;
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
 
+  ImageInput image;  ///< what the encoder reads, if it reads images
   HeadKind head = HeadKind::vocabulary;
   Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts classes
   std::vector<std::string> labels;   ///< the names of the classes
@@ -53,6 +55,10 @@ struct ModelConfig : Architecture {
   /// The number of logits of an output.
   int outputs() const { return head == HeadKind::classes ? static_cast<int>(labels.size()) : target_vocab; }
 
+  /// Whether the encoder reads patches of images, and not tokens.
+  bool reads_images() const { return image.height > 0; }
+  /// The number of ids of a row of the source (`IdBatch`).
+  int source_ids_per_row() const { return reads_images() ? image.patch_values() : 1; }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
 
@@ -70,6 +76,7 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("context_tokens", o.context_tokens,
           "number of tokens that a language model reads at once; 0: no limit", at_least(0));
   v.field("text_unit", o.text_unit, "what a language model was trained on: stream, file, paragraph or line");
+  v.group("image", o.image, "how an encoder of images reads them");
   v.field("head", o.head, "what is predicted: vocabulary (tokens) or classes (labels of sequences)");
   v.field("pooling", o.pooling, "how a classifier makes one state of a sequence: first, mean or attention");
   v.field("labels", o.labels, "names of the classes");
@@ -80,6 +87,9 @@ void visit(Visitor& v, ModelConfig& o) {
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
+
+/// Throws an input error that begins with `where` if the model reads images.
+void require_reads_text(const ModelConfig& config, const std::string& where);
 
 /// Throws an input error that begins with `where` unless the model predicts classes.
 void require_classifier(const ModelConfig& config, const std::string& where);

@@ -21,8 +21,13 @@ Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const cha
                        projects_output ? ParameterUse::lookup_and_product : ParameterUse::lookup);
 }
 
+std::optional<PatchEmbedding> make_patches(const ParameterBuilder& builder, const ModelConfig& c) {
+  if (!c.reads_images()) return std::nullopt;
+  return PatchEmbedding(builder.in("encoder.embed_patches"), c.image, c.d_model);
+}
+
 Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
-  if (!c.has_encoder()) return {};
+  if (!c.has_encoder() || c.reads_images()) return {};
   const bool projects_output =
       c.head == HeadKind::vocabulary && c.shares_output() && (c.shares_embedding() || !c.has_decoder());
   return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
@@ -88,6 +93,7 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
       backend_(std::move(backend)),
       dtype_(dtype),
       builder_(backend_, dtype, seed),
+      patches_(make_patches(builder_, config)),
       source_embedding_(make_source_embedding(builder_, config)),
       target_embedding_(make_target_embedding(builder_, config, source_embedding_)),
       encoder_(make_encoder(builder_, config, mixer)),
@@ -107,11 +113,16 @@ std::vector<Parameter> Transformer::stored() const {
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
                            AttentionObserver* observer) const {
   require(config_.has_encoder(), "encode: the model has no encoder");
+  require(source.ids_per_row == config_.source_ids_per_row(),
+          "encode: rows of {} ids for a model that reads {}", source.ids_per_row, config_.source_ids_per_row());
   check_ids(source.ids, config_.source_vocab, "source");
   WholeSequences sequences(rows.ragged, /*causal=*/false, context);
   LayerContext c{.context = context, .rows = rows, .state = sequences, .observer = observer};
   const auto lengths = embedding_.needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
-  return (*encoder_)(embedding_(source_embedding_, source.ids, rows, lengths, context), c);
+  const Tensor embedded = patches_
+                              ? embedding_.positioned((*patches_)(source.ids, context), rows, lengths, context)
+                              : embedding_(source_embedding_, source.ids, rows, lengths, context);
+  return (*encoder_)(embedded, c);
 }
 
 std::vector<KeyValues> Transformer::project_memory(const Tensor& encoder_output,

@@ -52,7 +52,7 @@ class Transformer {
   /// context records, this also computes the gradients of the states; `Tape::backward` computes the others.
   Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
-  /// Runs the encoder: source ids -> output [source tokens, d_model].
+  /// Runs the encoder: source ids, or values of patches -> output [source tokens, d_model].
   Tensor encode(const IdBatch& source, const TokenRows& rows, Context& context,
                 AttentionObserver* observer = nullptr) const;
   /// Projects the encoder's output to keys and values for each decoder layer. `pattern`: the source tokens that
@@ -81,6 +81,7 @@ class Transformer {
   std::shared_ptr<Backend> backend_;
   DType dtype_;
   ParameterBuilder builder_;
+  std::optional<PatchEmbedding> patches_;  // of a model that reads images
   Tensor source_embedding_, target_embedding_;
   std::optional<Stack> encoder_, decoder_;
   ops::OutputWeights output_;

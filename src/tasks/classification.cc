@@ -5,12 +5,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "data/batcher.h"
 #include "data/class_dataset.h"
 #include "data/labelled_text.h"
 #include "infer/binding.h"
-#include "infer/class_probabilities.h"
-#include "metrics/classification.h"
+#include "tasks/class_scores.h"
 #include "tasks/encoder_task.h"
 #include "tasks/text_data.h"
 
@@ -32,8 +30,8 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
             labels.empty() ? "" : labels[0]);
     return labels;
   };
-  const auto encode = [&](const Tokenizer& tokenizer, const std::vector<std::string>& labels) {
-    return labelled_encoder(tokenizer, labels, data.invalid_utf8, start.threads);
+  const auto encode = [&](const Tokenizer* tokenizer, const std::vector<std::string>& labels) {
+    return labelled_encoder(*tokenizer, labels, data.invalid_utf8, start.threads);
   };
   return read_stored_text(
       start, {.files = {data.train, data.valid},
@@ -91,8 +89,8 @@ class Classification : public Task {
   std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
   Scores scores(const Transformer& model, int64_t part_tokens,
                 const std::shared_ptr<Arena>& arena) const override {
-    const ClassCounts counts = predictions(model, part_tokens, arena);
-    return {{"accuracy", {100 * counts.accuracy(), true}}, {"macro_f1", {100 * counts.macro_f1(), true}}};
+    const int64_t most = part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
+    return class_scores(model, *valid_, most, arena);
   }
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
@@ -103,21 +101,6 @@ class Classification : public Task {
     if (const int64_t cut = data.cut(); cut > 0)
       log_warning("{} data: {} more than data.max_tokens, {}; the rest is cut off", name,
                   cut == 1 ? "1 text has" : fmt::format("{} texts have", cut), config_.context_tokens);
-  }
-  /// The predictions for the validation data.
-  ClassCounts predictions(const Transformer& model, int64_t part_tokens,
-                          const std::shared_ptr<Arena>& arena) const {
-    const int64_t most = part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
-    Batcher batcher(*valid_, {.batch_tokens = most, .shuffle = false});
-    ClassCounts counts(record_.names.size());
-    while (batcher.position().epoch == 0) {
-      const Batch batch = batcher.next();
-      Context context(model.backend(), arena);
-      const std::vector<ClassProbabilities> predicted = class_probabilities(model, batch, context);
-      for (size_t i = 0; i < predicted.size(); ++i)
-        counts.add(static_cast<size_t>(batch.labels[i]), likeliest(predicted[i]));
-    }
-    return counts;
   }
   ClassDataset dataset(const std::string& store, bool validation, double token_dropout) const {
     const auto& part = validation ? record_.validation : record_.training;

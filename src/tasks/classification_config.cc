@@ -51,7 +51,7 @@ std::vector<float> class_weights(const std::vector<std::string>& given, const st
     for (const int64_t count : counts) all += static_cast<double>(count);
     for (size_t i = 0; i < labels.size(); ++i)
       weights[i] =
-          static_cast<float>(all / static_cast<double>(labels.size() * static_cast<size_t>(counts[i])));
+          static_cast<float>(all / static_cast<double>(labels.size() * std::max<size_t>(counts[i], 1)));
     return weights;
   }
   for (const std::string& one : given) {

@@ -45,6 +45,7 @@ void require_encoder_only(const Architecture& model, std::string_view what) {
 
 void keep_encoder(ModelConfig& config, const std::string& where) {
   require(config.has_encoder(), "{}: has no encoder (encoder_layers is 0); start from a model with one", where);
+  require_reads_text(config, where);
   config.decoder_layers = 0;
   config.head = HeadKind::vocabulary;
   config.labels.clear();

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "tasks/classification.h"
+#include "tasks/image_classification.h"
 #include "tasks/language_model.h"
 #include "tasks/masked_language_model.h"
 #include "tasks/translation.h"
@@ -31,6 +32,9 @@ constexpr TaskEntry table[] = {
      default_options<MaskedLanguageModelOptions>},
     {ClassificationOptions::task_name, config_of<ClassificationConfig, classification_options_of>,
      default_options<ClassificationOptions>},
+    {ImageClassificationOptions::task_name,
+     config_of<ImageClassificationConfig, image_classification_options_of>,
+     default_options<ImageClassificationOptions>},
 };
 
 }  // namespace

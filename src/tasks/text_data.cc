@@ -13,7 +13,8 @@ namespace sixfold {
 namespace {
 
 Tokenizers tokenizers_of(const TaskStart& start, const TextRequest& request) {
-  if (start.model.empty()) return make_tokenizers(request.tokenizer, request.training_text(), text_reader({}));
+  if (!request.tokenizer) return {};
+  if (start.model.empty()) return make_tokenizers(*request.tokenizer, request.training_text(), text_reader({}));
   Tokenizers tokenizers = load_tokenizers(start.model);
   if (!tokenizers.joint) tokenizers = {tokenizers.source, tokenizers.source, true};
   return tokenizers;
@@ -22,8 +23,9 @@ Tokenizers tokenizers_of(const TaskStart& start, const TextRequest& request) {
 /// Describes everything that determines the contents of the store besides the text itself: the settings, and
 /// the hash of a given tokenizer.
 std::string settings_of(const TaskStart& start, const TextRequest& request) {
+  if (!request.tokenizer) return request.settings;
   std::string given;
-  TokenizerOptions trained = request.tokenizer;
+  TokenizerOptions trained = *request.tokenizer;
   if (request.starts_from_model || !trained.source.empty()) {
     given = tokenizers_of(start, request).source->hash();
     trained = {};
@@ -45,17 +47,18 @@ bool is_stored(const std::optional<SequenceStoreRecord>& record, const TaskStart
            same(record->validation.files, files.validation);
   require(
       record->training.hash == start.resumed->training && record->validation.hash == start.resumed->validation,
-      "{}: is not the text that the run was trained on. Restore the text in data.train and data.valid and "
+      "{}: is not the data that the run was trained on. Restore the files in data.train and data.valid and "
       "remove the folder; it is then created again",
       encoded_data_of(start));
   for (const auto& [part, names] :
        {std::pair(&record->training, &files.training), {&record->validation, &files.validation}})
     for (const std::string& change : changed_files(single_files(*names), part->files))
-      log_warning("{}; the run goes on with the stored text", change);
+      log_warning("{}; the run goes on with the stored data", change);
   return true;
 }
 
-void describe(const char* name, const SequenceStoreRecord::Part& part) {
+void describe(const char* name, const SequenceStoreRecord::Part& part, bool has_text) {
+  if (!has_text) return log_info("{} data: {}", name, counted(part.documents, "sample"));
   if (part.unknown > 0)
     log_warning("{} text: {} of {} are not in the vocabulary; the model can't tell their texts apart", name,
                 part.unknown, counted(part.tokens, "token"));
@@ -71,7 +74,7 @@ StoredText encode_text(const TaskStart& start, const TextRequest& request, const
   if (start.resumed) how.expected_training = start.resumed->training;
   if (start.resumed) how.expected_validation = start.resumed->validation;
   text.record = write_sequence_store(encoded_data_of(start), request.files, text.tokenizers, how,
-                                     request.encode(*text.tokenizers.source, how.names));
+                                     request.encode(text.tokenizers.source.get(), how.names));
   return text;
 }
 
@@ -86,14 +89,15 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request) 
   StoredText text;
   if (is_stored(record, start, request, settings)) {
     verify_sequence_store(store, *record);
-    text = {load_tokenizers(store), *record};
+    text = {request.tokenizer ? load_tokenizers(store) : Tokenizers(), *record};
   } else {
     text = encode_text(start, request, settings);
   }
   trim_memory();
-  describe("training", text.record.training);
-  if (text.record.validation.documents > 0) describe("validation", text.record.validation);
-  log_info("vocabulary: {}", counted(text.tokenizers.source->vocab_size(), "token"));
+  const bool has_text = request.tokenizer.has_value();
+  describe("training", text.record.training, has_text);
+  if (text.record.validation.documents > 0) describe("validation", text.record.validation, has_text);
+  if (has_text) log_info("vocabulary: {}", counted(text.tokenizers.source->vocab_size(), "token"));
   return text;
 }
 
@@ -109,11 +113,11 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
       }
     };
   };
-  const auto encode = [&](const Tokenizer& with, const auto&) -> EncodeFiles {
-    return [&](const std::vector<std::string>& files, SequenceSink& sink) {
+  const auto encode = [&](const Tokenizer* with, const auto&) -> EncodeFiles {
+    return [&, with](const std::vector<std::string>& files, SequenceSink& sink) {
       DocumentReader reader(files, data.unit, data.invalid_utf8);
       encode_documents(
-          reader, data.unit, with, start.threads, [&](std::span<const int32_t> ids) { sink.append(ids); },
+          reader, data.unit, *with, start.threads, [&](std::span<const int32_t> ids) { sink.append(ids); },
           [&] { sink.end(); });
       return reader.bytes();
     };

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,23 +11,23 @@
 
 namespace sixfold {
 
-/// What a run needs of the text of a task.
+/// What a run needs of the text, or of other sequences, of a task.
 struct TextRequest {
   DataFiles files;
-  TokenizerOptions tokenizer;
-  bool starts_from_model = false;  ///< the tokenizer is that of start.model
-  std::string settings;            ///< describes what else determines the encoded text
+  std::optional<TokenizerOptions> tokenizer;  ///< nothing: the data has no text
+  bool starts_from_model = false;             ///< the tokenizer is that of start.model
+  std::string settings;                       ///< describes what else determines the encoded text
   /// Returns a reader of the training text, to train a tokenizer on.
-  std::function<TextReader()> training_text;
+  std::function<TextReader()> training_text = {};
   /// Returns what numbers in the sequences stand for, such as labels; empty: they have none.
   std::function<std::vector<std::string>()> names = {};
-  /// Returns the function that encodes files.
-  std::function<EncodeFiles(const Tokenizer& tokenizer, const std::vector<std::string>& names)> encode;
+  /// Returns the function that encodes files. `tokenizer` is null if the data has no text.
+  std::function<EncodeFiles(const Tokenizer* tokenizer, const std::vector<std::string>& names)> encode;
 };
 
 /// The text of a run, encoded in its folder (`encoded_data_of`).
 struct StoredText {
-  Tokenizers tokenizers;  ///< of one vocabulary
+  Tokenizers tokenizers;  ///< of one vocabulary; none if the data has no text
   SequenceStoreRecord record;
 };
 

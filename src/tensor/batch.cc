@@ -9,8 +9,11 @@
 namespace sixfold {
 namespace {
 
-std::span<const int32_t> rows_of(const std::vector<int32_t>& ids, const Ragged& rows, int i) {
-  return std::span(ids).subspan(static_cast<size_t>(rows.begin(i)), static_cast<size_t>(rows.length(i)));
+std::span<const int32_t> rows_of(const std::vector<int32_t>& ids, const Ragged& rows, int i,
+                                 int ids_per_row = 1) {
+  const auto width = static_cast<size_t>(ids_per_row);
+  return std::span(ids).subspan(static_cast<size_t>(rows.begin(i)) * width,
+                                static_cast<size_t>(rows.length(i)) * width);
 }
 
 void append(std::vector<int32_t>& to, std::span<const int32_t> ids) {
@@ -44,7 +47,8 @@ void add_labels(Batch& to, const Batch& from, int i) {
 
 void add_sample(Batch& to, const Batch& from, int i) {
   const Ragged &sources = from.source.rows, &targets = from.target.rows;
-  if (sources.sequences() > 0) to.source.add(rows_of(from.source.ids, sources, i));
+  to.source.ids_per_row = from.source.ids_per_row;
+  if (sources.sequences() > 0) to.source.add(rows_of(from.source.ids, sources, i, from.source.ids_per_row));
   if (targets.sequences() > 0) to.target.add(rows_of(from.target.ids, targets, i));
   if (!from.labels.empty()) add_labels(to, from, i);
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
@@ -58,6 +62,8 @@ void Batch::check() const {
           targets);
   require(samples.empty() || std::ssize(samples) == size(), "{} sample numbers for a batch of {} samples",
           samples.size(), size());
+  require(std::ssize(source.ids) == int64_t{source.rows.tokens()} * source.ids_per_row,
+          "{} ids for {} rows of a batch", source.ids.size(), source.rows.tokens());
   const int64_t rows = labelled_part(*this).tokens();
   const int64_t wanted = label_rows.empty() ? rows : std::ssize(label_rows);
   require(labels.empty() || std::ssize(labels) == wanted, "{} labels for {} rows of a batch", labels.size(),
@@ -82,7 +88,10 @@ BatchBuilder& BatchBuilder::sample(int32_t number) {
   return *this;
 }
 
-BatchBuilder& BatchBuilder::source(std::span<const int32_t> ids) {
+BatchBuilder& BatchBuilder::source(std::span<const int32_t> ids, int ids_per_row) {
+  require(batch_.source.ids.empty() || batch_.source.ids_per_row == ids_per_row,
+          "a batch of rows of {} and of {} ids", batch_.source.ids_per_row, ids_per_row);
+  batch_.source.ids_per_row = ids_per_row;
   batch_.source.add(ids);
   return *this;
 }

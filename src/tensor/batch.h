@@ -11,7 +11,7 @@ namespace sixfold {
 /// A packed batch of samples for a model: one row for each token, without padding. Each part is present for all
 /// samples or for none. In host memory.
 struct Batch {
-  IdBatch source;  ///< input of the encoder, including the end tokens
+  IdBatch source;  ///< input of the encoder: tokens, including the end tokens, or patches of images
   IdBatch target;  ///< input of the decoder, beginning with a start token; -1 gives an embedding of zeros
   /// The correct answers: the next token for each row of `target`, or what is to be predicted from rows of
   /// `source` if there is no target.
@@ -44,8 +44,9 @@ class BatchBuilder {
  public:
   /// Sets the number of the next sample.
   BatchBuilder& sample(int32_t number);
-  /// Adds a source, as the encoder reads it.
-  BatchBuilder& source(std::span<const int32_t> ids);
+  /// Adds a source, as the encoder reads it. `ids_per_row` is more than 1 for patches of an image, and the same
+  /// for all sources of a batch.
+  BatchBuilder& source(std::span<const int32_t> ids, int ids_per_row = 1);
   /// Adds a target: the decoder reads start, target; the labels are target, end.
   BatchBuilder& teacher_forced(std::span<const int32_t> target, TargetEnds ends);
   /// Adds a target that was cut off: the decoder reads start, then the target without its last token; the

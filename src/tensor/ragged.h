@@ -17,16 +17,18 @@ struct Ragged {
   void add(int length) { offsets.push_back(offsets.back() + length); }
 };
 
-/// A packed batch of ids: `ids[r]` is the id of row r of `rows`.
+/// A packed batch of ids: `ids[r]` is the id of row r of `rows`. A row that is a patch of an image has several:
+/// its values, 0 to 255.
 struct IdBatch {
   std::vector<int32_t> ids;
   Ragged rows;
+  int ids_per_row = 1;
 
   /// Appends one sequence.
   template <class Sequence>
   void add(const Sequence& sequence) {
     ids.insert(ids.end(), sequence.begin(), sequence.end());
-    rows.add(static_cast<int>(sequence.size()));
+    rows.add(static_cast<int>(sequence.size()) / ids_per_row);
   }
 };
 

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_classifier.h"
+#include "images/idx_bytes.h"
+#include "model/model_dir.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -120,6 +122,65 @@ TEST_F(ClassifyCommand, IsDrawn) {
   EXPECT_NE(svg.find("good as good: 2 (100.0%)"), std::string::npos);
   expect_error(sixfold("plot confusion " + file("short", "good\n") + " --reference " + truth + " -o -"),
                "line n of both must belong to the same text");
+}
+
+/// A classifier of grey images of 2 x 2 pixels.
+void write_small_image_classifier(const std::string& folder) {
+  ModelConfig config;
+  config.d_model = 8, config.heads = 2, config.d_ff = 8;
+  config.encoder_layers = 1, config.decoder_layers = 0;
+  config.image = {.height = 2, .width = 2, .channels = 1, .patch = 1};
+  config.source_vocab = 256, config.target_vocab = 2, config.unk = config.eos = 0, config.bos = -1;
+  config.head = HeadKind::classes, config.pooling = Pooling::mean, config.labels = {"0", "1"};
+  write_model_folder(folder, Transformer(config, make_backend(), DType::f32, 5), [](const std::string&) {});
+}
+
+TEST_F(ClassifyCommand, LabelsImages) {
+  const std::string images = folder_ / "images", here = folder_ / "";
+  write_small_image_classifier(images);
+  const std::string idx = file("three", idx_bytes({3, 2, 2}, "abcdefghijkl"));
+  file("a.pgm", "P5 2 2 255\nabcd"), file("broken.pgm", "P5 2 2 255\nab"),
+      file("large.pgm", "P5 3 2 255\nabcdef");
+  file("c.pgm", "P5 2 2 255\nijkl");
+  const Outcome all = sixfold("classify " + images + " --input " + idx);
+  EXPECT_EQ(all.status, 0) << all.text;
+  std::istringstream lines(all.text);
+  std::string first, second, third;
+  std::getline(lines, first), std::getline(lines, second), std::getline(lines, third);
+  const Outcome some =
+      sixfold("classify " + images + " --input " +
+              file("list", "a.pgm\nbroken.pgm\nnone.pgm\nlarge.pgm\nc.pgm\n") + " 2>" + here + "said");
+  EXPECT_EQ(some.status, 2);
+  EXPECT_EQ(some.text, first + "\n\n\n\n" + third + "\n");
+  const std::string said = read_file(here + "said");
+  for (const char* part : {"list:2: ", "broken.pgm: is a damaged PGM file", "list:3: ", "none.pgm",
+                           "list:4: the image is 2 x 3", "3 images failed; the others are complete"})
+    EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
+}
+
+TEST_F(ClassifyCommand, OtherCommandsRefuseAModelOfImages) {
+  const std::string images = folder_ / "images", text = file("text", "a\n");
+  write_small_image_classifier(images);
+  for (const std::string command : {"translate", "generate", "score"}) {
+    const Outcome outcome = sixfold(command + " " + images + " --input " + text + " 2>&1");
+    EXPECT_NE(outcome.status, 0) << command;
+    EXPECT_EQ(outcome.text.find("terminate"), std::string::npos) << outcome.text;
+  }
+  const Outcome info = sixfold("info " + images);
+  EXPECT_EQ(info.status, 0);
+  EXPECT_NE(info.text.find("images of 2 x 2 with 1 channel as one of 2 labels"), std::string::npos)
+      << info.text;
+  EXPECT_EQ(sixfold("info --json " + images).status, 0);
+  EXPECT_EQ(sixfold("quantize " + images + " --output " + images + "8").status, 0);
+  EXPECT_EQ(sixfold("classify " + images + "8 --input " + file("one", idx_bytes({1, 2, 2}, "abcd"))).status, 0);
+}
+
+TEST_F(ClassifyCommand, LabelsOfIdxFilesAreReferences) {
+  const std::string labels = file("labels", idx_bytes({3}, std::string("\0\1\1", 3))),
+                    found = file("found", "0\n1\n0\n");
+  const Outcome outcome = sixfold("evaluate --metric accuracy -r " + labels + " --hypothesis " + found);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("66.7"), std::string::npos) << outcome.text;
 }
 
 }  // namespace

@@ -261,7 +261,8 @@ TEST(Ownership, KnowsTheFilesOfAModel) {
     for (const auto& entry : fs::directory_iterator(folder / (joint ? "joint" : "two")))
       EXPECT_TRUE(is_model_file(entry.path().filename().string())) << entry.path();
   }
-  for (const char* name : {"tokenizer.spm", "source.vocab", "target.spm"}) {
+  for (const char* name : {"tokenizer.spm", "source.vocab", "target.spm", "tokenizer.bpe", "source.bpe",
+                           "target.bpe", "tokenizer.bytes", "source.characters"}) {
     EXPECT_TRUE(is_tokenizer_file(name));
     EXPECT_TRUE(is_model_file(name));
   }

@@ -106,8 +106,8 @@ TEST_F(Documents, AreStored) {
   const auto failing = [&](const SequenceStoreOptions& options, const DataFiles& wanted) {
     return error_message([&] { write_sequence_store(store, wanted, tokenizers_, options, encoder()); });
   };
-  EXPECT_NE(failing({.expected_training = "00"}, files).find("not the training text"), std::string::npos);
-  EXPECT_NE(failing({.expected_validation = "00"}, files).find("not the validation text"), std::string::npos);
+  EXPECT_NE(failing({.expected_training = "00"}, files).find("not the training data"), std::string::npos);
+  EXPECT_NE(failing({.expected_validation = "00"}, files).find("not the validation data"), std::string::npos);
   EXPECT_NE(failing({}, {{folder_ / "empty"}, {}}).find("there is no text"), std::string::npos);
   EXPECT_NO_THROW(verify_sequence_store(store, read));  // what fails replaces nothing
   std::string ids = read_file(store + "/training.ids");

@@ -17,12 +17,15 @@
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "images/decode.h"
+#include "images/idx.h"
 #include "infer/text_stream.h"
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
 #include "model/config.h"
 #include "model/shortlist.h"
 #include "tasks/classification_config.h"
+#include "tasks/image_classification_config.h"
 #include "tasks/language_model_config.h"
 #include "tasks/masked_language_model_config.h"
 #include "tasks/translation_config.h"
@@ -141,6 +144,17 @@ void byte_pairs(Bytes bytes) {
 void classification_config(Bytes bytes) {
   classification_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
+void image(Bytes bytes) { decode_image(text_of(bytes), "image"); }
+void idx(Bytes bytes) {
+  const MemoryFile file(bytes);
+  IdxFile items(file.path());
+  std::vector<uint8_t> values;
+  for (int i = 0; i < 100 && items.next(values); ++i) {
+  }
+}
+void image_classification_config(Bytes bytes) {
+  image_classification_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
 void masked_language_model_config(Bytes bytes) {
   masked_language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
@@ -205,6 +219,9 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"sequence_store", sequence_store},
                              FuzzTarget{"byte_pairs", byte_pairs},
                              FuzzTarget{"classification_config", classification_config},
+                             FuzzTarget{"image", image},
+                             FuzzTarget{"idx", idx},
+                             FuzzTarget{"image_classification_config", image_classification_config},
                              FuzzTarget{"masked_language_model_config", masked_language_model_config},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},

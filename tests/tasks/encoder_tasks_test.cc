@@ -175,7 +175,7 @@ TEST_F(EncoderTasks, ResumeWithTheDataThatTheyBeganWith) {
   std::filesystem::remove_all(folder_ / "run/encoded-text");
   classes_.train.updates = 30;
   const std::string error = error_message([&] { classify("run", true); });
-  EXPECT_NE(error.find("is not the training text that the run began with"), std::string::npos) << error;
+  EXPECT_NE(error.find("is not the training data that the run began with"), std::string::npos) << error;
   write_labelled(folder_ / "train", 300, 1);
   EXPECT_NO_THROW(classify("run", true));
 }

@@ -122,7 +122,7 @@ TEST_F(LanguageModelTest, ResumesWithTheTextThatItBeganWith) {
   std::filesystem::remove_all(folder_ / "run/encoded-text");
   EXPECT_NE(error_message([&] {
               run("run", /*resume=*/true);
-            }).find("is not the training text that the run began with"),
+            }).find("is not the training data that the run began with"),
             std::string::npos);
   write_text(folder_ / "train", 400);
   EXPECT_NO_THROW(run("run", /*resume=*/true));

@@ -1,0 +1,80 @@
+#include "images/decode.h"
+
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/file.h"
+#include "images/netpbm.h"
+
+namespace sixfold {
+namespace {
+
+constexpr int64_t most_pixels = int64_t{1} << 26;
+
+Image make_image(int64_t height, int64_t width, int channels, const std::string& name) {
+  require(
+      height > 0 && width > 0 && height <= most_pixels && width <= most_pixels && height * width <= most_pixels,
+      "{}: is {} x {} pixels; an image may have 1 to {} pixels", name, height, width, most_pixels);
+  Image image{.size = {static_cast<int>(height), static_cast<int>(width), channels}, .values = {}};
+  image.values.resize(static_cast<size_t>(image.size.values()));
+  return image;
+}
+
+Image decode_png(std::string_view bytes, const std::string& name) {
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  const auto free = [](png_image* p) { png_image_free(p); };
+  const std::unique_ptr<png_image, decltype(free)> guard(&png, free);
+  const auto check = [&](int done) { require(done != 0, "{}: is a damaged PNG file: {}", name, png.message); };
+  check(png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()));
+  const bool colour = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
+  Image image = make_image(png.height, png.width, colour ? 3 : 1, name);
+  png.format = colour ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  const png_color white{255, 255, 255};
+  check(png_image_finish_read(&png, &white, image.values.data(), 0, nullptr));
+  return image;
+}
+
+Image decode_jpeg(std::string_view bytes, const std::string& name) {
+  const auto destroy = [](void* p) { tjDestroy(p); };
+  const std::unique_ptr<void, decltype(destroy)> decoder(tjInitDecompress(), destroy);
+  if (!decoder) throw std::bad_alloc();
+  const auto check = [&](int status) {
+    require(status == 0, "{}: is a damaged JPEG file: {}", name, tjGetErrorStr2(decoder.get()));
+  };
+  const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
+  int width = 0, height = 0, sampling = 0, space = 0;
+  check(tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &sampling, &space));
+  require(space != TJCS_CMYK && space != TJCS_YCCK, "{}: is a JPEG file for print (CMYK); convert it to RGB",
+          name);
+  const bool grey = space == TJCS_GRAY;
+  Image image = make_image(height, width, grey ? 1 : 3, name);
+  check(tjDecompress2(decoder.get(), data, bytes.size(), image.values.data(), width, 0, height,
+                      grey ? TJPF_GRAY : TJPF_RGB,
+                      TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS));
+  return image;
+}
+
+Image decode_pnm(std::string_view bytes, const std::string& name) {
+  const NetpbmHeader header = read_netpbm_header(bytes, name);
+  Image image = make_image(header.height, header.width, header.channels, name);
+  read_netpbm_values(bytes.substr(header.bytes), header, image.values, name);
+  return image;
+}
+
+}  // namespace
+
+Image decode_image(std::string_view bytes, const std::string& name) {
+  if (bytes.starts_with("\x89PNG")) return decode_png(bytes, name);
+  if (bytes.starts_with("\xFF\xD8\xFF")) return decode_jpeg(bytes, name);
+  if (is_netpbm(bytes)) return decode_pnm(bytes, name);
+  throw_input_error("{}: {}; expected a PNG, JPEG, PPM or PGM file", name,
+                    bytes.empty() ? "is empty" : "is not an image of a known format");
+}
+
+Image read_image(const std::string& path) { return decode_image(read_file(path), path); }
+
+}  // namespace sixfold

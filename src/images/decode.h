@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "images/image.h"
+
+namespace sixfold {
+
+/// Decodes a PNG, JPEG, PPM or PGM file, which its first bytes tell apart. Grey images have 1 channel, others
+/// 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins the messages.
+/// Throws an input error if the file is damaged, of another format, or has more than 2^26 pixels. Safe to call
+/// from several threads.
+Image decode_image(std::string_view bytes, const std::string& name);
+
+/// Reads and decodes a file. Throws as `decode_image`, and if it can't be read.
+Image read_image(const std::string& path);
+
+}  // namespace sixfold

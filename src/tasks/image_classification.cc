@@ -1,0 +1,135 @@
+#include "tasks/image_classification.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "data/image_dataset.h"
+#include "data/image_reader.h"
+#include "tasks/class_scores.h"
+#include "tasks/encoder_task.h"
+#include "tasks/text_data.h"
+
+namespace sixfold {
+namespace {
+
+SequenceStoreRecord read_images(const ImageClassificationOptions& options, const TaskStart& start) {
+  const ImageDataOptions& data = options.data;
+  const auto names = [&] {
+    std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);
+    require(labels.size() != 1, "data.train: all images have the label '{}'; there must be at least 2 labels",
+            labels.empty() ? "" : labels[0]);
+    return labels;
+  };
+  std::string settings = "labelled images";
+  if (!start.resumed) {
+    for (const std::string& name : data.label_names) settings += ", " + name;
+    settings += fmt::format(" {} {}", fingerprint_of_images(data.train), fingerprint_of_images(data.valid));
+  }
+  return read_stored_text(start, {.files = {data.train, data.valid},
+                                  .tokenizer = std::nullopt,
+                                  .settings = settings,
+                                  .names = names,
+                                  .encode =
+                                      [&](const Tokenizer*, const std::vector<std::string>& labels) {
+                                        return image_encoder(labels, data.label_names);
+                                      }})
+      .record;
+}
+
+/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new classifier, on
+/// the encoder of start.model if there is one.
+ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart& start,
+                      const SequenceStoreRecord& record) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  require(
+      !start.resumed || config.labels == record.names,
+      "{}: the labels are not those that the run began with; remove the folder, restore the files and resume",
+      encoded_data_of(start));
+  const ImageSize size = stored_image(map_sequences(encoded_data_of(start), /*validation=*/false)[0]).size;
+  ImageInput image = options.image;
+  image.height = size.height, image.width = size.width, image.channels = size.channels;
+  validate(image);
+  if (!start.model.empty()) {
+    require(config.reads_images() && config.head == HeadKind::classes,
+            "{}: is not a classifier of images; a run can start from one", start.model);
+    const ImageInput& theirs = config.image;
+    require(theirs.height == image.height && theirs.width == image.width && theirs.channels == image.channels &&
+                theirs.patch == image.patch && theirs.step() == image.step(),
+            "{}: reads images of {} x {} pixels in patches of {}, but the data and the group image have {} x "
+            "{} and {}",
+            start.model, theirs.height, theirs.width, theirs.patch, image.height, image.width, image.patch);
+  }
+  config.image = image;
+  config.max_positions = image.patches();
+  config.tied_embeddings = TiedEmbeddings::none;
+  config.head = HeadKind::classes;
+  config.labels = record.names;
+  config.pooling = options.classifier.pooling;
+  config.source_vocab = 256;  // the values of a pixel
+  config.target_vocab = config.outputs();
+  config.unk = config.eos = 0, config.bos = -1;
+  return config;
+}
+
+class ImageClassification : public Task {
+ public:
+  ImageClassification(const ImageClassificationOptions& options, const TaskStart& start)
+      : batch_tokens_(options.data.batch_tokens),
+        record_(read_images(options, start)),
+        config_(config_of(options, start, record_)),
+        train_(dataset(encoded_data_of(start), false, options)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, options));
+    warn_without_effect(config_);
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  void start_from(const std::string& folder, Transformer& model) const override {
+    load_common_weights(folder, model);
+  }
+
+  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
+  Scores scores(const Transformer& model, int64_t part_tokens,
+                const std::shared_ptr<Arena>& arena) const override {
+    return class_scores(model, *valid_, part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_,
+                        arena);
+  }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  ImageDataset dataset(const std::string& store, bool validation,
+                       const ImageClassificationOptions& options) const {
+    const IdSequences training = map_sequences(store, /*validation=*/false);
+    std::vector<int64_t> counts(record_.names.size());
+    for (int64_t i = 0; i < training.size(); ++i)
+      ++counts[static_cast<size_t>(stored_image(training[i]).rest[0])];
+    return {validation ? map_sequences(store, true) : training,
+            {.labels = record_.names,
+             .weights = class_weights(options.data.class_weights, record_.names, counts),
+             .patch = config_.image.patch,
+             .stride = config_.image.step(),
+             .augmentation = validation ? Augmentation() : options.data.augmentation},
+            (validation ? record_.validation : record_.training).hash};
+  }
+
+  int64_t batch_tokens_;
+  SequenceStoreRecord record_;
+  ModelConfig config_;
+  ImageDataset train_;
+  std::optional<ImageDataset> valid_;
+};
+
+}  // namespace
+
+bool ImageClassificationConfig::is_data_file(std::string_view name) const {
+  return is_sequence_store_file(name);
+}
+
+std::unique_ptr<Task> ImageClassificationConfig::open(const TaskStart& start) const {
+  return std::make_unique<ImageClassification>(options_, start);
+}
+
+}  // namespace sixfold
