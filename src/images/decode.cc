@@ -46,8 +46,9 @@ Image decode_jpeg(std::string_view bytes, const std::string& name) {
     require(status == 0, "{}: is a damaged JPEG file: {}", name, tjGetErrorStr2(decoder.get()));
   };
   const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
-  int width = 0, height = 0, sampling = 0, space = 0;
+  int width = 0, height = 0, sampling = 0, space = 0;  // a file of tables alone leaves them
   check(tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &sampling, &space));
+  require(width > 0 && height > 0, "{}: is a damaged JPEG file: there is no image in it", name);
   require(space != TJCS_CMYK && space != TJCS_YCCK, "{}: is a JPEG file for print (CMYK); convert it to RGB",
           name);
   const bool grey = space == TJCS_GRAY;
