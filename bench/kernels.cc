@@ -1,11 +1,11 @@
-// The kernels, with Google Benchmark: products of the model's shapes beside oneDNN's where that is installed,
-// and each op of tests/op_cases.h forward and back. Threads: SIXFOLD_THREADS, 1 if unset.
+// The kernels, with Google Benchmark: products of the model's shapes, and each op of tests/op_cases.h forward
+// and back. Threads: SIXFOLD_THREADS, 1 if unset.
 
 #include <benchmark/benchmark.h>
-#include <dnnl.h>
 
 #include <cstdlib>
 
+#include "base/error.h"
 #include "op_cases.h"
 
 namespace sixfold {
@@ -47,6 +47,38 @@ void product(benchmark::State& state) {
   p.count(state);
 }
 
+/// Skips where the processor has no bf16 products.
+std::shared_ptr<Backend> bf16_backend(benchmark::State& state) {
+  try {
+    return make_backend({.threads = threads(), .products = MatmulPrecision::bf16});
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+    return nullptr;
+  }
+}
+
+void bf16_product(benchmark::State& state) {
+  const auto backend = bf16_backend(state);
+  if (!backend) return;
+  Product p(state);
+  for (auto _ : state) backend->run(p.call());
+  p.count(state);
+}
+
+/// The gradient of a weight [n, k]: a sum over m tokens.
+void bf16_weight_gradient(benchmark::State& state) {
+  const auto backend = bf16_backend(state);
+  if (!backend) return;
+  Product p(state);
+  for (auto _ : state)
+    backend->run(kernel::Matmul{.result = {p.b.data(), DType::f32, p.n, p.k, p.k},
+                                .a = {p.c.data(), DType::f32, p.m, p.n, p.n},
+                                .b = {p.a.data(), DType::f32, p.m, p.k, p.k},
+                                .transpose_a = true,
+                                .accumulate = true});
+  p.count(state);
+}
+
 void packed_product(benchmark::State& state) {
   const auto backend = make_backend({.threads = threads()});
   Product p(state);
@@ -54,14 +86,6 @@ void packed_product(benchmark::State& state) {
   const auto packed = backend->pack(call.b, true);
   call.packed_b = packed.get();
   for (auto _ : state) backend->run(call);
-  p.count(state);
-}
-
-// oneDNN takes its threads from OMP_NUM_THREADS.
-void dnnl_product(benchmark::State& state) {
-  Product p(state);
-  for (auto _ : state)
-    dnnl_sgemm('N', 'T', p.m, p.n, p.k, 1, p.a.data(), p.k, p.b.data(), p.k, 0, p.c.data(), p.n);
   p.count(state);
 }
 
@@ -99,8 +123,9 @@ int main(int argc, char** argv) {
   };
   add_product("product", product);
   add_product("packed_product", packed_product);
+  add_product("bf16_product", bf16_product);
+  add_product("bf16_weight_gradient", bf16_weight_gradient);
 
-  add_product("dnnl_product", dnnl_product);
   const OpSizes sizes{.lengths = std::vector<int>(300, 13),
                       .key_lengths = std::vector<int>(300, 13),
                       .d_model = 256,

@@ -65,8 +65,7 @@ std::vector<T> download(Backend& backend, DeviceSpan<const T> elements) {
 /// The type in which products of fp32 tensors are computed.
 enum class MatmulPrecision {
   fp32,
-  /// Operands are rounded to bf16 and products are summed in fp32; small products stay in fp32. The bits do not
-  /// depend on the number of threads, but those of a row may depend on the other rows.
+  /// Operands are rounded to bf16 and products are summed in fp32; products of small matrices stay in fp32.
   bf16,
 };
 
@@ -83,7 +82,7 @@ struct BackendSpec {
 /// device, and an environment error if bf16 products are requested and the processor has none.
 std::shared_ptr<Backend> make_backend(const BackendSpec& spec = {});
 
-/// Describes the processor features that the kernels use: "AVX3 vectors, bf16 by oneDNN, int8 by VNNI".
+/// Describes the processor features that the kernels use: "AVX3 vectors, bf16 by AMX, int8 by VNNI".
 std::string describe_processor();
 
 }  // namespace sixfold

@@ -127,7 +127,7 @@ MeasuredRates measure_product_rates(int threads) {
   std::vector<double> fp32_rates, bf16_rates;
   for (int i = 0; i <= repeats; ++i) {
     const double of_fp32 = fp32.rate(), of_bf16 = bf16 ? bf16->rate() : 0;
-    if (i == 0) continue;  // the first run touches memory for the first time, and oneDNN compiles its code
+    if (i == 0) continue;  // the first run touches memory for the first time
     fp32_rates.push_back(of_fp32);
     if (bf16) bf16_rates.push_back(of_bf16);
   }

@@ -9,7 +9,7 @@
 namespace sixfold {
 
 /// Operations per second of large matrix products. They are measured because processor flags do not predict
-/// them: bf16 was measured at five times the rate of fp32 with AMX, and at half of it with AVX512-BF16 alone.
+/// them: bf16 was measured at five times the rate of fp32 with AMX.
 struct ProductRates {
   double fp32 = 0;
   double bf16 = 0;  ///< 0: the processor has no bf16 products

@@ -4,7 +4,8 @@
 
 #include <hwy/foreach_target.h>
 
-#include <utility>
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "backend/cpu/panels.h"
@@ -12,39 +13,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Rounds rows [begin, end) of x to bf16: to the nearest value, ties to even. NaN stays NaN.
-void round_rows_to_bf16(const View& x, int64_t begin, int64_t end, uint16_t* out) {
-  const Words words;
-  const hn::RebindToSigned<Words> ints;
-  const hn::Rebind<uint16_t, Floats> halves;
-  for (int64_t r = begin; r < end; ++r) {
-    const float* from = x.row<float>(r);
-    uint16_t* to = out + r * x.cols;
-    over_vectors(x.cols, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
-      const auto v = load(from + i);
-      const auto bits = hn::BitCast(words, v);
-      const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1));
-      const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(words, 0x7fff))));
-      const auto none = hn::RebindMask(words, hn::Ne(v, v));
-      const auto top = hn::IfThenElse(none, hn::Set(words, 0x7fc0), rounded);
-      const auto half = hn::DemoteTo(halves, hn::BitCast(ints, top));
-      if (i + lanes <= x.cols) return hn::StoreU(half, halves, to + i);
-      HWY_ALIGN uint16_t few[lanes];
-      hn::Store(half, halves, few);
-      std::memcpy(to + i, few, sizeof(uint16_t) * static_cast<size_t>(x.cols - i));
-    });
-  }
-}
-
-/// Applies the epilogue to rows and columns [begin, end) of a product.
-void finish_block(const kernel::Matmul& p, const Bf16Block& block) {
-  const int64_t row = block.row, col = block.col;
+/// Applies the epilogue to the rows and columns of a product from (row, col) on.
+void finish_block(const kernel::Matmul& p, int64_t row, int64_t rows, int64_t col, int64_t cols) {
   const BlockEpilogue e{.bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr,
                         .relu = p.epilogue.relu,
                         .relu_of = p.epilogue.relu_of ? p.epilogue.relu_of.row<float>(row) + col : nullptr,
                         .relu_of_stride = p.epilogue.relu_of.stride};
-  finish_tile(e, static_cast<int>(block.rows), block.cols, p.result.row<float>(row) + col, p.result.stride, 0,
-              0);
+  finish_tile(e, static_cast<int>(rows), cols, p.result.row<float>(row) + col, p.result.stride, 0, 0);
 }
 
 }  // namespace sixfold::HWY_NAMESPACE
@@ -54,83 +29,203 @@ HWY_AFTER_NAMESPACE();
 namespace sixfold {
 namespace {
 
-HWY_EXPORT(round_rows_to_bf16);
 HWY_EXPORT(finish_block);
 
-}  // namespace
+constexpr int64_t side = bf16_panel_side, depth = bf16_tile_depth, pair_size = 2 * bf16_tile_size;
+constexpr int64_t chunk = 32;     ///< number of tiles of k that are multiplied at once, to stay in the caches
+constexpr int64_t most_rows = 8;  ///< number of panels of a in a block, for the same reason
 
-void CpuBackend::round_to_bf16(View x, uint16_t* out) {
-  split(x.rows, x.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(round_rows_to_bf16)(x, begin, end, out);
+int64_t panels_of(int64_t n) { return (n + side - 1) / side; }
+int64_t tiles_of(int64_t k) { return (k + depth - 1) / depth; }
+
+/// An operand [n, k] that is packed, n being the rows of a or the columns of b.
+struct Operand {
+  View x;
+  bool k_by_rows;
+  bool of_b;
+  int64_t n() const { return k_by_rows ? x.cols : x.rows; }
+  int64_t k() const { return k_by_rows ? x.rows : x.cols; }
+};
+
+Operand left_operand(const kernel::Matmul& p) { return {.x = p.a, .k_by_rows = p.transpose_a, .of_b = false}; }
+Operand right_operand(View b, bool transpose) { return {.x = b, .k_by_rows = !transpose, .of_b = true}; }
+
+/// Packs tiles [tile, tile + tiles) of panels [panel, panel + panels). Panels of `to` are `stride` apart.
+struct PackedPart {
+  int64_t panel, panels, tile, tiles;
+  uint16_t* to;
+  int64_t stride;
+};
+
+void pack_part(const Bf16Kernel& kernel, const Operand& from, const PackedPart& part) {
+  const auto pack = [&](int64_t panel, int64_t tile) {
+    for (int64_t half = 0; half < 2; ++half) {
+      const int64_t i = (part.panel + panel) * side + half * bf16_tile_side, k = (part.tile + tile) * depth;
+      const Bf16Source source{
+          .data = from.x.as<float>() + (from.k_by_rows ? k * from.x.stride + i : i * from.x.stride + k),
+          .stride = from.x.stride,
+          .side = std::min(bf16_tile_side, from.n() - i),
+          .depth = std::min(depth, from.k() - k),
+          .k_by_rows = from.k_by_rows};
+      kernel.pack(source, from.of_b, part.to + panel * part.stride + tile * pair_size + half * bf16_tile_size);
+    }
+  };
+  if (from.k_by_rows)  // in the order of memory
+    for (int64_t tile = 0; tile < part.tiles; ++tile)
+      for (int64_t panel = 0; panel < part.panels; ++panel) pack(panel, tile);
+  else
+    for (int64_t panel = 0; panel < part.panels; ++panel)
+      for (int64_t tile = 0; tile < part.tiles; ++tile) pack(panel, tile);
+}
+
+int64_t packed_size(const Operand& x) { return panels_of(x.n()) * tiles_of(x.k()) * pair_size; }
+
+/// Packs whole operands, one after the other; threads share the work.
+void pack_operands(ThreadPool& pool, const Bf16Kernel& kernel, std::span<const Operand> operands,
+                   uint16_t* to) {
+  struct Task {
+    const Operand* operand;
+    PackedPart part;
+  };
+  std::vector<Task> tasks;
+  for (const Operand& operand : operands) {
+    const int64_t panels = panels_of(operand.n()), tiles = tiles_of(operand.k()), stride = tiles * pair_size;
+    for (int64_t tile = 0; tile < tiles; tile += chunk)
+      for (int64_t panel = 0; panel < panels; panel += most_rows)
+        tasks.push_back({&operand,
+                         {.panel = panel,
+                          .panels = std::min(most_rows, panels - panel),
+                          .tile = tile,
+                          .tiles = std::min(chunk, tiles - tile),
+                          .to = to + panel * stride + tile * pair_size,
+                          .stride = stride}});
+    to += packed_size(operand);
+  }
+  pool.run(std::ssize(tasks), [&](int64_t i, int) {
+    const Task& task = tasks[static_cast<size_t>(i)];
+    pack_part(kernel, *task.operand, task.part);
   });
 }
 
-/// A multiple of the size of fp32, in whose tensors callers keep packed weights.
-size_t Bf16Weight::bytes(View b) { return static_cast<size_t>((b.rows * b.cols + 1) / 2) * sizeof(float); }
+/// A block of a product, in panels.
+struct Block {
+  int64_t row, rows, col, cols;
+};
 
-std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, void* memory) {
-  auto weight = std::make_shared<Bf16Weight>();
-  weight->data = static_cast<uint16_t*>(memory);
-  if (!memory) weight->data = reinterpret_cast<uint16_t*>(weight->own.floats((b.rows * b.cols + 1) / 2));
-  round_to_bf16(b, weight->data);
-  return weight;
+/// Divides a product into blocks: all columns for some rows where there are rows for all threads, otherwise
+/// parts of the columns, too.
+struct Blocks {
+  Blocks(int64_t m, int64_t n, int threads) : row_panels(panels_of(m)), col_panels(panels_of(n)) {
+    const int64_t fewest = (row_panels + most_rows - 1) / most_rows;
+    across = fewest;
+    if (fewest >= threads) {
+      across = round_up(fewest, threads);
+    } else {
+      const int64_t wanted = col_panels >= 64 ? 4 * threads : threads;
+      down = (wanted + fewest - 1) / fewest;
+    }
+    rows = std::max<int64_t>(1, (row_panels + across - 1) / across);
+    across = (row_panels + rows - 1) / rows;
+    cols = std::max<int64_t>(1, (col_panels + down - 1) / down);
+    down = (col_panels + cols - 1) / cols;
+  }
+  int64_t count() const { return across * down; }
+  Block operator[](int64_t task) const {
+    const int64_t row = task % across * rows, col = task / across * cols;
+    return {row, std::min(rows, row_panels - row), col, std::min(cols, col_panels - col)};
+  }
+  int64_t row_panels, col_panels;
+  int64_t rows = 1, cols = 1;  ///< of a block, in panels
+  int64_t across = 1, down = 1;
+};
+
+/// Computes a part of a result that is smaller than the product of two panels.
+void multiply_edge(const Bf16Kernel& kernel, Bf16Panels panels, int64_t rows, int64_t cols) {
+  alignas(64) float edge[side * side];
+  float* c = panels.c;
+  const int64_t stride = panels.stride;
+  const auto bytes = static_cast<size_t>(cols) * sizeof(float);
+  if (panels.accumulate)
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(edge + r * side, c + r * stride, bytes);
+  panels.c = edge;
+  panels.stride = side;
+  kernel.multiply(panels);
+  for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, edge + r * side, bytes);
 }
 
-namespace {
-
-/// Divides a result into blocks, each computed by one call of oneDNN. oneDNN compiles code for each shape, and
-/// packed batches have ever different numbers of rows, so the blocks must have few different shapes. Rows:
-/// blocks of 512, then one block of a multiple of 64, then powers of two. Columns: enough for several threads
-/// to share a large vocabulary. The blocks do not depend on the number of threads, and so neither do the bits.
-std::vector<Bf16Block> blocks_of(int64_t rows, int64_t cols) {
-  constexpr int64_t width = 2048;
-  std::vector<Bf16Block> blocks;
-  int64_t row = 0;
-  const auto take = [&](int64_t count) {
-    for (int64_t col = 0; count > 0 && col < cols; col += width)
-      blocks.push_back({row, count, col, std::min(width, cols - col)});
-    row += count;
-  };
-  while (rows - row >= 512) take(512);
-  take((rows - row) / 64 * 64);
-  for (int64_t power = 32; power > 0; power /= 2)
-    if (rows - row >= power) take(power);
-  return blocks;
+/// Computes a block of a product, given b in panels, and a in panels if several blocks share its rows.
+/// Otherwise `memory` holds a chunk of the block's panels of a at a time.
+void multiply_block(const Bf16Kernel& kernel, const kernel::Matmul& p, const Block& block, const uint16_t* b,
+                    const uint16_t* packed_a, uint16_t* memory) {
+  const Operand left = left_operand(p);
+  const int64_t m = p.result.rows, n = p.result.cols, tiles = tiles_of(left.k());
+  const int64_t stride = (packed_a ? tiles : chunk) * pair_size;
+  for (int64_t tile = 0; tile == 0 || tile < tiles; tile += chunk) {  // also once for k = 0
+    const int64_t count = std::min(chunk, tiles - tile);
+    const uint16_t* a = packed_a ? packed_a + block.row * stride + tile * pair_size : memory;
+    if (!packed_a) pack_part(kernel, left, {block.row, block.rows, tile, count, memory, stride});
+    for (int64_t j = block.col; j < block.col + block.cols; ++j)
+      for (int64_t i = 0; i < block.rows; ++i) {
+        const int64_t row = (block.row + i) * side, col = j * side;
+        const int64_t rows = std::min(side, m - row), cols = std::min(side, n - col);
+        const Bf16Panels panels{.a = a + i * stride,
+                                .b = b + (j * tiles + tile) * pair_size,
+                                .tiles = count,
+                                .half = rows <= bf16_tile_side,
+                                .c = p.result.row<float>(row) + col,
+                                .stride = p.result.stride,
+                                .accumulate = p.accumulate || tile > 0};
+        if (rows % bf16_tile_side == 0 && cols == side)
+          kernel.multiply(panels);
+        else
+          multiply_edge(kernel, panels, rows, cols);
+      }
+  }
 }
 
 }  // namespace
 
+Bf16Kernel best_bf16_kernel() {
+  const Bf16Kernel amx = bf16_amx_kernel();
+  return amx ? amx : bf16_avx512_kernel();
+}
+
+size_t CpuBackend::bf16_bytes(View b, bool transpose) {
+  return static_cast<size_t>(packed_size(right_operand(b, transpose))) * sizeof(uint16_t);
+}
+
+std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, bool transpose, void* memory) {
+  auto weight = std::make_shared<Bf16Weight>();
+  const Operand operand = right_operand(b, transpose);
+  weight->data = static_cast<uint16_t*>(memory);
+  if (!memory) weight->data = reinterpret_cast<uint16_t*>(weight->own.floats(packed_size(operand) / 2));
+  pack_operands(pool_, *bf16_, {&operand, 1}, weight->data);
+  return weight;
+}
+
 void CpuBackend::matmul_bf16(const kernel::Matmul& p) {
-  const int64_t m = p.result.rows, n = p.result.cols;
-  // A sum over tokens is padded with zeros, because the number of tokens is arbitrary.
-  const bool pads = p.transpose_a && !p.transpose_b && !p.packed_b;
-  const int64_t depth = p.transpose_a ? p.a.rows : p.a.cols, k = pads ? round_up(depth, 256) : depth;
-  uint16_t* a = reinterpret_cast<uint16_t*>(shared_.floats((m * k + k * n + 2) / 2));
-  uint16_t* b = a + m * k;
-  round_to_bf16(p.a, a);
-  if (pads) std::fill_n(a + depth * m, (k - depth) * m, uint16_t{0});
-  if (p.packed_b) {
-    b = static_cast<const Bf16Weight*>(p.packed_b)->data;
-  } else {
-    round_to_bf16(p.b, b);
-    if (pads) std::fill_n(b + depth * n, (k - depth) * n, uint16_t{0});
-  }
-  const auto blocks = blocks_of(m, n);
-  pool_.run(std::ssize(blocks), [&](int64_t task, int thread) {
-    const Bf16Block& block = blocks[static_cast<size_t>(task)];
-    multipliers_[static_cast<size_t>(thread)].run({.m = block.rows,
-                                                   .n = block.cols,
-                                                   .k = k,
-                                                   .a = a + block.row * (p.transpose_a ? 1 : k),
-                                                   .a_row = p.transpose_a ? 1 : k,
-                                                   .a_col = p.transpose_a ? m : 1,
-                                                   .b = b + block.col * (p.transpose_b ? k : 1),
-                                                   .b_row = p.transpose_b ? 1 : n,
-                                                   .b_col = p.transpose_b ? k : 1,
-                                                   .c = p.result.row<float>(block.row) + block.col,
-                                                   .c_row = p.result.stride,
-                                                   .accumulate = p.accumulate});
-    if (p.epilogue.bias || p.epilogue.relu || p.epilogue.relu_of) HWY_DYNAMIC_DISPATCH(finish_block)(p, block);
+  const Blocks blocks(p.result.rows, p.result.cols, threads());
+  const Operand left = left_operand(p), right = right_operand(p.b, p.transpose_b);
+  const bool shares_a = blocks.down > 1;
+  std::vector<Operand> operands;
+  if (shares_a) operands.push_back(left);
+  if (!p.packed_b) operands.push_back(right);
+  const int64_t size_a = shares_a ? packed_size(left) : 0, size_b = p.packed_b ? 0 : packed_size(right);
+  auto* packed = reinterpret_cast<uint16_t*>(shared_.floats((size_a + size_b) / 2));
+  if (!operands.empty()) pack_operands(pool_, *bf16_, operands, packed);
+  const uint16_t* b = p.packed_b ? static_cast<const Bf16Weight*>(p.packed_b)->data : packed + size_a;
+  pool_.run(blocks.count(), [&](int64_t task, int thread) {
+    const Block block = blocks[task];
+    Scratch& scratch = private_[static_cast<size_t>(thread)];
+    auto* a = reinterpret_cast<uint16_t*>(scratch.floats(block.rows * chunk * pair_size / 2));
+    bf16_->begin();
+    multiply_block(*bf16_, p, block, b, shares_a ? packed : nullptr, a);
+    bf16_->end();
+    if (!p.epilogue.bias && !p.epilogue.relu && !p.epilogue.relu_of) return;
+    const int64_t row = block.row * side, col = block.col * side;
+    const int64_t rows = std::min(block.rows * side, p.result.rows - row);
+    const int64_t cols = std::min(block.cols * side, p.result.cols - col);
+    HWY_DYNAMIC_DISPATCH(finish_block)(p, row, rows, col, cols);
   });
 }
 

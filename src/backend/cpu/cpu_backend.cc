@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "backend/cpu/bf16.h"
 #include "backend/reference/kernels.h"
 #include "base/error.h"
 
@@ -41,11 +42,12 @@ CpuBackend::CpuBackend(int threads, MatmulPrecision products)
     : products_(products),
       pool_(std::max(1, threads)),
       private_(std::max(1, threads)),
-      bits_(std::max(1, threads)),
-      multipliers_(static_cast<size_t>(std::max(1, threads))) {
-  if (products == MatmulPrecision::bf16 && !has_bf16_products())
+      bits_(std::max(1, threads)) {
+  if (products != MatmulPrecision::bf16) return;
+  bf16_ = std::make_shared<const Bf16Kernel>(best_bf16_kernel());
+  if (!*bf16_)
     throw_environment_error(
-        "this processor has no bf16 products (oneDNN needs AVX-512 for them); set the precision to fp32");
+        "this processor has no bf16 products (AMX or AVX512-BF16); set the precision to fp32");
 }
 
 std::shared_ptr<Backend> CpuBackend::sibling() const {

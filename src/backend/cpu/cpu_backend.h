@@ -2,7 +2,6 @@
 #include <functional>
 #include <vector>
 
-#include "backend/cpu/onednn.h"
 #include "backend/host_memory.h"
 #include "base/threads.h"
 
@@ -27,6 +26,7 @@ class Scratch {
 };
 
 struct Int8Panels;
+struct Bf16Kernel;
 
 /// The tile sizes of an instruction set (panels.h), for code that is compiled once for all instruction sets.
 struct PanelSizes {
@@ -87,8 +87,8 @@ class CpuBackend final : public HostBackend {
   /// work for each item, in elements of a copy.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
-  std::shared_ptr<PackedWeight> pack_bf16(View b, void* memory);
-  void round_to_bf16(View x, uint16_t* out);
+  static size_t bf16_bytes(View b, bool transpose);
+  std::shared_ptr<PackedWeight> pack_bf16(View b, bool transpose, void* memory);
   void matmul_bf16(const kernel::Matmul&);
   void matmul_int8(const kernel::Matmul&, const Int8Panels& weight);
 
@@ -99,10 +99,10 @@ class CpuBackend final : public HostBackend {
 
   MatmulPrecision products_;
   ThreadPool pool_;
-  Scratch shared_;                ///< the packed right operand of a product, or both operands in int8 or bf16
-  std::vector<Scratch> private_;  ///< one for each thread
+  std::shared_ptr<const Bf16Kernel> bf16_;  ///< if `products_` is bf16
+  Scratch shared_;                          ///< the packed right operand of a product, or both operands in int8
+  std::vector<Scratch> private_;            ///< one for each thread
   std::vector<Scratch> bits_;
-  std::vector<Bf16Multiplier> multipliers_;
 };
 
 }  // namespace sixfold

@@ -63,9 +63,10 @@ std::string CpuBackend::name() const {
 }
 
 std::string describe_processor() {
+  const Bf16Kernel bf16 = best_bf16_kernel();
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
   return fmt::format("{} vectors, {}, int8 by {}", hwy::TargetName(usable & -usable),
-                     has_bf16_products() ? "bf16 by oneDNN" : "no bf16",
+                     bf16 ? fmt::format("bf16 by {}", bf16.name) : "no bf16",
                      int8_vnni_kernel().tile ? "VNNI" : "pairs of int16");
 }
 
@@ -93,13 +94,13 @@ static int64_t panel_floats(View b, bool transpose_b) {
 }
 
 size_t CpuBackend::packed_bytes(View b, bool transpose_b) {
-  if (products_ == MatmulPrecision::bf16 && b.dtype == DType::f32) return Bf16Weight::bytes(b);
+  if (products_ == MatmulPrecision::bf16 && b.dtype == DType::f32) return bf16_bytes(b, transpose_b);
   return b.dtype == DType::i8 ? 0 : static_cast<size_t>(panel_floats(b, transpose_b)) * sizeof(float);
 }
 
 std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* memory) {
   if (b.dtype == DType::i8) return pack_int8(b, best_int8_kernel());
-  if (products_ == MatmulPrecision::bf16) return pack_bf16(b, memory);
+  if (products_ == MatmulPrecision::bf16) return pack_bf16(b, transpose_b, memory);
   auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);
   pack_panels(pool_, b, transpose_b, weight->data);
   return weight;
@@ -111,7 +112,8 @@ void CpuBackend::compute(const kernel::Matmul& p) {
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
-  const bool large = m * n * k > 200'000;  // size from which a call of oneDNN pays
+  // The rows of a are not counted, so that the bits of a row do not depend on the others.
+  const bool large = (p.transpose_a ? m : k) * n >= 2048;
   if (p.packed_b ? p.packed_b->dtype == DType::bf16 : products_ == MatmulPrecision::bf16 && large)
     return matmul_bf16(p);
   const SubnormalsAsZero mode;
