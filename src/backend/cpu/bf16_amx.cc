@@ -44,6 +44,14 @@ SIXFOLD_AMX void begin() {
 
 SIXFOLD_AMX void end() { _tile_release(); }
 
+/// Fetches rows of c, to which the processor would otherwise wait to write.
+inline void fetch(const float* c, int64_t stride, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) {
+    __builtin_prefetch(c + r * stride, 1);
+    __builtin_prefetch(c + r * stride + 16, 1);
+  }
+}
+
 // Tiles 0 to 3 hold c, 4 and 5 tiles of a, 6 and 7 tiles of b.
 
 SIXFOLD_AMX void multiply_half(const Bf16Panels& p) {
@@ -81,6 +89,7 @@ SIXFOLD_AMX void multiply(const Bf16Panels& p) {
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
+    fetch(p.c, p.stride, 32);
   }
   const uint16_t *a = p.a, *b = p.b;
   for (int64_t t = 0; t < p.tiles; ++t, a += 2 * bf16_tile_size, b += 2 * bf16_tile_size) {
