@@ -13,6 +13,7 @@
 #include "cli/text_io.h"
 #include "data/image_reader.h"
 #include "data/lines.h"
+#include "metrics/answers.h"
 #include "metrics/bleu.h"
 #include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
@@ -21,7 +22,7 @@
 namespace sixfold {
 
 namespace cli {
-enum class MetricName { bleu, chrf, chrf_plus_plus, accuracy, macro_f1 };
+enum class MetricName { bleu, chrf, chrf_plus_plus, accuracy, macro_f1, squad_exact_match, squad_f1 };
 enum class ReportFormat { text, json };
 }  // namespace cli
 
@@ -32,7 +33,9 @@ struct EnumNames<cli::MetricName> {
       {cli::MetricName::chrf, "chrf"},
       {cli::MetricName::chrf_plus_plus, "chrf++"},
       {cli::MetricName::accuracy, "accuracy"},
-      {cli::MetricName::macro_f1, "macro_f1"}};
+      {cli::MetricName::macro_f1, "macro_f1"},
+      {cli::MetricName::squad_exact_match, "squad_exact_match"},
+      {cli::MetricName::squad_f1, "squad_f1"}};
 };
 
 template <>
@@ -48,6 +51,11 @@ constexpr std::string_view kVersion = "sixfold-" SIXFOLD_VERSION;
 
 /// Whether a metric compares labels, not texts.
 bool is_of_labels(MetricName name) { return name == MetricName::accuracy || name == MetricName::macro_f1; }
+
+/// Whether a metric compares answers to questions, as SQuAD's script does.
+bool is_of_answers(MetricName name) {
+  return name == MetricName::squad_exact_match || name == MetricName::squad_f1;
+}
 
 struct Settings {
   std::string hypothesis = "-", other;
@@ -177,6 +185,15 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
               return SystemScore{100 * (name == MetricName::accuracy ? counts.accuracy() : counts.macro_f1())};
             })};
   }
+  if (is_of_answers(name)) {
+    require(!settings.lowercase, "--lowercase: case never counts in answers; leave it out with --metric {}",
+            name_of_enum(name));
+    const std::string signature = fmt::format("nrefs:{}|version:{}", references, kVersion);
+    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
+            scores_of(AnswerMetric(), settings, text, [&](const AnswerStatistics& sum) {
+              return SystemScore{100 * (name == MetricName::squad_f1 ? sum.mean_f1() : sum.exact_match())};
+            })};
+  }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
   return {chrf.name(), with_resampling(chrf.signature(references, kVersion), settings),
           scores_of(chrf, settings, text, [&](const auto& sum) { return SystemScore{chrf.score(sum)}; })};
@@ -244,7 +261,9 @@ void run(const Settings& settings) {
   require(!settings.metrics.empty(), "--metric: name at least one metric");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;
-  for (const MetricName name : settings.metrics) reports.push_back(evaluate(name, settings, text));
+  for (auto name = settings.metrics.begin(); name != settings.metrics.end(); ++name)
+    if (std::find(settings.metrics.begin(), name, *name) == name)  // each once
+      reports.push_back(evaluate(*name, settings, text));
 
   TextOutput output("-");
   if (settings.format == ReportFormat::json) {
@@ -262,8 +281,10 @@ void run(const Settings& settings) {
 
 void add_evaluate(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand(
-      "evaluate", "Compute BLEU and chrF of translations, as sacreBLEU does, or the accuracy of labels");
+  CLI::App& command = *app.add_subcommand("evaluate",
+                                          "Compute BLEU and chrF of translations, as sacreBLEU does, the "
+                                          "accuracy of labels, or the agreement of answers, as "
+                                          "SQuAD's script does");
   command
       .add_option("-r,--reference", settings->references,
                   "file of reference translations; several files give several references for each line")
@@ -287,9 +308,10 @@ void add_evaluate(CLI::App& app) {
   command.add_option("--seed", settings->bootstrap.seed, "random seed of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
-  add_named_option(command, "--metric", settings->metrics,
-                   "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]; for labels, the "
-                   "beginnings of lines up to a tab: accuracy, macro_f1");
+  add_named_option(
+      command, "--metric", settings->metrics,
+      "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]; for labels, the "
+      "beginnings of lines up to a tab: accuracy, macro_f1; for answers: squad_exact_match, squad_f1");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,

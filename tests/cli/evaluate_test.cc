@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -126,6 +127,22 @@ TEST_F(Evaluate, TakesSeveralReferencesAfterOneOption) {
 }
 
 // The numbers are sacreBLEU 2.6.0's.
+TEST_F(Evaluate, ComparesAnswersAsSquad) {
+  const std::string other = file("other", "cat on mat\nNo dog!\n");
+  const Outcome outcome = sixfold("evaluate --metric squad_exact_match,squad_f1,squad_f1 --reference " +
+                                  reference_ + " " + other + " --hypothesis " + hypothesis_);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("squad_exact_match|nrefs:2|version:sixfold-"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" = 100.0\n"), std::string::npos) << outcome.text;  // "on a mat" is "on the mat"
+  EXPECT_EQ(std::ranges::count(outcome.text, '\n'), 2) << "each metric once";
+  EXPECT_NE(sixfold("evaluate --metric squad_f1 --lowercase -r " + other + " --hypothesis " + hypothesis_)
+                .text.find("case never counts"),
+            std::string::npos);
+  const Outcome one =
+      sixfold("evaluate --metric squad_f1 --reference " + other + " --hypothesis " + hypothesis_);
+  EXPECT_NE(one.text.find(" = 67.9\n"), std::string::npos) << one.text;  // (6/7 + 1/2) / 2
+}
+
 TEST_F(Evaluate, CountsAByteOrderMarkAsSacreBleu) {
   const std::string marked = file("marked", "\uFEFFthe cat sat on the mat\nA dog, barking.\n");
   const Outcome outcome = sixfold("evaluate -r " + reference_ + " --hypothesis " + marked);
