@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BATCH, PATCHES = 128, 36
+BATCH, PATCHES = 128, 25
 
 
 def run(command):

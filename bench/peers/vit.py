@@ -89,7 +89,7 @@ def main():
     parser.add_argument("images")
     parser.add_argument("labels")
     parser.add_argument("--test", nargs=2)
-    options = dict(layers=6, heads=4, width=128, patch=8, stride=4, batch=128, shift=2, updates=60, warmup=400, threads=2)
+    options = dict(layers=6, heads=4, width=128, patch=8, stride=5, batch=128, shift=0, updates=60, warmup=400, threads=2)
     for name, value in options.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--dropout", type=float, default=0.1)
