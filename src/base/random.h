@@ -54,4 +54,11 @@ class RandomStream {
   int used_ = 4;
 };
 
+/// The random numbers of a sample of the training data in an epoch. `stream` says what they are for. Runs of
+/// the default seed, 1, keep the numbers that they had when the seed did not count.
+inline RandomStream random_of_sample(uint64_t seed, uint64_t stream, int64_t epoch, int64_t sample) {
+  constexpr uint64_t odd = 0x9E3779B97F4A7C15;
+  return {static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(sample), stream + (seed - 1) * odd};
+}
+
 }  // namespace sixfold

@@ -5,10 +5,10 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cli/commands.h"
+#include "cli/image_blocks.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
-#include "data/image_reader.h"
 #include "infer/classifier.h"
 
 namespace sixfold::cli {
@@ -43,17 +43,6 @@ std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid) {
     lines.push_back(line);
   }
   return lines;
-}
-
-/// Reads the next images of the input; none at its end.
-std::vector<ImageReader::Item> next_images(ImageReader& reader) {
-  std::vector<ImageReader::Item> items;
-  while (items.size() < block_lines / 4)
-    if (auto item = reader.next())
-      items.push_back(std::move(*item));
-    else
-      break;
-  return items;
 }
 
 /// Writes a line for each input, and counts what to say at the end.
@@ -96,20 +85,16 @@ void classify_lines(const Settings& settings, const Classifier& classifier, Line
   results.finish("line");
 }
 
-void classify_images(const Classifier& classifier, ImageReader& reader, Results& results) {
+void classify_images(const Classifier& classifier, ImageReader& reader, const std::string& output,
+                     Results& results) {
   const StopOnInterrupt interrupt;
-  for (std::vector<ImageReader::Item> items; !(items = next_images(reader)).empty(); results.flush()) {
-    std::vector<Image> images;
-    for (const ImageReader::Item& item : items)
-      if (!item.error) images.push_back(item.image);
-    const auto known = classifier.classify_images(images, {.cancel = interrupt.token()});
-    auto next = known.begin();
-    for (const ImageReader::Item& item : items) {
-      Classification result;
-      result.error = item.error;
-      results.write(item.error ? result : *next++, item.place);
-    }
-  }
+  serve_images<Classification>(
+      reader, output,
+      [&](std::span<const Image> images) {
+        return classifier.classify_images(images, {.cancel = interrupt.token()});
+      },
+      [&](const Classification& result, const std::string& place) { results.write(result, place); },
+      [&] { results.flush(); });
   results.finish("image");
 }
 
@@ -118,9 +103,11 @@ void run(const Settings& settings) {
   const Classifier classifier(settings.model, settings.threads, settings.precision);
   note_interrupts();
   if (classifier.reads_images()) {
+    require(settings.text.invalid == InvalidUtf8::error,
+            "--invalid-utf8 is for texts, but {} classifies images", settings.model);
     ImageReader reader(input);
     Results results(settings, classifier);
-    return classify_images(classifier, reader, results);
+    return classify_images(classifier, reader, settings.text.output, results);
   }
   LineReader reader(input);
   Results results(settings, classifier);
@@ -142,7 +129,7 @@ void add_classify(CLI::App& app) {
       "empty\n"
       "line has no label: its line of the output is empty, and the exit status is 2. A classifier of images "
       "reads\n"
-      "an IDX file, or a text that has the name of a PNG, JPEG, PPM or PGM file on each line.\n"
+      "an IDX file, an image file (PNG, JPEG, PPM or PGM), or a text that has the name of one on each line.\n"
       "Example:\n  sixfold classify run/model --input reviews.txt");
   command.callback([settings] { run(*settings); });
 }

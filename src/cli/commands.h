@@ -19,6 +19,8 @@ void add_info(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_corpus(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
+void add_demo_images(CLI::App& app);
+void add_caption(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);

@@ -97,7 +97,7 @@ std::string as_text(const CorpusReport& report, const char* unit) {
 
 void run(const Settings& settings) {
   std::optional<Tokenizers> tokenizers;
-  if (!settings.model.empty()) tokenizers = open_model_folder(settings.model).tokenizers;
+  if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   MeasureOptions options = settings.options;
   options.encode.threads = available_threads();
   const CorpusReport report = measure_corpus(corpus_files(settings.files, "files"), tokenizers, options);

@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <unordered_set>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "cli/commands.h"
-#include "model/ownership.h"
+#include "cli/demo_folder.h"
 
 namespace sixfold::cli {
 namespace {
@@ -23,38 +20,20 @@ struct Settings {
   demo::CorpusOptions corpus;
 };
 
-void make_folder(const std::string& path) {
-  require(!path.empty(), "--output: give the name of a new or existing folder");
-  require_outside_runs(path);
-  std::error_code failure;
-  std::filesystem::file_status status = std::filesystem::status(path, failure);
-  require(!std::filesystem::exists(status) || std::filesystem::is_directory(status),
-          "--output {}: is a file; give the name of a new or existing folder", path);
-  std::filesystem::create_directories(path, failure);
-  if (failure) throw_environment_error("can't create the folder {}: {}", path, failure.message());
-}
-
 std::string lines_of(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
   std::string text;
   for (const SentencePair& pair : pairs) text += pair.*side + "\n";
   return text;
 }
 
-/// Writes all files or none. An existing file with other contents belongs to the user and is an error.
-void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
+std::map<std::string, std::string> files_of(const demo::Corpus& corpus) {
   std::map<std::string, std::string> files;
   for (const auto& [name, pairs] : {std::pair("train", &corpus.train), std::pair("valid", &corpus.valid),
                                     std::pair("test", &corpus.test)}) {
-    const std::string base = (std::filesystem::path(folder) / name).string();
-    files[base + ".en"] = lines_of(*pairs, &SentencePair::english);
-    files[base + ".de"] = lines_of(*pairs, &SentencePair::german);
+    files[std::string(name) + ".en"] = lines_of(*pairs, &SentencePair::english);
+    files[std::string(name) + ".de"] = lines_of(*pairs, &SentencePair::german);
   }
-  for (const auto& [path, text] : files) {
-    require(!std::filesystem::exists(path) || read_file(path) == text,
-            "{}: already exists with other contents; choose another folder, or move the file away", path);
-  }
-  for (const auto& [path, text] : files)
-    if (!std::filesystem::exists(path)) write_file_atomically(path, text);
+  return files;
 }
 
 size_t distinct_words(const std::vector<SentencePair>& pairs, std::string SentencePair::*side) {
@@ -70,8 +49,8 @@ size_t distinct_words(const std::vector<SentencePair>& pairs, std::string Senten
 
 void run(const Settings& settings) {
   const demo::Corpus corpus = demo::make_corpus(settings.corpus);
-  make_folder(settings.out);
-  write_corpus(settings.out, corpus);
+  make_demo_folder("--output", settings.out);
+  write_demo_files(settings.out, files_of(corpus));
   fmt::print("{}: {} training, {} validation and {} held-out pairs; {} distinct English and {} German words\n",
              settings.out, corpus.train.size(), corpus.valid.size(), corpus.test.size(),
              distinct_words(corpus.train, &SentencePair::english),

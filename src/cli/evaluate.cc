@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cli/commands.h"
+#include "cli/label_files.h"
 #include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "data/image_reader.h"
@@ -18,11 +19,21 @@
 #include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
 #include "metrics/classification.h"
+#include "metrics/exact_match.h"
 
 namespace sixfold {
 
 namespace cli {
-enum class MetricName { bleu, chrf, chrf_plus_plus, accuracy, macro_f1, squad_exact_match, squad_f1 };
+enum class MetricName {
+  bleu,
+  chrf,
+  chrf_plus_plus,
+  exact_match,
+  accuracy,
+  macro_f1,
+  squad_exact_match,
+  squad_f1
+};
 enum class ReportFormat { text, json };
 }  // namespace cli
 
@@ -32,6 +43,7 @@ struct EnumNames<cli::MetricName> {
       {cli::MetricName::bleu, "bleu"},
       {cli::MetricName::chrf, "chrf"},
       {cli::MetricName::chrf_plus_plus, "chrf++"},
+      {cli::MetricName::exact_match, "exact_match"},
       {cli::MetricName::accuracy, "accuracy"},
       {cli::MetricName::macro_f1, "macro_f1"},
       {cli::MetricName::squad_exact_match, "squad_exact_match"},
@@ -112,6 +124,9 @@ EvaluatedText read_texts(const Settings& settings) {
   if (!settings.other.empty()) paths.push_back(settings.other);
   for (const std::string& path : paths) {
     const auto& lines = text.systems.emplace_back(read_text(path, settings));
+    if (std::ranges::all_of(settings.metrics, is_of_labels))
+      for (const std::string& reference : settings.references)
+        refuse_names_beside_numbers(lines, path, reference);
     for (size_t k = 0; k < text.references.size(); ++k)
       require(text.references[k].size() == lines.size(),
               "{} has {} and {} has {}; line n of both must belong to the same text", text_name(path),
@@ -193,6 +208,13 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
             scores_of(AnswerMetric(), settings, text, [&](const AnswerStatistics& sum) {
               return SystemScore{100 * (name == MetricName::squad_f1 ? sum.mean_f1() : sum.exact_match())};
             })};
+  }
+  if (name == MetricName::exact_match) {
+    require(!settings.lowercase, "--lowercase: --metric exact_match compares lines as they are; leave it out");
+    const std::string signature = fmt::format("nrefs:{}|version:{}", references, kVersion);
+    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
+            scores_of(ExactMatch(), settings, text,
+                      [](const ExactMatches& sum) { return SystemScore{sum.percent()}; })};
   }
   const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
   return {chrf.name(), with_resampling(chrf.signature(references, kVersion), settings),
@@ -310,8 +332,9 @@ void add_evaluate(CLI::App& app) {
       ->capture_default_str();
   add_named_option(
       command, "--metric", settings->metrics,
-      "bleu, chrf (chrF2), chrf++, or several separated by commas [bleu,chrf]; for labels, the "
-      "beginnings of lines up to a tab: accuracy, macro_f1; for answers: squad_exact_match, squad_f1");
+      "bleu, chrf (chrF2), chrf++, exact_match (percent of lines that equal a reference), or several "
+      "separated by commas [bleu,chrf]; for labels, the beginnings of lines up to a tab: accuracy, "
+      "macro_f1; for answers: squad_exact_match, squad_f1");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,

@@ -105,8 +105,11 @@ std::string variant_text(const Architecture& architecture) {
 
 std::string embeddings_text(const ModelConfig& c) {
   if (c.reads_images())
-    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image", c.image.patch,
-                       c.image.step(), c.image.patches());
+    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image{3}",
+                       c.image.patch, c.image.step(), c.image.patches(),
+                       !c.has_decoder()    ? ""
+                       : c.shares_output() ? "; one matrix for target and output"
+                                           : "; separate matrices for target and output");
   if (c.head == HeadKind::classes) return "of the source alone";
   if (!c.has_decoder())
     return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
@@ -146,16 +149,19 @@ std::string reading_text(const ModelConfig& c) {
   return fmt::format("{} at once; a text is a {}", window, name_of_enum(c.text_unit));
 }
 
+std::string images_text(const ModelConfig& c) {
+  return fmt::format("images of {}", ImageSize{c.image.height, c.image.width, c.image.channels}.describe());
+}
+
 /// What a classifier reads and predicts.
 std::string classes_text(const ModelConfig& c) {
   constexpr size_t most = 10;
   std::vector<std::string> labels(c.labels.begin(),
                                   c.labels.begin() + std::min<ptrdiff_t>(most, std::ssize(c.labels)));
   if (c.labels.size() > most) labels.emplace_back("...");
-  const std::string what =
-      c.reads_images()
-          ? fmt::format("images of {}", ImageSize{c.image.height, c.image.width, c.image.channels}.describe())
-          : fmt::format("texts of at most {}", counted(c.context_tokens, "token"));
+  const std::string what = c.reads_images()
+                               ? images_text(c)
+                               : fmt::format("texts of at most {}", counted(c.context_tokens, "token"));
   return fmt::format("{} as one of {}: {} (pooling {})", what, counted(c.labels.size(), "label"), join(labels),
                      name_of_enum(c.pooling));
 }
@@ -177,11 +183,11 @@ std::string as_text(const Description& d) {
   line("variant", variant_text(config));
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
+  const bool is_translation = config.has_encoder() && config.has_decoder() && !config.reads_images();
   if (tokenizers.source == nullptr) {
     line("tokenizer", "none");
   } else if (tokenizers.joint) {
-    line("tokenizer",
-         tokenizer_text(*tokenizers.source) + (config.has_encoder() && config.has_decoder() ? ", joint" : ""));
+    line("tokenizer", tokenizer_text(*tokenizers.source) + (is_translation ? ", joint" : ""));
   } else {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
@@ -191,6 +197,7 @@ std::string as_text(const Description& d) {
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
   if (config.head == HeadKind::classes) line("classifies", classes_text(config));
+  if (config.captions_images()) line("captions", images_text(config));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";

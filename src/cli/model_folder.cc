@@ -12,18 +12,37 @@ ModelFolder open_model_folder(const std::string& folder) {
   return {config, load_bound_tokenizers(folder, config)};
 }
 
+ModelFolder open_text_model(const std::string& folder) {
+  ModelFolder opened = open_model_folder(folder);
+  require(opened.tokenizers.source != nullptr, "{}: has no tokenizer, since it {}", folder,
+          purpose_of(opened.config));
+  return opened;
+}
+
 void add_model_argument(CLI::App& command, std::string& folder) {
   command.add_option("model", folder, "model folder, as made by 'sixfold train'")
       ->type_name("MODEL")
       ->required();
 }
 
-void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads) {
+void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens) {
   command
-      .add_option("--batch-tokens", options.batch_tokens,
+      .add_option("--batch-tokens", batch_tokens,
                   "maximum number of tokens in a batch of one thread [depends on the size of the model]")
       ->check(number_in<int64_t>(at_least(1)))
       ->type_name("N");
+}
+
+void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size) {
+  command
+      .add_option("--beam-size", beam_size,
+                  "number of hypotheses kept in each step; 1: greedy search [as stored with the model]")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+}
+
+void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads) {
+  add_batch_tokens_option(command, options.batch_tokens);
   command
       .add_option("--max-source-length", options.max_source_length,
                   "maximum number of tokens in a source line; a longer line is cut, with a warning")

@@ -1,5 +1,6 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "infer/translation.h"
@@ -18,12 +19,19 @@ struct ModelFolder {
 /// Throws an input error if the folder is not a model, or if the hashes of its tokenizers do not match its
 /// config.
 ModelFolder open_model_folder(const std::string& folder);
+/// The same of a model with tokenizers. Throws an input error if it has none, as a classifier of images.
+ModelFolder open_text_model(const std::string& folder);
 
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
 
 /// Adds --precision and --threads.
 void add_engine_options(CLI::App& command, WeightType& precision, int& threads);
+
+/// Adds --beam-size.
+void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size);
+/// Adds --batch-tokens.
+void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens);
 
 /// Adds --batch-tokens, --max-source-length, --target-language, --precision and --threads.
 void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads);

@@ -39,8 +39,9 @@ void run(const Settings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
   const ModelConfig config = load_model_config(settings.model);
-  require(config.has_encoder() && config.has_decoder(),
-          "{}: is not a translation model; attention is drawn of translation models only", settings.model);
+  require(config.has_encoder() && config.has_decoder() && !config.reads_images(),
+          "{}: is not a translation model; it {}{}", settings.model, purpose_of(config),
+          config.captions_images() ? "; its attention is drawn by 'sixfold plot patches'" : "");
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
@@ -91,6 +92,7 @@ void add_plot(CLI::App& app) {
   add_plot_corpus(command);
   add_plot_accuracy(command);
   add_plot_confusion(command);
+  add_plot_patches(command);
   command.footer(
       "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg\n"
       "  sixfold plot curves run --output curves.svg");

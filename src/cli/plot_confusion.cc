@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/plural.h"
+#include "cli/label_files.h"
 #include "cli/picture.h"
 #include "cli/plots.h"
 #include "cli/text_io.h"
@@ -35,6 +36,7 @@ void draw(const Settings& settings) {
           "{} has {} and {} has {}; line n of both must belong to the same text",
           text_name(settings.hypothesis), counted(predicted.size(), "line"), text_name(settings.reference),
           truth.size());
+  refuse_names_beside_numbers(predicted, settings.hypothesis, settings.reference);
   LabelPairs pairs;
   for (size_t i = 0; i < truth.size(); ++i)
     pairs += LabelMetric().statistics(predicted[i], std::span(&truth[i], 1));

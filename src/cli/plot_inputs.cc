@@ -155,7 +155,7 @@ Series ratio_series(const CorpusReport& report) {
 
 void draw_corpus(const CorpusSettings& settings) {
   std::optional<Tokenizers> tokenizers;
-  if (!settings.model.empty()) tokenizers = open_model_folder(settings.model).tokenizers;
+  if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   const bool report_given = settings.files.size() == 1 && settings.files[0].ends_with(".json");
   const CorpusReport report = report_given
                                   ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])

@@ -22,7 +22,7 @@ struct Settings {
 void run(const Settings& settings) {
   require_output_file(settings.output, {settings.source, settings.target});
   const ModelFolder folder = open_model_folder(settings.model);
-  require_encoder_and_decoder(folder.config, settings.model);
+  require_translation_model(folder.config, settings.model);
   Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);
   const TokenCorpus tokens = encode_corpus(corpus.text, folder.tokenizers, {.threads = 1}, corpus.report);
   log_info("{}", corpus.report.describe());

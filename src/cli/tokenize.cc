@@ -64,7 +64,7 @@ class LineTokenizer {
 };
 
 void run(const Settings& settings) {
-  const auto [config, tokenizers] = open_model_folder(settings.model);
+  const auto [config, tokenizers] = open_text_model(settings.model);
   const bool target = settings.target || !config.has_encoder();  // a language model reads what it writes
   const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));

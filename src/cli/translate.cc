@@ -116,11 +116,7 @@ void add_translate(CLI::App& app) {
           "--split-sentences", options.split_sentences,
           "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
-  command
-      .add_option("--beam-size", options.beam_size,
-                  "number of hypotheses kept in each step; 1: greedy search [as stored with the model]")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
+  add_beam_size_option(command, options.beam_size);
   command
       .add_option("--shortlist", options.shortlist,
                   "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'")

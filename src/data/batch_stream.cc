@@ -1,5 +1,6 @@
 #include "data/batch_stream.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/threads.h"
@@ -7,12 +8,18 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t ahead = 8;  // batches
+// The batches that wait are at most so many, and have at most so many bytes unless there is only one.
+constexpr int64_t ahead = 8, most_bytes = 32 << 20;
 
 }  // namespace
 
 BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens)
     : batcher_(batcher), most_tokens_(most_tokens), thread_(start_thread([this] { work(); })) {}
+
+int64_t BatchStream::bytes(int64_t batch_bytes) {
+  const int64_t waiting = std::max(batch_bytes, std::min(ahead * batch_bytes, most_bytes));
+  return waiting + 3 * batch_bytes;
+}
 
 BatchStream::~BatchStream() {
   if (!thread_.joinable()) return;
@@ -32,6 +39,7 @@ BatchStream::Next BatchStream::make() {
     next.parts = split(batch, most_tokens_);
   else
     next.parts.push_back(std::move(batch));
+  for (const Batch& part : next.parts) next.bytes += part.bytes();
   return next;
 }
 
@@ -40,8 +48,12 @@ void BatchStream::work() {
     for (;;) {
       Next next = make();
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stop_ || ready_.size() < ahead; });
+      const auto has_room = [&] {
+        return ready_.empty() || (std::ssize(ready_) < ahead && ready_bytes_ + next.bytes <= most_bytes);
+      };
+      changed_.wait(lock, [&] { return stop_ || has_room(); });
       if (stop_) return;
+      ready_bytes_ += next.bytes;
       ready_.push_back(std::move(next));
       changed_.notify_all();
     }
@@ -69,6 +81,7 @@ BatchStream::Next BatchStream::next() {
   if (ready_.empty()) std::rethrow_exception(error_);
   Next next = std::move(ready_.front());
   ready_.pop_front();
+  ready_bytes_ -= next.bytes;
   changed_.notify_all();
   return next;
 }

@@ -18,11 +18,15 @@ class BatchStream {
   struct Next {
     std::vector<Batch> parts;
     Batcher::Position after;
+    int64_t bytes = 0;  ///< of the parts
   };
 
   /// Starts at the position of `batcher` and uses it during its own lifetime. A micro-batch has at most
   /// `most_tokens` tokens; 0: batches are not split.
   BatchStream(Batcher& batcher, int64_t most_tokens);
+  /// The memory of the batches that there are at a time, in bytes, if one takes `batch_bytes`: those that wait,
+  /// the one in use, and the one that is made, while it is split.
+  static int64_t bytes(int64_t batch_bytes);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
@@ -42,6 +46,7 @@ class BatchStream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Next> ready_;
+  int64_t ready_bytes_ = 0;
   std::exception_ptr error_;
   bool stop_ = false;
   std::thread thread_;

@@ -31,7 +31,7 @@ int64_t ClassDataset::tokens(int64_t sample, int64_t /*epoch*/) const {
 
 void ClassDataset::drop_tokens(std::span<int32_t> tokens, int64_t sample, int64_t epoch) const {
   constexpr uint64_t stream = 0x64726F70;  // "drop"
-  RandomStream random(static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(sample), stream);
+  RandomStream random = random_of_sample(options_.seed, stream, epoch, sample);
   for (int32_t& token : tokens)
     if (random.uniform() < options_.token_dropout) token = tokenizers_.source->unk();
 }

@@ -12,8 +12,9 @@ struct ClassDatasetOptions {
   std::vector<float> weights;  ///< of the losses, one for each label
   int64_t tokens = 512;        ///< most tokens of a text that the model reads; the others are cut off
   /// The probability that a token is replaced by the unknown token (Iyyer et al. 2015). Which ones is a
-  /// function of sample and epoch.
+  /// function of seed, sample and epoch.
   double token_dropout = 0;
+  uint64_t seed = 1;
 };
 
 /// Labelled texts for an encoder, as `labelled_encoder` stores them. The encoder reads the start token, if the

@@ -15,9 +15,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_idx(const std::string& path) {
+/// Whether the contents of a file may be looked at before it is read: what is not a regular file, such as a
+/// pipe, would lose them. Throws an input error if it can't be read.
+bool can_look_into(const std::string& path) {
   require_readable(path);
-  return path != "/dev/stdin" && IdxFile::is_one(path);
+  return path != "/dev/stdin" && fs::is_regular_file(path);
+}
+
+bool is_idx(const std::string& path) { return can_look_into(path) && IdxFile::is_one(path); }
+
+void require_text(const std::string& line, const LineReader& reader) {
+  if (const auto invalid = first_invalid_utf8(line))
+    throw_input_error("{}: byte {} is not valid UTF-8; convert the text", reader.place(), *invalid + 1);
 }
 
 /// The path of a file that a list names.
@@ -29,12 +38,22 @@ std::string listed(const std::string& list, const std::string& name) {
 }  // namespace
 
 ImageReader::ImageReader(const std::string& path) : path_(path) {
-  if (!is_idx(path)) {
+  if (is_idx(path)) {
+    images_ = std::make_unique<IdxFile>(path);
+    require(images_->has_images(), "{}: contains labels, not images", path);
+  } else if (!can_look_into(path) || !is_image_file(path)) {
     list_ = std::make_unique<LineReader>(path);
-    return;
   }
-  images_ = std::make_unique<IdxFile>(path);
-  require(images_->has_images(), "{}: contains labels, not images", path);
+}
+
+/// Reads an image file. If it can't be read, the item says why.
+void ImageReader::read(Item& item, const std::string& path) {
+  item.file = path;
+  try {
+    item.image = read_image(path);
+  } catch (const Error& error) {
+    item.error = error.what();
+  }
 }
 
 std::optional<ImageReader::Item> ImageReader::next() {
@@ -45,16 +64,24 @@ std::optional<ImageReader::Item> ImageReader::next() {
     item.place = fmt::format("{}, image {}", path_, ++count_);
     return item;
   }
+  if (!list_) {
+    if (count_++ > 0) return std::nullopt;
+    item.place = path_;
+    read(item, path_);
+    return item;
+  }
   std::string line;
   if (!list_->next(line)) return std::nullopt;
-  make_valid(line, *list_, InvalidUtf8::error);
+  require(
+      !first_invalid_utf8(line),
+      "{}: is not text, and so not the name of an image file; an image or an IDX file is given by its name, "
+      "not through a pipe",
+      list_->place());
   item.place = list_->place();
-  try {
-    require(has_visible_character(line), "the name of the image is empty");
-    item.image = read_image(listed(path_, line));
-  } catch (const Error& error) {
-    item.error = error.what();
-  }
+  if (has_visible_character(line))
+    read(item, listed(path_, line));
+  else
+    item.error = "the name of the image is empty";
   return item;
 }
 
@@ -71,7 +98,7 @@ LabelReader::LabelReader(const std::string& path, std::vector<std::string> names
 bool LabelReader::next(std::string& label) {
   if (lines_) {
     if (!lines_->next(label)) return false;
-    make_valid(label, *lines_, InvalidUtf8::error);
+    require_text(label, *lines_);
     require(has_visible_character(label) && label.find('\t') == label.npos,
             "{}: expected a label, but the line is empty or has a tab", lines_->place());
     return true;
@@ -92,21 +119,51 @@ std::optional<std::vector<std::string>> read_idx_labels(const std::string& path)
   return labels;
 }
 
-LabelledImageReader::LabelledImageReader(std::vector<std::string> files, std::vector<std::string> names)
-    : files_(std::move(files)), names_(std::move(names)) {
-  require(files_.size() % 2 == 0, "{}: has no file of labels; alternate files of images and of labels",
-          files_.empty() ? "" : files_.back());
+CaptionReader::CaptionReader(const std::string& path) : lines_(path) {
+  require(!is_idx(path), "{}: is an IDX file; captions are the lines of a text", path);
+}
+
+bool CaptionReader::next(std::string& caption) {
+  if (!lines_.next(caption)) return false;
+  require_text(caption, lines_);
+  require(has_visible_character(caption), "{}: expected a caption, but the line is empty", lines_.place());
+  return true;
+}
+
+namespace {
+
+/// The function that reads texts with `Reader`.
+template <class Reader, class... Arguments>
+std::function<bool(std::string&)> read_with(const std::string& path, const Arguments&... arguments) {
+  return
+      [reader = std::make_shared<Reader>(path, arguments...)](std::string& text) { return reader->next(text); };
+}
+
+}  // namespace
+
+ImageTexts labels_of_files(const std::vector<std::string>& names) {
+  return {"label", [names](const std::string& path) { return read_with<LabelReader>(path, names); }};
+}
+
+ImageTexts captions_of_files() {
+  return {"caption", [](const std::string& path) { return read_with<CaptionReader>(path); }};
+}
+
+PairedImageReader::PairedImageReader(std::vector<std::string> files, ImageTexts texts)
+    : files_(std::move(files)), kind_(std::move(texts)) {
+  require(files_.size() % 2 == 0, "{}: has no file of {}s; alternate files of images and of {}s",
+          files_.empty() ? "" : files_.back(), kind_.name, kind_.name);
   for (const std::string& file : files_) require_readable(file);
 }
 
-bool LabelledImageReader::next(Image& image, std::string& label) {
+bool PairedImageReader::next(Image& image, std::string& text) {
   for (; file_ < files_.size(); file_ += 2, images_.reset()) {
-    const std::string &images = files_[file_], &labels = files_[file_ + 1];
-    if (!images_) images_.emplace(images), labels_.emplace(labels, names_);
+    const std::string &images = files_[file_], &texts = files_[file_ + 1];
+    if (!images_) images_.emplace(images), texts_ = kind_.open(texts);
     std::optional<ImageReader::Item> item = images_->next();
-    const bool has_label = labels_->next(label);
-    require(item.has_value() == has_label, "{} has {} items than {}; label n must belong to image n", labels,
-            has_label ? "more" : "fewer", images);
+    const bool has_text = texts_(text);
+    require(item.has_value() == has_text, "{} has {} items than {}; {} n must belong to image n", texts,
+            has_text ? "more" : "fewer", images, kind_.name);
     if (!item) continue;
     if (item->error) throw_input_error("{}: {}", item->place, *item->error);
     if (!size_) size_ = item->image.size;
@@ -134,13 +191,18 @@ std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
   return {labels.begin(), labels.end()};
 }
 
+std::vector<std::string> files_of_list(const std::string& path) {
+  if (!can_look_into(path) || IdxFile::is_one(path) || is_image_file(path)) return {};
+  std::vector<std::string> files;
+  LineReader list(path);
+  for (std::string line; list.next(line);) files.push_back(listed(path, line));
+  return files;
+}
+
 std::string fingerprint_of_images(const std::vector<std::string>& files) {
   std::string all;
   for (size_t i = 0; i < files.size(); i += 2) {
-    if (is_idx(files[i])) continue;  // its own contents are compared
-    LineReader list(files[i]);
-    for (std::string line; list.next(line);) {
-      const std::string path = listed(files[i], line);
+    for (const std::string& path : files_of_list(files[i])) {  // the contents of other files are compared
       std::error_code missing;
       all += fmt::format("{} {} {}\n", path, fs::file_size(path, missing),
                          fs::last_write_time(path, missing).time_since_epoch().count());

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,11 +11,12 @@
 
 namespace sixfold {
 
-/// Reads images one after the other: those of an IDX file, or the files that a text lists, one name on each
-/// line, relative to the text's folder. Both may be gzipped.
+/// Reads images one after the other: those of an IDX file, those of the files that a text lists, one name on
+/// each line, relative to the text's folder, or the one of an image file. IDX files and texts may be gzipped.
 class ImageReader {
  public:
-  /// Throws an input error if the file can't be read. For "/dev/stdin" a list is read, relative to the working
+  /// Throws an input error if the file can't be read. What is not a regular file, such as a pipe, can only be
+  /// read once and is taken for a list. The names of a list in "/dev/stdin" are relative to the working
   /// directory.
   explicit ImageReader(const std::string& path);
 
@@ -22,14 +24,19 @@ class ImageReader {
   struct Item {
     Image image;
     std::string place;                 ///< names the image in messages
+    std::string file;                  ///< the image file; empty for an image of an IDX file
     std::optional<std::string> error;  ///< why there is no image: its file is missing or damaged
   };
   /// Reads the next image; nothing at the end. Throws an input error if the IDX file or the list is damaged.
   std::optional<Item> next();
+  /// Whether `next` can return without waiting for input; waits at most about `patience`.
+  bool ready(std::chrono::milliseconds patience) { return !list_ || list_->ready(patience); }
 
  private:
+  void read(Item& item, const std::string& path);
+
   std::string path_;
-  std::unique_ptr<IdxFile> images_;
+  std::unique_ptr<IdxFile> images_;  // if both are null, the file is an image
   std::unique_ptr<LineReader> list_;
   int64_t count_ = 0;
 };
@@ -51,26 +58,52 @@ class LabelReader {
   std::unique_ptr<LineReader> lines_;
 };
 
-/// Reads the images and labels of pairs of files: images, labels, images, labels, ... Label n of a pair is that
-/// of its image n.
-class LabelledImageReader {
+/// Reads captions one after the other: the lines of a text, which may be gzipped.
+class CaptionReader {
  public:
-  /// `names`: those of numbers in IDX files. Checks that all files exist and may be read, before any is read.
-  /// Throws an input error if images have no labels.
-  LabelledImageReader(std::vector<std::string> files, std::vector<std::string> names);
+  /// Throws an input error if the file can't be read, or is an IDX file.
+  explicit CaptionReader(const std::string& path);
 
-  /// Reads the next image and its label. Returns false at the end of the last pair. Throws an input error that
-  /// names the file if an image can't be read, if there are more images than labels or fewer, or if an image
+  /// Reads the next caption. Returns false at the end. Throws an input error that names file and line if it is
+  /// empty, and as `make_valid`.
+  bool next(std::string& caption);
+
+ private:
+  LineReader lines_;
+};
+
+/// What belongs to the images of a pair of files.
+struct ImageTexts {
+  std::string name;  ///< of one of them, in messages: "label"
+  /// Opens a file of them. The function that it returns reads the next one, and returns false at the end.
+  std::function<std::function<bool(std::string& text)>(const std::string& path)> open;
+};
+
+/// Labels; `names`: those of numbers in IDX files.
+ImageTexts labels_of_files(const std::vector<std::string>& names);
+ImageTexts captions_of_files();
+
+/// Reads images and what belongs to them from pairs of files: images, labels, images, labels, ... Label n of a
+/// pair is that of its image n.
+class PairedImageReader {
+ public:
+  /// Checks that all files exist and may be read, before any is read. Throws an input error if the second file
+  /// of a pair is missing.
+  PairedImageReader(std::vector<std::string> files, ImageTexts texts);
+
+  /// Reads the next image and its text. Returns false at the end of the last pair. Throws an input error that
+  /// names the file if an image can't be read, if there are more images than texts or fewer, or if an image
   /// has not the size of the first.
-  bool next(Image& image, std::string& label);
+  bool next(Image& image, std::string& text);
   /// The name of the image that was read last, for messages.
   const std::string& place() const { return place_; }
 
  private:
-  std::vector<std::string> files_, names_;
+  std::vector<std::string> files_;
+  ImageTexts kind_;
   size_t file_ = 0;
   std::optional<ImageReader> images_;
-  std::optional<LabelReader> labels_;
+  std::function<bool(std::string&)> texts_;
   std::optional<ImageSize> size_;
   std::string place_;
 };
@@ -82,6 +115,9 @@ std::optional<std::vector<std::string>> read_idx_labels(const std::string& path)
 /// error if there are more than 10,000; `Cancelled` when `stop` becomes nonzero.
 std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
                                           const std::vector<std::string>& names, const std::atomic<int>* stop);
+
+/// Returns the image files that a list names; none if the file is not a list, or can be read only once.
+std::vector<std::string> files_of_list(const std::string& path);
 
 /// Returns a text that changes whenever one of the files does, or an image that a list among them names.
 std::string fingerprint_of_images(const std::vector<std::string>& files);

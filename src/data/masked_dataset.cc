@@ -42,7 +42,7 @@ int64_t MaskedDataset::tokens(int64_t sample, int64_t epoch) const {
 void MaskedDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
   const std::span<const int32_t> text = blocks_.block(sample, epoch).ids;
   constexpr uint64_t stream = 0x6D61736B;  // "mask"
-  RandomStream random(static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(sample), stream);
+  RandomStream random = random_of_sample(options_.seed, stream, epoch, sample);
   const auto expected = std::llround(options_.share * static_cast<double>(text.size()));
   std::vector<int32_t> places = choose_places(std::ssize(text), std::max<int64_t>(expected, 1), random);
   std::vector<int32_t> changed(text.begin(), text.end()), labels;

@@ -10,12 +10,13 @@ struct MaskingOptions {
   double share = 0.15;  ///< of the tokens that are to be predicted
   int vocabulary = 0;   ///< number of tokens
   int32_t mask = 0, bos = -1, eos = 2;
+  uint64_t seed = 1;
 };
 
 /// Blocks of text for masked language modelling (Devlin et al. 2019): the encoder reads the start token, if
 /// there is one, a block and the end token. It is to predict some tokens of the block, at least one. 80% of
 /// these are replaced by the mask, 10% by a random token, and 10% are as they were. The choice is a function of
-/// sample and epoch.
+/// seed, sample and epoch.
 class MaskedDataset final : public Dataset {
  public:
   /// `tokenizers` are those that encoded the texts; `describe` alone needs them. Throws an input error if the

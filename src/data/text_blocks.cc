@@ -29,7 +29,7 @@ TextBlocks::Block TextBlocks::block(int64_t number, int64_t epoch) const {
   int64_t begin = (number - begins_[static_cast<size_t>(text)]) * options_.tokens;
   if (options_.shifts && epoch > 0 && std::ssize(ids) > options_.tokens) {
     constexpr uint64_t stream = 0x626C6F636B;  // "block"
-    begin += RandomStream(static_cast<uint64_t>(epoch), stream).below(static_cast<uint32_t>(options_.tokens));
+    begin += random_of_sample(options_.seed, stream, 0, epoch).below(static_cast<uint32_t>(options_.tokens));
   }
   const int64_t count = std::min(options_.tokens, std::ssize(ids) - begin);
   return {ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),

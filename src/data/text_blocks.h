@@ -13,6 +13,7 @@ struct BlockOptions {
   /// Cut texts at other places in each epoch, for texts that have no ends. Then up to `tokens` tokens at both
   /// sides of a text are left out of an epoch.
   bool shifts = false;
+  uint64_t seed = 1;  ///< of these places
 };
 
 /// Texts that are cut into blocks. No block has tokens of two texts. Safe to share between threads.

@@ -27,7 +27,8 @@ class ResultSink {
 
 /// A source to decode.
 struct Request {
-  std::vector<int32_t> source;     ///< ids with the end token
+  /// Ids with the end token, or the values of the patches of an image (`ModelConfig::source_ids_per_row`).
+  std::vector<int32_t> source;
   std::vector<int32_t> shortlist;  ///< the tokens that the output may contain, in ascending order; empty: all
   std::unique_ptr<Strategy> strategy;
   int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses

@@ -65,7 +65,7 @@ void RunningBatch::admit(BatchRoom room) {
 /// Encodes the sources and makes the requests active. If it throws, nothing has changed.
 void RunningBatch::enter(std::span<std::unique_ptr<Request>> requests) {
   std::vector<std::span<const int32_t>> shortlists;
-  IdBatch sources;
+  IdBatch sources{.ids_per_row = workspace_.model.config().source_ids_per_row()};
   for (const auto& request : requests) {
     shortlists.push_back(request->shortlist);
     sources.add(request->source);

@@ -49,6 +49,7 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
           targets.size());
   const ModelConfig& config = decoding.model.config();
   require_encoder_and_decoder(config, "scoring");
+  const int ids_per_row = config.source_ids_per_row();
   const Output output(decoding, allowed);
   std::vector<std::vector<double>> scores;
   BatchBuilder builder;
@@ -57,9 +58,9 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
   };
   for (size_t i = 0; i < sources.size(); ++i) {
     require(!sources[i].empty(), "source {} to score is empty; it needs at least the end token", i);
-    const int64_t tokens = static_cast<int64_t>(sources[i].size() + targets[i].size()) + 1;
+    const int64_t tokens = std::ssize(sources[i]) / ids_per_row + std::ssize(targets[i]) + 1;
     if (builder.batch().tokens() + tokens > batch_tokens) flush();
-    builder.source(sources[i]).teacher_forced(targets[i], config.target_ends());
+    builder.source(sources[i], ids_per_row).teacher_forced(targets[i], config.target_ends());
   }
   flush();
   return scores;

@@ -32,6 +32,7 @@ class FunctionSink final : public ResultSink {
 BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& options)
     : plan_((require_encoder_and_decoder(model, "search"),
              std::make_shared<BeamPlan>(model, options.rules, options.n_best))),
+      ids_per_row_(model.source_ids_per_row()),
       batch_tokens_(options.batch_tokens),
       shortlist_(options.shortlist),
       cancel_(options.cancel) {
@@ -40,7 +41,7 @@ BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& option
 
 std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index) const {
   auto request = std::make_unique<Request>();
-  const auto tokens = static_cast<int>(source.size());
+  const int tokens = static_cast<int>(source.size()) / ids_per_row_;
   request->shortlist = allowed(source);
   request->source = std::move(source);
   request->strategy = std::make_unique<BeamSearch>(plan_, tokens);

@@ -13,7 +13,7 @@ namespace sixfold {
 struct SearchOptions {
   GenerationConfig rules;  ///< beam_size 1 is greedy search
   int n_best = 1;          ///< number of hypotheses for each source, at most the beam size
-  /// Maximum number of source tokens times beam size that are decoded at once.
+  /// Maximum number of source tokens, or patches, times beam size that are decoded at once.
   int64_t batch_tokens = 4096;
   const Shortlist* shortlist = nullptr;  ///< null: all target tokens are allowed
   std::stop_token cancel = {};           ///< when stop is requested, the search throws `Cancelled`
@@ -24,13 +24,15 @@ class BeamRequests {
  public:
   /// Throws an input error if the options do not fit the model. The shortlist must outlive the requests.
   BeamRequests(const ModelConfig& model, const SearchOptions& options);
-  /// `source`: ids with the end token; it must not be empty. The result goes to `sink` under `index`.
+  /// `source`: ids with the end token, or the values of the patches of an image; it must not be empty. The
+  /// result goes to `sink` under `index`.
   std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index) const;
   /// Returns the tokens that the output for a source may contain, in ascending order; empty: all.
   std::vector<int32_t> allowed(const std::vector<int32_t>& source) const;
 
  private:
   std::shared_ptr<const BeamPlan> plan_;
+  int ids_per_row_;
   int64_t batch_tokens_;
   const Shortlist* shortlist_;
   std::stop_token cancel_;

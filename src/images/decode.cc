@@ -4,6 +4,8 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "base/file.h"
@@ -12,6 +14,7 @@
 namespace sixfold {
 namespace {
 
+constexpr std::string_view png_mark = "\x89PNG", jpeg_mark = "\xFF\xD8\xFF";
 constexpr int64_t most_pixels = int64_t{1} << 26;
 
 Image make_image(int64_t height, int64_t width, int channels, const std::string& name) {
@@ -33,6 +36,8 @@ Image decode_png(std::string_view bytes, const std::string& name) {
   const bool colour = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
   Image image = make_image(png.height, png.width, colour ? 3 : 1, name);
   png.format = colour ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  png.flags |=
+      PNG_IMAGE_FLAG_16BIT_sRGB;  // else samples of 16 bits that name no gamma are taken for linear light
   const png_color white{255, 255, 255};
   check(png_image_finish_read(&png, &white, image.values.data(), 0, nullptr));
   return image;
@@ -69,13 +74,29 @@ Image decode_pnm(std::string_view bytes, const std::string& name) {
 }  // namespace
 
 Image decode_image(std::string_view bytes, const std::string& name) {
-  if (bytes.starts_with("\x89PNG")) return decode_png(bytes, name);
-  if (bytes.starts_with("\xFF\xD8\xFF")) return decode_jpeg(bytes, name);
+  if (bytes.starts_with(png_mark)) return decode_png(bytes, name);
+  if (bytes.starts_with(jpeg_mark)) return decode_jpeg(bytes, name);
   if (is_netpbm(bytes)) return decode_pnm(bytes, name);
   throw_input_error("{}: {}; expected a PNG, JPEG, PPM or PGM file", name,
                     bytes.empty() ? "is empty" : "is not an image of a known format");
 }
 
-Image read_image(const std::string& path) { return decode_image(read_file(path), path); }
+bool is_image_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.good(), "{}: can't be read", path);
+  std::string begin(8, '\0');
+  file.read(begin.data(), std::ssize(begin));
+  begin.resize(static_cast<size_t>(file.gcount()));
+  return begin.starts_with(png_mark) || begin.starts_with(jpeg_mark) || is_netpbm(begin);
+}
+
+Image read_image(const std::string& path) {
+  std::error_code missing;
+  const auto status = std::filesystem::status(path, missing);
+  require(!std::filesystem::exists(status) || std::filesystem::is_directory(status) ||
+              std::filesystem::is_regular_file(status),
+          "{}: is not a regular file", path);
+  return decode_image(read_file(path), path);
+}
 
 }  // namespace sixfold

@@ -12,6 +12,10 @@ namespace sixfold {
 /// from several threads.
 Image decode_image(std::string_view bytes, const std::string& name);
 
+/// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first
+/// bytes.
+bool is_image_file(const std::string& path);
+
 /// Reads and decodes a file. Throws as `decode_image`, and if it can't be read.
 Image read_image(const std::string& path);
 

@@ -19,8 +19,9 @@ gzFile open_file(const std::string& path) {
   return file;
 }
 
+/// Whether this begins an IDX file of any type: bytes, or integers and floating point numbers (9, 11 to 14).
 bool is_mark(std::span<const uint8_t> mark) {
-  return mark[0] == 0 && mark[1] == 0 && mark[2] == unsigned_bytes && mark[3] > 0;
+  return mark[0] == 0 && mark[1] == 0 && mark[2] >= unsigned_bytes && mark[2] <= 14 && mark[3] > 0;
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ bool IdxFile::is_one(const std::string& path) {
 IdxFile::IdxFile(const std::string& path) : path_(path), file_(open_file(path)) {
   std::array<uint8_t, 4> mark{};
   read(mark);
-  require(is_mark(mark), "{}: is not an IDX file of bytes", path);
+  require(is_mark(mark) && mark[2] == unsigned_bytes, "{}: is not an IDX file of bytes", path);
   const int dimensions = mark[3];
   require(dimensions == 1 || dimensions == 3 || dimensions == 4,
           "{}: has {} dimensions; expected 1 (labels), 3 (grey images) or 4 (images with channels)", path,
@@ -84,6 +85,13 @@ bool IdxFile::next(std::vector<uint8_t>& values) {
   read(values);
   ++read_;
   return true;
+}
+
+std::string idx_header(int64_t images, const ImageSize& size) {
+  std::string header{'\0', '\0', static_cast<char>(unsigned_bytes), 4};
+  for (const int64_t dimension : {images, int64_t{size.height}, int64_t{size.width}, int64_t{size.channels}})
+    for (int shift = 24; shift >= 0; shift -= 8) header.push_back(static_cast<char>(dimension >> shift));
+  return header;
 }
 
 }  // namespace sixfold

@@ -40,4 +40,8 @@ class IdxFile {
   ImageSize item_;
 };
 
+/// Returns the header of an IDX file of images, 4 dimensions even if they are grey. The values of the images
+/// follow it.
+std::string idx_header(int64_t images, const ImageSize& size);
+
 }  // namespace sixfold

@@ -33,7 +33,8 @@ int64_t next_number(std::string_view bytes, size_t& at) {
 bool is_netpbm(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == 'P' &&
          (bytes[1] == '2' || bytes[1] == '3' || bytes[1] == '5' || bytes[1] == '6') &&
-         (is_space(bytes[2]) || bytes[2] == '#');
+         (is_space(bytes[2]) || bytes[2] == '#') &&  // a list of files may begin with "P6 photo.png"
+         (bytes.size() == 3 || is_space(bytes[3]) || is_digit(bytes[3]) || bytes[3] == '#' || bytes[2] == '#');
 }
 
 NetpbmHeader read_netpbm_header(std::string_view bytes, const std::string& name) {

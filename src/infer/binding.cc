@@ -7,12 +7,12 @@ namespace sixfold {
 
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
-  config.source_vocab = source.vocab_size();
+  config.source_vocab = config.reads_images() ? ModelConfig::pixel_values : source.vocab_size();
   config.target_vocab = target.vocab_size();
   config.unk = target.unk();
   config.bos = target.bos();
   config.eos = target.eos();
-  config.source_tokenizer_hash = source.hash();
+  config.source_tokenizer_hash = config.reads_images() ? "" : source.hash();
   config.target_tokenizer_hash = target.hash();
 }
 
@@ -24,6 +24,13 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
   });
 }
 
+Tokenizers load_text_tokenizers(const std::string& folder) {
+  const ModelConfig config = load_model_config(folder);
+  require(!config.reads_images() || config.has_decoder(), "{}: has no tokenizer, since it {}", folder,
+          purpose_of(config));
+  return load_tokenizers(folder);
+}
+
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
   if (config.reads_images() && !config.has_decoder()) return {};
   Tokenizers tokenizers = load_tokenizers(folder);
@@ -33,7 +40,8 @@ Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& c
             "{}_tokenizer_hash '{}'); restore the model's own tokenizer",
             folder, side, tokenizer.hash(), side, bound);
   };
-  check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
+  if (!config.reads_images())
+    check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
   check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);
   return tokenizers;
 }

@@ -8,12 +8,15 @@
 namespace sixfold {
 
 /// Sets the fields of the config that depend on the tokenizers: vocabulary sizes, ids of special tokens, and
-/// hashes.
+/// hashes. The source of a model that reads images has no tokenizer.
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 
 /// Writes a model folder with its tokenizers; see `write_model_folder` in model/model_dir.h.
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string& folder)>& add = {});
+
+/// Loads the tokenizers of a model folder. Throws an input error if it has none, since it classifies images.
+Tokenizers load_text_tokenizers(const std::string& folder);
 
 /// Loads the tokenizers of a model folder; none for a model that reads images and predicts classes. Throws an
 /// input error if their hashes or vocabulary sizes differ from those in the config.

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "data/class_dataset.h"
-#include "images/patches.h"
 #include "infer/engine.h"
+#include "infer/image_values.h"
 #include "infer/loaded_model.h"
 #include "text/utf8.h"
 
@@ -36,14 +36,9 @@ struct Classifier::Parts {
 
   /// The same of an image: the values of its patches.
   std::vector<int32_t> encode(const Image& image, Classification& result) const {
-    const ImageInput& input = open.config().image;
-    const ImageSize expected{input.height, input.width, input.channels};
-    if (image.size != expected || std::ssize(image.values) != expected.values()) {
-      result.error = fmt::format("the image is {}, but the model reads images of {}", image.size.describe(),
-                                 expected.describe());
-      return {};
-    }
-    return patches_of(image, input.patch, input.step());
+    ImageValues values = image_values(image, open.config().image);
+    result.error = std::move(values.error);
+    return std::move(values.ids);
   }
 
   template <class Item>
@@ -104,7 +99,16 @@ std::vector<Classification> Classifier::classify(std::span<const std::string> te
 std::vector<Classification> Classifier::classify_images(std::span<const Image> images,
                                                         const ClassifyOptions& options) const {
   require(reads_images(), "the model classifies texts, not images");
-  return parts_->classify_all(images, options);
+  // Patches that overlap take many times the memory of their images, so that these are cut some at a time.
+  const int64_t patches = parts_->open.config().image.patches();
+  const int64_t at_once =
+      std::max<int64_t>(1, 4 * parts_->engine.threads() * parts_->open.batch_tokens() / patches);
+  std::vector<Classification> results;
+  for (size_t begin = 0; begin < images.size(); begin += static_cast<size_t>(at_once)) {
+    const auto some = images.subspan(begin, std::min(images.size() - begin, static_cast<size_t>(at_once)));
+    std::ranges::move(parts_->classify_all(some, options), std::back_inserter(results));
+  }
+  return results;
 }
 
 }  // namespace sixfold

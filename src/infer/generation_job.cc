@@ -8,8 +8,6 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_waiting = 256;  // requests that wait or are decoded at a time
-
 GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& options) {
   GenerationConfig rules = model.generation;
   rules.beam_size = options.beam_size;
@@ -22,12 +20,11 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
 
 GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
-    : open_(open),
-      engine_(engine),
+    : RequestGroup(engine),
+      open_(open),
       prompts_(prompts),
       options_(options),
       receive_(receive),
-      client_(engine.new_client()),
       per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
   require(options.samples >= 1 && options.samples <= 65536, "samples is {}; it must be from 1 to 65536",
@@ -71,27 +68,14 @@ std::unique_ptr<Strategy> GenerationJob::strategy(const std::vector<int32_t>& pr
   return std::make_unique<BeamSearch>(beam_, prompt, options_.max_tokens);
 }
 
-/// Requests refer to the job, so that it must not return before all of them are completed.
 std::vector<GeneratedTexts> GenerationJob::run() {
-  const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
-  try {
-    for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
-      if (stop_.stop_requested()) break;
-      queue(prompt);
-    }
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
-    stop_.request_stop();
-  }
-  if (stop_.stop_requested()) engine_.withdraw(client_);
-  while (requested() > 0) engine_.help(client_);
-  if (error_) std::rethrow_exception(error_);
-  if (options_.cancel.stop_requested()) throw Cancelled();
+  RequestGroup::run(options_.cancel, [this] {
+    for (size_t prompt = 0; prompt < prompts_.size() && !stopped(); ++prompt) queue_prompt(prompt);
+  });
   return std::move(results_);
 }
 
-void GenerationJob::queue(size_t index) {
+void GenerationJob::queue_prompt(size_t index) {
   GeneratedTexts& result = results_[index];
   result.index = index;
   if (const auto fault = fault_of_text(prompts_[index])) {
@@ -107,8 +91,7 @@ void GenerationJob::queue(size_t index) {
     return;
   }
   result.texts.resize(static_cast<size_t>(options_.samples));
-  for (size_t sample = 0; sample < per_prompt_ && !stop_.stop_requested(); ++sample) {
-    while (requested() >= most_waiting) engine_.help(client_);
+  for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();
     request->strategy = strategy(prompt, uint64_t{options_.first_prompt + index} << 16 | sample);
     request->tokens = (std::ssize(prompt) + options_.max_tokens) * std::max(options_.beam_size, 1);
@@ -116,32 +99,15 @@ void GenerationJob::queue(size_t index) {
       request->tokens =
           std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(options_.beam_size, 1));
     request->batch_tokens = 16 * open_.batch_tokens();
-    request->client = client_;
-    request->cancel = stop_.get_token();
-    request->sink = this;
-    request->index = index * per_prompt_ + sample;
-    const size_t number = request->index;
+    const size_t number = index * per_prompt_ + sample;
     wanted_[number] = {
         .prompt = index,
         .sample = sample,
         .ids = ids,
         .stream =
             receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr};
-    {
-      const std::lock_guard lock(mutex_);
-      ++requested_;
-    }
-    try {
-      engine_.submit(std::move(request));
-    } catch (...) {
-      failed(number, std::current_exception());
-    }
+    queue(std::move(request), number);
   }
-}
-
-size_t GenerationJob::requested() {
-  const std::lock_guard lock(mutex_);
-  return requested_;
 }
 
 std::vector<int32_t> GenerationJob::with_prompt(const Wanted& wanted, std::span<const int32_t> ids) {
@@ -165,7 +131,7 @@ GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hyp
           .reason = hypothesis.reason};
 }
 
-void GenerationJob::done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
+void GenerationJob::complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
   const Wanted& wanted = wanted_[index];
   if (wanted.stream) {
     const std::string piece = wanted.stream->finish(with_prompt(wanted, best_first[0].ids));
@@ -175,16 +141,6 @@ void GenerationJob::done(size_t index, const DecodeWorkspace&, std::vector<Hypot
   if (beam_) texts.resize(best_first.size());
   for (size_t i = 0; i < best_first.size(); ++i)
     texts[beam_ ? i : wanted.sample] = text_of(wanted, best_first[i]);
-  const std::lock_guard lock(mutex_);
-  --requested_;
-}
-
-/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
-void GenerationJob::failed(size_t, std::exception_ptr error) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!error_) error_ = std::move(error);
-  stop_.request_stop();
-  --requested_;  // last, since the job may end then
 }
 
 }  // namespace sixfold

@@ -1,21 +1,18 @@
 #pragma once
-#include <exception>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "generate/beam_search.h"
 #include "generate/sampling.h"
-#include "infer/engine.h"
 #include "infer/generator.h"
 #include "infer/loaded_model.h"
+#include "infer/request_group.h"
 #include "infer/text_stream.h"
 
 namespace sixfold {
 
-/// The generation of texts for a list of prompts. The calling thread queues the requests and helps the engine
-/// to decode.
-class GenerationJob final : public ResultSink {
+/// The generation of texts for a list of prompts.
+class GenerationJob final : public RequestGroup {
  public:
   GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
                 const GenerateOptions& options, const TextReceiver& receive);
@@ -23,8 +20,6 @@ class GenerationJob final : public ResultSink {
   std::vector<GeneratedTexts> run();
 
   void settled(size_t index, std::span<const int32_t> tokens) override;
-  void done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
-  void failed(size_t index, std::exception_ptr error) noexcept override;
 
  private:
   /// A request: one text, or with beam search all texts of a prompt.
@@ -35,27 +30,20 @@ class GenerationJob final : public ResultSink {
   };
   std::shared_ptr<SamplingPlan> sampling_plan() const;
   std::unique_ptr<Strategy> strategy(const std::vector<int32_t>& prompt, uint64_t sample) const;
-  void queue(size_t prompt);
-  size_t requested();
+  void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
+  void queue_prompt(size_t prompt);
   GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
   static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 
   LoadedModel& open_;
-  Engine& engine_;
   std::span<const std::string> prompts_;
   const GenerateOptions& options_;
   const TextReceiver& receive_;
-  const uint64_t client_;
-  std::stop_source stop_;
   std::shared_ptr<const SamplingPlan> sampling_;  // one of them is null
   std::shared_ptr<const BeamPlan> beam_;
   size_t per_prompt_;  // number of requests for each prompt
   std::vector<Wanted> wanted_;
   std::vector<GeneratedTexts> results_;
-
-  std::mutex mutex_;      // guards all members below
-  size_t requested_ = 0;  // number of requests that are not completed
-  std::exception_ptr error_;
 };
 
 }  // namespace sixfold

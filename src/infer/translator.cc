@@ -74,7 +74,7 @@ struct Translator::Parts {
 
   Parts(const std::string& folder, int threads, WeightType type)
       : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
-    require_encoder_and_decoder(open.config(), folder);
+    require_translation_model(open.config(), folder);
   }
 
   void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {

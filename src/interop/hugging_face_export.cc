@@ -327,7 +327,7 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
     return export_causal_model(model_folder, output);
   const auto model =
       load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
-  require_encoder_and_decoder(model->config(), model_folder);
+  require_translation_model(model->config(), model_folder);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
   check_architecture(config, tokenizers, model_folder);

@@ -62,9 +62,15 @@ static void validate_classes(const ModelConfig& c) {
 
 static void validate_images(const ModelConfig& c) {
   validate(c.image);
-  require(c.head == HeadKind::classes, "image: a model that reads images must have head 'classes'");
-  require(c.pooling != Pooling::first,
+  require(c.has_encoder(), "image: images are read by an encoder, but encoder_layers is 0");
+  require(c.head == HeadKind::classes || c.has_decoder(),
+          "image: a model that reads images must have head 'classes' or a decoder (decoder_layers is 0)");
+  require(c.head != HeadKind::classes || c.pooling != Pooling::first,
           "pooling: is 'first', but images have no first token; choose mean or attention");
+  require(!c.has_decoder() || !c.shares_embedding(),
+          "tied_embeddings: '{}' ties the embedding of the source, but images have no tokens; choose 'decoder' "
+          "or 'none'",
+          name_of_enum(c.tied_embeddings));
   require(c.positions != Positions::learned || c.max_positions >= c.image.patches(),
           "max_positions: is {}, but an image has {} patches", c.max_positions, c.image.patches());
 }
@@ -98,20 +104,43 @@ void validate(const ModelConfig& c) {
       path, ModelConfig::current_format_version, found);
 }
 
+std::string purpose_of(const ModelConfig& config) {
+  if (config.captions_images()) return "captions images, for 'sixfold caption'";
+  if (config.head == HeadKind::classes)
+    return config.reads_images() ? "classifies images, for 'sixfold classify'"
+                                 : "classifies text, for 'sixfold classify'";
+  if (!config.has_decoder()) return "predicts masked tokens, and other tasks start from it";
+  return config.has_encoder() ? "translates text, for 'sixfold translate'"
+                              : "is a language model, for 'sixfold generate' and 'sixfold score --input'";
+}
+
 void require_reads_text(const ModelConfig& config, const std::string& where) {
-  require(!config.reads_images(), "{}: reads images, not text", where);
+  require(!config.reads_images(), "{}: reads images, not text; it {}", where, purpose_of(config));
+}
+
+void require_translation_model(const ModelConfig& config, const std::string& where) {
+  require(config.has_encoder() && config.has_decoder() && !config.reads_images(),
+          "{}: is not a translation model, which has an encoder and a decoder of text; it {}", where,
+          purpose_of(config));
+}
+
+void require_captioner(const ModelConfig& config, const std::string& where) {
+  require(config.captions_images(),
+          "{}: does not caption images, as a model of a run with task: image_captioning does; it {}", where,
+          purpose_of(config));
 }
 
 void require_classifier(const ModelConfig& config, const std::string& where) {
   require(config.head == HeadKind::classes,
-          "{}: is not a classifier, as made by a run with task: classification", where);
+          "{}: is not a classifier, as made by a run with task: classification; it {}", where,
+          purpose_of(config));
 }
 
 void require_language_model(const ModelConfig& config, const std::string& where) {
   require(config.has_decoder() && !config.has_encoder(),
           "{}: is not a language model, which has a decoder and no encoder (encoder_layers is {}, "
-          "decoder_layers is {})",
-          where, config.encoder_layers, config.decoder_layers);
+          "decoder_layers is {}); it {}",
+          where, config.encoder_layers, config.decoder_layers, purpose_of(config));
 }
 
 void upgrade_architecture(OptionNode& architecture, OptionNode& root) {

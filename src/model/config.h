@@ -31,6 +31,7 @@ struct EnumNames<HeadKind> {
 /// and the generation settings.
 struct ModelConfig : Architecture {
   static constexpr int current_format_version = 2;
+  static constexpr int pixel_values = 256;  ///< `source_vocab` of a model that reads images
   int format_version = current_format_version;
   int source_vocab = 0;
   int target_vocab = 0;
@@ -57,6 +58,8 @@ struct ModelConfig : Architecture {
 
   /// Whether the encoder reads patches of images, and not tokens.
   bool reads_images() const { return image.height > 0; }
+  /// Whether the model captions images: its encoder reads them, and its decoder writes text.
+  bool captions_images() const { return reads_images() && has_decoder(); }
   /// The number of ids of a row of the source (`IdBatch`).
   int source_ids_per_row() const { return reads_images() ? image.patch_values() : 1; }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
@@ -88,8 +91,18 @@ void visit(Visitor& v, ModelConfig& o) {
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
 
+/// What a model does and the command for it: "captions images, for 'sixfold caption'". For messages about
+/// models that do not fit.
+std::string purpose_of(const ModelConfig& config);
+
 /// Throws an input error that begins with `where` if the model reads images.
 void require_reads_text(const ModelConfig& config, const std::string& where);
+
+/// Throws an input error that begins with `where` unless the model has an encoder of text and a decoder.
+void require_translation_model(const ModelConfig& config, const std::string& where);
+
+/// Throws an input error that begins with `where` unless the model has an encoder of images and a decoder.
+void require_captioner(const ModelConfig& config, const std::string& where);
 
 /// Throws an input error that begins with `where` unless the model predicts classes.
 void require_classifier(const ModelConfig& config, const std::string& where);

@@ -6,6 +6,8 @@
 
 #include <iterator>
 
+#include "base/base64.h"
+
 namespace sixfold {
 namespace {
 
@@ -213,6 +215,13 @@ void Svg::gradient(const Box& box, std::string_view css, std::span<const double>
                    strengths[i]);
   fmt::format_to(std::back_inserter(body_), "</linearGradient></defs>\n<rect {} fill=\"url(#scale)\"/>\n",
                  geometry(box));
+}
+
+void Svg::image(const Box& box, std::string_view png) {
+  fmt::format_to(std::back_inserter(body_),
+                 "<image {} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                 "href=\"data:image/png;base64,{}\"/>\n",
+                 geometry(box), base64(png));
 }
 
 std::string Svg::finish(double width, double height, std::string_view title, Theme theme) const {

@@ -71,6 +71,8 @@ class Svg {
   /// Draws a bar with a gradient: `css` with these strengths, at least two, evenly spaced from left to right. A
   /// picture can have only one.
   void gradient(const Box& box, std::string_view css, std::span<const double> strengths);
+  /// Draws a PNG file, stretched to the box. Its pixels stay sharp squares.
+  void image(const Box& box, std::string_view png);
   /// The complete file. Screen readers speak the title.
   std::string finish(double width, double height, std::string_view title, Theme theme = Theme::automatic) const;
 

@@ -30,8 +30,8 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
             labels.empty() ? "" : labels[0]);
     return labels;
   };
-  const auto encode = [&](const Tokenizer* tokenizer, const std::vector<std::string>& labels) {
-    return labelled_encoder(*tokenizer, labels, data.invalid_utf8, start.threads);
+  const auto encode = [&](const Tokenizers& tokenizers, const std::vector<std::string>& labels) {
+    return labelled_encoder(*tokenizers.source, labels, data.invalid_utf8, start.threads);
   };
   return read_stored_text(
       start, {.files = {data.train, data.valid},
@@ -71,8 +71,8 @@ class Classification : public Task {
         config_(config_of(options, start, text)),
         record_(std::move(text.record)),
         weights_(weights_of(options, encoded_data_of(start))),
-        train_(dataset(encoded_data_of(start), false, options.data.token_dropout)) {
-    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, 0));
+        train_(dataset(encoded_data_of(start), false, options.data.token_dropout, options.train.seed)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, 0, 1));
     warn_without_effect(config_);
     warn_of_cuts(train_, "training");
     if (valid_) warn_of_cuts(*valid_, "validation");
@@ -102,14 +102,15 @@ class Classification : public Task {
       log_warning("{} data: {} more than data.max_tokens, {}; the rest is cut off", name,
                   cut == 1 ? "1 text has" : fmt::format("{} texts have", cut), config_.context_tokens);
   }
-  ClassDataset dataset(const std::string& store, bool validation, double token_dropout) const {
+  ClassDataset dataset(const std::string& store, bool validation, double token_dropout, uint64_t seed) const {
     const auto& part = validation ? record_.validation : record_.training;
     return {map_sequences(store, validation),
             tokenizers_,
             {.labels = record_.names,
              .weights = weights_,
              .tokens = config_.context_tokens,
-             .token_dropout = token_dropout},
+             .token_dropout = token_dropout,
+             .seed = seed},
             part.hash};
   }
   std::vector<float> weights_of(const ClassificationOptions& options, const std::string& store) const {

@@ -7,24 +7,18 @@
 #include "base/join.h"
 #include "base/log.h"
 #include "model/model_dir.h"
+#include "tasks/task_options.h"
 
 namespace sixfold {
 
 void set_encoder_defaults(ModelOptions& model) { model.decoder_layers = 0; }
 
 void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what) {
-  const auto refuse = [&](const char* path, std::string_view allowed) {
-    const OptionNode* const value = root.find_path(path);
-    if (value && value->text != allowed)
-      throw_input_error("{}: {}: {} has no decoder; remove the key", value->where, path, what);
-  };
-  refuse("model.decoder_layers", "0");
-  refuse("model.decoder_mixer", "attention");
-  refuse("model.decoder_start_token", "-1");
-  refuse("tokenizer.joint", "true");
-  refuse("tokenizer.target", "");
-  const OptionNode* const normalization = root.find_path("tokenizer.normalization");
-  refuse("tokenizer.target_normalization", normalization ? normalization->text : "identity");
+  const std::string why = fmt::format("{} has no decoder", what);
+  refuse_key(root, "model.decoder_layers", "0", why);
+  refuse_key(root, "model.decoder_mixer", "attention", why);
+  refuse_key(root, "model.decoder_start_token", "-1", why);
+  refuse_second_tokenizer(root, why);
 }
 
 void check_frozen_parts(const StartOptions& start, std::string_view what) {
@@ -34,8 +28,6 @@ void check_frozen_parts(const StartOptions& start, std::string_view what) {
             "start.freeze: the head, which {} adds to an encoder, can't be frozen: it may be new", what);
   }
 }
-
-void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }
 
 void require_encoder_only(const Architecture& model, std::string_view what) {
   require(model.encoder_layers > 0, "model.encoder_layers: is 0; {} needs at least 1", what);

@@ -21,9 +21,6 @@ void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what);
 /// Throws an input error if a part is frozen that the model does not have, or that would stay random.
 void check_frozen_parts(const StartOptions& start, std::string_view what);
 
-/// Gives the side of the target, which an encoder does not have, the normalization of the source.
-void normalize_alike(TokenizerOptions& tokenizer);
-
 /// Throws an input error that names the key unless the architecture is an encoder without a decoder that can
 /// be trained on single sequences.
 void require_encoder_only(const Architecture& model, std::string_view what);

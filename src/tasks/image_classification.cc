@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/image_dataset.h"
 #include "data/image_reader.h"
 #include "tasks/class_scores.h"
@@ -13,8 +15,19 @@
 namespace sixfold {
 namespace {
 
+/// Whether a file of labels is an IDX file.
+bool has_numbers(const std::vector<std::string>& files) {
+  for (size_t i = 1; i < files.size(); i += 2)
+    if (read_idx_labels(files[i])) return true;
+  return false;
+}
+
 SequenceStoreRecord read_images(const ImageClassificationOptions& options, const TaskStart& start) {
   const ImageDataOptions& data = options.data;
+  const std::set<std::string> different(data.label_names.begin(), data.label_names.end());
+  require(different.size() == data.label_names.size(), "data.label_names: a name occurs twice");
+  if (!different.empty() && !start.resumed && !has_numbers(data.train))
+    log_warning("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   const auto names = [&] {
     std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);
     require(labels.size() != 1, "data.train: all images have the label '{}'; there must be at least 2 labels",
@@ -22,17 +35,16 @@ SequenceStoreRecord read_images(const ImageClassificationOptions& options, const
     return labels;
   };
   std::string settings = "labelled images";
-  if (!start.resumed) {
-    for (const std::string& name : data.label_names) settings += ", " + name;
-    settings += fmt::format(" {} {}", fingerprint_of_images(data.train), fingerprint_of_images(data.valid));
-  }
+  for (const std::string& name : data.label_names) settings += ", " + name;
+  settings += settings_of_images(start, data);
   return read_stored_text(start, {.files = {data.train, data.valid},
                                   .tokenizer = std::nullopt,
                                   .settings = settings,
                                   .names = names,
                                   .encode =
-                                      [&](const Tokenizer*, const std::vector<std::string>& labels) {
-                                        return image_encoder(labels, data.label_names);
+                                      [&](const Tokenizers&, const std::vector<std::string>& labels) {
+                                        return image_encoder(labels_of_files(data.label_names),
+                                                             label_appender(labels));
                                       }})
       .record;
 }
@@ -46,27 +58,15 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
       !start.resumed || config.labels == record.names,
       "{}: the labels are not those that the run began with; remove the folder, restore the files and resume",
       encoded_data_of(start));
-  const ImageSize size = stored_image(map_sequences(encoded_data_of(start), /*validation=*/false)[0]).size;
-  ImageInput image = options.image;
-  image.height = size.height, image.width = size.width, image.channels = size.channels;
-  validate(image);
-  if (!start.model.empty()) {
-    require(config.reads_images() && config.head == HeadKind::classes,
-            "{}: is not a classifier of images; a run can start from one", start.model);
-    const ImageInput& theirs = config.image;
-    require(theirs.height == image.height && theirs.width == image.width && theirs.channels == image.channels &&
-                theirs.patch == image.patch && theirs.step() == image.step(),
-            "{}: reads images of {} x {} pixels in patches of {}, but the data and the group image have {} x "
-            "{} and {}",
-            start.model, theirs.height, theirs.width, theirs.patch, image.height, image.width, image.patch);
-  }
-  config.image = image;
-  config.max_positions = image.patches();
+  require(start.model.empty() || (config.reads_images() && config.head == HeadKind::classes),
+          "{}: is not a classifier of images; a run can start from one", start.model);
+  set_image_input(config, options.image, start);
+  config.max_positions = config.image.patches();
   config.tied_embeddings = TiedEmbeddings::none;
   config.head = HeadKind::classes;
   config.labels = record.names;
   config.pooling = options.classifier.pooling;
-  config.source_vocab = 256;  // the values of a pixel
+  config.source_vocab = ModelConfig::pixel_values;
   config.target_vocab = config.outputs();
   config.unk = config.eos = 0, config.bos = -1;
   return config;
@@ -109,9 +109,8 @@ class ImageClassification : public Task {
     return {validation ? map_sequences(store, true) : training,
             {.labels = record_.names,
              .weights = class_weights(options.data.class_weights, record_.names, counts),
-             .patch = config_.image.patch,
-             .stride = config_.image.step(),
-             .augmentation = validation ? Augmentation() : options.data.augmentation},
+             .cutter = cutter_of(config_, validation ? Augmentation() : options.data.augmentation,
+                                 options.train.seed)},
             (validation ? record_.validation : record_.training).hash};
   }
 

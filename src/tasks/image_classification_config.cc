@@ -32,9 +32,7 @@ void validate(const ImageClassificationOptions& o) {
   validate_groups(o, "a file of images and a file of their labels");
   require(o.task == ImageClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
           ImageClassificationOptions::task_name);
-  require(o.data.train.size() % 2 == 0 && o.data.valid.size() % 2 == 0,
-          "data.{}: there is an odd number of files; alternate files of images and of their labels",
-          o.data.train.size() % 2 != 0 ? "train" : "valid");
+  check_pairs(o.data, "labels");
   require(o.classifier.pooling != Pooling::first,
           "classifier.pooling: is 'first', but images have no first token; choose mean or attention");
 }

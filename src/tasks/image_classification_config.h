@@ -3,46 +3,26 @@
 #include <string_view>
 #include <vector>
 
-#include "images/augment.h"
 #include "tasks/classification_config.h"
+#include "tasks/image_data.h"
 
 namespace sixfold {
 
 /// Labelled images, and how they become batches.
-struct ImageDataOptions : BatchOptions {
-  std::vector<std::string> train, valid;
+struct ImageDataOptions : ImageFilesOptions {
   std::vector<std::string> label_names;
   std::vector<std::string> class_weights;
-  Augmentation augmentation;
 };
 
 template <class Visitor>
 void visit(Visitor& v, ImageDataOptions& o) {
-  v.field("train", o.train,
-          "training data, files of images and of labels by turns: images are an IDX file or a list of PNG, "
-          "JPEG, PPM "
-          "or PGM files, labels an IDX file or lines; each may be gzipped");
-  v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
+  visit_image_files(v, o, "labels by turns: labels are an IDX file or lines");
   v.field("label_names", o.label_names,
           "names of the labels 0, 1, ... of an IDX file; empty: their numbers are their names");
   v.field("class_weights", o.class_weights,
           "factors of the losses: 'balanced' makes all labels count equally; or LABEL=FACTOR for some labels; "
           "empty: 1");
-  v.field("flip", o.augmentation.flip, "mirror training images from left to right at random");
-  v.field("shift", o.augmentation.shift, "shift training images at random by up to this many pixels",
-          between(0, 1 << 12));
-  v.field("cut_out", o.augmentation.cut_out,
-          "fill a random square of this many pixels on a side in training images with grey; 0: none",
-          between(0, 1 << 12));
-  visit(v, static_cast<BatchOptions&>(o));
-}
-
-/// The patches that an image is cut into: the group `image`, without the size, which that of the data gives.
-struct PatchOptions : ImageInput {};
-
-template <class Visitor>
-void visit(Visitor& v, PatchOptions& o) {
-  visit_patches(v, o);
+  visit_image_batches(v, o);
 }
 
 /// The complete config of a run that trains a classifier of images. There is no tokenizer and no generation.

@@ -57,7 +57,8 @@ class LanguageModel : public Task {
     const TextBlocks blocks(map_sequences(store, validation),
                             {.tokens = options.data.block_tokens,
                              .ends = !stream,
-                             .shifts = stream && !validation && options.data.shuffle});
+                             .shifts = stream && !validation && options.data.shuffle,
+                             .seed = options.train.seed});
     return {blocks, tokenizers_, config_.target_ends(), part.hash};
   }
 

@@ -11,26 +11,12 @@ LanguageModelOptions::LanguageModelOptions() {
   train.label_smoothing = 0;
 }
 
-namespace {
-
-/// The keys of an architecture or a tokenizer that only a source gives a meaning.
-void refuse_keys_of_a_source(OptionNode& root) {
-  const auto refuse = [&](const char* group, const char* key, const char* allowed) {
-    OptionNode* const node = root.find(group);
-    const OptionNode* const value = node ? node->find(key) : nullptr;
-    if (value && value->text != allowed)
-      throw_input_error("{}: {}.{}: a language model has no source; remove the key", value->where, group, key);
-  };
-  refuse("model", "encoder_layers", "0");
-  refuse("model", "encoder_mixer", "attention");
-  refuse("tokenizer", "joint", "true");
-  refuse("tokenizer", "target", "");
-}
-
-}  // namespace
-
 LanguageModelOptions language_model_options_of(OptionNode root, const std::string& where) {
-  refuse_keys_of_a_source(root);
+  constexpr std::string_view why = "a language model has no source";
+  refuse_key(root, "model.encoder_layers", "0", why);
+  refuse_key(root, "model.encoder_mixer", "attention", why);
+  refuse_key(root, "tokenizer.joint", "true", why);
+  refuse_key(root, "tokenizer.target", "", why);
   LanguageModelOptions options;
   read_options(root, options);
   options.model.encoder_layers = 0;  // a preset has an encoder

@@ -50,9 +50,10 @@ class MaskedLanguageModel : public Task {
   MaskedDataset dataset(const MaskedLanguageModelOptions& options, const std::string& store,
                         bool validation) const {
     const bool stream = options.data.unit == TextUnit::stream;
-    const TextBlocks blocks(
-        map_sequences(store, validation),
-        {.tokens = options.data.block_tokens, .shifts = stream && !validation && options.data.shuffle});
+    const TextBlocks blocks(map_sequences(store, validation),
+                            {.tokens = options.data.block_tokens,
+                             .shifts = stream && !validation && options.data.shuffle,
+                             .seed = options.train.seed});
     const Tokenizer& tokenizer = *tokenizers_.source;
     return {blocks,
             tokenizers_,
@@ -60,7 +61,8 @@ class MaskedLanguageModel : public Task {
              .vocabulary = tokenizer.vocab_size(),
              .mask = tokenizer.unk(),
              .bos = tokenizer.bos(),
-             .eos = tokenizer.eos()},
+             .eos = tokenizer.eos(),
+             .seed = validation ? 1 : options.train.seed},  // validation compares runs
             (validation ? record_.validation : record_.training).hash};
   }
 

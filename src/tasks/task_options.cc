@@ -21,10 +21,11 @@ std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptio
 }  // namespace
 
 std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelOptions& default_model,
-                                         const GenerationConfig& generation, const StartOptions& start) {
+                                         const GenerationConfig& generation, const StartOptions& start,
+                                         const GenerationConfig& default_generation) {
   std::vector<std::string> advice;
   if (!start.model.empty()) {
-    if (to_json(write_options(generation)) != to_json(write_options(GenerationConfig())))
+    if (to_json(write_options(generation)) != to_json(write_options(default_generation)))
       advice.emplace_back(
           "generation has no effect together with start.model, whose generation settings are used");
     for (const std::string& key : differing_sizes(model, default_model))
@@ -60,6 +61,34 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
 void warn_without_effect(const ModelConfig& config) {
   for (const std::string& setting : without_effect(config))
     log_warning("model.{}; the setting has no effect", setting);
+}
+
+void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why) {
+  const OptionNode* const value = root.find_path(path);
+  if (value && value->text != allowed) throw_input_error("{}: {}: {}; remove the key", value->where, path, why);
+}
+
+void refuse_second_tokenizer(OptionNode& root, std::string_view why) {
+  refuse_key(root, "tokenizer.joint", "true", why);
+  refuse_key(root, "tokenizer.target", "", why);
+  const OptionNode* const normalization = root.find_path("tokenizer.normalization");
+  refuse_key(root, "tokenizer.target_normalization", normalization ? normalization->text : "identity", why);
+}
+
+void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }
+
+void check_batch_norm(const Architecture& model, const BatchOptions& data) {
+  static constexpr int least = 4;  // two of the source and two of the target
+  if (model.norm != Norm::batch) return;
+  const auto check = [](const char* key, int tokens) {
+    require(
+        tokens == 0 || tokens >= least,
+        "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
+        "{}; set it higher, or choose another norm",
+        key, tokens, least);
+  };
+  check("data.batch_tokens", data.batch_tokens);
+  check("data.micro_batch_tokens", data.micro_batch_tokens);
 }
 
 }  // namespace sixfold

@@ -68,9 +68,10 @@ void validate_groups(const Options& o, std::string_view data) {
 }
 
 /// Returns warnings about sizes and generation settings that have no effect together with others, one sentence
-/// each. `default_model`: what the group `model` contains if nothing is set.
+/// each. `default_model` and `default_generation`: what these groups contain if nothing is set.
 std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelOptions& default_model,
-                                         const GenerationConfig& generation, const StartOptions& start);
+                                         const GenerationConfig& generation, const StartOptions& start,
+                                         const GenerationConfig& default_generation = {});
 
 /// Returns the config of the run's model, whose tokenizers are not bound yet: the architecture of the options,
 /// or, if training starts from the model folder `from`, that model's config with the dropout rates of the
@@ -80,6 +81,19 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
 
 /// Logs a warning for each setting of the model that has no effect.
 void warn_without_effect(const ModelConfig& config);
+
+/// Throws an input error that begins with the place of a key ("model.decoder_layers") if it has another value
+/// than `allowed`. `why` it has no meaning: "a classifier has no decoder".
+void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why);
+/// The same for the keys of a tokenizer that only a second side gives a meaning.
+void refuse_second_tokenizer(OptionNode& root, std::string_view why);
+
+/// Gives the side of the target the normalization of the source, where there is one side only.
+void normalize_alike(TokenizerOptions& tokenizer);
+
+/// Throws an input error that names the key if `norm: batch` would normalize over parts of too few tokens. A
+/// part of a batch always has a whole sample, but options that ask for parts of single tokens are a mistake.
+void check_batch_norm(const Architecture& model, const BatchOptions& data);
 
 /// Validates options that were read from a file; the input error begins with `where`.
 template <class Options>

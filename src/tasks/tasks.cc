@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "tasks/classification.h"
+#include "tasks/image_captioning.h"
 #include "tasks/image_classification.h"
 #include "tasks/language_model.h"
 #include "tasks/masked_language_model.h"
@@ -35,6 +36,8 @@ constexpr TaskEntry table[] = {
     {ImageClassificationOptions::task_name,
      config_of<ImageClassificationConfig, image_classification_options_of>,
      default_options<ImageClassificationOptions>},
+    {ImageCaptioningOptions::task_name, config_of<ImageCaptioningConfig, image_captioning_options_of>,
+     default_options<ImageCaptioningOptions>},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
+#include "infer/binding.h"
 #include "model/what_is.h"
 
 namespace sixfold {
@@ -15,7 +16,7 @@ namespace {
 Tokenizers tokenizers_of(const TaskStart& start, const TextRequest& request) {
   if (!request.tokenizer) return {};
   if (start.model.empty()) return make_tokenizers(*request.tokenizer, request.training_text(), text_reader({}));
-  Tokenizers tokenizers = load_tokenizers(start.model);
+  Tokenizers tokenizers = load_text_tokenizers(start.model);
   if (!tokenizers.joint) tokenizers = {tokenizers.source, tokenizers.source, true};
   return tokenizers;
 }
@@ -74,7 +75,7 @@ StoredText encode_text(const TaskStart& start, const TextRequest& request, const
   if (start.resumed) how.expected_training = start.resumed->training;
   if (start.resumed) how.expected_validation = start.resumed->validation;
   text.record = write_sequence_store(encoded_data_of(start), request.files, text.tokenizers, how,
-                                     request.encode(text.tokenizers.source.get(), how.names));
+                                     request.encode(text.tokenizers, how.names));
   return text;
 }
 
@@ -113,12 +114,12 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
       }
     };
   };
-  const auto encode = [&](const Tokenizer* with, const auto&) -> EncodeFiles {
+  const auto encode = [&](const Tokenizers& with, const auto&) -> EncodeFiles {
     return [&, with](const std::vector<std::string>& files, SequenceSink& sink) {
       DocumentReader reader(files, data.unit, data.invalid_utf8);
       encode_documents(
-          reader, data.unit, *with, start.threads, [&](std::span<const int32_t> ids) { sink.append(ids); },
-          [&] { sink.end(); });
+          reader, data.unit, *with.source, start.threads,
+          [&](std::span<const int32_t> ids) { sink.append(ids); }, [&] { sink.end(); });
       return reader.bytes();
     };
   };

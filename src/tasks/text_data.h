@@ -21,8 +21,8 @@ struct TextRequest {
   std::function<TextReader()> training_text = {};
   /// Returns what numbers in the sequences stand for, such as labels; empty: they have none.
   std::function<std::vector<std::string>()> names = {};
-  /// Returns the function that encodes files. `tokenizer` is null if the data has no text.
-  std::function<EncodeFiles(const Tokenizer* tokenizer, const std::vector<std::string>& names)> encode;
+  /// Returns the function that encodes files. There are no tokenizers if the data has no text.
+  std::function<EncodeFiles(const Tokenizers& tokenizers, const std::vector<std::string>& names)> encode;
 };
 
 /// The text of a run, encoded in its folder (`encoded_data_of`).

@@ -15,7 +15,7 @@ namespace {
 ModelConfig config_of(const TranslationOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty()) require_encoder_and_decoder(config, from);
+  if (!from.empty()) require_translation_model(config, from);
   bind_tokenizers(config, tokenizers);
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "

@@ -43,27 +43,12 @@ TranslationOptions translation_options_of(OptionNode root, const std::string& wh
   return options;
 }
 
-/// A part of a batch always has a whole pair, but options that ask for parts of single tokens are a mistake.
-static void validate_batch_norm(const TranslationOptions& o) {
-  static constexpr int least = 4;  // two of the source and two of the target
-  if (o.model.norm != Norm::batch) return;
-  const auto check = [](const char* key, int tokens) {
-    require(
-        tokens == 0 || tokens >= least,
-        "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
-        "{}; set it higher, or choose another norm",
-        key, tokens, least);
-  };
-  check("data.batch_tokens", o.data.batch_tokens);
-  check("data.micro_batch_tokens", o.data.micro_batch_tokens);
-}
-
 void validate(const TranslationOptions& o) {
   validate_groups(o, "a source and a target file, or a .tsv file");
   require_encoder_and_decoder(o.model, "model");
   require(std::ranges::count(o.start.freeze, ModelPart::head) == 0,
           "start.freeze: a translation model has no head of its own; its output belongs to the embeddings");
-  validate_batch_norm(o);
+  check_batch_norm(o.model, o.data);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "data/kept_text.h"
+#include "infer/binding.h"
 #include "model/model_dir.h"
 #include "model/what_is.h"
 #include "tasks/task_config.h"
@@ -30,7 +31,7 @@ TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptio
 
 Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
                          const std::vector<CorpusFiles>& files) {
-  if (!start.model.empty()) return load_tokenizers(start.model);
+  if (!start.model.empty()) return load_text_tokenizers(start.model);
   return make_tokenizers(options.tokenizer, side_of(files, options, start, true),
                          side_of(files, options, start, false));
 }

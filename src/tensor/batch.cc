@@ -9,11 +9,8 @@
 namespace sixfold {
 namespace {
 
-std::span<const int32_t> rows_of(const std::vector<int32_t>& ids, const Ragged& rows, int i,
-                                 int ids_per_row = 1) {
-  const auto width = static_cast<size_t>(ids_per_row);
-  return std::span(ids).subspan(static_cast<size_t>(rows.begin(i)) * width,
-                                static_cast<size_t>(rows.length(i)) * width);
+std::span<const int32_t> rows_of(const std::vector<int32_t>& labels, const Ragged& rows, int i) {
+  return std::span(labels).subspan(static_cast<size_t>(rows.begin(i)), static_cast<size_t>(rows.length(i)));
 }
 
 void append(std::vector<int32_t>& to, std::span<const int32_t> ids) {
@@ -46,10 +43,9 @@ void add_labels(Batch& to, const Batch& from, int i) {
 }
 
 void add_sample(Batch& to, const Batch& from, int i) {
-  const Ragged &sources = from.source.rows, &targets = from.target.rows;
   to.source.ids_per_row = from.source.ids_per_row;
-  if (sources.sequences() > 0) to.source.add(rows_of(from.source.ids, sources, i, from.source.ids_per_row));
-  if (targets.sequences() > 0) to.target.add(rows_of(from.target.ids, targets, i));
+  if (from.source.rows.sequences() > 0) to.source.add(from.source.sequence(i));
+  if (from.target.rows.sequences() > 0) to.target.add(from.target.sequence(i));
   if (!from.labels.empty()) add_labels(to, from, i);
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
 }
@@ -76,6 +72,12 @@ void Batch::check() const {
             before, rows);
     before = row;
   }
+}
+
+int64_t Batch::bytes() const {
+  const size_t numbers = source.ids.capacity() + target.ids.capacity() + labels.capacity() +
+                         label_rows.capacity() + label_weights.capacity() + samples.capacity();
+  return static_cast<int64_t>(numbers * sizeof(int32_t));
 }
 
 double Batch::loss_weight() const {

@@ -28,6 +28,8 @@ struct Batch {
   void check() const;
   int size() const { return std::max(source.rows.sequences(), target.rows.sequences()); }
   int64_t tokens() const { return source.rows.tokens() + target.rows.tokens(); }
+  /// The memory of its ids and labels.
+  int64_t bytes() const;
   /// The number by which the loss is divided; that of an update is the sum over its batches.
   double loss_weight() const;
 };

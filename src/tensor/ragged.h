@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace sixfold {
@@ -29,6 +30,12 @@ struct IdBatch {
   void add(const Sequence& sequence) {
     ids.insert(ids.end(), sequence.begin(), sequence.end());
     rows.add(static_cast<int>(sequence.size()) / ids_per_row);
+  }
+  /// The ids of sequence i.
+  std::span<const int32_t> sequence(int i) const {
+    const auto width = static_cast<size_t>(ids_per_row);
+    return std::span(ids).subspan(static_cast<size_t>(rows.begin(i)) * width,
+                                  static_cast<size_t>(rows.length(i)) * width);
   }
 };
 

@@ -1,11 +1,13 @@
 #include "train/forecast.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "backend/meta_backend.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "data/batch_stream.h"
 #include "data/batcher.h"
 #include "train/optimizer.h"
 #include "train/validation.h"
@@ -31,23 +33,24 @@ int64_t longest_sample(const Dataset& data) {
   return longest;
 }
 
-/// Returns the first batches of the run, and a batch with the longest sample, which may exceed the token limit.
-std::vector<Batch> sample_batches(const Dataset& data, const TrainOptions& options, int64_t most) {
+/// Passes on the first batches of the run, and a batch with the longest sample, which may exceed the token
+/// limit, in parts of at most `most` tokens. Returns the bytes of the largest batch.
+int64_t sample_batches(const Dataset& data, const TrainOptions& options, int64_t most,
+                       const std::function<void(const Batch& part)>& use) {
   Batcher batcher(
       data,
       {.batch_tokens = options.data.batch_tokens, .shuffle = options.data.shuffle, .seed = options.train.seed});
-  std::vector<Batch> batches;
-  for (int i = 0; i < sampled_batches; ++i) {
-    const Batch batch = batcher.next();
-    if (most <= 0 || batch.tokens() <= most)
-      batches.push_back(batch);
-    else
-      for (Batch& part : split(batch, most)) batches.push_back(std::move(part));
-  }
+  int64_t bytes = 0;
+  const auto use_parts = [&](const Batch& batch) {
+    bytes = std::max(bytes, batch.bytes());
+    if (most <= 0 || batch.tokens() <= most) return use(batch);
+    for (const Batch& part : split(batch, most)) use(part);
+  };
+  for (int i = 0; i < sampled_batches; ++i) use_parts(batcher.next());
   BatchBuilder longest;
   data.add(longest_sample(data), 0, longest.sample(0));
-  batches.push_back(longest.take());
-  return batches;
+  use_parts(longest.take());
+  return bytes;
 }
 
 /// The memory that validation needs besides that of the activations, which it reuses.
@@ -70,10 +73,11 @@ int64_t validation_bytes(const Task& task, Transformer& model, const TrainOption
 
 std::string MemoryForecast::describe() const {
   return fmt::format(
-      "{}: {} weights and gradients, {} optimizer, {} activations of a batch, {} kernels, {} validation and "
-      "checkpoints, {} else",
+      "{}: {} weights and gradients, {} optimizer, {} activations of a batch, {} kernels, {} data of batches, "
+      "{} "
+      "validation and checkpoints, {} else",
       megabytes(total()), megabytes(weights), megabytes(optimizer), megabytes(activations), megabytes(kernels),
-      megabytes(std::max(validation, checkpoint)), megabytes(now));
+      megabytes(batches), megabytes(std::max(validation, checkpoint)), megabytes(now));
 }
 
 MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens) {
@@ -93,12 +97,14 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
   forecast.weights = weights + gradients;
   forecast.optimizer = static_cast<int64_t>(dry->in_use()) - forecast.weights;
   const auto arena = std::make_shared<Arena>(dry);
-  for (const Batch& batch : sample_batches(task.training_data(), options, part_tokens)) {
-    Tape tape;
-    Context context(dry, arena, tape, {});
-    task.loss(model, batch, {}, context);
-    tape.backward();
-  }
+  const int64_t batch_bytes =
+      sample_batches(task.training_data(), options, part_tokens, [&](const Batch& part) {
+        Tape tape;
+        Context context(dry, arena, tape, {});
+        task.loss(model, part, {}, context);
+        tape.backward();
+      });
+  forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;
   if (task.validation_data())
     forecast.validation = validation_bytes(task, model, options, part_tokens, *dry, arena);
   forecast.activations = static_cast<int64_t>(gaps * static_cast<double>(arena->peak()));

@@ -14,12 +14,13 @@ struct MemoryForecast {
   int64_t optimizer = 0;    ///< moments, and the moving average of the weights
   int64_t activations = 0;  ///< activations of the largest batch
   int64_t kernels = 0;      ///< packed operands of matrix products
+  int64_t batches = 0;      ///< the data of batches that are prepared, and a copy of one as numbers
   /// What validation needs beyond the memory of the activations: packed weights, the task's scores.
   int64_t validation = 0;
   int64_t checkpoint = 0;  ///< a copy of the largest tensor
 
   int64_t total() const {
-    return now + weights + optimizer + activations + kernels + std::max(validation, checkpoint);
+    return now + weights + optimizer + activations + kernels + batches + std::max(validation, checkpoint);
   }
   /// "1.21 GB: 252 MB weights and gradients, ..."
   std::string describe() const;

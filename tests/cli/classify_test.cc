@@ -82,7 +82,8 @@ TEST_F(ClassifyCommand, RefusesBadInput) {
   EXPECT_EQ(read_file(text), "a\n");
   write_small_model(folder_ / "translation", 1);
   expect_error(sixfold("classify " + (folder_ / "translation") + " --input " + text), "is not a classifier");
-  expect_error(sixfold("translate " + model_ + " --input " + text), "decoder_layers");
+  expect_error(sixfold("translate " + model_ + " --input " + text),
+               "is not a translation model, which has an encoder and a decoder of text; it classifies text");
   expect_error(sixfold("generate " + model_ + " --prompt a"), "is not a language model");
 }
 

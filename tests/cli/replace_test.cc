@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "cli/shell.h"
-#include "cli/small_model.h"
+#include "cli/small_captioner.h"
 #include "model/ownership.h"
 #include "temporary_folder.h"
 
@@ -28,6 +28,8 @@ class Replacing : public testing::Test {
   Replacing() {
     write_small_model(model_, 1);
     write_small_model(other_, 2);
+    write_small_captioner(folder_ / "captioner", 1);
+    write_file_atomically(folder_ / "a.pgm", "P5 4 4 255\nabcdefghijklmnop");
     ::setenv("HERE", folder_.path().c_str(), 1);
     const std::string fixture = std::string(SIXFOLD_TEST_GOLDENS);
     fs::copy(fixture + "/hugging_face/tied", folder_ / "hf", fs::copy_options::recursive);
@@ -137,7 +139,8 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
       {"translate $HERE/model --input $HERE/in.a --output ", "in.a"},
       {"tokenize $HERE/model --input $HERE/in.a --output ", "in.a"},
       {"score $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
-      {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"}};
+      {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"},
+      {"caption $HERE/captioner --input $HERE/a.pgm --output ", "a.pgm"}};
   for (const auto& [command, input] : commands) {
     expect_refused(command + (folder_ / input), "is an input of the command");
     expect_refused(command + (folder_ / "./") + input, "is an input of the command");
@@ -152,6 +155,9 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
   expect_refused("plot schedule $HERE/c.yaml --output $HERE/c.yaml", "");
   fs::copy_file(folder_ / "c.yaml", folder_ / "c.svg");
   expect_refused("plot positions $HERE/c.svg --output $HERE/c.svg", "is an input of the command");
+  fs::copy_file(folder_ / "a.pgm", folder_ / "a.svg");
+  expect_refused("plot patches $HERE/captioner --input $HERE/a.svg --output $HERE/a.svg",
+                 "is an input of the command");
   const std::string layers = "bench layers --kinds attention --n 2,4 --d 8 --repeat 1 --output ";
   expect_refused(layers + (folder_ / "run/model/layers.svg"), "belongs to the training run");
   EXPECT_EQ(sixfold(layers + (folder_ / "run/layers.svg")).status, 0);
@@ -212,7 +218,8 @@ TEST_F(Replacing, ASweepBeginsInAFolderOfItsOwn) {
 
 TEST_F(Replacing, NothingElseIsPutIntoARunsParts) {
   for (const char* command :
-       {"man $HERE/run/model", "demo-corpus --pairs 30 --held-out 5 --output $HERE/run/best/new"})
+       {"man $HERE/run/model", "demo-corpus --pairs 30 --held-out 5 --output $HERE/run/best/new",
+        "demo-images --pictures 30 --held-out 5 --output $HERE/run/best/new"})
     expect_refused(command, "belongs to the training run");
   EXPECT_FALSE(fs::exists(folder_ / "run/best"));
 }
@@ -242,14 +249,19 @@ TEST_F(Replacing, AFileThatIsTooLargeIsAnError) {
     EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
 }
 
-TEST_F(Replacing, ATextOfTheCorpusNamesIsNotReplaced) {
-  const std::string command = "demo-corpus --pairs 30 --held-out 5 --output $HERE/own";
-  write_file_atomically(folder_ / "own/valid.de", "mine");
-  expect_refused(command, "valid.de: already exists");
-  fs::remove(folder_ / "own/valid.de");
-  EXPECT_EQ(sixfold(command).status, 0);
-  EXPECT_EQ(sixfold(command).status, 0) << "the same corpus again";
-  expect_refused(command + " --seed 2", "already exists");
+TEST_F(Replacing, GeneratedFilesReplaceNoOthers) {
+  for (const auto& [command, file] :
+       {std::pair("demo-corpus --pairs 30 --held-out 5 --output $HERE/own", "valid.de"),
+        {"demo-images --pictures 30 --held-out 5 --output $HERE/own", "valid.images"}}) {
+    const std::string path = (folder_ / "own/") + file;
+    write_file_atomically(path, "mine");
+    expect_refused(command, std::string(file) + ": already exists");
+    fs::remove(path);
+    EXPECT_EQ(sixfold(command).status, 0);
+    EXPECT_EQ(sixfold(command).status, 0) << "the same again";
+    expect_refused(std::string(command) + " --seed 2", "already exists");
+    expect_refused(std::string(command).replace(std::string(command).find("/own"), 4, "/in.a"), "is a file");
+  }
   EXPECT_EQ(read_file(folder_ / "own/thesis.tex"), "years of work");
 }
 

@@ -25,6 +25,7 @@
 #include "model/config.h"
 #include "model/shortlist.h"
 #include "tasks/classification_config.h"
+#include "tasks/image_captioning_config.h"
 #include "tasks/image_classification_config.h"
 #include "tasks/language_model_config.h"
 #include "tasks/masked_language_model_config.h"
@@ -155,6 +156,9 @@ void idx(Bytes bytes) {
 void image_classification_config(Bytes bytes) {
   image_classification_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
+void image_captioning_config(Bytes bytes) {
+  image_captioning_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
 void masked_language_model_config(Bytes bytes) {
   masked_language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
@@ -222,6 +226,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"image", image},
                              FuzzTarget{"idx", idx},
                              FuzzTarget{"image_classification_config", image_classification_config},
+                             FuzzTarget{"image_captioning_config", image_captioning_config},
                              FuzzTarget{"masked_language_model_config", masked_language_model_config},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},

@@ -56,6 +56,13 @@ TEST(Decode, ReadsPng) {
   EXPECT_EQ(image.values, grey);
   const Values colours{255, 0, 0, 0, 255, 0};
   EXPECT_EQ(decode_image(png_bytes(colours, 1, 2, PNG_FORMAT_RGB), "a").values, colours);
+  // One grey pixel of 16 bits, 51 * 257, in a file that names no gamma.
+  const std::string deep(
+      "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x10\0\0\0\0j\xEEG\x16\0\0\0\vIDATx\x9C"
+      "c06\6\0\0\x9C\0g)I\xCD\x95\0\0\0\0IEND\xAE"
+      "B`\x82",
+      68);
+  EXPECT_EQ(decode_image(deep, "a").values, Values{51});
   const Values transparent{9, 9, 9, 0, 7, 8, 9, 255};
   EXPECT_EQ(decode_image(png_bytes(transparent, 2, 1, PNG_FORMAT_RGBA), "a").values,
             (Values{255, 255, 255, 7, 8, 9}));

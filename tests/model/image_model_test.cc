@@ -100,8 +100,9 @@ TEST(ImageModelConfig, IsChecked) {
     const std::string said = error_message([&] { validate(config); });
     EXPECT_NE(said.find(text), std::string::npos) << said;
   };
-  expect("must have head 'classes'");
+  expect("tied_embeddings: 'all' ties the embedding of the source");
   config.decoder_layers = 0;
+  expect("must have head 'classes' or a decoder");
   config.head = HeadKind::classes, config.labels = {"a", "b"};
   expect("images have no first token");
   config.pooling = Pooling::mean;

@@ -2,7 +2,9 @@
 
 #include <fstream>
 
+#include "base/file.h"
 #include "data/pair_dataset.h"
+#include "images/idx_bytes.h"
 #include "model/provenance.h"
 #include "reliability/training.h"
 #include "temporary_folder.h"
@@ -84,6 +86,41 @@ validation: {{every_updates: 2, metrics: [loss, bleu], max_sentences: 150}}
     const auto peak = static_cast<double>(process.peak_bytes());
     EXPECT_GT(peak, 500e6);
     EXPECT_LE(std::abs(forecast - peak), std::max(0.15 * peak, 64.0 * (1 << 20))) << forecast << " " << peak;
+  }
+}
+
+/// Patches that overlap take many times the memory of their images.
+TEST_F(TrainingMemory, SlowOfImagesIsAsForecast) {
+  constexpr uint32_t count = 256, side = 96;
+  std::string pixels, labels;
+  for (uint32_t i = 0; i < count; ++i) {
+    pixels += std::string(side * side, static_cast<char>(i));
+    labels.push_back(static_cast<char>(i % 2));
+  }
+  write_file_atomically(folder_ / "images", idx_bytes({count, side, side}, pixels));
+  write_file_atomically(folder_ / "labels", idx_bytes({count}, labels));
+  for (const int part : {0, 500}) {
+    SCOPED_TRACE(part);
+    const std::string log = folder_ / "log", name = fmt::format("run{}", part);
+    Process process({"train",
+                     config("i.yaml", fmt::format(R"(
+task: image_classification
+image: {{patch: 32, stride: 4}}
+model: {{d_model: 16, d_ff: 32, heads: 2, encoder_layers: 1, max_positions: 400}}
+data: {{train: [{}, {}], batch_tokens: 9248, micro_batch_tokens: {}}}
+train: {{updates: 3}}
+)",
+                                                  folder_ / "images", folder_ / "labels", part)),
+                     "--out", folder_ / name},
+                    log);
+    ASSERT_EQ(process.wait(), 0) << read_file(log);
+    const std::string said = read_file(log);
+    const size_t place = said.find("memory: ");
+    ASSERT_NE(place, std::string::npos) << said;
+    const double forecast = std::stod(said.substr(place + 8)) * 1e6;
+    const auto peak = static_cast<double>(process.peak_bytes());
+    EXPECT_GT(peak, 150e6);
+    EXPECT_LE(std::abs(forecast - peak), std::max(0.2 * peak, 64.0 * (1 << 20))) << forecast << " " << peak;
   }
 }
 

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "base/random.h"
 #include "error_message.h"
-#include "images/idx_bytes.h"
+#include "images/quarters.h"
 #include "infer/classifier.h"
 #include "model/model_dir.h"
 #include "tasks/tasks.h"
@@ -22,8 +21,8 @@ using Texts = std::vector<std::string>;
 class ImageClassificationTest : public testing::Test {
  protected:
   ImageClassificationTest() {
-    write_images("train", 200, 1);
-    write_images("valid", 40, 2);
+    write_quarters(folder_ / "train", 200, 1);
+    write_quarters(folder_ / "valid", 40, 2);
     options_.image.patch = 4, options_.image.stride = 2;
     options_.model.d_model = 16, options_.model.d_ff = 32, options_.model.heads = 2;
     options_.model.encoder_layers = 1;
@@ -38,25 +37,6 @@ class ImageClassificationTest : public testing::Test {
     options_.schedule.warmup = 3;
     options_.checkpoint.every_updates = 10;
     options_.validation.every_updates = 12;
-  }
-  void write_images(const std::string& name, uint32_t count, uint64_t seed) const {
-    RandomStream random(seed, 0);
-    std::string pixels, labels;
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t label = random.below(4);
-      labels.push_back(static_cast<char>(label));
-      for (uint32_t y = 0; y < 8; ++y)
-        for (uint32_t x = 0; x < 8; ++x)
-          pixels.push_back(static_cast<char>((y / 4 * 2 + x / 4 == label ? 180 : 0) + random.below(60)));
-    }
-    write_file_atomically(folder_ / (name + ".images"), idx_bytes({count, 8, 8}, pixels));
-    write_file_atomically(folder_ / (name + ".labels"), idx_bytes({count}, labels));
-  }
-  static Image image_of(int quarter) {
-    Image image{.size = {8, 8, 1}, .values = std::vector<uint8_t>(64)};
-    for (int i = 0; i < 64; ++i)
-      if (i / 32 * 2 + i % 8 / 4 == quarter) image.values[static_cast<size_t>(i)] = 200;
-    return image;
   }
   TrainOutcome run(const std::string& name, bool resume = false) const {
     return train(ImageClassificationConfig(options_), {.run = folder_ / name, .resume = resume});
@@ -81,7 +61,8 @@ TEST_F(ImageClassificationTest, LearnsWithEveryPoolingAndPosition) {
       EXPECT_TRUE(classifier.reads_images());
       if (positions == Positions::rotary) continue;  // distances alone do not tell the quarters apart
       for (int quarter = 0; quarter < 4; ++quarter)
-        EXPECT_EQ(classifier.classify_images(std::vector{image_of(quarter)})[0].label, std::to_string(quarter))
+        EXPECT_EQ(classifier.classify_images(std::vector{quarter_image(quarter)})[0].label,
+                  std::to_string(quarter))
             << name;
       EXPECT_EQ(read_training_log(folder_ / name + "/train.jsonl").at("validation accuracy").values.back(),
                 100);
@@ -107,7 +88,7 @@ TEST_F(ImageClassificationTest, GivesTheSameAnswerInAnyBatch) {
   const std::string model = run("run").model;
   std::vector<Image> images;
   for (int i = 0; i < 300; ++i) {
-    images.push_back(image_of(i % 4));
+    images.push_back(quarter_image(i % 4));
     images.back().values[static_cast<size_t>(i % 64)] = static_cast<uint8_t>(i);
   }
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
@@ -125,7 +106,7 @@ TEST_F(ImageClassificationTest, GivesTheSameAnswerInAnyBatch) {
 TEST_F(ImageClassificationTest, AnImageOfAnotherSizeFailsAlone) {
   const Classifier classifier(run("run").model, 1);
   const Image other{.size = {8, 9, 1}, .values = std::vector<uint8_t>(72)};
-  const auto results = classifier.classify_images(std::vector{image_of(0), other, image_of(0)});
+  const auto results = classifier.classify_images(std::vector{quarter_image(0), other, quarter_image(0)});
   EXPECT_EQ(results[1].error,
             "the image is 8 x 9 with 1 channel, but the model reads images of 8 x 8 with 1 channel");
   EXPECT_FALSE(results[0].error || results[2].error);
@@ -142,14 +123,14 @@ TEST_F(ImageClassificationTest, StartsFromAModelWithOtherLabels) {
   const Classifier classifier(run("second").model, 1);
   EXPECT_EQ(classifier.labels(), (Texts{"bottom left", "bottom right", "top left", "top right"}));
   options_.image.stride = 4;
-  EXPECT_NE(error_message([&] { run("third"); }).find("reads images of 8 x 8 pixels in patches of 4"),
+  EXPECT_NE(error_message([&] { run("third"); }).find("reads images of 8 x 8 with 1 channel in patches of 4"),
             std::string::npos);
 }
 
 TEST_F(ImageClassificationTest, ReadsListsOfFiles) {
   std::string list, labels;
   for (int i = 0; i < 40; ++i) {
-    const Image image = image_of(i % 4);
+    const Image image = quarter_image(i % 4);
     const std::string name = fmt::format("{}.pgm", i);
     write_file_atomically(folder_ / name,
                           "P5 8 8 255\n" + std::string(image.values.begin(), image.values.end()));

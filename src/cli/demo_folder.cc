@@ -1,0 +1,36 @@
+#include "cli/demo_folder.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/ownership.h"
+
+namespace sixfold::cli {
+
+namespace fs = std::filesystem;
+
+void make_demo_folder(const std::string& option, const std::string& path) {
+  require(!path.empty(), "{}: give the name of a new or existing folder", option);
+  require_outside_runs(path);
+  std::error_code failure;
+  const fs::file_status status = fs::status(path, failure);
+  require(!fs::exists(status) || fs::is_directory(status),
+          "{} {}: is a file; give the name of a new or existing folder", option, path);
+  fs::create_directories(path, failure);
+  if (failure) throw_environment_error("can't create the folder {}: {}", path, failure.message());
+}
+
+void write_demo_files(const std::string& folder, const std::map<std::string, std::string>& files) {
+  const auto path_of = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
+  for (const auto& file : files) {
+    const std::string path = path_of(file.first);
+    require(!fs::exists(path) || read_file(path) == file.second,
+            "{}: already exists with other contents; choose another folder, or move the file away", path);
+  }
+  for (const auto& file : files)
+    if (const std::string path = path_of(file.first); !fs::exists(path))
+      write_file_atomically(path, file.second);
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,22 @@
+#include "cli/label_files.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/text_io.h"
+#include "data/image_reader.h"
+
+namespace sixfold::cli {
+
+void refuse_names_beside_numbers(const std::vector<std::string>& predicted, const std::string& hypothesis,
+                                 const std::string& reference) {
+  const auto name = std::ranges::find_if(
+      predicted, [](const std::string& label) { return label.find_first_not_of("0123456789") != label.npos; });
+  require(
+      name == predicted.end() || reference == "-" || !read_idx_labels(readable_path(reference)),
+      "{} has the names of labels ('{}'), but {} is an IDX file of numbers; give a text with a name on each "
+      "line instead",
+      text_name(hypothesis), name == predicted.end() ? "" : *name, reference);
+}
+
+}  // namespace sixfold::cli

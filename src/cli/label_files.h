@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace sixfold::cli {
+
+/// Throws an input error if predicted labels are names and the reference is an IDX file, whose numbers never
+/// equal them. `hypothesis` and `reference` are the files' names as the user gave them; "-" is standard input.
+void refuse_names_beside_numbers(const std::vector<std::string>& predicted, const std::string& hypothesis,
+                                 const std::string& reference);
+
+}  // namespace sixfold::cli

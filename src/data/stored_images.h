@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/image_reader.h"
+#include "data/sequence_store.h"
+#include "images/augment.h"
+#include "tensor/batch.h"
+
+namespace sixfold {
+
+/// An image in a store, and the numbers after it.
+struct StoredImage {
+  ImageSize size;
+  std::span<const int32_t> packed;  ///< its values, four in a number
+  std::span<const int32_t> rest;    ///< at least one
+
+  Image image() const;
+};
+
+/// The image that a sequence of a store begins with. Throws an input error if there is none, or nothing after
+/// it.
+StoredImage stored_image(std::span<const int32_t> sequence);
+
+/// Appends to a sequence what belongs to an image: `text`, which `place` names in messages. Returns its number
+/// of bytes.
+using AppendImageText =
+    std::function<int64_t(const std::string& text, const std::string& place, SequenceSink& sink)>;
+
+/// Encodes images with their texts for a store: a sequence is an image, then what `append` adds. Throws as
+/// `PairedImageReader` and `append`, and an input error that names the image if its size is not that of the
+/// training images, which must be encoded first.
+EncodeFiles image_encoder(ImageTexts texts, AppendImageText append);
+
+/// Cuts stored images into patches, after random changes that are a function of seed, sample and epoch.
+struct PatchCutter {
+  int patch = 4, stride = 4;
+  Augmentation augmentation;
+  uint64_t seed = 1;
+
+  /// The number of patches of an image.
+  int64_t patches(const ImageSize& size) const;
+  /// Adds the patches of a sample to a batch, as its source.
+  void add(const StoredImage& stored, int64_t sample, int64_t epoch, BatchBuilder& batch) const;
+};
+
+}  // namespace sixfold

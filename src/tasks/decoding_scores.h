@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/transformer.h"
+
+namespace sixfold {
+
+/// How validation decodes the outputs that scores such as BLEU compare with references.
+struct ScoredDecoding {
+  int beam_size = 1;
+  int64_t part_tokens = 0;  ///< maximum number of source tokens at a time; 0: the default of `SearchOptions`
+
+  /// The number of source tokens, times beam size, that are decoded at a time.
+  int64_t tokens() const;
+};
+
+/// Searches the best output of each source: ids of tokens, without the end token. Sources are as for `search`.
+/// The model must be packed. Buffers come from `arena`.
+std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
+                                                 const std::vector<std::vector<int32_t>>& sources,
+                                                 const ScoredDecoding& how,
+                                                 const std::shared_ptr<Arena>& arena);
+
+/// Returns an estimate, in bytes, of the keys and values of the sources that are decoded at a time.
+/// `source_tokens(i)`: the number of tokens, or patches, of source i. It assumes outputs of maximum length.
+int64_t decoding_bytes(const ModelConfig& config, int64_t sources,
+                       const std::function<int64_t(int64_t)>& source_tokens, const ScoredDecoding& how);
+
+}  // namespace sixfold
