@@ -50,7 +50,7 @@ void write_corpus(const std::string& folder, const demo::Corpus& corpus) {
     files[base + ".de"] = lines_of(*pairs, &SentencePair::german);
   }
   for (const auto& [path, text] : files) {
-    require(!std::filesystem::exists(path) || read_file(path) == text,
+    require(!std::filesystem::exists(path) || read_regular_file(path) == text,
             "{}: already exists with other contents; choose another folder, or move the file away", path);
   }
   for (const auto& [path, text] : files)

@@ -180,13 +180,13 @@ Tokenizers read_tokenizer(const fs::path& folder, const BytePairSettings& settin
   const fs::path json = folder / "tokenizer.json", sentence_piece = folder / "tokenizer.model";
   std::shared_ptr<const Tokenizer> tokenizer;
   if (fs::exists(sentence_piece)) {
-    tokenizer = load_sentence_piece(read_file(sentence_piece), sentence_piece, Spaces::keep);
+    tokenizer = load_sentence_piece(read_regular_file(sentence_piece), sentence_piece, Spaces::keep);
     require(tokenizer->vocab_size() == settings.size, "{}: has {} tokens, but the model has {}",
             sentence_piece.string(), tokenizer->vocab_size(), settings.size);
   } else {
     require(fs::exists(json), "{}: has no tokenizer; expected tokenizer.json or tokenizer.model",
             folder.string());
-    const std::string file = add_settings(read_file(json), settings, json);
+    const std::string file = add_settings(read_regular_file(json), settings, json);
     tokenizer = load_byte_pairs(file, json);
   }
   return {tokenizer, tokenizer, true};

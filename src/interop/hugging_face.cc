@@ -137,8 +137,9 @@ NamedMatrices read_weights(const TensorMap& tensors, Architecture& a) {
 
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, const fs::path& vocabulary,
                                                 int64_t rows, Spaces spaces) {
+  const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
   const std::string bytes =
-      add_vocabulary(read_file(sentence_piece), fitted(read_vocabulary(vocabulary), rows), sentence_piece);
+      add_vocabulary(read_regular_file(sentence_piece), fitted(pieces, rows), sentence_piece);
   return load_sentence_piece(bytes, sentence_piece, spaces);
 }
 

@@ -11,7 +11,7 @@ namespace sixfold {
 /// Reads the keys of another program's configuration file, with that program's defaults.
 class JsonKeys {
  public:
-  explicit JsonKeys(const std::string& path) : path_(path), json_(parse_json(read_file(path), path)) {
+  explicit JsonKeys(const std::string& path) : path_(path), json_(parse_json(read_regular_file(path), path)) {
     require(json_.is_object(), "{}: expected a JSON object", path);
   }
 
