@@ -7,6 +7,7 @@ namespace sixfold {
 
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
+  if (config.source_tokenizer_hash == source.hash() && config.target_tokenizer_hash == target.hash()) return;
   config.source_vocab = source.vocab_size();
   config.target_vocab = target.vocab_size();
   config.unk = target.unk();
