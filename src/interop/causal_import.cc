@@ -102,6 +102,7 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
           folder.string());
   const std::string text = has_json ? read_regular_file(json) : "{}";
   const nlohmann::json all = parse_json(text, json);
+  require(all.is_object(), "{}: expected a JSON object", json.string());
   StartingTokenizer result;
   if (has_model) {
     std::string model = read_regular_file(sentence_piece);

@@ -105,8 +105,8 @@ json merges_of(const Model& model) {
 }
 
 json splitting_model(const Model& model, const std::vector<std::string>& names) {
-  const auto unknown = std::ranges::find(model.pieces, PieceType::unknown, &Piece::type) - model.pieces.begin();
-  const auto unk = static_cast<size_t>(unknown);  // each model has one
+  const auto unk = static_cast<size_t>(std::ranges::find(model.pieces, PieceType::unknown, &Piece::type) -
+                                       model.pieces.begin());
   json result{{"byte_fallback", model.byte_fallback}};
   if (model.kind == ModelKind::unigram) {
     result["type"] = "Unigram";
@@ -173,6 +173,7 @@ json tokenizer_json_of_sentence_piece(std::string_view bytes, bool by_lines, con
   };
   need(model.kind == ModelKind::unigram || model.kind == ModelKind::bpe, "it is neither of unigram nor of bpe");
   need(!model.marks_after_words && model.marks_spaces, "it marks spaces otherwise than before words");
+  need(std::ranges::count(model.pieces, PieceType::unknown, &Piece::type) == 1, "it has no unknown token");
   need(!std::ranges::count(model.pieces, PieceType::user_defined, &Piece::type),
        "it has user-defined symbols, after which a new word would begin");
   std::vector<std::string> names;

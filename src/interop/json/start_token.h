@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The token that the post_processor of a tokenizer.json puts before a text; -1: none. Null and ByteLevel add
+/// The token that the post_processor of a tokenizer.json, an object, puts before a text; -1: none. Null and ByteLevel add
 /// nothing; a TemplateProcessing adds what its `single` says; a Sequence does what its steps do. Throws an
 /// input error that begins with `origin` for other kinds, and for templates that add anything but one token
 /// before the text.
