@@ -66,34 +66,40 @@ struct Setting {
 };
 
 /// Settings that no model here has.
-const std::vector<Setting> of_no_model = {{"begin_suppress_tokens", json::array()},
-                                          {"constraints", nullptr},
-                                          {"diversity_penalty", 0.0},
-                                          {"do_sample", false},
-                                          {"dola_layers", nullptr},
-                                          {"encoder_no_repeat_ngram_size", 0},
-                                          {"encoder_repetition_penalty", 1.0},
-                                          {"exponential_decay_length_penalty", nullptr, json::array()},
-                                          {"force_bos_token_to_be_generated", false},
-                                          {"force_words_ids", nullptr, json::array()},
-                                          {"forced_bos_token_id", nullptr, 0},
-                                          {"forced_decoder_ids", nullptr, json::array()},
-                                          {"guidance_scale", 1.0},
-                                          {"max_time", nullptr, 1.0},
-                                          {"no_repeat_ngram_size", 0},
-                                          {"num_beam_groups", 1},
-                                          {"num_return_sequences", 1},
-                                          {"penalty_alpha", nullptr, 1.0},
-                                          {"repetition_penalty", 1.0},
-                                          {"sequence_bias", nullptr},
-                                          {"stop_strings", nullptr},
-                                          {"token_healing", false},
-                                          {"watermarking_config", nullptr}};
+const std::vector<Setting>& of_no_model() {
+  static const std::vector<Setting> settings = {{"begin_suppress_tokens", json::array()},
+                                                {"constraints", nullptr},
+                                                {"diversity_penalty", 0.0},
+                                                {"do_sample", false},
+                                                {"dola_layers", nullptr},
+                                                {"encoder_no_repeat_ngram_size", 0},
+                                                {"encoder_repetition_penalty", 1.0},
+                                                {"exponential_decay_length_penalty", nullptr, json::array()},
+                                                {"force_bos_token_to_be_generated", false},
+                                                {"force_words_ids", nullptr, json::array()},
+                                                {"forced_bos_token_id", nullptr, 0},
+                                                {"forced_decoder_ids", nullptr, json::array()},
+                                                {"guidance_scale", 1.0},
+                                                {"max_time", nullptr, 1.0},
+                                                {"no_repeat_ngram_size", 0},
+                                                {"num_beam_groups", 1},
+                                                {"num_return_sequences", 1},
+                                                {"penalty_alpha", nullptr, 1.0},
+                                                {"repetition_penalty", 1.0},
+                                                {"sequence_bias", nullptr},
+                                                {"stop_strings", nullptr},
+                                                {"token_healing", false},
+                                                {"watermarking_config", nullptr}};
+  return settings;
+}
 
 /// Settings of sampling, which `do_sample` enables.
-const std::vector<Setting> of_sampling = {
-    {"epsilon_cutoff", 0.0}, {"eta_cutoff", 0.0}, {"min_p", nullptr, 1.0}, {"temperature", 1.0},
-    {"top_h", nullptr, 1.0}, {"top_k", 50},       {"top_p", 1.0},          {"typical_p", 1.0}};
+const std::vector<Setting>& of_sampling() {
+  static const std::vector<Setting> settings = {
+      {"epsilon_cutoff", 0.0}, {"eta_cutoff", 0.0}, {"min_p", nullptr, 1.0}, {"temperature", 1.0},
+      {"top_h", nullptr, 1.0}, {"top_k", 50},       {"top_p", 1.0},          {"typical_p", 1.0}};
+  return settings;
+}
 
 /// What a reader of the settings makes of them. All other settings are named in a warning.
 struct Reading {
@@ -106,8 +112,8 @@ Reading reading_of_translations() {
   return {.obeyed = {"bad_words_ids", "early_stopping", "forced_eos_token_id", "length_penalty", "max_length",
                      "max_new_tokens", "min_length", "min_new_tokens", "num_beams", "renormalize_logits",
                      "suppress_tokens"},
-          .ignored = of_sampling,
-          .named = of_no_model};
+          .ignored = of_sampling(),
+          .named = of_no_model()};
 }
 
 /// The lengths of transformers include the prompt, and the size of the beam is an option here.
@@ -115,8 +121,8 @@ Reading reading_of_texts() {
   Reading reading{.obeyed = {"bad_words_ids", "early_stopping", "length_penalty", "min_new_tokens",
                              "renormalize_logits", "suppress_tokens"},
                   .ignored = {},
-                  .named = of_no_model};
-  reading.named.insert(reading.named.end(), of_sampling.begin(), of_sampling.end());
+                  .named = of_no_model()};
+  reading.named.insert(reading.named.end(), of_sampling().begin(), of_sampling().end());
   reading.named.insert(reading.named.end(), {{"forced_eos_token_id", nullptr},
                                              {"max_length", 20},
                                              {"max_new_tokens", nullptr, 0},
