@@ -14,7 +14,8 @@ namespace sixfold {
 nlohmann::json tokenizer_json_of_sentence_piece(std::string_view model, bool by_lines,
                                                 const std::string& origin);
 
-/// Whether a tokenizer.json, an object, splits each line on its own, as those of `tokenizer_json_of_sentence_piece` may.
+/// Whether a tokenizer.json, an object, splits each line on its own, as those of
+/// `tokenizer_json_of_sentence_piece` may.
 bool splits_by_lines(const nlohmann::json& tokenizer_json);
 
 }  // namespace sixfold

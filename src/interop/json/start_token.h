@@ -7,10 +7,10 @@
 
 namespace sixfold {
 
-/// The token that the post_processor of a tokenizer.json, an object, puts before a text; -1: none. Null and ByteLevel add
-/// nothing; a TemplateProcessing adds what its `single` says; a Sequence does what its steps do. Throws an
-/// input error that begins with `origin` for other kinds, and for templates that add anything but one token
-/// before the text.
+/// The token that the post_processor of a tokenizer.json, an object, puts before a text; -1: none. Null and
+/// ByteLevel add nothing; a TemplateProcessing adds what its `single` says; a Sequence does what its steps do.
+/// Throws an input error that begins with `origin` for other kinds, and for templates that add anything but one
+/// token before the text.
 int start_of_post_processor(const nlohmann::json& tokenizer_json, const std::string& origin);
 
 /// A post_processor that puts the token `id`, whose text is `text`, before a text; null if `id` is -1.
