@@ -41,10 +41,37 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::stri
   }
 }
 
-int open_for_reading(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+int open_for_reading(const std::string& path, int flags = 0) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw_input_error("{}: can't open: {}", path, std::strerror(errno));
   return descriptor;
+}
+
+/// A regular file that is open for reading, and its size. Opening anything else does not block.
+struct RegularFile {
+  Descriptor descriptor;
+  size_t size = 0;
+
+  explicit RegularFile(const std::string& path) : descriptor{open_for_reading(path, O_NONBLOCK)} {
+    struct stat status {};
+    if (::fstat(descriptor.number, &status) != 0)
+      throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
+    require(!S_ISDIR(status.st_mode), "{}: is a folder, not a file", path);
+    require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
+    size = static_cast<size_t>(status.st_size);
+  }
+};
+
+std::string read_all(const Descriptor& file, const std::string& path) {
+  std::string bytes;
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t count = ::read(file.number, block, sizeof block);
+    if (count > 0) bytes.append(block, static_cast<size_t>(count));
+    if (count == 0) return bytes;
+    if (count < 0 && errno == EISDIR) throw_input_error("{}: is a folder, not a file", path);
+    if (count < 0 && errno != EINTR) throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
+  }
 }
 
 void flush_to_disk(const std::string& path) {
@@ -93,26 +120,19 @@ std::string resolve_link(const std::string& path) {
 
 std::string read_file(const std::string& path) {
   const Descriptor file{open_for_reading(path)};
-  std::string bytes;
-  char block[1 << 16];
-  for (;;) {
-    const ssize_t count = ::read(file.number, block, sizeof block);
-    if (count > 0) bytes.append(block, static_cast<size_t>(count));
-    if (count == 0) return bytes;
-    if (count < 0 && errno == EISDIR) throw_input_error("{}: is a folder, not a file", path);
-    if (count < 0 && errno != EINTR) throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
-  }
+  return read_all(file, path);
+}
+
+std::string read_regular_file(const std::string& path) {
+  const RegularFile file(path);
+  return read_all(file.descriptor, path);
 }
 
 MappedFile::MappedFile(const std::string& path) {
-  const Descriptor file{open_for_reading(path)};
-  struct stat status {};
-  if (::fstat(file.number, &status) != 0)
-    throw_environment_error("{}: can't read: {}", path, std::strerror(errno));
-  require(S_ISREG(status.st_mode), "{}: is not a regular file", path);
-  size_ = static_cast<size_t>(status.st_size);
+  const RegularFile file(path);
+  size_ = file.size;
   if (size_ == 0) return;
-  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor.number, 0);
   if (address == MAP_FAILED)
     throw_environment_error("{}: can't map into memory: {}", path, std::strerror(errno));
   data_ = static_cast<const std::byte*>(address);

@@ -9,9 +9,14 @@
 
 namespace sixfold {
 
-/// Reads a whole file or pipe. Throws an input error that names the file if it can't be opened, and an
-/// environment error if it can't be read.
+/// Reads a whole file or pipe that a user names. Throws an input error that names the file if it can't be
+/// opened, and an environment error if it can't be read.
 std::string read_file(const std::string& path);
+
+/// Reads a whole file of a folder, which must be a regular one: a named pipe would wait for a writer, perhaps
+/// for ever. Throws an input error that names the file if it can't be opened or is not a regular file, and an
+/// environment error if it can't be read.
+std::string read_regular_file(const std::string& path);
 
 /// A regular file mapped into memory, read-only, for the lifetime of the object. An empty file gives an empty
 /// span.

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/demo_folder.h"
+#include "cli/named_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -79,7 +80,9 @@ void add_demo_corpus(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--held-out-sentences", settings->corpus.test_sentences,
                       "the same for test.* [as --sentences]");
-  command->add_option("--seed", settings->corpus.seed, "random seed of the corpus")->capture_default_str();
+  command->add_option("--seed", settings->corpus.seed, "random seed of the corpus")
+      ->check(number_in<uint64_t>(Range()))
+      ->capture_default_str();
   command->footer(
       "Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500\n"
       "Train on short lines and test on longer ones:\n"

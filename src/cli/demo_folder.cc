@@ -25,7 +25,7 @@ void write_demo_files(const std::string& folder, const std::map<std::string, std
   const auto path_of = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
   for (const auto& file : files) {
     const std::string path = path_of(file.first);
-    require(!fs::exists(path) || read_file(path) == file.second,
+    require(!fs::exists(path) || read_regular_file(path) == file.second,
             "{}: already exists with other contents; choose another folder, or move the file away", path);
   }
   for (const auto& file : files)

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/demo_folder.h"
+#include "cli/named_option.h"
 #include "images/idx.h"
 
 namespace sixfold::cli {
@@ -66,7 +67,9 @@ void add_demo_images(CLI::App& app) {
       .add_option("--held-out", pictures.test,
                   "number of pictures in test.*; training has no picture with the same caption")
       ->capture_default_str();
-  command.add_option("--seed", pictures.seed, "random seed of the pictures")->capture_default_str();
+  command.add_option("--seed", pictures.seed, "random seed of the pictures")
+      ->check(number_in<uint64_t>(Range()))
+      ->capture_default_str();
   command.footer(
       "A picture has 32 x 32 pixels and shows two shapes: \"a red circle left of a blue square\". Images are "
       "IDX\n"

@@ -328,6 +328,7 @@ void add_evaluate(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--seed", settings->bootstrap.seed, "random seed of the bootstrap")
+      ->check(number_in<uint64_t>(Range()))
       ->type_name("N")
       ->capture_default_str();
   add_named_option(

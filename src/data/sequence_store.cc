@@ -128,7 +128,7 @@ SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFi
 
 SequenceStoreRecord read_sequence_store_record(const std::string& folder) {
   const std::string path = folder + record_file;
-  return parse_sequence_store_record(read_file(path), path);
+  return parse_sequence_store_record(read_regular_file(path), path);
 }
 
 bool has_sequence_store_record(const std::string& folder) {

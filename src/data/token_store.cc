@@ -144,7 +144,7 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
 
 TokenStoreRecord read_token_store_record(const std::string& folder) {
   const std::string path = folder + "/corpus.json";
-  const auto json = parse_json(read_file(path), path);
+  const auto json = parse_json(read_regular_file(path), path);
   const std::string place = path + ": is damaged; remove the folder, and it will be created again";
   const JsonObject object(json, place);
   TokenStoreRecord record;

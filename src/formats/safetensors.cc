@@ -31,10 +31,10 @@ TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const
               entry.contains("data_offsets"),
           "{}: expected an entry with dtype, shape and data_offsets", where);
   const json& type = entry["dtype"];
-  const auto dtype = type.is_string() ? dtype_from_name(type.get<std::string>()) : std::nullopt;
-  if (!dtype) throw_input_error("{}: elements of type {} are not supported", where, type.dump());
-
-  TensorInfo tensor{*dtype, {}, {}};
+  require(type.is_string(), "{}: its type is {}, which is not a name", where, type.dump());
+  const auto dtype = dtype_from_name(type.get<std::string>());
+  TensorInfo tensor{dtype.value_or(DType::u8), {}, {}};
+  if (!dtype) tensor.unknown_type = type.get<std::string>();
   require(entry["shape"].is_array(), "{}: the shape is not a list", where);
   for (const json& size : entry["shape"]) {
     require(size.is_number_unsigned() && size.get<uint64_t>() <= std::numeric_limits<int64_t>::max(),
@@ -48,9 +48,9 @@ TensorInfo parse_entry(const json& entry, std::span<const std::byte> data, const
   const uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   require(begin <= end && end <= data.size(), "{}: bytes {} to {} are outside the file's {} bytes of data",
           where, begin, end, data.size());
-  const auto expected = tensor_bytes(*dtype, tensor.shape);
-  require(expected == end - begin, "{}: {} bytes do not match type {} and shape [{}]", where, end - begin,
-          name_of(*dtype), join(tensor.shape));
+  require(!dtype || tensor_bytes(*dtype, tensor.shape) == end - begin,
+          "{}: {} bytes do not match type {} and shape [{}]", where, end - begin, name_of(tensor.dtype),
+          join(tensor.shape));
   tensor.bytes = data.subspan(begin, end - begin);
   return tensor;
 }
@@ -130,20 +130,20 @@ const TensorInfo* SafetensorsFile::find(std::string_view name) const {
 }
 
 const TensorInfo& SafetensorsFile::at(std::string_view name) const {
-  if (const TensorInfo* tensor = find(name)) return *tensor;
+  if (const TensorInfo* tensor = find(name)) return of_known_type(*tensor, path_, name);
   throw_no_tensor(path_, name, names_);
 }
 
 TensorMap read_safetensors(const std::string& path) {
   const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
   TensorMap map(path);
-  for (const std::string& name : file->names()) map.add(name, file->at(name));
+  for (const std::string& name : file->names()) map.add(name, *file->find(name));
   map.keep(file);
   return map;
 }
 
 TensorMap read_sharded_safetensors(const std::string& index_path) {
-  const json index = parse_json(read_file(index_path), index_path);
+  const json index = parse_json(read_regular_file(index_path), index_path);
   require(index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
           "{}: has no weight_map, which says which file contains which tensor", index_path);
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
@@ -160,7 +160,9 @@ TensorMap read_sharded_safetensors(const std::string& index_path) {
       file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path.string()));
       map.keep(file);
     }
-    map.add(name, file->at(name));
+    const TensorInfo* tensor = file->find(name);
+    if (!tensor) throw_no_tensor(file->path(), name, file->names());
+    map.add(name, *tensor);
   }
   for (const auto& [file_name, file] : files)
     for (const std::string& name : file->names())

@@ -20,15 +20,17 @@ namespace sixfold {
 /// object. Any number of threads may read one object.
 class SafetensorsFile {
  public:
-  /// Reads and checks the header: every length, type and range, and that each byte belongs to exactly one
-  /// tensor. Throws an input error that names the file and the tensor.
+  /// Reads and checks the header: every length and range, and that each byte belongs to exactly one tensor. A
+  /// tensor may have an unknown type, as long as it is not read. Throws an input error that names the file and
+  /// the tensor.
   static SafetensorsFile open(const std::string& path);
 
   /// The names of the tensors, in the order of their data in the file.
   const std::vector<std::string>& names() const { return names_; }
-  /// The tensor of that name, or null.
+  /// The tensor of that name, or null. Its type may be unknown.
   const TensorInfo* find(std::string_view name) const;
-  /// The tensor of that name. If there is none, throws an input error with the nearest existing name.
+  /// The tensor of that name. If there is none, throws an input error with the nearest existing name; also if
+  /// its type is unknown.
   const TensorInfo& at(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }

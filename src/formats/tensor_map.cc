@@ -56,6 +56,12 @@ std::vector<float> to_floats(const TensorInfo& tensor) {
   }
 }
 
+const TensorInfo& of_known_type(const TensorInfo& tensor, const std::string& origin, std::string_view name) {
+  require(tensor.unknown_type.empty(), "{}: tensor '{}': elements of type {} are not supported", origin, name,
+          tensor.unknown_type);
+  return tensor;
+}
+
 void throw_no_tensor(const std::string& origin, std::string_view name, const std::vector<std::string>& names) {
   const auto meant = nearest(name, names);
   throw_input_error("{}: no tensor '{}'{}", origin, name,
@@ -79,7 +85,7 @@ const TensorInfo* TensorMap::find(std::string_view name) const {
 }
 
 const TensorInfo& TensorMap::at(std::string_view name) const {
-  if (const TensorInfo* tensor = find(name)) return *tensor;
+  if (const TensorInfo* tensor = find(name)) return of_known_type(*tensor, origin_, name);
   throw_no_tensor(origin_, name, names());
 }
 

@@ -18,6 +18,9 @@ struct TensorInfo {
   DType dtype;
   std::vector<int64_t> shape;  ///< empty for a scalar
   std::span<const std::byte> bytes;
+  /// What the file calls a type that is not a `DType`; then `dtype` means nothing, and the tensor can be listed
+  /// but not read.
+  std::string unknown_type = {};
 };
 
 /// The number of bytes of a tensor, or nothing if a size is negative or the product overflows.
@@ -25,6 +28,9 @@ std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& sh
 
 /// Converts a tensor of type F32, F64, F16 or BF16 to fp32. Throws an input error for other types.
 std::vector<float> to_floats(const TensorInfo& tensor);
+
+/// Returns `tensor`. Throws an input error that names `origin` and `name` if its type is unknown.
+const TensorInfo& of_known_type(const TensorInfo& tensor, const std::string& origin, std::string_view name);
 
 /// Throws an input error that `origin` has no tensor `name`, with the nearest of `names`.
 [[noreturn]] void throw_no_tensor(const std::string& origin, std::string_view name,
@@ -43,9 +49,10 @@ class TensorMap {
 
   const std::string& origin() const { return origin_; }
   std::vector<std::string> names() const;
-  /// The tensor of that name, or null.
+  /// The tensor of that name, or null. Its type may be unknown.
   const TensorInfo* find(std::string_view name) const;
-  /// The tensor of that name. If there is none, throws an input error with the nearest existing name.
+  /// The tensor of that name. If there is none, throws an input error with the nearest existing name; also if
+  /// its type is unknown.
   const TensorInfo& at(std::string_view name) const;
 
  private:

@@ -60,13 +60,13 @@ BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens)
       beam_(plan_->rules, {.eos = plan_->eos,
                            .longest = std::min(plan_->longest, longest_output(plan_->rules, source_tokens)),
                            .n_best = plan_->n_best}),
-      window_(plan_->context) {}
+      window_(plan_->context, plan_->start) {}
 
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest)
     : plan_(std::move(plan)),
       beam_(plan_->rules, {.eos = plan_->eos, .longest = longest, .n_best = plan_->n_best}),
       prompt_(std::move(prompt)),
-      window_(plan_->context) {}
+      window_(plan_->context, plan_->start) {}
 
 /// The prompt, then the tokens of a hypothesis.
 std::vector<int32_t> BeamSearch::text_of(const LiveHypothesis& hypothesis) const {
@@ -81,8 +81,7 @@ void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vecto
   const ReadingWindow::Step step = window_.next(prompt_.size() + static_cast<size_t>(beam_.length()));
   begins_.clear();
   if (step.begins)
-    for (const LiveHypothesis& hypothesis : live)
-      begins_.push_back(begin_window(plan_->start, text_of(hypothesis), step));
+    for (const LiveHypothesis& hypothesis : live) begins_.push_back(window_.begin(text_of(hypothesis), step));
   for (size_t i = 0; i < live.size(); ++i) {
     const LiveHypothesis& hypothesis = live[i];
     const auto tokens = step.begins ? std::span<const int32_t>(begins_[i]) : std::span(hypothesis.ids).last(1);

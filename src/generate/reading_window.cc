@@ -14,15 +14,14 @@ ReadingWindow::Step ReadingWindow::next(size_t length) {
     step = {.begins = true, .newest = std::min(std::max(most / 2, added), length)};
     read_ = 0;
   }
-  read_ += step.newest + (step.begins ? 1 : 0);
+  read_ += step.newest + (reads_start(step) ? 1 : 0);
   seen_ = length;
   return step;
 }
 
-std::vector<int32_t> begin_window(const WindowStart& start, std::span<const int32_t> text,
-                                  const ReadingWindow::Step& step) {
+std::vector<int32_t> ReadingWindow::begin(std::span<const int32_t> text, const Step& step) const {
   std::vector<int32_t> tokens;
-  if (start.before_text || step.newest == 0) tokens.push_back(start.token);
+  if (reads_start(step)) tokens.push_back(start_.token);
   const auto newest = text.last(step.newest);
   tokens.insert(tokens.end(), newest.begin(), newest.end());
   return tokens;

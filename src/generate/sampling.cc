@@ -38,6 +38,8 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
   std::vector<int32_t> suppressed(never.begin(), never.end());
   if (model.bos >= 0 && model.bos != model.eos) suppressed.push_back(model.bos);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+  if (const int least = model.generation.min_new_tokens; least > 0)
+    restrictions.push_back(std::make_unique<MinNewTokens>(least, eos));
 }
 
 Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample)
@@ -45,7 +47,7 @@ Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t
       prompt_(prompt.size()),
       text_(std::move(prompt)),
       sample_(sample),
-      window_(plan_->context) {
+      window_(plan_->context, plan_->start) {
   for (const int32_t id : text_) use(id);
 }
 
@@ -57,7 +59,7 @@ void Sampling::use(int32_t id) {
 
 void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const ReadingWindow::Step step = window_.next(text_.size());
-  if (step.begins) begin_ = begin_window(plan_->start, text_, step);
+  if (step.begins) begin_ = window_.begin(text_, step);
   const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
   extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
   edits_.clear();

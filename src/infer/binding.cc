@@ -7,12 +7,14 @@ namespace sixfold {
 
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
+  const std::string source_hash = config.reads_images() ? "" : source.hash();
+  if (config.source_tokenizer_hash == source_hash && config.target_tokenizer_hash == target.hash()) return;
   config.source_vocab = config.reads_images() ? ModelConfig::pixel_values : source.vocab_size();
   config.target_vocab = target.vocab_size();
   config.unk = target.unk();
   config.bos = target.bos();
   config.eos = target.eos();
-  config.source_tokenizer_hash = config.reads_images() ? "" : source.hash();
+  config.source_tokenizer_hash = source_hash;
   config.target_tokenizer_hash = target.hash();
 }
 

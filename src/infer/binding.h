@@ -8,7 +8,8 @@
 namespace sixfold {
 
 /// Sets the fields of the config that depend on the tokenizers: vocabulary sizes, ids of special tokens, and
-/// hashes. The source of a model that reads images has no tokenizer.
+/// hashes. The source of a model that reads images has no tokenizer. The config of a model with these
+/// tokenizers is left as it is: an imported model may have other special tokens than its tokenizer.
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 
 /// Writes a model folder with its tokenizers; see `write_model_folder` in model/model_dir.h.

@@ -85,9 +85,10 @@ void GenerationJob::queue_prompt(size_t index) {
   const auto ids = std::make_shared<const std::vector<int32_t>>(open_.target().encode_text(prompts_[index]));
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = open_.config();
-  if (config.context_tokens > 0 && std::ssize(prompt) + 1 > config.context_tokens) {
+  const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
+  if (config.context_tokens > 0 && std::ssize(prompt) > longest) {
     result.error = fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
-                               prompt.size(), config.context_tokens - 1);
+                               prompt.size(), longest);
     return;
   }
   result.texts.resize(static_cast<size_t>(options_.samples));

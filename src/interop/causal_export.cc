@@ -1,12 +1,15 @@
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/safetensors.h"
+#include "generate/sampling.h"
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/causal_names.h"
+#include "interop/json/sentence_piece_json.h"
+#include "interop/json/start_token.h"
 #include "interop/model_card.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
@@ -61,6 +64,7 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
   need(c.feed_forward_gate == !gpt2 && (c.feed_forward_bias || !gpt2),
        gpt2 ? "its feed-forward layers have a gate or no biases" : "its feed-forward layers have no gate");
   need(c.activation != Activation::sigmoid, "its activation is 'sigmoid'");
+  need(c.d_model % c.heads == 0, "d_model is not divisible by the number of heads");
   need(c.key_width() == c.value_width() &&
            (!gpt2 || (c.key_value_heads() == c.heads && c.heads * c.key_width() == c.d_model)),
        "its heads have other widths or numbers");
@@ -73,16 +77,17 @@ void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, cons
                    name_of_enum(kind)));
 }
 
-Matrix joined_rows(const std::vector<Matrix>& parts) {
-  Matrix all{0, parts[0].cols, {}};
+/// The rows of all matrices, or the columns of all vectors.
+Matrix joined(const std::vector<Matrix>& parts) {
+  Matrix all{parts[0].vector ? 1 : 0, parts[0].vector ? 0 : parts[0].cols, {}, parts[0].vector};
   for (const Matrix& part : parts) {
-    all.rows += part.rows;
+    (all.vector ? all.cols : all.rows) += part.vector ? part.cols : part.rows;
     all.values.insert(all.values.end(), part.values.begin(), part.values.end());
   }
   return all;
 }
 
-/// The queries, keys and values of a layer of GPT-2, as its Conv1D has them.
+/// Adds the joint matrix of queries, keys and values of a layer of a GPT-2, and its bias.
 void add_joint_attention(const NamedMatrices& ours, const std::string& layer, const std::string& theirs,
                          NamedMatrices& weights) {
   std::vector<Matrix> matrices, biases;
@@ -90,10 +95,9 @@ void add_joint_attention(const NamedMatrices& ours, const std::string& layer, co
     const std::string name = fmt::format("{}self_attn.{}_proj.", layer, part);
     matrices.push_back(ours.at(name + "weight"));
     biases.push_back(ours.at(name + "bias"));
-    biases.back() = {biases.back().cols, 1, biases.back().values};  // a column, to be joined
   }
-  weights[theirs + "attn.c_attn.weight"] = transposed(joined_rows(matrices));
-  weights[theirs + "attn.c_attn.bias"] = transposed(joined_rows(biases));
+  weights[theirs + "attn.c_attn.weight"] = transposed(joined(matrices));
+  weights[theirs + "attn.c_attn.bias"] = joined(biases);
 }
 
 bool has_attention_bias(const NamedMatrices& ours) {
@@ -107,8 +111,7 @@ bool has_attention_bias(const NamedMatrices& ours) {
 NamedMatrices their_weights(const Transformer& model, bool& attention_bias) {
   const ModelConfig& c = model.config();
   NamedMatrices ours, weights;
-  for (const Parameter& p : model.parameters())
-    ours[p.name] = {p.tensor.rows(), p.tensor.cols(), p.tensor.to_floats(*model.backend())};
+  for (const Parameter& p : model.parameters()) ours[p.name] = matrix_of(p, model);
   const bool gpt2 = is_gpt2(c);
   attention_bias = has_attention_bias(ours);
   weights[gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight"] =
@@ -122,23 +125,11 @@ NamedMatrices their_weights(const Transformer& model, bool& attention_bias) {
   for (int layer = 0; layer < c.decoder_layers; ++layer) {
     const std::string own = fmt::format("decoder.layers.{}.", layer),
                       theirs = fmt::format("{}.{}.", gpt2 ? "transformer.h" : "model.layers", layer);
-    for (const LayerWeight& weight : gpt2 ? gpt2_layer() : llama_layer(c, attention_bias))
+    for (const LayerWeight& weight : gpt2 ? gpt2_layer(c) : llama_layer(c, attention_bias))
       weights[theirs + weight.theirs] = to_stored(ours.at(own + weight.ours), weight.stored, c);
     if (gpt2) add_joint_attention(ours, own, theirs, weights);
   }
   return weights;
-}
-
-void write_weights(const fs::path& path, const NamedMatrices& weights) {
-  std::vector<NamedTensor> tensors;
-  for (const auto& [name, matrix] : weights) {
-    const bool vector = matrix.rows == 1 && !name.ends_with("wte.weight") && !name.ends_with("wpe.weight");
-    tensors.push_back(
-        {name, DType::f32,
-         vector ? std::vector<int64_t>{matrix.cols} : std::vector<int64_t>{matrix.rows, matrix.cols},
-         matrix.values.data()});
-  }
-  write_safetensors(path, tensors, {{"format", "pt"}});
 }
 
 /// A number with the decimal digits of the float `value`, not with those of its conversion to double.
@@ -186,18 +177,46 @@ void write_json(const fs::path& path, const ordered_json& json) {
   write_file_atomically(path, json.dump(2) + "\n");
 }
 
-void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const ModelConfig& c) {
+/// The tokens that are never generated here are suppressed there.
+ordered_json generation_json(const ModelConfig& c) {
+  ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", c.eos}};
+  std::vector<int> never = tokens_never_generated(c);
+  if (c.bos >= 0 && c.bos != c.eos) never.push_back(c.bos);
+  std::ranges::sort(never);
+  never.erase(std::unique(never.begin(), never.end()), never.end());
+  if (!never.empty()) json["suppress_tokens"] = never;
+  if (c.generation.min_new_tokens > 0) json["min_new_tokens"] = c.generation.min_new_tokens;
+  return json;
+}
+
+/// The tokenizer.json of a tokenizer whose texts begin as those of the model do. That of an imported tokenizer
+/// is unchanged unless it begins texts otherwise.
+std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, const std::string& origin) {
+  const int start = c.generation.start_before_text ? c.decoder_start_token : -1;
+  nlohmann::json json;
+  if (tokenizer.kind() == TokenizerKind::byte_pairs) {
+    const std::string text(tokenizer_json_of(tokenizer.serialized()));
+    json = nlohmann::json::parse(text);
+    if (start_of_post_processor(json, origin) == start) return text;
+  } else {
+    json = tokenizer_json_of_sentence_piece(tokenizer.serialized(), !tokenizer.encodes_whole_texts(), origin);
+  }
+  json["post_processor"] = post_processor_with_start(start, tokenizer.token_text(c.decoder_start_token));
+  return json.dump(2) + "\n";
+}
+
+/// transformers reads tokenizer.json alone. tokenizer.model is for other programs, and for an import.
+void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const ModelConfig& c,
+                     const std::string& origin) {
   ordered_json settings{{"tokenizer_class", "PreTrainedTokenizerFast"},
                         {"bos_token", tokenizer.token_text(c.decoder_start_token)},
                         {"eos_token", tokenizer.token_text(c.eos)}};
-  if (tokenizer.kind() == TokenizerKind::byte_pairs) {
-    write_file_atomically(folder / "tokenizer.json", tokenizer_json_of(tokenizer.serialized()));
-  } else {
-    settings["tokenizer_class"] = "LlamaTokenizer";
+  if (tokenizer.kind() == TokenizerKind::sentencepiece) {
     settings["unk_token"] = tokenizer.token_text(tokenizer.unk());
-    settings["legacy"] = false;
-    write_file_atomically(folder / "tokenizer.model", remove_vocabulary(tokenizer.serialized()));
+    write_file_atomically(folder / "tokenizer.model", remove_extensions(tokenizer.serialized()));
   }
+  settings["add_bos_token"] = c.generation.start_before_text;
+  write_file_atomically(folder / "tokenizer.json", tokenizer_json(tokenizer, c, origin));
   write_json(folder / "tokenizer_config.json", settings);
 }
 
@@ -215,10 +234,9 @@ void export_causal_model(const std::string& model_folder, const std::string& out
   AtomicDirectory folder(output);
   const fs::path path(folder.path());
   write_json(path / "config.json", config_json(config, attention_bias));
-  write_json(path / "generation_config.json",
-             {{"bos_token_id", config.decoder_start_token}, {"eos_token_id", config.eos}});
+  write_json(path / "generation_config.json", generation_json(config));
   write_weights(path / "model.safetensors", weights);
-  write_tokenizer(path, *tokenizers.target, config);
+  write_tokenizer(path, *tokenizers.target, config, model_folder);
   write_file_atomically(path / "README.md", language_model_card(config, class_of(config), model_folder));
   folder.commit();
 }

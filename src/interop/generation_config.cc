@@ -1,7 +1,7 @@
 #include "interop/generation_config.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -20,87 +20,115 @@ using nlohmann::json;
 
 constexpr int default_new_tokens = 20;
 
-constexpr std::array<std::string_view, 14> obeyed = {
-    "bad_words_ids",       "decoder_start_token_id", "early_stopping", "eos_token_id",
-    "forced_eos_token_id", "length_penalty",         "max_length",     "max_new_tokens",
-    "min_length",          "min_new_tokens",         "num_beams",      "pad_token_id",
-    "renormalize_logits",  "suppress_tokens"};
+/// Settings of speed, of optional outputs, and of the tokens around a text.
+constexpr std::string_view without_effect[] = {"_from_model_config",
+                                               "_commit_hash",
+                                               "assistant_confidence_threshold",
+                                               "assistant_early_exit",
+                                               "assistant_ensemble_weight",
+                                               "assistant_lookbehind",
+                                               "bos_token_id",
+                                               "cache_config",
+                                               "cache_implementation",
+                                               "compile_config",
+                                               "continuous_batching_config",
+                                               "decoder_start_token_id",
+                                               "disable_compile",
+                                               "eos_token_id",
+                                               "generation_kwargs",
+                                               "is_assistant",
+                                               "low_memory",
+                                               "max_cache_len",
+                                               "max_matching_ngram_size",
+                                               "num_assistant_tokens",
+                                               "num_assistant_tokens_schedule",
+                                               "output_attentions",
+                                               "output_hidden_states",
+                                               "output_logits",
+                                               "output_scores",
+                                               "pad_token_id",
+                                               "prefill_chunk_size",
+                                               "prompt_lookup_num_tokens",
+                                               "remove_invalid_values",
+                                               "return_dict_in_generate",
+                                               "return_legacy_cache",
+                                               "speculation_type",
+                                               "target_lookbehind",
+                                               "transformers_version",
+                                               "transformers_weights",
+                                               "use_cache",
+                                               "use_mtp"};
 
-/// Settings of sampling (which `do_sample` enables), of speed, and of optional outputs.
-constexpr std::array<std::string_view, 42> without_effect = {"_from_model_config",
-                                                             "_commit_hash",
-                                                             "assistant_confidence_threshold",
-                                                             "assistant_early_exit",
-                                                             "assistant_ensemble_weight",
-                                                             "assistant_lookbehind",
-                                                             "bos_token_id",
-                                                             "cache_config",
-                                                             "cache_implementation",
-                                                             "compile_config",
-                                                             "continuous_batching_config",
-                                                             "disable_compile",
-                                                             "epsilon_cutoff",
-                                                             "eta_cutoff",
-                                                             "generation_kwargs",
-                                                             "is_assistant",
-                                                             "low_memory",
-                                                             "max_cache_len",
-                                                             "max_matching_ngram_size",
-                                                             "min_p",
-                                                             "num_assistant_tokens",
-                                                             "num_assistant_tokens_schedule",
-                                                             "output_attentions",
-                                                             "output_hidden_states",
-                                                             "output_logits",
-                                                             "output_scores",
-                                                             "prefill_chunk_size",
-                                                             "prompt_lookup_num_tokens",
-                                                             "remove_invalid_values",
-                                                             "return_dict_in_generate",
-                                                             "return_legacy_cache",
-                                                             "speculation_type",
-                                                             "target_lookbehind",
-                                                             "temperature",
-                                                             "top_h",
-                                                             "top_k",
-                                                             "top_p",
-                                                             "transformers_version",
-                                                             "transformers_weights",
-                                                             "typical_p",
-                                                             "use_cache",
-                                                             "use_mtp"};
-
-/// A setting that is not supported, and its value without effect on translations.
-struct Unknown {
+/// A setting, its value without effect, and a value of its type if that one is null. Both null: of any type.
+struct Setting {
   const char* key;
-  json idle;
+  json idle, like = nullptr;
 };
 
-const std::vector<Unknown>& unknown_settings() {
-  static const std::vector<Unknown> settings = {{"begin_suppress_tokens", json::array()},
+/// Settings that no model here has.
+const std::vector<Setting>& of_no_model() {
+  static const std::vector<Setting> settings = {{"begin_suppress_tokens", json::array()},
                                                 {"constraints", nullptr},
                                                 {"diversity_penalty", 0.0},
                                                 {"do_sample", false},
                                                 {"dola_layers", nullptr},
                                                 {"encoder_no_repeat_ngram_size", 0},
                                                 {"encoder_repetition_penalty", 1.0},
-                                                {"exponential_decay_length_penalty", nullptr},
+                                                {"exponential_decay_length_penalty", nullptr, json::array()},
                                                 {"force_bos_token_to_be_generated", false},
-                                                {"force_words_ids", nullptr},
-                                                {"forced_bos_token_id", nullptr},
-                                                {"forced_decoder_ids", nullptr},
+                                                {"force_words_ids", nullptr, json::array()},
+                                                {"forced_bos_token_id", nullptr, 0},
+                                                {"forced_decoder_ids", nullptr, json::array()},
                                                 {"guidance_scale", 1.0},
-                                                {"max_time", nullptr},
+                                                {"max_time", nullptr, 1.0},
                                                 {"no_repeat_ngram_size", 0},
                                                 {"num_beam_groups", 1},
                                                 {"num_return_sequences", 1},
-                                                {"penalty_alpha", nullptr},
+                                                {"penalty_alpha", nullptr, 1.0},
                                                 {"repetition_penalty", 1.0},
                                                 {"sequence_bias", nullptr},
                                                 {"stop_strings", nullptr},
                                                 {"token_healing", false},
                                                 {"watermarking_config", nullptr}};
   return settings;
+}
+
+/// Settings of sampling, which `do_sample` enables.
+const std::vector<Setting>& of_sampling() {
+  static const std::vector<Setting> settings = {
+      {"epsilon_cutoff", 0.0}, {"eta_cutoff", 0.0}, {"min_p", nullptr, 1.0}, {"temperature", 1.0},
+      {"top_h", nullptr, 1.0}, {"top_k", 50},       {"top_p", 1.0},          {"typical_p", 1.0}};
+  return settings;
+}
+
+/// What a reader of the settings makes of them. All other settings are named in a warning.
+struct Reading {
+  std::vector<std::string_view> obeyed;
+  std::vector<Setting> ignored;  ///< without effect, whatever their value
+  std::vector<Setting> named;    ///< in a warning, unless their value is the idle one
+};
+
+Reading reading_of_translations() {
+  return {.obeyed = {"bad_words_ids", "early_stopping", "forced_eos_token_id", "length_penalty", "max_length",
+                     "max_new_tokens", "min_length", "min_new_tokens", "num_beams", "renormalize_logits",
+                     "suppress_tokens"},
+          .ignored = of_sampling(),
+          .named = of_no_model()};
+}
+
+/// The lengths of transformers include the prompt, and the size of the beam is an option here.
+Reading reading_of_texts() {
+  Reading reading{.obeyed = {"bad_words_ids", "early_stopping", "length_penalty", "min_new_tokens",
+                             "renormalize_logits", "suppress_tokens"},
+                  .ignored = {},
+                  .named = of_no_model()};
+  reading.named.insert(reading.named.end(), of_sampling().begin(), of_sampling().end());
+  reading.named.insert(reading.named.end(), {{"forced_eos_token_id", nullptr},
+                                             {"max_length", 20},
+                                             {"max_new_tokens", nullptr, 0},
+                                             {"min_length", 0},
+                                             {"num_beams", 1}});
+  return reading;
 }
 
 /// The settings of a folder, and the files that contain them.
@@ -159,25 +187,37 @@ std::vector<int> suppressed_tokens(const JsonKeys& keys, const GenerationModel& 
   return tokens;
 }
 
-/// The names of the settings that are not supported.
-std::vector<std::string> names_of_unknown(const Settings& settings, const GenerationModel& model) {
+/// Throws an input error that names the setting unless its value has the type of `setting`.
+void require_type(const JsonKeys& keys, const Setting& setting) {
+  const json &value = keys.at(setting.key), &like = setting.like.is_null() ? setting.idle : setting.like;
+  const bool fits = like.is_null() || (like.is_number() && value.is_number()) || value.type() == like.type();
+  require(fits, "{}: {} is {}, which has the wrong type", keys.path(), setting.key, value.dump());
+}
+
+/// The settings that are neither obeyed nor without effect, each with its value.
+std::vector<std::string> other_settings(const Settings& settings, const GenerationModel& model,
+                                        const Reading& reading) {
   const JsonKeys& keys = settings.keys();
-  std::vector<std::string> names;
-  for (const auto& [key, idle] : unknown_settings())
-    if (keys.has(key) && keys.at(key) != idle) names.emplace_back(key);
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& key) {
+    found.push_back(fmt::format("{} {}", key, keys.at(key.c_str()).dump().substr(0, 60)));
+  };
+  std::vector<std::string_view> known = reading.obeyed;
+  known.insert(known.end(), std::begin(without_effect), std::end(without_effect));
+  for (const auto* list : {&reading.ignored, &reading.named})
+    for (const Setting& setting : *list) {
+      known.emplace_back(setting.key);
+      if (!keys.has(setting.key)) continue;
+      require_type(keys, setting);
+      if (list == &reading.named && keys.at(setting.key) != setting.idle) add(setting.key);
+    }
   const auto words = bad_words(keys, model);
   if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word.size() > 1; }))
-    names.emplace_back("bad_words_ids (words of several tokens)");
+    found.emplace_back("bad_words_ids (words of several tokens)");
   if (settings.own_file())  // config.json has keys of many kinds
-    for (const auto& [key, value] : keys.all().items()) {
-      const auto is = [&key = key](const auto& other) { return key == other; };
-      const bool known = std::any_of(obeyed.begin(), obeyed.end(), is) ||
-                         std::any_of(without_effect.begin(), without_effect.end(), is) ||
-                         std::any_of(unknown_settings().begin(), unknown_settings().end(),
-                                     [&key = key](const Unknown& setting) { return key == setting.key; });
-      if (!known && !value.is_null()) names.push_back(key);
-    }
-  return names;
+    for (const auto& [key, value] : keys.all().items())
+      if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null()) add(key);
+  return found;
 }
 
 /// The maximum number of generated tokens, including the end token. `max_length` also includes the start token.
@@ -215,6 +255,48 @@ int decoder_start_token(const Settings& settings) {
   return -1;
 }
 
+/// The settings that both kinds of models have.
+GenerationConfig common_rules(const JsonKeys& keys, const GenerationModel& model) {
+  GenerationConfig rules;
+  rules.normalization = ScoreNormalization::length;
+  rules.length_penalty = static_cast<float>(keys.get("length_penalty", 1.0));
+  require(rules.length_penalty >= 0, "{}: length_penalty is {}; negative values are not supported", keys.path(),
+          rules.length_penalty);
+  rules.stopping_criterion = search_end(keys);
+  rules.suppress_tokens = suppressed_tokens(keys, model);
+  rules.renormalize_logits = keys.get("renormalize_logits", false);
+  return rules;
+}
+
+/// The id in a setting that is a number or a list of numbers: the first. Returns nothing if it is null.
+std::optional<int> first_id(const JsonKeys& keys, const char* key, int tokens) {
+  if (!keys.has(key)) return std::nullopt;
+  const json& value = keys.at(key);
+  const json list = value.is_array() ? value : json::array({value});
+  for (const json& id : list) {
+    require(id.is_number_integer(), "{}: {} is {}; expected an id or a list of ids", keys.path(), key,
+            value.dump());
+    require(id >= 0 && id < tokens, "{}: {} has the id {}, but the model has {} tokens", keys.path(), key,
+            id.dump(), tokens);
+  }
+  require(!list.empty(), "{}: {} is empty; expected an id or a list of ids", keys.path(), key);
+  if (list.size() > 1)
+    log_warning("{}: {} has {} ids; texts end with the first of them alone, {}", keys.path(), key, list.size(),
+                list[0].dump());
+  return list[0].get<int>();
+}
+
+/// The id of a special token: that of generation_config.json, then that of config.json, then `usual` if
+/// config.json does not have the key at all.
+std::optional<int> special_id(const Settings& settings, const char* key, int usual, int tokens) {
+  if (const auto own = first_id(settings.keys(), key, tokens)) return own;
+  const JsonKeys& config = settings.config();
+  if (config.names(key)) return first_id(config, key, tokens);
+  require(usual < tokens, "{}: has no {}, and the usual id, {}, is not one of the model's {} tokens",
+          config.path(), key, usual, tokens);
+  return usual;
+}
+
 /// Checks that a setting names the end token of the vocabulary, the only one that is supported.
 void check_end(const JsonKeys& keys, const char* key, int eos) {
   if (!keys.has(key)) return;
@@ -228,25 +310,42 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
-  if (const auto names = names_of_unknown(settings, model); !names.empty())
+  if (const auto others = other_settings(settings, model, reading_of_translations()); !others.empty())
     log_warning("{}: these settings are not supported, so translations may differ from those of `generate`: {}",
-                keys.path(), join(names, ", "));
+                keys.path(), join(others, ", "));
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
-  GenerationConfig rules;
+  GenerationConfig rules = common_rules(keys, model);
   rules.beam_size = keys.count("num_beams", 1);
-  rules.normalization = ScoreNormalization::length;
-  rules.length_penalty = static_cast<float>(keys.get("length_penalty", 1.0));
-  require(rules.length_penalty >= 0, "{}: length_penalty is {}; negative values are not supported", keys.path(),
-          rules.length_penalty);
-  rules.stopping_criterion = search_end(keys);
   rules.length_factor = 0;
   rules.length_offset = longest(settings);
   rules.min_new_tokens = min_new_tokens(keys);
   rules.at_longest = keys.has("forced_eos_token_id") ? AtLongest::certain_end : AtLongest::cut;
-  rules.suppress_tokens = suppressed_tokens(keys, model);
-  rules.renormalize_logits = keys.get("renormalize_logits", false);
   return {rules, decoder_start_token(settings)};
+}
+
+SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int tokens) {
+  const Settings settings(folder);
+  const auto eos = special_id(settings, "eos_token_id", usual.eos, tokens),
+             bos = special_id(settings, "bos_token_id", usual.bos, tokens);
+  require(eos.has_value(),
+          "{}: eos_token_id is null; a model without an end token can't be imported: give the id of the token "
+          "that ends a text, or of one that is between texts",
+          settings.config().path());
+  return {.bos = bos.value_or(-1), .eos = *eos};
+}
+
+GenerationConfig read_text_generation_config(const fs::path& folder, const GenerationModel& model) {
+  const Settings settings(folder);
+  const JsonKeys& keys = settings.keys();
+  if (const auto others = other_settings(settings, model, reading_of_texts()); !others.empty())
+    log_warning(
+        "{}: these settings are not stored with the model: {}; 'sixfold generate' has options for some of them",
+        keys.path(), join(others, ", "));
+  GenerationConfig rules = common_rules(keys, model);
+  rules.min_new_tokens = keys.count("min_new_tokens", 0);
+  rules.at_longest = AtLongest::cut;
+  return rules;
 }
 
 }  // namespace sixfold

@@ -44,7 +44,6 @@ TiedEmbeddings tied_of(const JsonKeys& config) {
 }
 
 Architecture architecture_of(const JsonKeys& config) {
-  config.require_is<std::string>("model_type", "", "marian");
   config.require_is("static_position_embeddings", true, true);
   for (const char* key : {"normalize_before", "normalize_embedding", "add_final_layer_norm"})
     config.require_is(key, false, false);
@@ -95,28 +94,22 @@ void read_positions(WeightReader& reader, Architecture& a, NamedMatrices& weight
   weights["embed_positions.weight"] = std::move(tables[0]);
 }
 
-/// Tied weights may be stored several times, but their values must be the same.
-void check_copy(WeightReader& reader, const std::string& name, const Matrix& original) {
-  if (reader.has(name))
-    require(reader.take(name).values == original.values,
-            "tensor '{}' differs from the tensor that it is tied to", name);
-}
-
 NamedMatrices read_embeddings(WeightReader& reader, const Architecture& a) {
   NamedMatrices weights;
   if (a.shares_embedding()) {
-    const Matrix& shared = weights["shared.weight"] = reader.take("model.shared.weight", -1, a.d_model);
-    check_copy(reader, "model.encoder.embed_tokens.weight", shared);
-    check_copy(reader, "model.decoder.embed_tokens.weight", shared);
+    const std::string name = "model.shared.weight";
+    const Matrix& shared = weights["shared.weight"] = reader.take(name, -1, a.d_model);
+    for (const char* side : {"encoder", "decoder"})
+      reader.take_copy(fmt::format("model.{}.embed_tokens.weight", side), shared, name);
   } else {
     for (const char* side : {"encoder", "decoder"}) {
       const std::string name = fmt::format("{}.embed_tokens.weight", side);
       weights[name] = reader.take("model." + name, -1, a.d_model);
     }
   }
+  const std::string tied = a.shares_embedding() ? "shared.weight" : "decoder.embed_tokens.weight";
   if (a.shares_output())
-    check_copy(reader, "lm_head.weight",
-               weights[a.shares_embedding() ? "shared.weight" : "decoder.embed_tokens.weight"]);
+    reader.take_copy("lm_head.weight", weights[tied], "model." + tied);
   else
     weights["output_projection.weight"] = reader.take("lm_head.weight", -1, a.d_model);
   weights["output_projection.bias"] = reader.take("final_logits_bias", 1, -1);
@@ -137,8 +130,9 @@ NamedMatrices read_weights(const TensorMap& tensors, Architecture& a) {
 
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, const fs::path& vocabulary,
                                                 int64_t rows, Spaces spaces) {
+  const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
   const std::string bytes =
-      add_vocabulary(read_file(sentence_piece), fitted(read_vocabulary(vocabulary), rows), sentence_piece);
+      add_vocabulary(read_regular_file(sentence_piece), fitted(pieces, rows), sentence_piece);
   return load_sentence_piece(bytes, sentence_piece, spaces);
 }
 
@@ -151,8 +145,10 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
           "{}: has no config.json; give the folder of a MarianMTModel, GPT2LMHeadModel or LlamaForCausalLM",
           folder_name);
   const JsonKeys keys(folder / "config.json");
-  if (is_causal_model_type(keys.get<std::string>("model_type", "")))
-    return import_causal_model(folder, keys, output);
+  const auto type = keys.get<std::string>("model_type", "");
+  if (is_causal_model_type(type)) return import_causal_model(folder, keys, output);
+  require(type == "marian", "{}: model_type is '{}'; only marian, gpt2, llama and mistral are supported",
+          keys.path(), type);
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(keys);
   require_encoder_and_decoder(config, keys.path());

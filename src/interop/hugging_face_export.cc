@@ -175,9 +175,7 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
   NamedMatrices weights;
   for (const Parameter& parameter : model.parameters()) {
     if (parameter.name == positions_parameter) continue;
-    Matrix matrix{parameter.tensor.rows(), parameter.tensor.cols(),
-                  parameter.tensor.to_floats(*model.backend())};
-    matrix = in_order(parameter.name, std::move(matrix), order);
+    Matrix matrix = in_order(parameter.name, matrix_of(parameter, model), order);
     const double factor = factor_of(parameter.name, config);
     for (float& value : matrix.values) value = static_cast<float>(value * factor);
     if (add_pad && is_of_symbols(parameter.name)) {
@@ -190,21 +188,10 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
     for (const char* side : {"encoder", "decoder"})
       weights[fmt::format("model.{}.embed_positions.weight", side)] = *table;
   Matrix& bias = weights["final_logits_bias"];
+  bias.vector = false;
   bias.rows = 1, bias.cols = config.target_vocab + (add_pad ? 1 : 0);
   bias.values.resize(static_cast<size_t>(bias.cols));
   return weights;
-}
-
-void write_weights(const fs::path& path, const NamedMatrices& weights) {
-  std::vector<NamedTensor> tensors;
-  for (const auto& [name, matrix] : weights) {
-    const bool vector = matrix.rows == 1 && name != "final_logits_bias";
-    tensors.push_back(
-        {name, DType::f32,
-         vector ? std::vector<int64_t>{matrix.cols} : std::vector<int64_t>{matrix.rows, matrix.cols},
-         matrix.values.data()});
-  }
-  write_safetensors(path, tensors, {{"format", "pt"}});
 }
 
 std::string_view activation_name(Activation activation) {
@@ -306,8 +293,8 @@ void write_json(const fs::path& path, const ordered_json& json) {
 }
 
 void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool joint, int tokens) {
-  write_file_atomically(folder / "source.spm", remove_vocabulary(tokenizers.source->serialized()));
-  write_file_atomically(folder / "target.spm", remove_vocabulary(tokenizers.target->serialized()));
+  write_file_atomically(folder / "source.spm", remove_extensions(tokenizers.source->serialized()));
+  write_file_atomically(folder / "target.spm", remove_extensions(tokenizers.target->serialized()));
   write_file_atomically(folder / "vocab.json", vocabulary_json(pieces_of(*tokenizers.source, tokens)));
   if (!joint)
     write_file_atomically(folder / "target_vocab.json", vocabulary_json(pieces_of(*tokenizers.target, tokens)));

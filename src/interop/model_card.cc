@@ -156,7 +156,8 @@ std::string language_model_card(const ModelConfig& c, std::string_view class_nam
           row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
           row("vocabulary", c.target_vocab) + row("longest text", fmt::format("{} tokens", c.context_tokens));
   text += "\n## How it was made\n\n" + provenance(model_folder);
-  return text + fmt::format(R"(
+  return text +
+         fmt::format(R"(
 ## Use
 
 With transformers, where FOLDER is the place of these files:
@@ -168,9 +169,13 @@ tokenizer = AutoTokenizer.from_pretrained("FOLDER")
 model = AutoModelForCausalLM.from_pretrained("FOLDER")
 ```
 
-The model was trained on texts that begin with the start token (bos_token). With Sixfold: `sixfold import hf FOLDER
---output MODEL`, then `sixfold generate MODEL`.
-)");
+{} With Sixfold: `sixfold import hf FOLDER --output MODEL`, then `sixfold
+generate MODEL`.
+)",
+                     c.generation.start_before_text
+                         ? "Texts begin with the start token (bos_token), which the tokenizer adds."
+                         : "Texts do not begin with a start token; bos_token is for a generation without a "
+                           "prompt.");
 }
 
 }  // namespace sixfold

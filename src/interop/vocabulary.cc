@@ -83,9 +83,8 @@ Entries read_json(const std::string& text, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> read_vocabulary(const std::string& path) {
+std::vector<std::string> parse_vocabulary(const std::string& text, const std::string& path) {
   constexpr size_t largest = size_t{1} << 26;
-  const std::string text = read_file(path);
   require(text.size() <= largest, "{}: has {} bytes, which is too large for a vocabulary", path, text.size());
   const Entries entries = path.ends_with(".json") ? read_json(text, path) : read_yaml(text, path);
   require(!entries.empty(), "{}: the vocabulary is empty", path);
@@ -99,6 +98,10 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
     pieces[static_cast<size_t>(id)] = piece;
   }
   return pieces;
+}
+
+std::vector<std::string> read_vocabulary(const std::string& path) {
+  return parse_vocabulary(read_file(path), path);
 }
 
 std::string vocabulary_json(const std::vector<std::string>& pieces) {

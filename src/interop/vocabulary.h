@@ -6,8 +6,12 @@
 
 namespace sixfold {
 
-/// Reads a vocabulary file, JSON ("vocab.json") or YAML (Marian's ".yml"), which maps pieces to ids. Returns
-/// the pieces in the order of their ids. Throws an input error if the ids are not 0, 1, 2, ... without gaps.
+/// Parses the text of a vocabulary file, JSON if `path` ends in ".json" ("vocab.json"), else YAML (Marian's
+/// ".yml"), which maps pieces to ids. Returns the pieces in the order of their ids. Throws an input error if
+/// the ids are not 0, 1, 2, ... without gaps.
+std::vector<std::string> parse_vocabulary(const std::string& text, const std::string& path);
+
+/// Reads and parses a vocabulary file that a user names.
 std::vector<std::string> read_vocabulary(const std::string& path);
 
 /// The text of a "vocab.json" with these pieces. Takes linear time.

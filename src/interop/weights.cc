@@ -5,11 +5,12 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "formats/safetensors.h"
 
 namespace sixfold {
 
 Matrix transposed(const Matrix& matrix) {
-  Matrix result{matrix.cols, matrix.rows, std::vector<float>(matrix.values.size())};
+  Matrix result{matrix.cols, matrix.rows, std::vector<float>(matrix.values.size()), false};
   for (int64_t r = 0; r < matrix.rows; ++r)
     for (int64_t c = 0; c < matrix.cols; ++c) result.at(c, r) = matrix.at(r, c);
   return result;
@@ -25,7 +26,7 @@ Matrix WeightReader::take(const std::string& name) {
           "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
           tensors_.origin(), name, name_of(tensor.dtype));
   const bool vector = tensor.shape.size() == 1;
-  Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor)};
+  Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor), vector};
   require(std::all_of(matrix.values.begin(), matrix.values.end(), [](float x) { return std::isfinite(x); }),
           "{}: tensor '{}' contains values that are not finite; the weights are damaged", tensors_.origin(),
           name);
@@ -42,10 +43,33 @@ Matrix WeightReader::take(const std::string& name, int64_t rows, int64_t cols) {
   return matrix;
 }
 
+void WeightReader::take_copy(const std::string& name, const Matrix& original, const std::string& tied_to) {
+  if (has(name))
+    require(take(name).values == original.values,
+            "{}: tensor '{}' differs from '{}', but the config ties them; correct the keys that tie embeddings "
+            "in config.json",
+            tensors_.origin(), name, tied_to);
+}
+
 void WeightReader::require_all_taken() const {
   for (const std::string& name : tensors_.names())
     require(taken_.contains(name), "{}: tensor '{}' does not belong to any supported part of the model",
             tensors_.origin(), name);
+}
+
+Matrix matrix_of(const Parameter& parameter, const Transformer& model) {
+  return {parameter.tensor.rows(), parameter.tensor.cols(), parameter.tensor.to_floats(*model.backend()),
+          parameter.shape.size() == 1};
+}
+
+void write_weights(const std::filesystem::path& path, const NamedMatrices& weights) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, matrix] : weights) {
+    std::vector<int64_t> shape{matrix.rows, matrix.cols};
+    if (matrix.vector) shape.erase(shape.begin());
+    tensors.push_back({name, DType::f32, shape, matrix.values.data()});
+  }
+  write_safetensors(path, tensors, {{"format", "pt"}});
 }
 
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights) {

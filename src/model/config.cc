@@ -164,7 +164,7 @@ ModelConfig load_config(const std::string& path) {
   // The sizes of weights have no default in a file: if a key is missing, its value is out of range.
   config.format_version = config.d_model = config.heads = config.d_ff = 0;
   config.encoder_layers = config.decoder_layers = -1;
-  OptionNode root = parse_json_options(read_file(path), path);
+  OptionNode root = parse_json_options(read_regular_file(path), path);
   if (const OptionNode* version = root.find("format_version");
       version && version->kind == OptionNode::Kind::plain) {
     if (version->text == "1") {

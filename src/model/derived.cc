@@ -35,7 +35,7 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const fs::path& path = entry.path();
     if (is_model_tokenizer(path.filename().string()))
-      write_file_atomically(fs::path(to) / path.filename(), read_file(path));
+      write_file_atomically(fs::path(to) / path.filename(), read_regular_file(path));
   }
 }
 

@@ -74,6 +74,14 @@ void require_apart(const std::string& folder, const std::vector<std::string>& in
   }
 }
 
+/// Throws an input error if there is no folder in which `folder` can be made.
+void require_parent(const std::string& folder) {
+  const fs::path parent = real_path(folder).parent_path();
+  std::error_code ignored;
+  require(fs::is_directory(parent, ignored),
+          "{}: can't be created, since there is no folder {}; create it first", folder, parent.string());
+}
+
 /// The name of an entry of the folder that is not a file of a model, or an empty text if there is none.
 std::string foreign_entry(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -147,6 +155,7 @@ void require_outside_runs(const std::string& path) { require_no_part_of_a_run(pa
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "the name of the output folder is empty; name a folder for the new model");
   require_apart(folder, inputs);
+  require_parent(folder);
   if (is_new_or_empty(folder)) return;
   const std::string foreign = foreign_entry(folder);
   require(foreign.empty(),
@@ -159,6 +168,7 @@ void require_new_or_model(const std::string& folder, const std::vector<std::stri
 void require_new(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "the name of the output folder is empty; name a folder for the output");
   require_apart(folder, inputs);
+  require_parent(folder);
   require(is_new_or_empty(folder), "{}: already exists and is not empty; choose a new folder", folder);
 }
 

@@ -38,7 +38,8 @@ bool is_sweep_folder(const std::string& folder);
 
 /// Checks the output of a command that makes a model folder from `inputs`; to be called before the command does
 /// anything. Throws an input error unless `folder` is new, empty, or a model folder without other files, and if
-/// it is one of the inputs, inside or around one, or a part of a training run.
+/// it is one of the inputs, inside or around one, or a part of a training run, or if the folder to make it in
+/// does not exist.
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs);
 
 /// The same for an output folder that is not a Sixfold model: it must be new or empty.

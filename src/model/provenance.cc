@@ -50,8 +50,8 @@ std::vector<std::string> read_provenance(const std::string& folder) {
   const std::string path = provenance_path(folder);
   std::vector<std::string> steps;
   if (path.empty()) return steps;
-  parse_json(read_file(path), path);  // to report syntax errors
-  const auto json = ordered_json::parse(read_file(path));
+  parse_json(read_regular_file(path), path);  // to report syntax errors
+  const auto json = ordered_json::parse(read_regular_file(path));
   require(
       json.is_array(),
       "{}: expected an array of steps; restore the file, or remove it: the model then has no recorded steps",

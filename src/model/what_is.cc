@@ -54,7 +54,7 @@ bool has_key(const fs::path& path, std::initializer_list<const char*> keys) {
   std::error_code ignored;
   if (!is_file(path) || fs::file_size(path, ignored) > largest_options_text) return false;
   try {
-    const std::string text = read_file(path);
+    const std::string text = read_regular_file(path);
     OptionNode root =
         path.extension() == ".json" ? parse_json_options(text, path) : parse_yaml_options(text, path);
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return root.find(key) != nullptr; });

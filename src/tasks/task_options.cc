@@ -52,9 +52,13 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
     return config;
   }
   ModelConfig config = load_model_config(from);
-  config.dropout = model.dropout;
-  config.attention_dropout = model.attention_dropout;
-  config.activation_dropout = model.activation_dropout;
+  const auto take = [&](const char* key, float& rate, float chosen) {
+    if (rate != chosen) log_info("model.{} is {} in this run; it was {} in {}", key, chosen, rate, from);
+    rate = chosen;
+  };
+  take("dropout", config.dropout, model.dropout);
+  take("attention_dropout", config.attention_dropout, model.attention_dropout);
+  take("activation_dropout", config.activation_dropout, model.activation_dropout);
   return config;
 }
 

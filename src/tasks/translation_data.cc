@@ -122,7 +122,7 @@ KeptText validation_text(const TranslationOptions& options, const TaskStart& sta
   const auto files = corpus_files(options.data.valid, "data.valid");
   const std::string path = start.run + "/validation-text.json";
   if (start.resumed && std::filesystem::exists(path)) {
-    KeptText kept = parse_kept_text(read_file(path), path);
+    KeptText kept = parse_kept_text(read_regular_file(path), path);
     require(kept.hash() == start.resumed->validation,
             "{}: is not the validation text of this run; remove it, and data.valid is read again", path);
     warn_of_changes(files, kept.files);

@@ -248,8 +248,9 @@ class BytePairTokenizer : public Tokenizer {
       pattern = given.is_object() && given.contains("Regex") && given["Regex"].is_string()
                     ? given["Regex"].get<std::string>()
                     : "";
-      if (list[0].value("behavior", json()) != "Isolated" ||
-          std::ranges::find(known_patterns, pattern) == std::end(known_patterns))
+      if (const json behavior = list[0].value("behavior", json()); behavior != "Isolated")
+        refuse(fmt::format("its pre_tokenizer.Split has the behavior {}, not \"Isolated\"", behavior.dump()));
+      if (std::ranges::find(known_patterns, pattern) == std::end(known_patterns))
         refuse(fmt::format("its pre_tokenizer splits by the unknown pattern '{}'", pattern.substr(0, 200)));
     }
     UErrorCode status = U_ZERO_ERROR;

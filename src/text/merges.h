@@ -13,9 +13,9 @@ struct Merge {
 /// The merges of byte-pair encoding, by their pairs of tokens.
 class Merges {
  public:
-  /// Adds the next pair; the first of equal pairs counts.
+  /// Adds the next pair; the last of equal pairs counts, as in Hugging Face's tokenizers.
   void add(int32_t left, int32_t right, int32_t merged) {
-    merges_.emplace(key_of(left, right), Merge{static_cast<int32_t>(merges_.size()), merged});
+    merges_.insert_or_assign(key_of(left, right), Merge{added_++, merged});
   }
   /// What two tokens merge to, or null.
   const Merge* find(int32_t left, int32_t right) const {
@@ -31,6 +31,7 @@ class Merges {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   }
   std::unordered_map<uint64_t, Merge> merges_;
+  int32_t added_ = 0;
 };
 
 }  // namespace sixfold

@@ -16,7 +16,8 @@ namespace {
 // merges a field that is appended to a message with the existing one.
 constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
-constexpr uint64_t vocabulary_field = 200;
+// Fields that SentencePiece reserves for extensions.
+constexpr uint64_t vocabulary_field = 200, whole_texts_field = 201;
 
 constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for a space
 
@@ -37,16 +38,22 @@ void load(sentencepiece::SentencePieceProcessor& processor, const std::string& m
   require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
 }
 
+bool has_field(std::string_view model, uint64_t number) {
+  while (const auto field = protobuf::take_field(model))
+    if (field->number == number) return true;
+  return false;
+}
+
 class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string model, const std::string& origin, Spaces spaces)
-      : model_(std::move(model)) {
+      : model_(std::move(model)), whole_texts_(has_field(model_, whole_texts_field)) {
     load(processor_, model_, origin, spaces);
     unk_ = processor_.unk_id();
     bos_ = processor_.bos_id();
     eos_ = processor_.eos_id();
     require(eos_ >= 0, "{}: the SentencePiece model has no end token; train it with --eos_id", origin);
-    find_line_end();
+    if (!whole_texts_) find_line_end();
   }
 
   std::vector<int32_t> encode(std::string_view text) const override {
@@ -54,6 +61,10 @@ class SentencePieceTokenizer : public Tokenizer {
     check(processor_.Encode(text, &ids));
     return ids;
   }
+  std::vector<int32_t> encode_text(std::string_view text) const override {
+    return whole_texts_ ? encode(text) : Tokenizer::encode_text(text);
+  }
+  bool encodes_whole_texts() const override { return whole_texts_; }
 
   std::string decode_tokens(std::span<const int32_t> ids) const override {
     std::string text;
@@ -74,6 +85,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
  private:
   std::string model_;
+  bool whole_texts_;
   sentencepiece::SentencePieceProcessor processor_;
 };
 
@@ -177,12 +189,18 @@ std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const st
   return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, spaces);
 }
 
-std::string remove_vocabulary(std::string_view model) {
+std::string mark_whole_texts(std::string model, const std::string& origin) {
+  check_sentence_piece_model(model, origin);
+  return model + protobuf::bytes_field(whole_texts_field, "");
+}
+
+std::string remove_extensions(std::string_view model) {
   std::string plain;
   for (std::string_view rest = model; !rest.empty();) {
     const std::string_view before = rest;
     const auto field = protobuf::take_field(rest);
-    if (field->number != vocabulary_field) plain += before.substr(0, before.size() - rest.size());
+    if (field->number != vocabulary_field && field->number != whole_texts_field)
+      plain += before.substr(0, before.size() - rest.size());
   }
   return plain;
 }
@@ -190,7 +208,7 @@ std::string remove_vocabulary(std::string_view model) {
 std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
                            const std::string& origin) {
   check_sentence_piece_model(model, origin);
-  model = remove_vocabulary(model);
+  model = remove_extensions(model);
   for (const std::string& piece : vocabulary) model += protobuf::bytes_field(vocabulary_field, piece);
   load_sentence_piece(model, origin, Spaces::as_trained);  // throws if the result is not valid
   return model;

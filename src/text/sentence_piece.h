@@ -28,8 +28,13 @@ std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const st
 std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
                            const std::string& origin);
 
-/// The bytes of the model without the vocabulary that `add_vocabulary` appended, if any.
-std::string remove_vocabulary(std::string_view model);
+/// The bytes of a model that reads a text of several lines as a whole, as transformers does: line feeds are
+/// characters like others. Without this mark each line is segmented on its own. Throws an input error if the
+/// model is malformed.
+std::string mark_whole_texts(std::string model, const std::string& origin);
+
+/// The bytes of the model without what `add_vocabulary` and `mark_whole_texts` appended.
+std::string remove_extensions(std::string_view model);
 
 /// Trains a model on all sentences of `texts` and returns the bytes of its file, which depend only on the
 /// arguments. The ids of `<unk>`, `<s>` and `</s>` are 0, 1 and 2. If the text does not have `vocab_size`

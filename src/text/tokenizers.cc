@@ -57,8 +57,8 @@ Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::s
 
 Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, TokenizerKind target_kind,
                          const std::string& target) {
-  return {load(source_kind, read_file(source), source, Spaces::as_trained),
-          load(target_kind, read_file(target), target, Spaces::keep), false};
+  return {load(source_kind, read_regular_file(source), source, Spaces::as_trained),
+          load(target_kind, read_regular_file(target), target, Spaces::keep), false};
 }
 
 /// Refuses a file whose name is that of another kind of tokenizer.
@@ -76,7 +76,7 @@ Tokenizers load_given(const TokenizerOptions& options) {
     require(!options.source.empty() && (options.target.empty() || options.target == options.source),
             "tokenizer.joint is true, but tokenizer.target is given; give only tokenizer.source, or set "
             "tokenizer.joint to false");
-    return load_joint(options.kind, read_file(options.source), options.source);
+    return load_joint(options.kind, read_regular_file(options.source), options.source);
   }
   require(!options.source.empty() && !options.target.empty(),
           "only one of tokenizer.source and tokenizer.target is given; give both, or neither to train them");
@@ -203,7 +203,7 @@ Tokenizers load_tokenizers(const std::string& folder) {
   require(source.empty() && target.empty(),
           "{}: has {} and also a tokenizer of one side; remove the files that do not belong to the model",
           folder, joint.filename().string());
-  return load_joint(kind_of(joint), read_file(joint.string()), joint.string());
+  return load_joint(kind_of(joint), read_regular_file(joint.string()), joint.string());
 }
 
 }  // namespace sixfold

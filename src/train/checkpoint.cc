@@ -63,7 +63,7 @@ void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimi
 
 TrainingState Checkpoints::read_state(const std::string& checkpoint) {
   const std::string path = checkpoint + "/state.json";
-  return parse_training_state(read_file(path), path);
+  return parse_training_state(read_regular_file(path), path);
 }
 
 void Checkpoints::verify(const std::string& checkpoint) {

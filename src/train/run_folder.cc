@@ -71,7 +71,7 @@ RunFolder::RunFolder(const std::string& path, const std::function<bool(std::stri
 }
 
 bool RunFolder::had_checkpoint() const {
-  return read_file(mark_.path()).find(checkpoint_note) != std::string::npos;
+  return read_regular_file(mark_.path()).find(checkpoint_note) != std::string::npos;
 }
 
 void RunFolder::note_checkpoint() const {

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "error_message.h"
 #include "temporary_folder.h"
@@ -53,7 +56,30 @@ TEST(File, ReadingErrorsNameThePath) {
   EXPECT_EQ(error_message([&] { MappedFile{missing}; }), missing + ": can't open: No such file or directory");
   const std::string directory = folder.path();
   EXPECT_EQ(error_message([&] { read_file(directory); }), directory + ": is a folder, not a file");
-  EXPECT_EQ(error_message([&] { MappedFile{directory}; }), directory + ": is not a regular file");
+  EXPECT_EQ(error_message([&] { MappedFile{directory}; }), directory + ": is a folder, not a file");
+}
+
+/// Nobody writes to this pipe: whoever waited for it would wait for ever.
+TEST(File, FilesOfAFolderAreNoPipes) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_message([&] { read_regular_file(pipe); }), pipe + ": is not a regular file");
+  EXPECT_EQ(error_message([&] { MappedFile{pipe}; }), pipe + ": is not a regular file");
+  EXPECT_EQ(error_message([&] { read_regular_file("/dev/zero"); }), "/dev/zero: is not a regular file");
+  std::filesystem::create_symlink(folder / "a", folder / "link");
+  write_file_atomically(folder / "a", "text");
+  EXPECT_EQ(read_regular_file(folder / "link"), "text");
+}
+
+/// A user may name a pipe, as with <(...) of a shell.
+TEST(File, PipesThatAUserNamesAreRead) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "text"; });
+  EXPECT_EQ(read_file(pipe), "text");
+  writer.join();
 }
 
 TEST(AtomicFile, WithoutCommitTheOldFileStays) {

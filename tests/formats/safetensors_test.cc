@@ -23,6 +23,15 @@ class Safetensors : public testing::Test {
     return refusal_of_bytes(bytes + header + std::string(data_bytes, 'x'));
   }
 
+  /// Writes a file with this header.
+  std::string written(const std::string& header, size_t data_bytes) {
+    const std::string path = folder_ / "a.safetensors";
+    const uint64_t length = header.size();
+    std::ofstream(path, std::ios::binary) << std::string(reinterpret_cast<const char*>(&length), sizeof length)
+                                          << header << std::string(data_bytes, 'x');
+    return path;
+  }
+
   std::string refusal_of_bytes(const std::string& bytes) {
     const std::string path = folder_ / "a.safetensors";
     std::ofstream(path, std::ios::binary) << bytes;
@@ -134,14 +143,15 @@ TEST_F(Safetensors, HostileHeaders) {
   EXPECT_EQ(refusal(R"({"__metadata__":5})"), "the metadata must be an object");
   EXPECT_EQ(refusal(R"({"__metadata__":{"a":5}})"), "the metadata entry 'a' must be a string");
   EXPECT_EQ(refusal(R"({"a":{"dtype":7,"shape":[0],"data_offsets":[0,0]}})"),
-            "tensor 'a': elements of type 7 are not supported");
+            "tensor 'a': its type is 7, which is not a name");
 }
 
 TEST_F(Safetensors, HostileEntries) {
   const auto one = [&](const std::string& type, const std::string& shape, const std::string& offsets) {
     return refusal(fmt::format("{{{}}}", entry("a", type, shape, offsets)), 8);
   };
-  EXPECT_EQ(one("F99", "[2]", "[0,8]"), "tensor 'a': elements of type \"F99\" are not supported");
+  EXPECT_EQ(one("F99", "2", "[0,8]"), "tensor 'a': the shape is not a list");
+  EXPECT_EQ(one("F99", "[2]", "[0,9]"), "tensor 'a': bytes 0 to 9 are outside the file's 8 bytes of data");
   EXPECT_EQ(one("F32", "2", "[0,8]"), "tensor 'a': the shape is not a list");
   EXPECT_EQ(one("F32", "[-2]", "[0,8]"), "tensor 'a': the shape contains -2, which is not a size");
   EXPECT_EQ(one("F32", "[2.0]", "[0,8]"), "tensor 'a': the shape contains 2.0, which is not a size");
@@ -157,6 +167,29 @@ TEST_F(Safetensors, HostileEntries) {
   EXPECT_EQ(one("F32", "[3]", "[0,8]"), "tensor 'a': 8 bytes do not match type F32 and shape [3]");
   EXPECT_EQ(one("F32", "[4611686018427387904,4]", "[0,0]"),  // 2^66 bytes, which is 0 in 64 bits
             "tensor 'a': 0 bytes do not match type F32 and shape [4611686018427387904, 4]");
+}
+
+/// Masks of old models are of type BOOL; a type may also take less than a byte.
+TEST_F(Safetensors, OnlyTensorsThatAreReadNeedAKnownType) {
+  const std::string path =
+      written(fmt::format("{{{},{},{}}}", entry("mask", "BOOL", "[1,3]", "[0,3]"),
+                          entry("a", "I8", "[2]", "[3,5]"), entry("half", "F4", "[4]", "[5,7]")),
+              7);
+  const auto file = SafetensorsFile::open(path);
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"mask", "a", "half"}));
+  EXPECT_EQ(file.at("a").bytes.size(), 2u);
+  ASSERT_NE(file.find("mask"), nullptr);
+  EXPECT_EQ(file.find("mask")->shape, (std::vector<int64_t>{1, 3}));
+  const std::string refused = path + ": tensor 'mask': elements of type BOOL are not supported";
+  EXPECT_EQ(error_message([&] { file.at("mask"); }), refused);
+  const TensorMap map = read_safetensors(path);
+  EXPECT_EQ(map.names().size(), 3u);
+  EXPECT_NE(map.find("mask"), nullptr);
+  EXPECT_EQ(error_message([&] { map.at("mask"); }), refused);
+  EXPECT_EQ(
+      refusal(fmt::format("{{{},{}}}", entry("a", "BOOL", "[4]", "[0,4]"), entry("b", "BOOL", "[4]", "[2,6]")),
+              6),
+      "tensor 'b': its bytes overlap those before");
 }
 
 TEST_F(Safetensors, EveryByteBelongsToOneTensor) {

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "data/corpus.h"
 #include "data/kept_text.h"
@@ -20,6 +22,8 @@
 #include "images/decode.h"
 #include "images/idx.h"
 #include "infer/text_stream.h"
+#include "interop/json/sentence_piece_json.h"
+#include "interop/json/start_token.h"
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
 #include "model/config.h"
@@ -99,6 +103,14 @@ void training_state(Bytes bytes) {
 void sentence_piece(Bytes bytes) {
   const auto tokenizer = load_sentence_piece(text_of(bytes), "fuzz.spm", Spaces::keep);
   tokenizer->decode(tokenizer->encode("The old dog, 21 cats\u00e4 >>deu<<"));
+  for (const bool by_lines : {true, false})
+    tokenizer_json_of_sentence_piece(text_of(bytes), by_lines, "fuzz.spm");
+}
+void tokenizer_json(Bytes bytes) {
+  const nlohmann::json all = parse_json(text_of(bytes), "tokenizer.json");
+  if (!all.is_object()) return;
+  splits_by_lines(all);
+  start_of_post_processor(all, "tokenizer.json");
 }
 void whitespace(Bytes bytes) {
   const auto tokenizer = load_whitespace(text_of(bytes), "fuzz.vocab");
@@ -236,6 +248,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"corpus_report", corpus_report},
                              FuzzTarget{"sentences", sentences},
                              FuzzTarget{"kept_text", kept_text},
+                             FuzzTarget{"tokenizer_json", tokenizer_json},
                              FuzzTarget{"token_store", token_store}};
 
 }  // namespace

@@ -2,14 +2,19 @@
 #include "interop/causal.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "close.h"
 #include "error_message.h"
+#include "formats/safetensors.h"
 #include "infer/generator.h"
+#include "interop/causal_folder.h"
+#include "interop/folder.h"
 #include "interop/hugging_face.h"
 #include "model/model_dir.h"
 #include "temporary_folder.h"
@@ -31,7 +36,6 @@ class Causal : public testing::TestWithParam<const char*> {
     import_hugging_face(given_, folder_ / "model");
     return folder_ / "model";
   }
-  bool is_llama() const { return std::string(GetParam()).starts_with("llama"); }
   /// The logits after each of the ids, which a model reads as they are.
   HostMatrix logits(const std::string& folder, const Ids& ids) const {
     const auto model = load_model(folder, make_backend({.device = "reference"}));
@@ -41,6 +45,14 @@ class Causal : public testing::TestWithParam<const char*> {
     Context context(model->backend(), std::make_shared<Arena>(model->backend()));
     const Tensor all = ops::logits(context, model->states(batch, context), model->output());
     return {all.rows(), all.cols(), all.to_doubles(*model->backend())};
+  }
+
+  /// The shapes of the tensors of a folder of Hugging Face.
+  static std::map<std::string, std::vector<int64_t>> shapes(const std::string& folder) {
+    std::map<std::string, std::vector<int64_t>> found;
+    const TensorMap tensors = read_tensors(folder);
+    for (const std::string& name : tensors.names()) found[name] = tensors.at(name).shape;
+    return found;
   }
 
   const std::string given_ = std::string(SIXFOLD_TEST_GOLDENS "/causal/") + GetParam();
@@ -99,11 +111,25 @@ TEST_P(Causal, GeneratesWithoutAPrompt) {
   EXPECT_FALSE(result[0].error) << result[0].error.value_or("");
 }
 
+/// The tokens that transformers puts before a text.
+TEST_P(Causal, BeginsTextsAsTransformers) {
+  const ModelConfig config = load_model_config(import());
+  const Ids first = golden_["first"].get<Ids>();
+  EXPECT_EQ(config.generation.start_before_text, !first.empty());
+  if (!first.empty()) {
+    EXPECT_EQ(config.decoder_start_token, first[0]);
+  }
+}
+
 /// What is exported is what was imported.
 TEST_P(Causal, IsExportedAsItWas) {
   const std::string model = import(), exported = folder_ / "exported", again = folder_ / "again";
   export_hugging_face(model, exported);
-  EXPECT_EQ(read_file(exported + "/tokenizer.json"), read_file(given_ + "/tokenizer.json"));
+  for (const char* file : {"/tokenizer.json", "/tokenizer.model"})
+    if (fs::exists(given_ + file)) {
+      EXPECT_EQ(read_file(exported + file), read_file(given_ + file));
+    }
+  EXPECT_EQ(shapes(exported), shapes(given_));
   const json theirs = json::parse(read_file(given_ + "/config.json")),
              ours = json::parse(read_file(exported + "/config.json"));
   for (const auto& [key, value] : ours.items()) {
@@ -111,27 +137,23 @@ TEST_P(Causal, IsExportedAsItWas) {
     EXPECT_EQ(value, theirs[key]) << key;
   }
   import_hugging_face(exported, again);
-  EXPECT_TRUE(read_file(again + "/model.safetensors") == read_file(model + "/model.safetensors"));
+  for (const auto& file : fs::directory_iterator(model)) {
+    const std::string name = file.path().filename();
+    if (name == "provenance.json" || name == "config.json") continue;
+    EXPECT_TRUE(read_file(again + "/" + name) == read_file(model + "/" + name)) << name;
+  }
+  ModelConfig before = load_model_config(model), after = load_model_config(again);
+  before.generation.suppress_tokens.clear();  // the unknown token is never generated here
+  after.generation.suppress_tokens.clear();
+  before.dropout = after.dropout = 0;
+  EXPECT_EQ(to_json(write_options(after)), to_json(write_options(before)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Causal, testing::Values("gpt2", "gpt2_untied", "llama", "llama_tied"),
+INSTANTIATE_TEST_SUITE_P(Models, Causal,
+                         testing::Values("gpt2", "gpt2_untied", "llama", "llama_tied", "llama_sentencepiece"),
                          [](const auto& name) { return std::string(name.param); });
 
-class CausalErrors : public testing::Test {
- protected:
-  CausalErrors() { fs::copy(SIXFOLD_TEST_GOLDENS "/causal/gpt2", folder_ / "hf"); }
-  void change(const std::string& file, const std::function<void(json&)>& edit) {
-    json content = json::parse(read_file(folder_ / "hf/" + file));
-    edit(content);
-    write_file_atomically(folder_ / "hf/" + file, content.dump());
-  }
-  void refuse(const std::string& part) {
-    const std::string error = error_message([&] { import_hugging_face(folder_ / "hf", folder_ / "model"); });
-    EXPECT_NE(error.find(part), std::string::npos) << error;
-    EXPECT_FALSE(fs::exists(folder_ / "model"));
-  }
-  TemporaryFolder folder_;
-};
+using CausalErrors = CausalFolder;
 
 TEST_F(CausalErrors, NameTheKeyOfTheConfig) {
   change("config.json", [](json& c) { c["scale_attn_by_inverse_layer_idx"] = true; });
@@ -143,18 +165,21 @@ TEST_F(CausalErrors, NameTheKeyOfTheConfig) {
   refuse("heads");
   change("config.json", [](json& c) { c["n_head"] = 3, c["n_positions"] = 100; });
   refuse("tensor 'transformer.wpe.weight'");
-  change("config.json", [](json& c) { c["n_positions"] = 512, c["eos_token_id"] = 100000; });
-  refuse("are not in its vocabulary");
-  change("config.json", [](json& c) { c["eos_token_id"] = "x"; });
-  refuse("expected an id");
+  change("config.json", [](json& c) { c["n_positions"] = 512, c["n_embd"] = (1 << 30) - 1; });
+  refuse("n_inner is missing, and its usual value, 4294967292, is more than");
+  change("config.json", [](json& c) { c["n_embd"] = 24, c["n_inner"] = 0; });
+  refuse("n_inner is 0; expected a whole number from 1 to");
+  change("config.json", [](json& c) { c["n_inner"] = nullptr, c["vocab_size"] = 300; });
+  refuse("vocab_size is 300, but the embedding has 345 rows");
+  change("config.json", [](json& c) { c["vocab_size"] = 345, c["model_type"] = {"gpt2"}; });
+  refuse("model_type is [\"gpt2\"]; it must be a string");
+  change("config.json", [](json& c) { c["model_type"] = "bert"; });
+  refuse("model_type is 'bert'; only marian, gpt2, llama and mistral are supported");
 }
 
 TEST_F(CausalErrors, NameThePartOfTheTokenizer) {
   const auto refuse_with = [&](const std::function<void(json&)>& edit, const std::string& part) {
-    const std::string before = read_file(folder_ / "hf/tokenizer.json");
-    change("tokenizer.json", edit);
-    refuse(part);
-    write_file_atomically(folder_ / "hf/tokenizer.json", before);
+    CausalFolder::refuse_with("tokenizer.json", edit, part);
   };
   refuse_with([](json& t) { t["model"]["type"] = "WordPiece"; }, "model.type is 'WordPiece'");
   refuse_with([](json& t) { t["normalizer"] = {{"type", "NFC"}}; }, "it has a normalizer (NFC)");
@@ -176,17 +201,108 @@ TEST_F(CausalErrors, NameThePartOfTheTokenizer) {
   refuse_with([](json& t) { t["model"]["vocab"].erase("!"); }, "no token for the byte 33");
   refuse_with([](json& t) { t["model"]["vocab"]["!"] = -1; }, "is not a whole number");
   refuse_with([](json& t) { t["model"].erase("vocab"); }, "has no key 'vocab'");
-  write_file_atomically(folder_ / "hf/tokenizer.json", "{");
+  write_file_atomically(given_ + "/tokenizer.json", "{");
   refuse("tokenizer.json");
-  fs::remove(folder_ / "hf/tokenizer.json");
+  fs::remove(given_ + "/tokenizer.json");
   refuse("has no tokenizer");
+  use("llama");
+  refuse_with([](json& t) { t["pre_tokenizer"]["pretokenizers"][0]["behavior"] = "Removed"; },
+              "its pre_tokenizer.Split has the behavior \"Removed\"");
+}
+
+/// Weights are named as the file names them, with the shapes that they should have there.
+TEST_F(CausalErrors, NameTheTensor) {
+  const std::string path = given_ + "/model.safetensors";
+  const TensorMap tensors = read_safetensors(path);
+  const auto write = [&](const std::string& changed, const std::vector<int64_t>& shape, float first) {
+    std::vector<NamedTensor> all;
+    std::vector<float> values = to_floats(tensors.at("transformer.wte.weight"));
+    values[0] += first;
+    for (const std::string& name : tensors.names()) {
+      const TensorInfo& tensor = tensors.at(name);
+      all.push_back({name, tensor.dtype, name == changed ? shape : tensor.shape, tensor.bytes.data()});
+    }
+    if (first != 0) all.push_back({"lm_head.weight", DType::f32, {345, 24}, values.data()});
+    write_safetensors(path + ".new", all);
+    fs::rename(path + ".new", path);
+  };
+  write("transformer.h.1.mlp.c_fc.weight", {96, 24}, 0);
+  refuse("tensor 'transformer.h.1.mlp.c_fc.weight' has the shape [96, 24], but the config needs [24, 96]");
+  write("", {}, 1);
+  refuse("tensor 'lm_head.weight' differs from 'transformer.wte.weight'");
+}
+
+/// The masks of old folders, which are constants, may be of any type.
+TEST_F(CausalErrors, MasksMayBeOfAnyType) {
+  const std::string path = given_ + "/model.safetensors";
+  std::string bytes = read_file(path);
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  json header = json::parse(bytes.substr(8, length));
+  const size_t end = bytes.size() - 8 - length;
+  header["transformer.h.0.attn.bias"] = {
+      {"dtype", "BOOL"}, {"shape", {1, 1, 2, 2}}, {"data_offsets", {end, end + 4}}};
+  const std::string text = header.dump();
+  length = text.size();
+  write_file_atomically(path, std::string(reinterpret_cast<const char*>(&length), 8) + text +
+                                  bytes.substr(bytes.size() - end) + std::string(4, '\1'));
+  import();
+  EXPECT_TRUE(fs::exists(model_));
+}
+
+/// Nobody writes to this pipe.
+TEST_F(CausalErrors, APipeAmongTheFilesIsRefused) {
+  for (const char* name : {"generation_config.json", "tokenizer.json", "model.safetensors"}) {
+    use("gpt2");
+    const std::string path = given_ + "/" + name;
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    refuse(fmt::format("{}: is not a regular file", name));
+  }
+}
+
+/// A conversion takes long: what can be known before it is said before it.
+TEST_F(CausalErrors, AMissingFolderForTheOutputIsNoticedFirst) {
+  fs::remove(given_ + "/model.safetensors");
+  for (const auto& convert : {import_hugging_face, export_hugging_face}) {
+    const std::string error = error_message([&] { convert(given_, folder_ / "none/model"); });
+    EXPECT_NE(error.find("there is no folder " + folder_.path().string() + "/none"), std::string::npos)
+        << error;
+  }
+}
+
+TEST_F(CausalErrors, WindowsOfMistral) {
+  use("llama");
+  const auto with = [&](const std::function<void(json&)>& edit) {
+    change("config.json", [&](json& c) {
+      c["model_type"] = "mistral";
+      edit(c);
+    });
+  };
+  with([](json& c) { c["max_position_embeddings"] = 4096; });
+  EXPECT_EQ(import().context_tokens, 4096) << "no window is one of 4096 tokens, which this text fits";
+  with([](json& c) { c["max_position_embeddings"] = 4097; });
+  refuse("sliding_window is 4096 if the key is missing");
+  with([](json& c) { c["sliding_window"] = nullptr; });
+  EXPECT_EQ(import().context_tokens, 4097);
+  with([](json& c) { c["sliding_window"] = 4000; });
+  refuse("sliding_window is 4000");
+  with([](json& c) { c["sliding_window"] = "x"; });
+  refuse("sliding_window is \"x\"");
+  change("config.json", [](json& c) { c["model_type"] = "llama"; });
+  EXPECT_EQ(import().context_tokens, 4097) << "a Llama does not read the key";
 }
 
 TEST_F(CausalErrors, ScaledRotaryPositionsAreRefused) {
-  fs::remove_all(folder_ / "hf");
-  fs::copy(SIXFOLD_TEST_GOLDENS "/causal/llama", folder_ / "hf");
-  change("config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "llama3"; });
-  refuse("only unscaled rotary positions are supported");
+  use("llama");
+  refuse_with(
+      "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "llama3"; },
+      "only unscaled rotary positions are supported");
+  refuse_with(
+      "config.json", [](json& c) { c["rope_parameters"]["rope_theta"] = "777"; },
+      "rope_parameters.rope_theta is \"777\"; it must be a number");
+  refuse_with(
+      "config.json", [](json& c) { c["rope_theta"] = "777"; }, "rope_theta is \"777\"; it must be a number");
 }
 
 /// A word of many equal letters takes no quadratic time.

@@ -211,8 +211,8 @@ TEST(HuggingFace, SettingsThatAreNotKnownAreNamedInOneLine) {
                                .said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   EXPECT_TRUE(
-      said.ends_with("`generate`: exponential_decay_length_penalty, no_repeat_ngram_size, bad_words_ids "
-                     "(words of several tokens), a_later_invention\n"))
+      said.ends_with("`generate`: exponential_decay_length_penalty [5,1.1], no_repeat_ngram_size 3, "
+                     "bad_words_ids (words of several tokens), a_later_invention 1\n"))
       << said;
 }
 
@@ -254,7 +254,7 @@ std::string refusal_with_key(const char* key, const json& value) {
 }
 
 TEST(HuggingFace, RefusesWhatHasNoCounterpart) {
-  EXPECT_NE(refusal_with_key("model_type", "bart").find("model_type is bart"), std::string::npos);
+  EXPECT_NE(refusal_with_key("model_type", "bart").find("model_type is 'bart'"), std::string::npos);
   EXPECT_NE(refusal_with_key("normalize_before", true).find("normalize_before is true"), std::string::npos);
   EXPECT_NE(refusal_with_key("decoder_ffn_dim", 7).find("decoder_ffn_dim is 7"), std::string::npos);
   EXPECT_NE(refusal_with_key("activation_function", "tanh").find("activation_function is tanh"),

@@ -1,6 +1,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -11,7 +13,9 @@ namespace sixfold {
 /// Reads the keys of another program's configuration file, with that program's defaults.
 class JsonKeys {
  public:
-  explicit JsonKeys(const std::string& path) : path_(path), json_(parse_json(read_file(path), path)) {
+  explicit JsonKeys(const std::string& path) : JsonKeys(path, read_regular_file(path)) {}
+  /// The keys of `text`, which errors call `path`.
+  JsonKeys(const std::string& path, std::string_view text) : path_(path), json_(parse_json(text, path)) {
     require(json_.is_object(), "{}: expected a JSON object", path);
   }
 
@@ -29,11 +33,11 @@ class JsonKeys {
   T get(const char* key, T otherwise) const {
     if (!has(key)) return otherwise;
     const nlohmann::json& value = json_[key];
-    const bool fits = std::is_same_v<T, bool>       ? value.is_boolean()
-                      : std::is_integral_v<T>       ? value.is_number_integer()
-                      : std::is_floating_point_v<T> ? value.is_number()
-                                                    : value.is_string();
-    require(fits, "{}: {} is {}, which has the wrong type", path_, key, value.dump());
+    const auto [fits, type] = std::is_same_v<T, bool> ? std::pair(value.is_boolean(), "true or false")
+                              : std::is_integral_v<T> ? std::pair(value.is_number_integer(), "a whole number")
+                              : std::is_floating_point_v<T> ? std::pair(value.is_number(), "a number")
+                                                            : std::pair(value.is_string(), "a string");
+    require(fits, "{}: {} is {}; it must be {}", path_, key, value.dump(), type);
     return value.get<T>();
   }
   /// Throws an input error unless the key, with its default `otherwise`, is `wanted`.
@@ -42,20 +46,26 @@ class JsonKeys {
     const T found = get<T>(key, otherwise);
     require(found == wanted, "{}: {} is {}; only {} is supported", path_, key, found, wanted);
   }
-  /// A count that must be given.
+  /// A size that must be given, from 1 to 2^30 - 1.
   int size(const char* key) const {
     require(has(key), "{}: {} is missing", path_, key);
-    return count(key, 0);
+    return positive(key, 1);
   }
+  /// A size, from 1 to 2^30 - 1.
+  int positive(const char* key, int64_t otherwise) const { return in_range(key, otherwise, 1); }
   /// A count, from 0 to 2^30 - 1.
-  int count(const char* key, int otherwise) const {
-    const auto found = get<int64_t>(key, otherwise);
-    require(found >= 0 && found < (1 << 30), "{}: {} is {}; it must be from 0 to {}", path_, key, found,
-            (1 << 30) - 1);
-    return static_cast<int>(found);
-  }
+  int count(const char* key, int64_t otherwise) const { return in_range(key, otherwise, 0); }
 
  private:
+  int in_range(const char* key, int64_t otherwise, int64_t least) const {
+    constexpr int64_t most = (1 << 30) - 1;
+    if (has(key))
+      return static_cast<int>(whole_number(json_[key], fmt::format("{}: {}", path_, key), least, most));
+    require(otherwise <= most, "{}: {} is missing, and its usual value, {}, is more than {}", path_, key,
+            otherwise, most);
+    return static_cast<int>(otherwise);
+  }
+
   std::string path_;
   nlohmann::json json_;
 };
