@@ -106,7 +106,7 @@ TEST_F(TrainingMemory, SlowOfImagesIsAsForecast) {
                      config("i.yaml", fmt::format(R"(
 task: image_classification
 image: {{patch: 32, stride: 4}}
-model: {{d_model: 16, d_ff: 32, heads: 2, encoder_layers: 1, max_positions: 400}}
+model: {{d_model: 16, d_ff: 32, heads: 2, encoder_layers: 1}}
 data: {{train: [{}, {}], batch_tokens: 9248, micro_batch_tokens: {}}}
 train: {{updates: 3}}
 )",
