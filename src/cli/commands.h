@@ -11,6 +11,7 @@ void add_translate(CLI::App& app);
 void add_classify(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_average(CLI::App& app);
 void add_quantize(CLI::App& app);

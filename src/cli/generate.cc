@@ -29,19 +29,6 @@ struct Settings {
   WeightType precision = WeightType::stored;
 };
 
-const char* name_of(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::end_token:
-      return "end";
-    case FinishReason::stop_string:
-      return "stop";
-    case FinishReason::forced_end:
-    case FinishReason::cut:
-      return "length";
-  }
-  return "";
-}
-
 /// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
 class Prompts {
  public:

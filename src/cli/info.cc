@@ -194,6 +194,8 @@ std::string as_text(const Description& d) {
   }
   if (const std::vector<std::string> languages = language_tokens(tokenizers); !languages.empty())
     line("languages", join(languages, " "));
+  if (!config.source_language.empty() && !config.target_language.empty())
+    line("translates", fmt::format("{} to {}", config.source_language, config.target_language));
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
   if (config.head == HeadKind::classes) line("classifies", classes_text(config));

@@ -9,11 +9,24 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
+#include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "cli/translation_writer.h"
-#include "infer/translator.h"
+#include "infer/text_translator.h"
 
-namespace sixfold::cli {
+namespace sixfold {
+
+namespace cli {
+enum class Markup { none, html, xml };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::Markup> {
+  static constexpr std::pair<cli::Markup, std::string_view> names[] = {
+      {cli::Markup::none, "none"}, {cli::Markup::html, "html"}, {cli::Markup::xml, "xml"}};
+};
+
+namespace cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -23,6 +36,9 @@ struct Settings {
   TextPaths paths;
   TranslateOptions options;
   WriterOptions writer;
+  Markup markup = Markup::none;  ///< none: lines of text
+  XmlOptions xml;
+  bool no_outline_detection = false;
   int threads = 0;
   WeightType precision = WeightType::stored;
 };
@@ -64,8 +80,46 @@ class Meter {
   Clock::time_point begun_ = Clock::now(), shown_at_ = begun_;
 };
 
+void check_markup(const Settings& settings) {
+  const bool xml = settings.markup == Markup::xml;
+  const bool xml_options = settings.no_outline_detection || !settings.xml.splitting_tags.empty() ||
+                           !settings.xml.non_splitting_tags.empty() || !settings.xml.ignore_tags.empty();
+  require(
+      xml || !xml_options,
+      "--splitting-tags, --non-splitting-tags, --ignore-tags and --no-outline-detection have no effect without "
+      "--markup xml; add it, or leave them out");
+  if (settings.markup == Markup::none) return;
+  require(settings.writer.format == OutputFormat::text && !settings.writer.details.any() &&
+              settings.options.n_best == 1,
+          "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
+          "--token-scores, --alignments and --attention");
+  require(settings.paths.invalid != InvalidUtf8::skip,
+          "--invalid-utf8 skip: a document has no lines to skip; choose replace or error");
+}
+
+/// Translates the whole input as one document.
+void run_on_document(const Settings& settings) {
+  std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
+  if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
+  const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
+  TranslateOptions options = settings.options;
+  note_interrupts();
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  const TextTranslator translate = text_translator(translator, options);
+  const std::string name = text_name(settings.paths.input);
+  XmlOptions xml = settings.xml;
+  xml.outline_detection = !settings.no_outline_detection;
+  output.write(settings.markup == Markup::html ? translate_html(document, translate, name)
+                                               : translate_xml(document, translate, xml, name));
+  output.close();
+}
+
 void run(const Settings& settings) {
   check(settings.writer);
+  check_markup(settings);
+  if (settings.markup != Markup::none) return run_on_document(settings);
   LineReader input(readable_path(settings.paths.input));
   const Translator translator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
@@ -96,11 +150,27 @@ void run(const Settings& settings) {
   meter.finish();
 }
 
+void add_markup_options(CLI::App& command, Settings& settings) {
+  add_named_option(
+      command, "--markup", settings.markup,
+      "html or xml: translate the whole input as one document, with its tags; none: translate lines [none]");
+  const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
+                            const std::string& help) {
+    command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");
+  };
+  add_tags("--ignore-tags", settings.xml.ignore_tags, "elements of XML whose content is not translated");
+  add_tags("--splitting-tags", settings.xml.splitting_tags, "elements of XML that end a text");
+  add_tags("--non-splitting-tags", settings.xml.non_splitting_tags,
+           "elements of XML that are part of the text around them");
+  command.add_flag("--no-outline-detection", settings.no_outline_detection,
+                   "only --splitting-tags end a text of XML; otherwise its structure shows which elements do");
+}
+
 }  // namespace
 
 void add_translate(CLI::App& app) {
   const auto settings = std::make_shared<Settings>();
-  CLI::App& command = *app.add_subcommand("translate", "Translate text line by line");
+  CLI::App& command = *app.add_subcommand("translate", "Translate text line by line, or a document");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
   TranslateOptions& options = settings->options;
@@ -116,6 +186,7 @@ void add_translate(CLI::App& app) {
           "--split-sentences", options.split_sentences,
           "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
+  add_markup_options(command, *settings);
   add_beam_size_option(command, options.beam_size);
   command
       .add_option("--shortlist", options.shortlist,
@@ -128,8 +199,12 @@ void add_translate(CLI::App& app) {
       "ready.\n"
       "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
       "jsonl has an object for each line; json has an array of these objects.\n"
-      "Example:\n  sixfold translate run/model --input test.en --output test.de");
+      "With --markup the input is one document; everything but its text keeps its bytes.\n"
+      "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
+      "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
+      "page.de.html");
   command.callback([settings] { run(*settings); });
 }
 
-}  // namespace sixfold::cli
+}  // namespace cli
+}  // namespace sixfold

@@ -146,6 +146,12 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
+std::string LineReader::rest() {
+  while (!ended_ && fill()) {
+  }
+  return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
+}
+
 bool LineReader::ready(std::chrono::milliseconds patience) {
   while (!ended_ && buffer_.find('\n', used_) == buffer_.npos) {
     pollfd input{.fd = descriptor_, .events = POLLIN, .revents = 0};

@@ -54,6 +54,8 @@ class LineReader {
   /// Reads the next line. Returns false at the end. Throws an environment error if the file can't be read, and
   /// an input error if its gzip stream is damaged.
   bool next(std::string& line);
+  /// Reads all that is left, as it is: with its line ends, decompressed. Throws as `next`.
+  std::string rest();
   /// Whether `next` can return without waiting for input; waits at most about `patience`.
   bool ready(std::chrono::milliseconds patience);
 

@@ -12,6 +12,9 @@ enum class FinishReason {
   stop_string,  ///< it has a text after which the caller wants no more
 };
 
+/// "end", "stop" (a stop string) or "length".
+const char* name_of(FinishReason reason);
+
 /// An output of decoding for one source.
 struct Hypothesis {
   std::vector<int32_t> ids;    ///< without start token and end token

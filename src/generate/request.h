@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -31,13 +32,15 @@ struct Request {
   std::vector<int32_t> source;
   std::vector<int32_t> shortlist;  ///< the tokens that the output may contain, in ascending order; empty: all
   std::unique_ptr<Strategy> strategy;
-  int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses
+  int64_t tokens = 0;       ///< its size in a batch: source tokens times hypotheses
+  int64_t read_tokens = 0;  ///< tokens of its source or prompt, to be counted
   /// Maximum size of a batch that contains it; a single request may exceed it.
   int64_t batch_tokens = 0;
   uint64_t client = 0;  ///< requests of different clients are taken in turn
   std::stop_token cancel = {};
   ResultSink* sink = nullptr;
-  size_t index = 0;  ///< identifies the request to the sink
+  size_t index = 0;                                    ///< identifies the request to the sink
+  std::chrono::steady_clock::time_point arrival = {};  ///< when the queue received it
 };
 
 }  // namespace sixfold

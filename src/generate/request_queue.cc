@@ -5,6 +5,7 @@
 namespace sixfold {
 
 void RequestQueue::push(std::unique_ptr<Request> request) {
+  request->arrival = DecodingStatistics::Clock::now();
   const std::lock_guard lock(mutex_);
   const auto known = std::find_if(clients_.begin(), clients_.end(),
                                   [&](const Client& client) { return client.id == request->client; });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "generate/decoding_statistics.h"
 #include "generate/request.h"
 
 namespace sixfold {
@@ -40,6 +41,9 @@ class RequestQueue {
   int64_t tokens(uint64_t client) const;
   int64_t size() const;
   bool empty() const { return size() == 0; }
+  /// What the batches that take their requests here have done.
+  DecodingStatistics& statistics() { return statistics_; }
+  const DecodingStatistics& statistics() const { return statistics_; }
 
  private:
   struct Client {
@@ -56,6 +60,7 @@ class RequestQueue {
   mutable std::mutex mutex_;
   Clients clients_;  // with waiting requests; it is the first one's turn
   int64_t tokens_ = 0, size_ = 0;
+  DecodingStatistics statistics_;
 };
 
 }  // namespace sixfold

@@ -1,5 +1,6 @@
 #include "generate/running_batch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@ bool RunningBatch::step(const BatchRoom& limits) {
     admit(limits);
     if (active_.empty()) return false;
     advance();
+    count_step();
     show_settled();
     retire();
     free_memory();
@@ -34,9 +36,7 @@ int RunningBatch::free_number() {
 void RunningBatch::cancel() {
   for (Active& active : active_) {
     if (!active.request->cancel.stop_requested()) continue;
-    scorer_->leave(active.number);
-    free_numbers_.push_back(active.number);
-    fail(*std::exchange(active.request, nullptr), std::make_exception_ptr(Cancelled()));
+    fail(active, std::make_exception_ptr(Cancelled()));
   }
   std::erase_if(active_, [](const Active& active) { return !active.request; });
 }
@@ -80,7 +80,11 @@ void RunningBatch::enter(std::span<std::unique_ptr<Request>> requests) {
     free_numbers_.insert(free_numbers_.end(), numbers.begin(), numbers.end());
     throw;
   }
-  for (size_t i = 0; i < requests.size(); ++i) active_.push_back({numbers[i], std::move(requests[i])});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = *requests[i];
+    queue_.statistics().entered(request.arrival, request.read_tokens);
+    active_.push_back({numbers[i], std::move(requests[i])});
+  }
 }
 
 void RunningBatch::advance() {
@@ -95,6 +99,16 @@ void RunningBatch::advance() {
     active_[i].request->strategy->advance(answers.subspan(begins_[i], begins_[i + 1] - begins_[i]));
 }
 
+void RunningBatch::count_step() {
+  int64_t tokens = 0;
+  for (Active& active : active_) {
+    tokens += active.request->tokens;
+    if (!std::exchange(active.stepped, true)) queue_.statistics().first_step(active.request->arrival);
+  }
+  const int64_t room = std::max<int64_t>(active_.front().request->batch_tokens, 1);
+  queue_.statistics().step(static_cast<double>(tokens) / static_cast<double>(room));
+}
+
 /// Shows what is settled. A request whose sink throws fails alone.
 void RunningBatch::show_settled() {
   for (Active& active : active_) {
@@ -103,9 +117,7 @@ void RunningBatch::show_settled() {
     try {
       active.request->sink->settled(active.request->index, tokens);
     } catch (...) {
-      scorer_->leave(active.number);
-      free_numbers_.push_back(active.number);
-      fail(*std::exchange(active.request, nullptr), std::current_exception());
+      fail(active, std::current_exception());
     }
   }
   std::erase_if(active_, [](const Active& active) { return !active.request; });
@@ -121,14 +133,32 @@ void RunningBatch::finish(Active& active) {
   scorer_->leave(active.number);
   free_numbers_.push_back(active.number);
   const std::unique_ptr<Request> request = std::move(active.request);
+  std::vector<Hypothesis> best;
+  std::exception_ptr error;
   try {
-    std::vector<Hypothesis> best = request->strategy->take_best();
+    best = request->strategy->take_best();
     require(!best.empty(), "the probabilities that the model computes are NaN; its weights must be damaged");
+  } catch (...) {
+    error = std::current_exception();
+  }
+  // First, so that a client that has its answer finds it counted.
+  queue_.statistics().left(request->arrival, error ? 0 : std::ssize(best.front().ids));
+  try {
+    if (error) std::rethrow_exception(error);
     request->sink->done(request->index, workspace_, std::move(best));
     ++ended_;
   } catch (...) {
     fail(*request, std::current_exception());
   }
+}
+
+/// Fails a request that is being decoded; the others go on.
+void RunningBatch::fail(Active& active, const std::exception_ptr& error) noexcept {
+  scorer_->leave(active.number);
+  free_numbers_.push_back(active.number);
+  const std::unique_ptr<Request> request = std::move(active.request);
+  queue_.statistics().left(request->arrival, 0);
+  fail(*request, error);
 }
 
 void RunningBatch::fail(Request& request, const std::exception_ptr& error) noexcept {

@@ -29,6 +29,7 @@ class RunningBatch {
   struct Active {
     int number;
     std::unique_ptr<Request> request;
+    bool stepped = false;
   };
   int free_number();
   void cancel();
@@ -37,7 +38,9 @@ class RunningBatch {
   void advance();
   void show_settled();
   void retire();
+  void count_step();
   void finish(Active& active);
+  void fail(Active& active, const std::exception_ptr& error) noexcept;
   void fail(Request& request, const std::exception_ptr& error) noexcept;
   void fail_all(const std::exception_ptr& error) noexcept;
   void free_memory();

@@ -45,6 +45,7 @@ std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultS
   request->shortlist = allowed(source);
   request->source = std::move(source);
   request->strategy = std::make_unique<BeamSearch>(plan_, tokens);
+  request->read_tokens = tokens;
   request->tokens = int64_t{tokens} * plan_->rules.beam_size;
   request->batch_tokens = batch_tokens_;
   request->cancel = cancel_;

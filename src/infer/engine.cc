@@ -7,8 +7,11 @@
 
 namespace sixfold {
 
-Engine::Engine(int threads, std::function<DecodeWorkspace()> workspace)
-    : threads_(threads), workspace_(std::move(workspace)), most_workers_(threads - 1) {}
+Engine::Engine(int threads, std::function<DecodeWorkspace()> workspace, CallingThreads calling)
+    : threads_(threads),
+      calling_(calling),
+      workspace_(std::move(workspace)),
+      most_workers_(calling == CallingThreads::decode ? threads - 1 : threads) {}
 
 Engine::~Engine() {
   {
@@ -24,9 +27,19 @@ uint64_t Engine::new_client() {
   return ++clients_;
 }
 
+DecodingCounts Engine::counts() const {
+  DecodingCounts counts = queue_.statistics().counts();
+  counts.waiting = queue_.size();
+  return counts;
+}
+
 void Engine::help(uint64_t client) {
   const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
+  if (calling_ == CallingThreads::wait) {
+    if (!queue_.empty()) call_worker(lock);
+    if (!workers_.empty()) return void(changed_.wait_for(lock, std::chrono::milliseconds(20)));
+  }  // without any worker, since the system refuses to start one, calling threads decode after all
   if (!decode_next(lock, client)) changed_.wait_for(lock, std::chrono::milliseconds(2));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generate/running_batch.h"
+#include "infer/calling_threads.h"
 
 namespace sixfold {
 
@@ -18,8 +19,10 @@ namespace sixfold {
 class Engine {
  public:
   /// `threads`: number of threads that one call uses: its own and the workers. Several calls at the same time
-  /// share the workers, and each adds its own thread. `workspace` creates the workspace of a thread.
-  Engine(int threads, std::function<DecodeWorkspace()> workspace);
+  /// share the workers, and each adds its own thread, unless calling threads only wait. `workspace` creates the
+  /// workspace of a thread.
+  Engine(int threads, std::function<DecodeWorkspace()> workspace,
+         CallingThreads calling = CallingThreads::decode);
   /// All requests must have been completed.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -34,8 +37,9 @@ class Engine {
   void withdraw(uint64_t client) noexcept { queue_.withdraw(client); }
   /// The total size in tokens of a client's requests that are not being decoded yet.
   int64_t waiting_tokens(uint64_t client) const { return queue_.tokens(client); }
-  /// Decodes one step of the client's requests. If all of them are being decoded by other threads, waits until
-  /// a request is completed, but at most a few milliseconds.
+  DecodingCounts counts() const;
+  /// Decodes one step of the client's requests. If all of them are being decoded by other threads, or calling
+  /// threads only wait, waits until a request is completed, but at most a short time.
   void help(uint64_t client);
   /// Calls `task(i)` for each i in [0, count), on this thread and the engine's threads, in any order. Returns
   /// when all calls have ended. If a call throws, no further calls begin, and one of the exceptions is
@@ -67,6 +71,7 @@ class Engine {
   void work(int worker);
 
   const int threads_;
+  const CallingThreads calling_;
   const std::function<DecodeWorkspace()> workspace_;
   RequestQueue queue_;
   std::mutex mutex_;  // guards all members below

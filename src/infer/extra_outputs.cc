@@ -5,6 +5,7 @@
 
 #include "generate/scoring.h"
 #include "model/attention_weights.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -113,17 +114,8 @@ void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std
 
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<int> words;
-  for (size_t i = 1; i <= tokens.size(); ++i) {
-    const std::string text = tokenizer.decode(tokens.first(i));
-    int word = -1;
-    bool inside = false;
-    for (const char c : text) {
-      const bool space = c == ' ' || c == '\t';
-      word += !space && !inside;
-      inside = !space;
-    }
-    words.push_back(word);
-  }
+  for (size_t i = 1; i <= tokens.size(); ++i)
+    words.push_back(static_cast<int>(count_words(tokenizer.decode(tokens.first(i)))) - 1);
   return words;
 }
 

@@ -91,6 +91,7 @@ void GenerationJob::queue_prompt(size_t index) {
                                prompt.size(), longest);
     return;
   }
+  result.prompt_tokens = prompt.size();
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();
@@ -100,6 +101,7 @@ void GenerationJob::queue_prompt(size_t index) {
       request->tokens =
           std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(options_.beam_size, 1));
     request->batch_tokens = 16 * open_.batch_tokens();
+    request->read_tokens = std::ssize(prompt);
     const size_t number = index * per_prompt_ + sample;
     wanted_[number] = {
         .prompt = index,

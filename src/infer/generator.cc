@@ -80,8 +80,10 @@ struct Generator::Parts {
   LoadedModel open;
   Engine engine;
 
-  Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+  Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
+      : open(folder, type),
+        engine(
+            threads, [this] { return open.workspace(); }, calling) {
     require_language_model(open.config(), folder);
   }
 
@@ -105,13 +107,15 @@ struct Generator::Parts {
   }
 };
 
-Generator::Generator(const std::string& model_folder, int threads, WeightType type) {
+Generator::Generator(const std::string& model_folder, int threads, WeightType type, CallingThreads calling) {
   require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type, calling);
 }
 
 Generator::~Generator() = default;
 Generator::Generator(Generator&&) noexcept = default;
+
+DecodingCounts Generator::counts() const { return parts_->engine.counts(); }
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
                                                 const GenerateOptions& options,

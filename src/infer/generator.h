@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "data/lines.h"
+#include "generate/decoding_statistics.h"
 #include "generate/draw.h"
 #include "generate/hypothesis.h"
+#include "infer/calling_threads.h"
 #include "model/weight_type.h"
 
 namespace sixfold {
@@ -40,6 +42,7 @@ struct GeneratedText {
 struct GeneratedTexts {
   size_t index = 0;  ///< of the prompt, from 0
   std::vector<GeneratedText> texts;
+  size_t prompt_tokens = 0;
   std::optional<std::string> error;  ///< why there are none: the prompt is too long
 };
 
@@ -71,7 +74,8 @@ class Generator {
  public:
   /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a language
   /// model, or if its tokenizer is not the one that the model was trained with.
-  explicit Generator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  explicit Generator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored,
+                     CallingThreads calling = CallingThreads::decode);
   ~Generator();
   Generator(Generator&&) noexcept;
 
@@ -87,6 +91,9 @@ class Generator {
   /// the first is predicted from at least `context_tokens - stride` tokens before it, if there are so many.
   /// Throws an input error if there is no text.
   TextScore score(const std::string& path, const ScoreOptions& options = {}) const;
+
+  /// What has been decoded since the model was loaded.
+  DecodingCounts counts() const;
 
  private:
   struct Parts;

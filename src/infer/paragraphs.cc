@@ -1,8 +1,36 @@
 #include "infer/paragraphs.h"
 
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
+namespace {
+
+/// The number, in the whole text, of the first word of each part of it that begins at `begins`. A word that
+/// goes on across the beginning of a part is its first word.
+std::vector<int> first_words(std::string_view text, const std::vector<size_t>& begins) {
+  std::vector<int> firsts;
+  const std::vector<TextRange> words = word_ranges(text);
+  size_t word = 0;
+  for (const size_t begin : begins) {
+    while (word < words.size() && words[word].end <= begin) ++word;
+    firsts.push_back(static_cast<int>(word));
+  }
+  return firsts;
+}
+
+std::vector<size_t> begins_of_sentences(const SplitParagraph& split) {
+  std::vector<size_t> begins;
+  size_t begin = 0;
+  for (size_t i = 0; i < split.sentences.size(); ++i) {
+    begin += split.spaces[i].size();
+    begins.push_back(begin);
+    begin += split.sentences[i].size();
+  }
+  return begins;
+}
+
+}  // namespace
 
 NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
   if (!paragraphs_.empty() && sentence_ < paragraphs_.back().split.sentences.size()) {
@@ -20,6 +48,19 @@ NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
   return NextLine::line;
 }
 
+/// Sets the text and the alignment of the paragraph from those of its sentences.
+void Paragraphs::join(Paragraph& paragraph) {
+  Translation& sum = paragraph.line.translations.front();
+  std::vector<size_t> begins;
+  sum.text = join_sentences(paragraph.split, paragraph.translated, &begins);
+  const std::vector<int> targets = first_words(sum.text, begins);
+  const std::vector<int> sources =
+      first_words(replace_invalid_utf8(paragraph.line.source), begins_of_sentences(paragraph.split));
+  for (size_t i = 0; i < targets.size(); ++i)
+    for (const auto& [source, target] : paragraph.alignments[i])
+      sum.alignment.emplace_back(source + sources[i], target + targets[i]);
+}
+
 void Paragraphs::receive(const TranslatedLine& sentence) {
   Paragraph& paragraph = paragraphs_.front();
   TranslatedLine& line = paragraph.line;
@@ -31,8 +72,9 @@ void Paragraphs::receive(const TranslatedLine& sentence) {
   sum.loops = sum.loops || best.loops;
   line.tokens_cut += sentence.tokens_cut;
   paragraph.translated.push_back(best.text);
+  paragraph.alignments.push_back(best.alignment);
   if (paragraph.translated.size() < paragraph.split.sentences.size()) return;
-  if (!paragraph.split.sentences.empty()) sum.text = join_sentences(paragraph.split, paragraph.translated);
+  if (!paragraph.split.sentences.empty()) join(paragraph);
   line.index = emitted_++;
   const TranslatedLine done = std::move(line);
   paragraphs_.pop_front();

@@ -7,9 +7,9 @@
 namespace sixfold {
 
 /// Converts between a stream of paragraphs and a translation of sentences: splits each paragraph into sentences
-/// and joins their translations. The score of a paragraph is the sum of the scores of its sentences. The finish
-/// reason is that of the last sentence that did not end with an end token, if there is one. For one thread at a
-/// time.
+/// and joins their translations and word alignments. The words of an alignment are counted in the whole
+/// paragraph. The score of a paragraph is the sum of the scores of its sentences. The finish reason is that of
+/// the last sentence that did not end with an end token, if there is one. For one thread at a time.
 class Paragraphs {
  public:
   Paragraphs(const std::string& language, const LineSource& next, const TranslatedLineReceiver& emit)
@@ -24,8 +24,11 @@ class Paragraphs {
   struct Paragraph {
     TranslatedLine line;  // the whole paragraph
     SplitParagraph split;
-    std::vector<std::string> translated;  // its sentences that have been translated
+    std::vector<std::string> translated;                       // its sentences that have been translated
+    std::vector<std::vector<std::pair<int, int>>> alignments;  // of these
   };
+  static void join(Paragraph& paragraph);
+
   SentenceSplitter splitter_;
   const LineSource& next_;
   const TranslatedLineReceiver& emit_;

@@ -40,8 +40,9 @@ struct TranslateOptions {
   std::string shortlist;
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
   std::string split_sentences;
-  size_t first_line = 1;  ///< number of the first line in warnings
-  int n_best = 1;         ///< number of translations of each line, at most the beam size
+  size_t first_line = 1;           ///< number of the first line in warnings
+  std::string line_name = "line";  ///< what warnings call a line
+  int n_best = 1;                  ///< number of translations of each line, at most the beam size
   ExtraOutputs details = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
@@ -61,8 +62,8 @@ struct Translation {
   /// Including the end token, unless the output was cut at the maximum length.
   std::vector<TranslatedToken> tokens;
   /// Pairs of a source word and a target word, counted from 0. Words are separated by white space in the
-  /// decoded text. Each target word is paired with the source word that it attends to most; there is no pair if
-  /// it attends most to the end token.
+  /// decoded text (`word_ranges`), for a paragraph in its whole text. Each target word is paired with the
+  /// source word that it attends to most; there is no pair if it attends most to the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
 };

@@ -94,8 +94,9 @@ bool TranslationJob::read(bool wait) {
     if (status != NextLine::line) return false;
     const EncodedLine encoded = open_.encode(language_token_, entry.line.source, options_.max_source_length);
     if (const ModelConfig& config = open_.config(); encoded.tokens_cut > 0 || config.limits_length()) {
-      const std::string place = fmt::format("{} {}", options_.split_sentences.empty() ? "line" : "sentence",
-                                            options_.first_line + read_);
+      const std::string place =
+          fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
+                      options_.first_line + read_);
       encoded.warn(place);
       require_positions(config, std::ssize(encoded.ids), place);
     }

@@ -72,16 +72,19 @@ struct Translator::Parts {
   LoadedModel open;
   Engine engine;
 
-  Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+  Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
+      : open(folder, type),
+        engine(
+            threads, [this] { return open.workspace(); }, calling) {
     require_translation_model(open.config(), folder);
   }
 
   void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
     if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();
-    require(options.n_best == 1 && !options.details.any(),
-            "n best, token scores, alignments and attention are not available for paragraphs, which are "
-            "translated sentence by sentence; turn off the splitting, or these outputs");
+    require(
+        options.n_best == 1 && !options.details.tokens && !options.details.attention,
+        "n best, token scores and attention are not available for paragraphs, which are translated sentence "
+        "by sentence; turn off the splitting, or these outputs");
     Paragraphs paragraphs(options.split_sentences, next, emit);
     const LineSource next_sentence = [&](std::string& line, bool wait) {
       return paragraphs.next_sentence(line, wait);
@@ -91,13 +94,15 @@ struct Translator::Parts {
   }
 };
 
-Translator::Translator(const std::string& model_folder, int threads, WeightType type) {
+Translator::Translator(const std::string& model_folder, int threads, WeightType type, CallingThreads calling) {
   require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type, calling);
 }
 
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
+
+DecodingCounts Translator::counts() const { return parts_->engine.counts(); }
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,
                                                const TranslateOptions& options) const {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "generate/decoding_statistics.h"
+#include "infer/calling_threads.h"
 #include "infer/translation.h"
 #include "layers/attention_kind.h"
 #include "model/generation_config.h"
@@ -18,7 +20,8 @@ class Translator {
  public:
   /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model, or
   /// if its tokenizers are not those that the model was trained with.
-  explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored,
+                      CallingThreads calling = CallingThreads::decode);
   ~Translator();
   Translator(Translator&&) noexcept;
 
@@ -49,6 +52,9 @@ class Translator {
   /// that the decoder reads, start token included. Throws an input error if there is no such layer.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
                               AttentionKind kind = AttentionKind::cross) const;
+
+  /// What has been decoded since the model was loaded.
+  DecodingCounts counts() const;
 
  private:
   struct Parts;

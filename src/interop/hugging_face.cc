@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/language_code.h"
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/folder.h"
@@ -136,6 +137,19 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, 
   return load_sentence_piece(bytes, sentence_piece, spaces);
 }
 
+/// The languages that tokenizer_config.json names, if it does.
+void read_languages(const fs::path& folder, ModelConfig& config) {
+  const fs::path path = folder / "tokenizer_config.json";
+  if (!fs::exists(path)) return;
+  const JsonKeys keys(path);
+  const auto code = [&](const char* key) {
+    const std::string name = keys.get<std::string>(key, "");
+    return is_language_code(name) ? name : "";
+  };
+  config.source_language = code("source_lang");
+  config.target_language = code("target_lang");
+}
+
 }  // namespace
 
 void import_hugging_face(const std::string& folder_name, const std::string& output) {
@@ -165,6 +179,7 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
       read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, Spaces::as_trained),
       read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, Spaces::keep));
   bind_tokenizers(config, tokenizers);
+  read_languages(folder, config);
   config.bos = -1;  // targets begin with decoder_start_token_id, and only bad_words_ids are suppressed
   const ImportedGeneration imported =
       read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});

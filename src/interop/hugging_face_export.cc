@@ -292,18 +292,23 @@ void write_json(const fs::path& path, const ordered_json& json) {
   write_file_atomically(path, json.dump(2) + "\n");
 }
 
-void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, bool joint, int tokens) {
+void write_tokenizers(const fs::path& folder, const ModelConfig& config, const Tokenizers& tokenizers,
+                      int tokens) {
+  const bool joint = config.shares_embedding();
   write_file_atomically(folder / "source.spm", remove_extensions(tokenizers.source->serialized()));
   write_file_atomically(folder / "target.spm", remove_extensions(tokenizers.target->serialized()));
   write_file_atomically(folder / "vocab.json", vocabulary_json(pieces_of(*tokenizers.source, tokens)));
   if (!joint)
     write_file_atomically(folder / "target_vocab.json", vocabulary_json(pieces_of(*tokenizers.target, tokens)));
-  write_json(folder / "tokenizer_config.json", {{"tokenizer_class", "MarianTokenizer"},
-                                                {"unk_token", "<unk>"},
-                                                {"eos_token", "</s>"},
-                                                {"pad_token", pad},
-                                                {"model_max_length", longest_source},
-                                                {"separate_vocabs", !joint}});
+  ordered_json settings = {{"tokenizer_class", "MarianTokenizer"},
+                           {"unk_token", "<unk>"},
+                           {"eos_token", "</s>"},
+                           {"pad_token", pad},
+                           {"model_max_length", longest_source},
+                           {"separate_vocabs", !joint}};
+  if (!config.source_language.empty()) settings["source_lang"] = config.source_language;
+  if (!config.target_language.empty()) settings["target_lang"] = config.target_language;
+  write_json(folder / "tokenizer_config.json", settings);
 }
 
 }  // namespace
@@ -321,14 +326,13 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   const bool add_pad = !has_pad(config, tokenizers);
   const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.generation);
   const Exported exported{tokens, tokens - 1, longest, std::max(longest, usual_positions)};
-  const bool joint = config.shares_embedding();
 
   AtomicDirectory folder(output);
   const fs::path path(folder.path());
   write_json(path / "config.json", config_json(config, exported));
   write_json(path / "generation_config.json", generation_json(config, exported));
   write_weights(path / "model.safetensors", their_weights(*model, add_pad, exported.positions));
-  write_tokenizers(path, tokenizers, joint, tokens);
+  write_tokenizers(path, config, tokenizers, tokens);
   write_file_atomically(path / "README.md", model_card(config, tokenizers, model_folder));
   folder.commit();
 }

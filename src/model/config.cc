@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/language_code.h"
 
 namespace sixfold {
 namespace {
@@ -86,6 +87,9 @@ void validate(const ModelConfig& c) {
           "tied_embeddings: '{}' needs a joint vocabulary, but the source has {} tokens and the target {}; "
           "choose 'decoder' or 'none'",
           name_of_enum(c.tied_embeddings), c.source_vocab, c.target_vocab);
+  for (const std::string& language : {c.source_language, c.target_language})
+    require(language.empty() || is_language_code(language),
+            "'{}' is not the code of a language, such as de or pt-BR", language);
   const auto require_token = [&](std::string_view key, int id) {
     require(id < c.target_vocab, "{}: the id {} is not in the vocabulary of {} tokens", key, id,
             c.target_vocab);

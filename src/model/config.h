@@ -46,6 +46,9 @@ struct ModelConfig : Architecture {
   int context_tokens = 0;
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
 
+  /// Of a translation model: codes such as "en" and "pt-BR", or empty if they are not known.
+  std::string source_language, target_language;
+
   ImageInput image;  ///< what the encoder reads, if it reads images
   HeadKind head = HeadKind::vocabulary;
   Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts classes
@@ -79,6 +82,8 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("context_tokens", o.context_tokens,
           "number of tokens that a language model reads at once; 0: no limit", at_least(0));
   v.field("text_unit", o.text_unit, "what a language model was trained on: stream, file, paragraph or line");
+  v.field("source_language", o.source_language, "language of the sources, such as en; empty: not known");
+  v.field("target_language", o.target_language, "language of the translations; empty: not known");
   v.group("image", o.image, "how an encoder of images reads them");
   v.field("head", o.head, "what is predicted: vocabulary (tokens) or classes (labels of sequences)");
   v.field("pooling", o.pooling, "how a classifier makes one state of a sequence: first, mean or attention");

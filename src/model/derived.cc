@@ -13,12 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws an input error unless both models have the same architecture and vocabularies. Dropout and generation
-/// settings may differ.
+/// Throws an input error unless both models have the same architecture and vocabularies. Dropout, generation
+/// settings and the names of languages may differ.
 void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
     config->generation = {};
+    config->source_language = config->target_language = "";
   }
   const OptionNode left = write_options(a), right = write_options(b);
   for (size_t i = 0; i < left.children.size(); ++i) {

@@ -17,6 +17,8 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
   ModelConfig config = initial_config(options.model, options.generation, from);
   if (!from.empty()) require_translation_model(config, from);
   bind_tokenizers(config, tokenizers);
+  if (!options.data.source_language.empty()) config.source_language = options.data.source_language;
+  if (!options.data.target_language.empty()) config.target_language = options.data.target_language;
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
           "tokenizer.joint to true");

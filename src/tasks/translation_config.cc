@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/language_code.h"
 #include "base/log.h"
 
 namespace sixfold {
@@ -49,6 +50,10 @@ void validate(const TranslationOptions& o) {
   require(std::ranges::count(o.start.freeze, ModelPart::head) == 0,
           "start.freeze: a translation model has no head of its own; its output belongs to the embeddings");
   check_batch_norm(o.model, o.data);
+  for (const auto& [key, code] : {std::pair("source_language", o.data.source_language),
+                                  std::pair("target_language", o.data.target_language)})
+    require(code.empty() || is_language_code(code),
+            "data.{}: '{}' is not the code of a language, such as de or pt-BR", key, code);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");

@@ -10,23 +10,16 @@
 #include <memory>
 
 #include "base/error.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
-
-bool is_space(std::string_view text, size_t& i) {
-  UChar32 c;
-  auto at = static_cast<int32_t>(i);
-  U8_NEXT(text.data(), at, static_cast<int32_t>(text.size()), c);
-  i = static_cast<size_t>(at);
-  return c >= 0 && u_isUWhiteSpace(c);
-}
 
 /// The number of bytes of white space at the beginning of a text.
 size_t leading_space(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
-    if (!is_space(text, i)) return begin;
+    if (!next_is_space(text, i)) return begin;
   }
   return text.size();
 }
@@ -35,7 +28,7 @@ size_t leading_space(std::string_view text) {
 size_t trailing_space(std::string_view text) {
   size_t end = 0;
   for (size_t i = 0; i < text.size();)
-    if (!is_space(text, i)) end = i;
+    if (!next_is_space(text, i)) end = i;
   return end;
 }
 
@@ -140,9 +133,12 @@ SplitParagraph SentenceSplitter::split(std::string_view paragraph) const {
   return split;
 }
 
-std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences) {
+std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences,
+                           std::vector<size_t>* begins) {
   std::string text = split.spaces[0];
+  if (begins) begins->clear();
   for (size_t i = 0; i < sentences.size(); ++i) {
+    if (begins) begins->push_back(text.size());
     text += sentences[i];
     const bool between = i + 1 < sentences.size();
     text += between && split.spaces[i + 1].empty() && !ends_wide(sentences[i]) ? " " : split.spaces[i + 1];

@@ -32,7 +32,8 @@ class SentenceSplitter {
 
 /// Joins `sentences` with the spaces of `split`, which has as many sentences. Where the original has no space,
 /// as between Chinese sentences, a space is added unless the sentence before it ends with a wide East Asian
-/// character.
-std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences);
+/// character. If `begins` is given, it becomes the position of each sentence in the result.
+std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences,
+                           std::vector<size_t>* begins = nullptr);
 
 }  // namespace sixfold

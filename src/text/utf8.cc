@@ -40,6 +40,11 @@ std::optional<size_t> first_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
+int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
 std::string replace_invalid_utf8(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -70,6 +75,17 @@ bool has_visible_character(std::string_view text) {
     if (u_isgraph(character)) return true;
   }
   return false;
+}
+
+bool next_is_space(std::string_view text, size_t& position) {
+  const auto byte = static_cast<unsigned char>(text[position]);
+  if (byte < 0x80) {
+    ++position;
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+  }
+  UChar32 character;
+  U8_NEXT(text.data(), position, text.size(), character);
+  return character >= 0 && u_isUWhiteSpace(character);
 }
 
 std::string_view trim_spaces(std::string_view text) {

@@ -26,6 +26,8 @@
 #include "interop/json/start_token.h"
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
+#include "markup/fake_translators.h"
+#include "markup/translate_markup.h"
 #include "model/config.h"
 #include "model/shortlist.h"
 #include "tasks/classification_config.h"
@@ -177,6 +179,21 @@ void masked_language_model_config(Bytes bytes) {
 void language_model_config(Bytes bytes) {
   language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
+/// A translator that changes nothing changes no byte of a document.
+void html(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  if (translate_html(document, identity()) != document) __builtin_trap();
+  translate_html(document, reversed());
+}
+void xml(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  for (const bool outline : {true, false}) {
+    const XmlOptions options{.outline_detection = outline, .splitting_tags = {"p"}, .ignore_tags = {"x"}};
+    if (translate_xml(document, identity(), options) != document) __builtin_trap();
+    translate_xml(document, reversed(), options);
+  }
+}
+
 void utf8(Bytes bytes) {
   const std::string text = text_of(bytes);
   const std::string valid = replace_invalid_utf8(text);
@@ -242,6 +259,8 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"masked_language_model_config", masked_language_model_config},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},
+                             FuzzTarget{"html", html},
+                             FuzzTarget{"xml", xml},
                              FuzzTarget{"lines", lines},
                              FuzzTarget{"parallel_text", parallel_text},
                              FuzzTarget{"training_log", training_log},

@@ -15,6 +15,7 @@
 #include "text/sample_text.h"
 #include "text/tokenizers.h"
 #include "text/whitespace.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -360,6 +361,29 @@ TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
   EXPECT_NE(
       error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("unknown language"),
       std::string::npos);
+}
+
+/// The alignments of a text, with 'shift' added to the word numbers.
+std::vector<std::pair<int, int>> alignment_of(const Translator& translator, const std::string& text,
+                                              const TranslateOptions& how, std::pair<int, int> shift = {}) {
+  TranslateOptions options = how;
+  options.details.alignment = true;
+  std::vector<std::pair<int, int>> pairs;
+  translator.translate({text}, options, [&](const TranslatedLine& line) {
+    for (const auto& [source, target] : line.translations[0].alignment)
+      pairs.emplace_back(source + shift.first, target + shift.second);
+  });
+  return pairs;
+}
+
+TEST_F(TranslatorTest, WordsOfParagraphsAreCountedInTheWholeText) {
+  const Translator translator(path(), 2);
+  const std::string one = "A man sees a red house.", two = "Nobody likes two horses.";
+  const int words = static_cast<int>(count_words(translator.translate(one)));
+  auto expected = alignment_of(translator, one, {});
+  EXPECT_FALSE(expected.empty());
+  for (const auto& pair : alignment_of(translator, two, {}, {6, words})) expected.push_back(pair);
+  EXPECT_EQ(alignment_of(translator, one + "  " + two, {.split_sentences = "en"}), expected);
 }
 
 TEST(WordsOfPieces, FollowTheTextThatThePiecesMake) {

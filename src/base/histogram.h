@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sixfold {
+
+/// Counts values between bounds, as the histograms of Prometheus do.
+class Histogram {
+ public:
+  /// `bounds` in ascending order. There is one count more than bounds: that of the values above the last one.
+  explicit Histogram(std::span<const double> bounds);
+
+  void add(double value);
+
+  const std::vector<double>& bounds() const { return bounds_; }
+  /// For each bound the number of values above the bound before it, and up to this one; at the end, those above
+  /// all bounds.
+  const std::vector<uint64_t>& counts() const { return counts_; }
+  double sum() const { return sum_; }
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<uint64_t> counts_;
+  double sum_ = 0;
+};
+
+/// Times in seconds, from a millisecond to a minute.
+Histogram histogram_of_times();
+
+}  // namespace sixfold

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace sixfold {
+
+/// What the threads of calls do while they wait for results.
+enum class CallingThreads {
+  decode,  ///< each decodes its own requests: a single call needs no switch between threads
+  /// They only wait, and threads of the engine decode everybody's requests together: for a server, where more
+  /// calls come at the same time than there are processors.
+  wait,
+};
+
+}  // namespace sixfold

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sixfold {
+
+/// A token of HTML (the HTML standard, 13.2.5).
+struct HtmlToken {
+  enum class Kind {
+    text,
+    start_tag,
+    end_tag,
+    other,  ///< a comment, a doctype, a processing instruction, or a tag that the document ends in
+  };
+
+  Kind kind = Kind::other;
+  size_t begin = 0, end = 0;  ///< in the document
+  // Of a tag:
+  std::string name;  ///< in lower case
+  bool self_closing = false;
+  std::optional<bool> translate;  ///< by translate="yes|no", or else class="notranslate"
+};
+
+/// Divides HTML into tokens, in its own order. Every byte is part of one token. A document of any bytes is
+/// accepted, in linear time.
+class HtmlTokenizer {
+ public:
+  explicit HtmlTokenizer(std::string_view html) : html_(html) {}
+
+  /// Reads the next token; returns false at the end. `foreign`: whether it lies in SVG or MathML, where there
+  /// are CDATA sections.
+  bool next(HtmlToken& token, bool foreign);
+
+  /// Reads text up to the end tag `name`, or to the end of the document, as the content of elements such as
+  /// <title>, <style> and <script>. Returns the position of its end.
+  size_t skip_raw_text(std::string_view name);
+  /// Reads the rest of the document.
+  size_t skip_rest() { return position_ = html_.size(); }
+
+ private:
+  bool at(size_t position, std::string_view text) const { return html_.substr(position).starts_with(text); }
+  bool at_name(size_t position, std::string_view name) const;
+  size_t past(size_t position, std::string_view end) const;
+  size_t past_comment(size_t begin) const;
+  size_t end_of_script() const;
+  bool starts_markup(size_t position) const;
+  void read_markup(HtmlToken& token, bool foreign);
+  void read_tag(HtmlToken& token, size_t name);
+  bool read_attribute(HtmlToken& token, bool& class_seen);
+
+  std::string_view html_;
+  size_t position_ = 0;
+  std::optional<bool> by_class_;  // of the tag that is being read
+};
+
+}  // namespace sixfold

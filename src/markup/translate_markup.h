@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sixfold {
+
+/// The translation of a text.
+struct TranslatedText {
+  std::string text;
+  /// Pairs of a source word and a word of the translation, counted from 0, as `Translation::alignment`. Words
+  /// are those of `word_ranges`. Pairs of words that do not exist are ignored. Inline elements are placed by
+  /// it.
+  std::vector<std::pair<int, int>> alignment = {};
+};
+
+/// Translates texts: returns a translation for each, in the same order. A text has no line ends; it may have
+/// several sentences.
+using TextTranslator = std::function<std::vector<TranslatedText>(const std::vector<std::string>& texts)>;
+
+/// How the text of an XML document is found. Names of elements are compared as they are written, prefix
+/// included.
+struct XmlOptions {
+  /// Whether the structure shows which elements are inline: those in an element that itself contains text,
+  /// except elements that contain two or more elements and no text. Without it, all elements are inline.
+  bool outline_detection = true;
+  std::vector<std::string> splitting_tags = {};      ///< elements that end a text
+  std::vector<std::string> non_splitting_tags = {};  ///< elements that are inline; `splitting_tags` goes first
+  std::vector<std::string> ignore_tags = {};         ///< elements whose content is not translated
+};
+
+/// Translates the text of an HTML document, or of a part of one (docs/markup.md). Everything else keeps its
+/// bytes: tags, attributes, comments, scripts, code and what is marked by translate="no". Inline elements
+/// within a text are placed by the word alignment. A text whose translation equals it keeps its bytes, too. The
+/// time is linear in the size of the document.
+///
+/// `translate` is called once with all texts, or not at all if there are none. `name` begins the messages.
+/// Throws an input error with line and column if the document has more than 2^26 bytes, is not valid UTF-8,
+/// contains NUL, or has more than 512 elements nested in each other. Rethrows what `translate` throws. Safe to
+/// call from several threads.
+std::string translate_html(std::string_view html, const TextTranslator& translate,
+                           const std::string& name = "the HTML document");
+
+/// The same for XML. A document may have several roots, and text beside them. Throws an input error as well if
+/// it is not well-formed.
+std::string translate_xml(std::string_view xml, const TextTranslator& translate, const XmlOptions& options = {},
+                          const std::string& name = "the XML document");
+
+}  // namespace sixfold

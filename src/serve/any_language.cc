@@ -1,0 +1,48 @@
+#include "serve/any_language.h"
+
+#include <algorithm>
+
+namespace sixfold::serve {
+namespace {
+
+/// Translates the texts of one language.
+void translate(Service& service, const WantedTexts& wanted, const std::string& source,
+               std::vector<AnswerText>& answers) {
+  std::vector<std::string> texts;
+  std::vector<AnswerText*> chosen;
+  for (size_t i = 0; i < answers.size(); ++i)
+    if (answers[i].detected.language == source) {
+      texts.push_back(wanted.texts[i]);
+      chosen.push_back(&answers[i]);
+    }
+  if (source == wanted.target) {
+    for (size_t i = 0; i < chosen.size(); ++i) chosen[i]->text = std::move(texts[i]);
+    return;
+  }
+  const ModelPointer model = service.model_between(source, wanted.target);
+  std::vector<TextResult> results = service.translate(*model, texts, wanted.options);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    chosen[i]->text = std::move(results[i].text);
+    chosen[i]->alternatives = std::move(results[i].alternatives);
+  }
+}
+
+}  // namespace
+
+std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted) {
+  const std::vector<std::string> sources = service.models().sources();
+  if (sources.empty()) throw HttpError(400, "This server has no translation model.");
+  std::vector<AnswerText> answers;
+  std::vector<std::string> found;  // languages, without repetition
+  for (const std::string& text : wanted.texts) {
+    answers.push_back({.detected = {wanted.source, 100}, .text = "", .alternatives = {}});
+    DetectedLanguage& detected = answers.back().detected;
+    if (wanted.source.empty()) detected = detect_language(text, sources)[0];
+    if (std::find(found.begin(), found.end(), detected.language) == found.end())
+      found.push_back(detected.language);
+  }
+  for (const std::string& source : found) translate(service, wanted, source, answers);
+  return answers;
+}
+
+}  // namespace sixfold::serve

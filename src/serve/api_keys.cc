@@ -1,0 +1,59 @@
+#include "serve/api_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "serve/http.h"
+
+namespace sixfold::serve {
+
+ApiKeys::ApiKeys(const std::string& path) {
+  if (path.empty()) return;
+  std::istringstream file(read_file(path));
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string key, rate, more;
+    if (!(words >> key)) continue;
+    Key entry;
+    if (words >> rate) {
+      int most = 0;
+      const auto [end, error] = std::from_chars(rate.data(), rate.data() + rate.size(), most);
+      require(error == std::errc{} && end == rate.data() + rate.size() && most >= 1,
+              "{}:{}: '{}' is not a number of requests for a minute", path, number, rate);
+      entry.most = entry.left = most;
+    }
+    require(!(words >> more), "{}:{}: a line has a key and a number of requests for a minute, and no more",
+            path, number);
+    require(keys_.emplace(key, entry).second, "{}:{}: the key was given before", path, number);
+  }
+  require(!keys_.empty(), "{}: has no keys", path);
+}
+
+/// A key's requests are refilled evenly, up to those of a minute.
+void ApiKeys::admit(const std::string& given, Clock::time_point now) {
+  if (!needed()) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = keys_.find(given);
+  if (found == keys_.end())
+    throw HttpError(403, given.empty() ? "This server needs an API key." : "The API key is not known.");
+  Key& key = found->second;
+  if (!key.most) return;
+  const double seconds = std::chrono::duration<double>(now - key.at).count();
+  key.left = std::min(*key.most, key.left + *key.most * std::max(seconds, 0.0) / 60);
+  key.at = now;
+  if (key.left < 1) {
+    const int wait = static_cast<int>(std::ceil((1 - key.left) * 60 / *key.most));
+    throw HttpError(429, fmt::format("More than {} requests in a minute.", *key.most), wait);
+  }
+  key.left -= 1;
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,34 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace sixfold::serve {
+
+/// The keys that clients must give, and how many requests each may make in a minute. Safe to share between
+/// threads.
+class ApiKeys {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `path` is a text file with a key and, if its requests are limited, their number for a minute on each line;
+  /// "#" begins a comment. Empty: no key is needed. Throws an input error that names the line.
+  explicit ApiKeys(const std::string& path);
+
+  bool needed() const { return !keys_.empty(); }
+  /// Counts a request. Throws an `HttpError`: 403 for an unknown key, 429 for too many requests.
+  void admit(const std::string& key, Clock::time_point now = Clock::now());
+
+ private:
+  struct Key {
+    std::optional<double> most;  ///< requests in a minute
+    double left = 0;             ///< requests that may be made now
+    Clock::time_point at = {};   ///< when `left` was true
+  };
+  std::mutex mutex_;
+  std::map<std::string, Key, std::less<>> keys_;
+};
+
+}  // namespace sixfold::serve

@@ -1,0 +1,61 @@
+#include "serve/config.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sixfold::serve {
+namespace {
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+/// "SIXFOLD_PORT" for "port"
+std::string variable_of(const std::string& key) {
+  std::string name = "SIXFOLD_" + key;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
+}
+
+}  // namespace
+
+HttpOptions ServeConfig::http() const {
+  return {.host = host,
+          .port = port,
+          .connections = connections,
+          .body_bytes = static_cast<size_t>(body_bytes),
+          .arrival_time = milliseconds_of(arrival_seconds),
+          .request_time = milliseconds_of(request_seconds),
+          .idle_time = std::chrono::seconds(idle_seconds)};
+}
+
+ServiceOptions ServeConfig::service() const {
+  return {.most_texts = static_cast<size_t>(texts),
+          .most_characters = static_cast<size_t>(text_bytes),
+          .most_waiting = static_cast<size_t>(waiting_bytes),
+          .most_alternatives = alternatives,
+          .most_new_tokens = new_tokens,
+          .most_samples = samples,
+          .keys = api_keys};
+}
+
+ServeConfig read_serve_config(const std::string& path, const Environment& environment,
+                              const std::vector<std::string>& assignments) {
+  ServeConfig config;
+  OptionNode settings = path.empty() ? OptionNode{} : read_option_file(path);
+  if (settings.kind == OptionNode::Kind::null) settings = {.kind = OptionNode::Kind::map, .where = path};
+  for (const auto& [key, unused] : write_options(config).children) {
+    const std::string name = variable_of(key);
+    const char* const value = environment(name);
+    if (!value) continue;
+    OptionNode* node = settings.find(key);
+    if (!node) node = &settings.children.emplace_back(key, OptionNode{}).second;
+    *node = {.kind = OptionNode::Kind::assigned, .text = value, .where = name};
+  }
+  for (const std::string& assignment : assignments) set_option(settings, assignment);
+  read_options(settings, config);
+  return config;
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,81 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/weight_type.h"
+#include "serve/http_server.h"
+#include "serve/service.h"
+
+namespace sixfold::serve {
+
+/// All settings of a server. They are read from a YAML file, from the environment and from the command line;
+/// the later ones count.
+struct ServeConfig {
+  std::vector<std::string> models;
+  std::string host = "127.0.0.1";
+  int port = 7070;
+  int threads = 0;
+  WeightType precision = WeightType::stored;
+  std::string api_keys;
+  int connections = 256;
+  int64_t body_bytes = 4 << 20;
+  int64_t text_bytes = 1'000'000;
+  int64_t waiting_bytes = 16'000'000;
+  int texts = 2048;
+  int alternatives = 10;
+  int new_tokens = 4096;
+  int samples = 16;
+  double arrival_seconds = 60;
+  double request_seconds = 120;
+  int idle_seconds = 5;
+  double grace_seconds = 30;
+
+  HttpOptions http() const;
+  EngineSettings engine() const { return {.threads = threads, .precision = precision}; }
+  ServiceOptions service() const;
+};
+
+template <class Visitor>
+void visit(Visitor& v, ServeConfig& o) {
+  v.field("models", o.models, "what to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER");
+  v.field("host", o.host, "address to listen to; 0.0.0.0: all addresses of this machine");
+  v.field("port", o.port, "port to listen to; 0: any that is free", between(0, 65535));
+  v.field("threads", o.threads, "threads that decode, for each model; 0: one for each processor core",
+          between(0, 4096));
+  v.field("precision", o.precision, "type of the weights: stored, fp32 or int8");
+  v.field(
+      "api_keys", o.api_keys,
+      "file of API keys: in each line a key and, if it is limited, its number of requests a minute; empty: no "
+      "key is needed");
+  v.field("connections", o.connections, "most connections at a time", between(1, 10'000));
+  v.field("body_bytes", o.body_bytes, "most bytes of the body of a request", between(1, 1 << 30));
+  v.field("text_bytes", o.text_bytes, "most bytes of all texts of a request", between(1, 1 << 30));
+  v.field("waiting_bytes", o.waiting_bytes,
+          "most bytes of the texts of all requests at a time; a request beyond is answered with status 503",
+          at_least(1));
+  v.field("texts", o.texts, "most texts of a request", between(1, 1 << 20));
+  v.field("alternatives", o.alternatives, "most translations besides the best", between(0, 100));
+  v.field("new_tokens", o.new_tokens, "most tokens of a text that a language model generates",
+          between(1, 1 << 20));
+  v.field("samples", o.samples, "most texts that a language model generates for a prompt", between(1, 1000));
+  v.field("arrival_seconds", o.arrival_seconds, "most seconds in which a request must arrive",
+          between(0.1, 86'400));
+  v.field("request_seconds", o.request_seconds, "most seconds in which a request must be answered",
+          between(0.1, 86'400));
+  v.field("idle_seconds", o.idle_seconds, "most seconds between two requests of a connection",
+          between(1, 86'400));
+  v.field("grace_seconds", o.grace_seconds, "seconds in which a server that ends finishes what it accepted",
+          between(0, 86'400));
+}
+
+/// Returns the value of an environment variable, or null.
+using Environment = std::function<const char*(const std::string& name)>;
+
+/// Reads the settings from a YAML or JSON file (unless its path is empty), from variables of the environment
+/// (SIXFOLD_PORT for port), and from assignments such as "port=8080". Throws an input error for an unknown key
+/// or a wrong value, with its place.
+ServeConfig read_serve_config(const std::string& path, const Environment& environment,
+                              const std::vector<std::string>& assignments);
+
+}  // namespace sixfold::serve

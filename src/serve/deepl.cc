@@ -1,0 +1,177 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "serve/any_language.h"
+#include "serve/json_text.h"
+#include "serve/service.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string error_body(int, const std::string& message) { return json_text(Json{{"message", message}}); }
+
+char upper(char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+/// DeepL writes codes in capitals: "PT-BR".
+std::string deepl_code(std::string code) {
+  std::transform(code.begin(), code.end(), code.begin(), upper);
+  return code;
+}
+
+/// The language of the models that a DeepL code names: the same, or else without its region ("EN-US" is "en" if
+/// there is no "en-US").
+std::optional<std::string> known_language(const std::string& code, const std::vector<std::string>& languages) {
+  const std::string wanted = deepl_code(code);
+  for (const std::string& language : languages)
+    if (deepl_code(language) == wanted) return language;
+  for (const std::string& language : languages)
+    if (deepl_code(language) == wanted.substr(0, wanted.find('-'))) return language;
+  return {};
+}
+
+std::vector<std::string> targets(Service& service) {
+  std::vector<std::string> codes;
+  for (const ModelPointer& model : service.models().all())
+    if (model->translator && std::find(codes.begin(), codes.end(), model->target) == codes.end())
+      codes.push_back(model->target);
+  return codes;
+}
+
+std::string language_of(std::string_view name, const std::string& code,
+                        const std::vector<std::string>& languages) {
+  if (const auto language = known_language(code, languages)) return *language;
+  std::vector<std::string> all;
+  for (const std::string& language : languages) all.push_back(deepl_code(language));
+  throw HttpError(400, fmt::format("Value for '{}' not supported: {}. This server has: {}.", name, code,
+                                   fmt::join(all, ", ")));
+}
+
+/// Refuses what would silently change nothing.
+void refuse_unsupported(const Fields& fields) {
+  constexpr std::string_view known[] = {"text",
+                                        "target_lang",
+                                        "source_lang",
+                                        "split_sentences",
+                                        "preserve_formatting",
+                                        "context",
+                                        "show_billed_characters",
+                                        "formality",
+                                        "model_type",
+                                        "auth_key",
+                                        "enable_beta_languages",
+                                        "tag_handling",
+                                        "tag_handling_version",
+                                        "outline_detection",
+                                        "splitting_tags",
+                                        "non_splitting_tags",
+                                        "ignore_tags"};
+  for (const std::string& name : fields.names())
+    if (fields.has(name) && std::find(std::begin(known), std::end(known), name) == std::end(known))
+      throw HttpError(400, fmt::format("Parameter '{}' is not supported.", name));
+  // The others leave the choice to the server.
+  fields.one_of("formality", {"default", "prefer_more", "prefer_less"});
+}
+
+LineBreaks breaks_of(const Fields& fields) {
+  const std::string split = fields.one_of("split_sentences", {"1", "0", "nonewlines"});
+  return split == "1"   ? LineBreaks::lines_and_sentences
+         : split == "0" ? LineBreaks::none
+                        : LineBreaks::sentences;
+}
+
+/// A list of names, or a text with commas between them.
+std::vector<std::string> tags_of(const Fields& fields, std::string_view name) {
+  std::vector<std::string> tags;
+  for (const std::string& text : fields.texts(name, 1000)) {
+    std::istringstream names(text);
+    for (std::string tag; std::getline(names, tag, ',');)
+      if (const std::string_view bare = trim_spaces(tag); !bare.empty()) tags.emplace_back(bare);
+  }
+  return tags;
+}
+
+void read_tag_handling(const Fields& fields, TextOptions& options) {
+  XmlOptions& xml = options.xml;
+  xml.splitting_tags = tags_of(fields, "splitting_tags");
+  xml.non_splitting_tags = tags_of(fields, "non_splitting_tags");
+  xml.ignore_tags = tags_of(fields, "ignore_tags");
+  xml.outline_detection = fields.truth("outline_detection").value_or(true);
+  const std::string handling = fields.has("tag_handling") ? fields.one_of("tag_handling", {"xml", "html"}) : "";
+  if (!handling.empty()) options.kind = handling == "xml" ? TextKind::xml : TextKind::html;
+  const bool without = xml.outline_detection && xml.splitting_tags.empty() && xml.non_splitting_tags.empty() &&
+                       xml.ignore_tags.empty();
+  if (handling != "xml" && !without)
+    throw HttpError(400,
+                    "outline_detection, splitting_tags, non_splitting_tags and ignore_tags need "
+                    "tag_handling=xml.");
+}
+
+HttpAnswer translate(Service& service, const HttpRequest& request) {
+  const Fields fields(request);
+  refuse_unsupported(fields);
+  WantedTexts wanted{
+      .texts = fields.required_texts("text", service.options().most_texts),
+      .source = "",
+      .target = language_of("target_lang", fields.required_text("target_lang"), targets(service))};
+  if (const auto source = fields.text("source_lang"); source && !source->empty())
+    wanted.source = language_of("source_lang", *source, service.models().sources());
+  wanted.options.breaks = breaks_of(fields);
+  wanted.options.cancel = request.cancel;
+  read_tag_handling(fields, wanted.options);
+  fields.truth("preserve_formatting");  // formatting is always preserved
+  const bool billed = fields.truth("show_billed_characters").value_or(false);
+  Json translations = Json::array();
+  const std::vector<AnswerText> answers = translate_from_any(service, wanted);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    Json translation{{"detected_source_language", deepl_code(answers[i].detected.language)},
+                     {"text", answers[i].text}};
+    if (billed) translation["billed_characters"] = count_characters(wanted.texts[i]);
+    translations.push_back(std::move(translation));
+  }
+  return {.body = json_text({{"translations", translations}})};
+}
+
+HttpAnswer languages(Service& service, const HttpRequest& request) {
+  const bool target = Fields(request).one_of("type", {"source", "target"}) == "target";
+  Json all = Json::array();
+  for (const std::string& code : target ? targets(service) : service.models().sources()) {
+    Json language{{"language", deepl_code(code)}, {"name", language_name(code)}};
+    if (target) language["supports_formality"] = false;
+    all.push_back(std::move(language));
+  }
+  return {.body = json_text(all)};
+}
+
+/// The limit is one that nobody reaches, as that of DeepL's accounts without a limit.
+HttpAnswer usage(Service& service) {
+  return {.body = json_text(
+              Json{{"character_count", service.characters()}, {"character_limit", 1'000'000'000'000}})};
+}
+
+}  // namespace
+
+std::vector<Route> deepl_routes(Service& service) {
+  Service* const s = &service;
+  const auto unknown = [](const HttpRequest& request, const std::string&) -> HttpAnswer {
+    throw HttpError(404, fmt::format("This server has no {}.", request.path));
+  };
+  std::vector<Route> routes{
+      {"POST", "/v2/translate",
+       [s](const HttpRequest& request, const std::string&) { return translate(*s, request); }, error_body}};
+  for (const char* method : {"GET", "POST"}) {
+    routes.push_back({method, "/v2/languages",
+                      [s](const HttpRequest& request, const std::string&) { return languages(*s, request); },
+                      error_body});
+    routes.push_back(
+        {method, "/v2/usage", [s](const HttpRequest&, const std::string&) { return usage(*s); }, error_body});
+    routes.push_back({method, "/v2/*", unknown, error_body});
+  }
+  return routes;
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,174 @@
+#include "serve/fields.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "serve/http_library.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int deepest = 16;
+
+[[noreturn]] void refuse(std::string_view name, std::string_view what) {
+  throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
+}
+
+/// The fields of a form: a field that occurs more than once is a list.
+template <class Pairs>
+Json of_pairs(const Pairs& pairs) {
+  Json all = Json::object();
+  for (const auto& [name, value] : pairs) {
+    if (first_invalid_utf8(name) || first_invalid_utf8(value))
+      throw HttpError(400, "The fields of the request are not valid UTF-8.");
+    Json& field = all[name];
+    if (field.is_null())
+      field = value;
+    else if (field.is_string())
+      field = Json::array({field, value});
+    else
+      field.push_back(value);
+  }
+  return all;
+}
+
+Json of_json(const std::string& body) {
+  try {
+    Json all = parse_json(body, "the body", deepest);
+    if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
+    return all;
+  } catch (const Error& error) {
+    throw HttpError(400, fmt::format("The body is not valid JSON: {}.", error.what()));
+  }
+}
+
+Json fields_of(const HttpRequest& request) {
+  const std::string type = request.content_type();
+  if (request.body.empty() && type != "multipart/form-data") return of_pairs(request.query);
+  if (type == "application/json") return of_json(request.body);
+  if (type == "multipart/form-data") return of_pairs(request.form);
+  if (type == "application/x-www-form-urlencoded") {
+    std::multimap<std::string, std::string> form;
+    httplib::detail::parse_query_text(request.body, form);
+    return of_pairs(form);
+  }
+  throw HttpError(415, "Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
+}
+
+template <class Number>
+std::optional<Number> parsed(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+Fields::Fields(const HttpRequest& request) : all_(std::make_unique<Json>(fields_of(request))) {}
+Fields::~Fields() = default;
+Fields::Fields(Fields&&) noexcept = default;
+
+const Json* Fields::find(std::string_view name) const {
+  const auto found = all_->find(std::string(name));
+  return found == all_->end() || found->is_null() ? nullptr : &*found;
+}
+
+bool Fields::has(std::string_view name) const { return find(name); }
+
+bool Fields::is_list(std::string_view name) const {
+  const Json* value = find(name);
+  return value && value->is_array();
+}
+
+std::optional<std::string> Fields::text(std::string_view name) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  if (!value->is_string()) refuse(name, "a text");
+  return value->get<std::string>();
+}
+
+std::string Fields::required_text(std::string_view name) const {
+  if (auto value = text(name)) return *value;
+  throw HttpError(400, fmt::format("The request has no \"{}\".", name));
+}
+
+std::vector<std::string> Fields::texts(std::string_view name, size_t most) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  if (value->is_string()) return {value->get<std::string>()};
+  if (!value->is_array()) refuse(name, "a text or a list of texts");
+  if (value->size() > most) refuse(name, fmt::format("a list of at most {} texts", most));
+  std::vector<std::string> all;
+  for (const Json& element : *value) {
+    if (!element.is_string()) refuse(name, "a text or a list of texts");
+    all.push_back(element.get<std::string>());
+  }
+  return all;
+}
+
+std::vector<std::string> Fields::required_texts(std::string_view name, size_t most) const {
+  if (!has(name)) throw HttpError(400, fmt::format("The request has no \"{}\".", name));
+  return texts(name, most);
+}
+
+std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64_t most) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  const auto wanted = [&] { return fmt::format("a whole number from {} to {}", least, most); };
+  if (value->is_string()) {
+    const auto number = parsed<int64_t>(value->get<std::string>());
+    if (!number || *number < least || *number > most) refuse(name, wanted());
+    return number;
+  }
+  try {
+    return whole_number(*value, name, least, most);
+  } catch (const Error&) {
+    refuse(name, wanted());
+  }
+}
+
+std::optional<double> Fields::number(std::string_view name, double least, double most) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  std::optional<double> number;
+  if (value->is_number()) number = value->get<double>();
+  if (value->is_string()) number = parsed<double>(value->get<std::string>());
+  if (!number || !(*number >= least && *number <= most))
+    refuse(name, fmt::format("a number from {} to {}", least, most));
+  return number;
+}
+
+std::optional<bool> Fields::truth(std::string_view name) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  if (value->is_boolean()) return value->get<bool>();
+  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  refuse(name, "true or false");
+}
+
+std::string Fields::one_of(std::string_view name, std::initializer_list<std::string_view> words) const {
+  const auto value = text(name);
+  if (!value) return std::string(*words.begin());
+  for (const std::string_view word : words)
+    if (*value == word) return *value;
+  refuse(name, fmt::format("one of: {}", fmt::join(words, ", ")));
+}
+
+std::vector<std::string> Fields::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : all_->items()) all.push_back(name);
+  return all;
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,344 @@
+#include "serve/http_server.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "serve/connection.h"
+#include "serve/request_watch.h"
+
+namespace sixfold::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t longest_path = 2048;
+constexpr size_t most_form_parts = 64;
+
+/// The connection whose request this thread answers: the library has no other way to hand it to a handler.
+thread_local Connection* this_connection = nullptr;
+thread_local const RequestWatch::Watched* this_watched = nullptr;
+/// Whether the library has understood the request that this thread answers.
+thread_local bool this_understood = false;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+HttpRequest request_of(const httplib::Request& from) {
+  HttpRequest request;
+  request.method = from.method;
+  request.path = from.path;
+  request.address = from.remote_addr;
+  for (const auto& [name, value] : from.params) request.query.emplace(name, value);
+  for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
+  if (this_watched) request.cancel = this_watched->token();
+  return request;
+}
+
+/// Reads a body, which the library decompresses. Returns false if it is too large, cut off or broken.
+bool read_body(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
+  return content([&](const char* data, size_t size) {
+    too_large = size > most - request.body.size();
+    if (!too_large) request.body.append(data, size);
+    return !too_large;
+  });
+}
+
+/// Reads the parts of multipart/form-data.
+bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
+  size_t bytes = 0, parts = 0;
+  std::vector<Upload> all;
+  const bool complete = content(
+      [&](const httplib::MultipartFormData& part) {
+        too_large = too_large || ++parts > most_form_parts;
+        all.push_back({part.name, part.filename, part.content_type, ""});
+        return !too_large;
+      },
+      [&](const char* data, size_t size) {
+        bytes += size;
+        too_large = too_large || bytes > most || all.empty();
+        if (!too_large) all.back().content.append(data, size);
+        return !too_large;
+      });
+  for (Upload& part : all) {
+    if (part.file_name.empty() && part.content_type.empty())
+      request.form.emplace(part.field, part.content);
+    else
+      request.files.push_back(std::move(part));
+  }
+  return complete;
+}
+
+std::string error_body(const std::string& message) { return R"({"error":")" + message + "\"}"; }
+
+void fill(httplib::Response& to, HttpAnswer from) {
+  to.status = from.status;
+  for (const auto& [name, value] : from.headers) to.set_header(name, value);
+  if (!from.parts) return to.set_content(from.body, from.content_type);
+  to.set_chunked_content_provider(from.content_type,
+                                  [parts = std::move(from.parts)](size_t, httplib::DataSink& sink) {
+                                    bool open = true;
+                                    parts([&](std::string_view part) {
+                                      open = open && sink.is_writable() && sink.write(part.data(), part.size());
+                                      return open;
+                                    });
+                                    if (open) sink.done();
+                                    return open;
+                                  });
+}
+
+/// Whether this thread shall refuse a connection instead of serving it.
+thread_local bool refuses = false;
+
+/// Gives each connection a thread.
+class Threads final : public httplib::TaskQueue {
+ public:
+  explicit Threads(std::atomic<int>& open) : open_(open) {}
+  ~Threads() override { join_ended(); }
+
+  void enqueue(std::function<void()> serve) override {
+    join_ended();
+    ++open_;
+    const std::lock_guard lock(mutex_);
+    try {
+      threads_.emplace_back();
+      const auto place = std::prev(threads_.end());
+      *place = std::thread([this, serve, place] {
+        serve();
+        end(place);
+      });
+    } catch (const std::system_error&) {  // the system refuses another thread
+      threads_.pop_back();
+      --open_;
+      refuses = true;
+      serve();
+      refuses = false;
+    }
+  }
+
+  void shutdown() override {
+    while (open_ > 0) std::this_thread::sleep_for(milliseconds(5));
+    join_ended();
+  }
+
+ private:
+  using Place = std::list<std::thread>::iterator;
+  void end(Place place) {
+    const std::lock_guard lock(mutex_);
+    ended_.splice(ended_.end(), threads_, place);
+    --open_;
+  }
+  void join_ended() {
+    std::list<std::thread> ended;
+    {
+      const std::lock_guard lock(mutex_);
+      ended.swap(ended_);
+    }
+    for (std::thread& thread : ended) thread.join();
+  }
+
+  std::atomic<int>& open_;
+  std::mutex mutex_;  // guards the members below
+  std::list<std::thread> threads_, ended_;
+};
+
+}  // namespace
+
+/// The library's server, with connections of our own.
+class HttpServer::Library final : public httplib::Server {
+ public:
+  Library(const HttpOptions& options, HttpHandler handler) : options_(options), handler_(std::move(handler)) {
+    new_task_queue = [this] { return new Threads(open_); };
+    set_tcp_nodelay(true);
+    set_socket_options([](int socket) {  // the library's own let two servers share a port
+      const int on = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      this_understood = true;
+      return refuse_early(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
+    });
+    const auto plain = [this](const httplib::Request& request, httplib::Response& response) {
+      answer_plain(request, response);
+    };
+    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
+                                  const httplib::ContentReader& content) {
+      answer_with_body(request, response, content);
+    };
+    const char* any = "[\\s\\S]*";
+    Get(any, plain);
+    Options(any, plain);
+    Post(any, with_body);
+    Put(any, with_body);
+    Patch(any, with_body);
+    Delete(any, with_body);
+    set_keep_alive_max_count(1000);
+    set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time).count());
+  }
+
+  int port = 0;
+
+  void run() {
+    started_ = true;
+    if (!stopping_) listen_after_bind();
+    ended_ = true;
+  }
+
+  /// The library does not notice a stop while it begins to listen, so that it is told until it ends.
+  void end(milliseconds grace) {
+    const auto until = std::chrono::steady_clock::now() + grace;
+    stopping_ = true;
+    if (!started_) return;
+    for (; !ended_; std::this_thread::sleep_for(milliseconds(5))) {
+      stop();
+      if (std::chrono::steady_clock::now() >= until) watch_.end_all();
+    }
+  }
+
+ private:
+  /// Refuses what the library would read without a limit, or what proxies and servers could read differently.
+  bool refuse_early(const httplib::Request& request, httplib::Response& response) const {
+    const auto refuse = [&](int status, const std::string& message) {
+      refuse_unread(response, status, message);
+      return true;
+    };
+    if (request.method == "TRACE" || request.method == "CONNECT" || request.method == "PRI")
+      return refuse(405, "The server does not know this method.");
+    if (request.target.size() > longest_path)
+      return refuse(414, fmt::format("The address is longer than {} bytes.", longest_path));
+    if (request.get_header_value_count("Content-Length") > 1 ||
+        (request.has_header("Content-Length") && request.has_header("Transfer-Encoding")))
+      return refuse(400, "The length of the body is given twice.");
+    if (const std::string length = request.get_header_value("Content-Length"); !length.empty()) {
+      uint64_t bytes = 0;
+      const char* const end = length.data() + length.size();
+      const auto [read, error] = std::from_chars(length.data(), end, bytes);
+      if (error == std::errc::invalid_argument || read != end)
+        return refuse(400, "The length of the body is not a number.");
+      if (error != std::errc{} || bytes > options_.body_bytes) return refuse(413, too_long());
+    }
+    return false;
+  }
+
+  /// Answers a request of a method for which the library reads no body. A few clients send one all the same.
+  void answer_plain(const httplib::Request& from, httplib::Response& to) {
+    if (from.has_header("Transfer-Encoding"))
+      return refuse_unread(to, 400, fmt::format("A {} request has no body in chunks.", from.method));
+    HttpRequest request = request_of(from);
+    request.body.resize(from.get_header_value<uint64_t>("Content-Length"));
+    this_connection->begin_body();
+    for (size_t read = 0; read < request.body.size();) {
+      const ssize_t count = this_connection->read(request.body.data() + read, request.body.size() - read);
+      if (count <= 0) return refuse_cut_off(to);
+      read += static_cast<size_t>(count);
+    }
+    fill(to, handler_(request));
+  }
+
+  void answer_with_body(const httplib::Request& from, httplib::Response& to,
+                        const httplib::ContentReader& content) {
+    this_connection->begin_body();
+    HttpRequest request = request_of(from);
+    bool too_large = false;
+    const bool complete = from.is_multipart_form_data()
+                              ? read_form(content, options_.body_bytes, request, too_large)
+                              : read_body(content, options_.body_bytes, request, too_large);
+    if (complete) return fill(to, handler_(request));
+    if (too_large || this_connection->too_large()) return refuse_unread(to, 413, too_long());
+    refuse_cut_off(to);
+  }
+
+  static void refuse_cut_off(httplib::Response& to) {
+    refuse_unread(to, this_connection->timed_out() ? 408 : 400, "The body of the request is not complete.");
+  }
+
+  std::string too_long() const { return fmt::format("The body is longer than {} bytes.", options_.body_bytes); }
+
+  /// Refuses a request that is not read to its end, so that the connection must end.
+  static void refuse_unread(httplib::Response& response, int status, const std::string& message) {
+    response.status = status;
+    response.set_content(error_body(message), "application/json");
+    response.set_header("Connection", "close");
+    this_connection->linger();
+  }
+
+  bool process_and_close_socket(int socket) override {
+    Connection connection(socket, {.body_bytes = options_.body_bytes,
+                                   .request_time = options_.arrival_time,
+                                   .idle_time = options_.idle_time});
+    if (refuses || open_ > options_.connections) return refuse(connection);
+    this_connection = &connection;
+    const auto ending = [this] { return stopping_.load(); };
+    while (connection.wait_for_request(ending)) {
+      connection.begin_request();
+      const RequestWatch::Watched watched(watch_, socket, options_.request_time);
+      this_watched = &watched;
+      const bool last = stopping_ || 4 * open_ > 3 * options_.connections;
+      bool closed = false;
+      this_understood = false;
+      const bool answered = process_request(connection, last, closed, prepare);
+      this_watched = nullptr;
+      // What follows a request that was not understood may be its body, and not another request.
+      if (!this_understood) connection.linger();
+      if (!answered || closed || last || connection.lingers() || connection.timed_out()) break;
+    }
+    this_connection = nullptr;
+    return true;
+  }
+
+  /// Neither compressed nor partial answers: compression at the library's level costs more than a translation.
+  static void prepare(httplib::Request& request) {
+    request.headers.erase("Accept-Encoding");
+    request.headers.erase("Range");
+    request.ranges.clear();
+  }
+
+  static bool refuse(Connection& connection) {
+    const std::string body = error_body("The server has too many connections.");
+    const std::string answer = fmt::format(
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
+        "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        body.size(), body);
+    connection.linger();
+    return connection.write(answer.data(), answer.size()) > 0;
+  }
+
+  const HttpOptions options_;
+  const HttpHandler handler_;
+  std::atomic<int> open_{0};
+  std::atomic<bool> started_{false}, stopping_{false}, ended_{false};
+  RequestWatch watch_;
+};
+
+HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
+    : library_(std::make_unique<Library>(options, std::move(handler))) {
+  const auto failed = [&] {
+    throw_environment_error("can't listen to {} port {}: {}", options.host, options.port, std::strerror(errno));
+  };
+  if (options.port == 0) {
+    library_->port = library_->bind_to_any_port(options.host);
+    if (library_->port <= 0) failed();
+  } else {
+    if (!library_->bind_to_port(options.host, options.port)) failed();
+    library_->port = options.port;
+  }
+}
+
+HttpServer::~HttpServer() = default;
+
+int HttpServer::port() const { return library_->port; }
+
+void HttpServer::run() { library_->run(); }
+
+void HttpServer::stop(milliseconds grace) { library_->end(grace); }
+
+}  // namespace sixfold::serve

@@ -1,0 +1,43 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "serve/http.h"
+
+namespace sixfold::serve {
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  int port = 7070;                                  ///< 0: any that is free
+  int connections = 256;                            ///< at a time; more are refused with status 503
+  size_t body_bytes = 4 << 20;                      ///< most bytes of a request's body
+  std::chrono::milliseconds arrival_time{60'000};   ///< for a request to arrive
+  std::chrono::milliseconds request_time{120'000};  ///< for a request to be answered
+  std::chrono::milliseconds idle_time{5'000};       ///< between two requests of a connection
+};
+
+/// An HTTP/1.1 server: accepts connections, reads requests within limits, and hands them to a handler. Each
+/// connection has a thread, which sleeps while its client is idle.
+class HttpServer {
+ public:
+  /// Binds to the address. Throws an environment error if that is not possible.
+  HttpServer(const HttpOptions& options, HttpHandler handler);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// The port that the server listens to.
+  int port() const;
+  /// Serves until `stop` is called, and returns when all requests that were accepted have been answered.
+  void run();
+  /// Ends `run`: no more connections are accepted. Requests that are being answered after `grace` are
+  /// cancelled. Returns when `run` returns. Any other thread may call it, also before `run`.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  class Library;
+  std::unique_ptr<Library> library_;
+};
+
+}  // namespace sixfold::serve

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "serve/any_language.h"
+#include "serve/json_text.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string error_body(int, const std::string& message) { return json_text(Json{{"error", message}}); }
+
+HttpAnswer answer(const Json& body) { return {.body = json_text(body)}; }
+
+Json detection(const DetectedLanguage& detected) {
+  return {{"confidence", static_cast<double>(detected.confidence)}, {"language", detected.language}};
+}
+
+Json languages(Service& service) {
+  Json all = Json::array();
+  for (const std::string& source : service.models().sources()) {
+    std::vector<std::string> targets{source};  // a text in the language that is asked for stays as it is
+    for (const ModelPointer& model : service.models().all())
+      if (model->translator && model->source == source) targets.push_back(model->target);
+    all.push_back({{"code", source}, {"name", language_name(source)}, {"targets", targets}});
+  }
+  for (const ModelPointer& model : service.models().all()) {
+    const auto listed = [&](const Json& language) { return language["code"] == model->target; };
+    if (model->translator && std::none_of(all.begin(), all.end(), listed))
+      all.push_back(
+          {{"code", model->target}, {"name", language_name(model->target)}, {"targets", {model->target}}});
+  }
+  return all;
+}
+
+/// A request to /translate.
+struct Wanted {
+  std::vector<std::string> texts;
+  bool list;
+  std::string source, target, format;
+  int alternatives;
+
+  Wanted(const Fields& fields, const ServiceOptions& options)
+      : texts(fields.required_texts("q", options.most_texts)),
+        list(fields.is_list("q")),
+        source(fields.required_text("source")),
+        target(fields.required_text("target")),
+        format(fields.one_of("format", {"text", "html"})),
+        alternatives(static_cast<int>(fields.whole("alternatives", 0, options.most_alternatives).value_or(0))) {
+  }
+};
+
+HttpAnswer translate(Service& service, const HttpRequest& request) {
+  const Wanted wanted(Fields(request), service.options());
+  const bool detect = wanted.source == "auto";
+  Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
+  for (const AnswerText& answer : translate_from_any(
+           service, {.texts = wanted.texts,
+                    .source = detect ? "" : wanted.source,
+                    .target = wanted.target,
+                    .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
+                               .alternatives = wanted.alternatives,
+                               .cancel = request.cancel}})) {
+    texts.push_back(answer.text);
+    detections.push_back(detection(answer.detected));
+    alternatives.push_back(answer.alternatives);
+  }
+  const auto shape = [&](const Json& all) { return wanted.list ? all : all[0]; };
+  Json body{{"translatedText", shape(texts)}};
+  if (detect) body["detectedLanguage"] = shape(detections);
+  if (wanted.alternatives > 0) body["alternatives"] = shape(alternatives);
+  return answer(body);
+}
+
+HttpAnswer detect(Service& service, const HttpRequest& request) {
+  Json all = Json::array();
+  const auto sources = service.models().sources();
+  if (sources.empty()) throw HttpError(400, "This server has no translation model.");
+  for (const DetectedLanguage& detected : detect_language(Fields(request).required_text("q"), sources))
+    all.push_back(detection(detected));
+  return answer(all);
+}
+
+Json frontend_settings(Service& service) {
+  const Json all = languages(service);
+  const auto language = [&](const std::string& code) {
+    return Json{{"code", code}, {"name", language_name(code)}};
+  };
+  Json settings{{"apiKeys", service.keys().needed()},
+                {"charLimit", service.options().most_characters},
+                {"filesTranslation", false},
+                {"frontendTimeout", 500},
+                {"keyRequired", service.keys().needed()},
+                {"suggestions", false},
+                {"supportedFilesFormat", Json::array()}};
+  for (const ModelPointer& model : service.models().all()) {
+    if (!model->translator) continue;
+    settings["language"] = {{"source", language(model->source)}, {"target", language(model->target)}};
+    break;
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<Route> libretranslate_routes(Service& service) {
+  Service* const s = &service;
+  const auto route = [](std::string method, std::string path, auto act, bool open) {
+    return Route{std::move(method), std::move(path),
+                 [act](const HttpRequest& request, const std::string&) { return act(request); }, error_body,
+                 open};
+  };
+  const auto suggest = [](const HttpRequest&) -> HttpAnswer {
+    throw HttpError(403, "This server takes no suggestions.");
+  };
+  return {
+      route(
+          "POST", "/translate", [s](const HttpRequest& r) { return translate(*s, r); }, false),
+      route(
+          "POST", "/detect", [s](const HttpRequest& r) { return detect(*s, r); }, false),
+      route(
+          "GET", "/languages", [s](const HttpRequest&) { return answer(languages(*s)); }, true),
+      route(
+          "GET", "/health",
+          [](const HttpRequest&) {
+            return answer({{"status", "ok"}});
+          },
+          true),
+      route(
+          "GET", "/frontend/settings", [s](const HttpRequest&) { return answer(frontend_settings(*s)); }, true),
+      route("POST", "/suggest", suggest, false),
+      route(
+          "GET", "/metrics",
+          [s](const HttpRequest&) {
+            return HttpAnswer{.content_type = "text/plain; version=0.0.4", .body = s->metrics_text()};
+          },
+          true),
+  };
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,105 @@
+#include "serve/metrics.h"
+
+#include <fmt/format.h>
+
+namespace sixfold::serve {
+namespace {
+
+/// The text of the metrics, name by name.
+class Text {
+ public:
+  void begin(const std::string& name, std::string_view kind, std::string_view help) {
+    name_ = "sixfold:" + name;
+    text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name_, help, name_, kind);
+  }
+  /// `labels` is empty or like `a="b"`.
+  void value(const std::string& labels, double value) { line("", labels, fmt::format("{}", value)); }
+  void histogram(const std::string& labels, const Histogram& histogram) {
+    const std::string before = labels.empty() ? "" : labels + ",";
+    uint64_t count = 0;
+    for (size_t i = 0; i < histogram.counts().size(); ++i) {
+      count += histogram.counts()[i];
+      const std::string bound =
+          i < histogram.bounds().size() ? fmt::format("{}", histogram.bounds()[i]) : "+Inf";
+      line("_bucket", before + "le=\"" + bound + "\"", fmt::format("{}", count));
+    }
+    line("_sum", labels, fmt::format("{}", histogram.sum()));
+    line("_count", labels, fmt::format("{}", count));
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void line(std::string_view suffix, const std::string& labels, const std::string& value) {
+    text_ += fmt::format("{}{}{} {}\n", name_, suffix, labels.empty() ? "" : "{" + labels + "}", value);
+  }
+  std::string name_, text_;
+};
+
+std::string label(const ModelCounts& model) { return fmt::format("model_name=\"{}\"", model.model); }
+
+/// Counts of the models, named as those of vLLM.
+void write(std::span<const ModelCounts> models, Text& text) {
+  using Value = int64_t DecodingCounts::*;
+  const auto values = [&](const std::string& name, std::string_view kind, std::string_view help, Value value) {
+    text.begin(name, kind, help);
+    for (const ModelCounts& model : models) text.value(label(model), static_cast<double>(model.counts.*value));
+  };
+  using Distribution = Histogram DecodingCounts::*;
+  const auto histograms = [&](const std::string& name, std::string_view help, Distribution histogram) {
+    text.begin(name, "histogram", help);
+    for (const ModelCounts& model : models) text.histogram(label(model), model.counts.*histogram);
+  };
+  values("num_requests_waiting", "gauge", "Sentences or prompts that wait for a place in a batch.",
+         &DecodingCounts::waiting);
+  values("num_requests_running", "gauge", "Sentences or prompts in batches.", &DecodingCounts::running);
+  values("prompt_tokens_total", "counter", "Tokens of sources and prompts that the models have read.",
+         &DecodingCounts::source_tokens);
+  values("generation_tokens_total", "counter", "Tokens that the models have written.",
+         &DecodingCounts::target_tokens);
+  histograms("request_queue_time_seconds", "Time that a sentence or prompt waits for a place in a batch.",
+             &DecodingCounts::queue_time);
+  histograms("time_to_first_token_seconds", "Time until the first step of a sentence or prompt is done.",
+             &DecodingCounts::first_token);
+  histograms("request_decode_time_seconds", "Time until a sentence or prompt is done, with waiting.",
+             &DecodingCounts::request_time);
+  histograms("batch_fill_ratio", "Tokens in a batch, for each step, as a share of those that fit.",
+             &DecodingCounts::batch_fill);
+}
+
+}  // namespace
+
+void Metrics::answered(const std::string& endpoint, int status, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++requests_[{endpoint, status}];
+  times_.try_emplace(endpoint, histogram_of_times()).first->second.add(seconds);
+}
+
+Metrics::InFlight::InFlight(Metrics& metrics) : metrics_(metrics) {
+  const std::lock_guard lock(metrics_.mutex_);
+  ++metrics_.in_flight_;
+}
+
+Metrics::InFlight::~InFlight() {
+  const std::lock_guard lock(metrics_.mutex_);
+  --metrics_.in_flight_;
+}
+
+std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_bytes) const {
+  const std::lock_guard lock(mutex_);
+  Text text;
+  text.begin("http_requests_total", "counter", "Requests answered, by endpoint and status.");
+  for (const auto& [key, count] : requests_)
+    text.value(fmt::format("endpoint=\"{}\",status=\"{}\"", key.first, key.second), static_cast<double>(count));
+  text.begin("num_requests_in_flight", "gauge", "HTTP requests that are being answered.");
+  text.value("", static_cast<double>(in_flight_));
+  text.begin("waiting_text_bytes", "gauge", "Bytes of texts that are being translated.");
+  text.value("", static_cast<double>(waiting_bytes));
+  text.begin("e2e_request_latency_seconds", "histogram",
+             "Time from the arrival of an HTTP request to its answer.");
+  for (const auto& [endpoint, histogram] : times_)
+    text.histogram(fmt::format("endpoint=\"{}\"", endpoint), histogram);
+  write(models, text);
+  return text.take();
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,123 @@
+#include "serve/models.h"
+
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/language_code.h"
+#include "model/model_dir.h"
+#include "model/what_is.h"
+
+namespace sixfold::serve {
+namespace {
+
+/// The languages of "en-de" or "pt-BR-en".
+std::optional<std::pair<std::string, std::string>> pair_of(const std::string& name) {
+  const size_t source = language_code_length(name);
+  if (source == 0 || source >= name.size() || name[source] != '-') return {};
+  const std::string target = name.substr(source + 1);
+  if (language_code_length(target) != target.size() || target.empty()) return {};
+  return std::pair(name.substr(0, source), target);
+}
+
+std::string last_part(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  return path.filename().string();
+}
+
+}  // namespace
+
+std::string language_name(const std::string& code) {
+  icu::UnicodeString name;
+  std::string text;
+  icu::Locale(code.c_str()).getDisplayName(icu::Locale::getEnglish(), name).toUTF8String(text);
+  return text;
+}
+
+ModelSpec::ModelSpec(const std::string& text) : folder(text) {
+  const size_t sign = text.find('=');
+  if (sign != std::string::npos && text.find('/') > sign) {
+    name = text.substr(0, sign);
+    folder = text.substr(sign + 1);
+    require(!name.empty(), "'{}' has no name before the '='; write en-de=FOLDER", text);
+  }
+  require(!folder.empty(), "'{}' has no folder; write en-de=FOLDER", text);
+}
+
+ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
+    : name(spec.name), folder(spec.folder) {
+  require_model_folder(folder);
+  const ModelConfig config = load_model_config(folder);
+  const auto calling = CallingThreads::wait;
+  if (!config.has_encoder()) {
+    if (name.empty()) name = last_part(folder);
+    generator.emplace(folder, settings.threads, settings.precision, calling);
+    return;
+  }
+  require_translation_model(config, folder);
+  if (name.empty() && !config.source_language.empty() && !config.target_language.empty())
+    name = config.source_language + "-" + config.target_language;
+  require(!name.empty(), "{}: does not say between which languages it translates; write, for example, en-de={}",
+          folder, folder);
+  const auto languages = pair_of(name);
+  require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does", spec.folder, name);
+  source = languages->first;
+  target = languages->second;
+  splitter.emplace(source);
+  translator.emplace(folder, settings.threads, settings.precision, calling);
+}
+
+Models::Models(std::vector<ModelSpec> specs, const EngineSettings& settings)
+    : specs_(std::move(specs)), settings_(settings), models_(load()) {
+  require(!models_.empty(),
+          "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");
+}
+
+std::vector<ModelPointer> Models::load() const {
+  std::vector<ModelPointer> loaded;
+  for (const ModelSpec& spec : specs_) {
+    auto model = std::make_shared<const ServedModel>(spec, settings_);
+    for (const ModelPointer& other : loaded)
+      require(other->name != model->name, "{} and {} are both named '{}'; give one another name, as in NAME={}",
+              other->folder, model->folder, model->name, model->folder);
+    loaded.push_back(std::move(model));
+  }
+  return loaded;
+}
+
+std::vector<ModelPointer> Models::all() const {
+  const std::lock_guard lock(mutex_);
+  return models_;
+}
+
+ModelPointer Models::named(const std::string& name) const {
+  for (ModelPointer& model : all())
+    if (model->name == name) return std::move(model);
+  return nullptr;
+}
+
+ModelPointer Models::between(const std::string& source, const std::string& target) const {
+  for (ModelPointer& model : all())
+    if (model->translator && model->source == source && model->target == target) return std::move(model);
+  return nullptr;
+}
+
+std::vector<std::string> Models::sources() const {
+  std::vector<std::string> codes;
+  for (const ModelPointer& model : all())
+    if (model->translator && std::find(codes.begin(), codes.end(), model->source) == codes.end())
+      codes.push_back(model->source);
+  return codes;
+}
+
+void Models::reload() {
+  std::vector<ModelPointer> loaded = load();
+  const std::lock_guard lock(mutex_);
+  models_.swap(loaded);
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,74 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "infer/generator.h"
+#include "infer/translator.h"
+#include "model/weight_type.h"
+#include "text/sentences.h"
+
+namespace sixfold::serve {
+
+/// The name of a language in English: "German".
+std::string language_name(const std::string& code);
+
+/// What to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or a folder alone.
+struct ModelSpec {
+  std::string name;  ///< empty: from the folder
+  std::string folder;
+
+  /// Throws an input error if the text has no folder.
+  explicit ModelSpec(const std::string& text);
+};
+
+struct EngineSettings {
+  int threads = 0;  ///< 0: one for each processor core available
+  WeightType precision = WeightType::stored;
+};
+
+/// A loaded model. Safe to share between threads.
+struct ServedModel {
+  std::string name;                      ///< "en-de", or the name of a language model
+  std::string folder;                    ///< as it was given
+  std::string source, target;            ///< codes of the languages; empty for a language model
+  std::optional<Translator> translator;  ///< exactly one of these
+  std::optional<Generator> generator;
+  std::optional<SentenceSplitter> splitter;  ///< for the source language
+
+  /// Throws an input error if the folder is not a model that can be served, or if its languages are not known.
+  ServedModel(const ModelSpec& spec, const EngineSettings& settings);
+};
+
+using ModelPointer = std::shared_ptr<const ServedModel>;
+
+/// The models that are served. Safe to share between threads; a request keeps the model that it began with.
+class Models {
+ public:
+  /// Throws an input error if there is none, if one can't be loaded, or if two have the same name.
+  Models(std::vector<ModelSpec> specs, const EngineSettings& settings);
+
+  std::vector<ModelPointer> all() const;
+  /// The model with a name, or null.
+  ModelPointer named(const std::string& name) const;
+  /// The model that translates between two languages, or null.
+  ModelPointer between(const std::string& source, const std::string& target) const;
+  /// The codes of all source languages, without repetition, in the order of the models.
+  std::vector<std::string> sources() const;
+  /// Loads all models again from their folders, and serves the new ones. If one can't be loaded, throws, and
+  /// the old ones stay.
+  void reload();
+
+ private:
+  std::vector<ModelPointer> load() const;
+
+  const std::vector<ModelSpec> specs_;
+  const EngineSettings settings_;
+  mutable std::mutex mutex_;
+  std::vector<ModelPointer> models_;
+};
+
+}  // namespace sixfold::serve

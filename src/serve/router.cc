@@ -1,0 +1,101 @@
+#include <chrono>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "serve/service.h"
+
+namespace sixfold::serve {
+namespace {
+
+/// The part of `path` that a "*" at the end of `pattern` stands for; nothing if the path does not fit.
+std::optional<std::string> match(std::string_view pattern, std::string_view path) {
+  if (!pattern.ends_with('*')) return pattern == path ? std::optional<std::string>("") : std::nullopt;
+  pattern.remove_suffix(1);
+  if (!path.starts_with(pattern) || path.size() == pattern.size()) return {};
+  return std::string(path.substr(pattern.size()));
+}
+
+/// A key may stand in a header, as DeepL's and OpenAI's clients send it, or in a field, as LibreTranslate's.
+std::string key_of(const HttpRequest& request) {
+  const std::string authorization = request.header("authorization");
+  for (const std::string_view scheme : {"DeepL-Auth-Key ", "Bearer "})
+    if (authorization.starts_with(scheme)) return authorization.substr(scheme.size());
+  const Fields fields(request);
+  for (const char* name : {"api_key", "auth_key"})
+    if (const auto key = fields.text(name)) return *key;
+  return "";
+}
+
+void allow_other_origins(HttpAnswer& answer) {
+  answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
+  answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+  answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+}
+
+HttpAnswer error_answer(ErrorBody body, int status, const std::string& message) {
+  return {.status = status, .body = body(status, message)};
+}
+
+}  // namespace
+
+std::vector<Route> all_routes(Service& service) {
+  std::vector<Route> all = libretranslate_routes(service);
+  for (const auto routes : {deepl_routes, own_routes, openai_routes})
+    for (Route& route : routes(service)) all.push_back(std::move(route));
+  return all;
+}
+
+HttpAnswer Router::answer(const HttpRequest& request) const {
+  const auto begun = std::chrono::steady_clock::now();
+  const Metrics::InFlight in_flight(service_.metrics());
+  HttpAnswer answer;
+  std::string endpoint = "other";
+  const Route* found = nullptr;
+  for (const Route& route : routes_) {
+    if (route.method != (request.method == "HEAD" ? "GET" : request.method)) continue;
+    const auto part = match(route.path, request.path);
+    if (!part) continue;
+    found = &route;
+    endpoint = route.path;
+    answer = dispatch(route, request, *part);
+    break;
+  }
+  if (!found) answer = no_route(request);
+  allow_other_origins(answer);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+  service_.metrics().answered(endpoint, answer.status, seconds.count());
+  return answer;
+}
+
+HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, const std::string& part) const {
+  try {
+    if (!route.open && service_.keys().needed()) service_.keys().admit(key_of(request));
+    return route.answer(request, part);
+  } catch (const HttpError& error) {
+    HttpAnswer answer = error_answer(route.error, error.status(), error.what());
+    if (error.retry_after()) answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after()));
+    return answer;
+  } catch (const Cancelled&) {
+    return error_answer(route.error, 503, "The request took too long, or the server ends.");
+  } catch (const Error& error) {
+    if (error.fault() == Fault::input) return error_answer(route.error, 400, error.what());
+    log_warning("{}: {}", route.path, error.what());
+    return error_answer(route.error, 500, error.what());
+  } catch (const std::bad_alloc&) {
+    log_warning("{}: no memory", route.path);
+    return error_answer(route.error, 500, "The server has no memory for this request.");
+  } catch (const std::exception& error) {
+    log_warning("{}: {}", route.path, error.what());
+    return error_answer(route.error, 500, "The server failed.");
+  }
+}
+
+HttpAnswer Router::no_route(const HttpRequest& request) const {
+  if (request.method == "OPTIONS") return {.status = 204};
+  for (const Route& route : routes_)
+    if (match(route.path, request.path))
+      return error_answer(route.error, 405, fmt::format("{} takes the method {}.", request.path, route.method));
+  return error_answer(routes_.front().error, 404, "There is nothing at this address.");
+}
+
+}  // namespace sixfold::serve

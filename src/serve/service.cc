@@ -1,0 +1,73 @@
+#include "serve/service.h"
+
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <random>
+
+#include "base/error.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+/// Adds to a counter while it lives, unless the sum would exceed a limit.
+class Share {
+ public:
+  Share(std::atomic<size_t>& all, size_t bytes, size_t most) : all_(all), bytes_(bytes) {
+    if (all_.fetch_add(bytes) + bytes <= most) return;
+    all_ -= bytes;
+    throw HttpError(503, "Too many texts wait to be translated.", 1);
+  }
+  ~Share() { all_ -= bytes_; }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+
+ private:
+  std::atomic<size_t>& all_;
+  const size_t bytes_;
+};
+
+}  // namespace
+
+Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options)
+    : options_(options), models_(std::move(models), engine), keys_(options.keys) {}
+
+std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
+                                           const TextOptions& options) {
+  const size_t bytes = std::accumulate(texts.begin(), texts.end(), size_t{0},
+                                       [](size_t sum, const std::string& text) { return sum + text.size(); });
+  if (bytes > options_.most_characters)
+    throw HttpError(
+        413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, options_.most_characters));
+  const Share share(waiting_, bytes, options_.most_waiting);
+  std::vector<TextResult> results = translate_texts(model, texts, options);
+  for (const std::string& text : texts) characters_ += count_characters(text);
+  return results;
+}
+
+ModelPointer Service::model_between(const std::string& source, const std::string& target) const {
+  if (ModelPointer model = models_.between(source, target)) return model;
+  std::vector<std::string> pairs;
+  for (const ModelPointer& model : models_.all())
+    if (model->translator) pairs.push_back(model->name);
+  throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
+                                   pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
+}
+
+int64_t Service::next_seed() {
+  static std::random_device device;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  return device();
+}
+
+std::string Service::metrics_text() const {
+  std::vector<ModelCounts> counts;
+  for (const ModelPointer& model : models_.all())
+    counts.push_back(
+        {model->name, model->translator ? model->translator->counts() : model->generator->counts()});
+  return metrics_.text(counts, waiting_.load());
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,95 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/api_keys.h"
+#include "serve/fields.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+#include "serve/models.h"
+#include "serve/texts.h"
+
+namespace sixfold::serve {
+
+struct ServiceOptions {
+  size_t most_texts = 2048;            ///< of a request
+  size_t most_characters = 1'000'000;  ///< bytes of all texts of a request
+  size_t most_waiting = 16'000'000;    ///< bytes of the texts of all requests at a time
+  int most_alternatives = 10;
+  int most_new_tokens = 4096;  ///< of a text that is generated
+  int most_samples = 16;       ///< texts for each prompt
+  std::string keys;            ///< file of API keys; empty: none are needed
+};
+
+/// What all faces of the server share: models, limits and counts. Safe to share between threads.
+class Service {
+ public:
+  Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options);
+
+  const ServiceOptions& options() const { return options_; }
+  Models& models() { return models_; }
+  Metrics& metrics() { return metrics_; }
+  ApiKeys& keys() { return keys_; }
+
+  /// Translates texts as `translate_texts`, within the limits, and counts the tokens. Throws an `HttpError`:
+  /// 413 for too much text, 503 if too much waits.
+  std::vector<TextResult> translate(const ServedModel& model, std::span<const std::string> texts,
+                                    const TextOptions& options);
+  /// The model between two languages. Throws an `HttpError` (400) that says which there are if there is none.
+  ModelPointer model_between(const std::string& source, const std::string& target) const;
+  std::string metrics_text() const;
+  /// The number of characters that were translated so far.
+  int64_t characters() const { return characters_; }
+  /// A number that no other request has.
+  uint64_t next_number() { return ++number_; }
+  /// A seed for a request that gives none: another one each time.
+  int64_t next_seed();
+
+ private:
+  const ServiceOptions options_;
+  Models models_;
+  Metrics metrics_;
+  ApiKeys keys_;
+  std::atomic<uint64_t> number_{0};
+  std::atomic<int64_t> characters_{0};
+  std::atomic<size_t> waiting_{0};  // bytes of texts that are being translated
+};
+
+/// How a face writes errors.
+using ErrorBody = std::string (*)(int status, const std::string& message);
+
+/// A route: what answers requests of a method to a path. A "*" in `path` is a part that is handed to `answer`.
+struct Route {
+  std::string method, path;
+  std::function<HttpAnswer(const HttpRequest&, const std::string& part)> answer;
+  ErrorBody error;
+  bool open = false;  ///< answers without an API key
+};
+
+/// The routes of the faces.
+std::vector<Route> libretranslate_routes(Service& service);
+std::vector<Route> deepl_routes(Service& service);
+std::vector<Route> own_routes(Service& service);
+std::vector<Route> openai_routes(Service& service);
+/// Those of all faces.
+std::vector<Route> all_routes(Service& service);
+
+/// Answers requests by the first route that fits. Errors become answers in the form of their face.
+class Router {
+ public:
+  Router(Service& service, std::vector<Route> routes) : service_(service), routes_(std::move(routes)) {}
+  HttpAnswer answer(const HttpRequest& request) const;
+
+ private:
+  HttpAnswer dispatch(const Route& route, const HttpRequest& request, const std::string& part) const;
+  HttpAnswer no_route(const HttpRequest& request) const;
+
+  Service& service_;
+  const std::vector<Route> routes_;
+};
+
+}  // namespace sixfold::serve

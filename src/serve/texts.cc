@@ -1,0 +1,145 @@
+#include "serve/texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "infer/text_translator.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+/// A line of a text: its sentences, and its end ("\n", "\r\n" or nothing).
+struct Line {
+  SplitParagraph parts;
+  std::string end;
+};
+
+SplitParagraph whole(std::string_view line) {
+  const std::string_view inner = trim_spaces(line);
+  if (inner.empty()) return {{}, {std::string(line)}};
+  const auto begin = static_cast<size_t>(inner.data() - line.data());
+  return {{std::string(inner)},
+          {std::string(line.substr(0, begin)), std::string(line.substr(begin + inner.size()))}};
+}
+
+bool splits_sentences(LineBreaks breaks) {
+  return breaks == LineBreaks::lines_and_sentences || breaks == LineBreaks::sentences;
+}
+
+std::vector<Line> lines_of(const std::string& text, LineBreaks breaks, const SentenceSplitter& all) {
+  const auto parts_of = [&](std::string_view line) {
+    return splits_sentences(breaks) ? all.split(line) : whole(line);
+  };
+  if (breaks == LineBreaks::sentences || breaks == LineBreaks::none) return {{parts_of(one_line(text)), ""}};
+  std::vector<Line> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t feed = std::min(text.find('\n', begin), text.size());
+    const size_t next = std::min(feed + 1, text.size());
+    const size_t end = feed > begin && feed < text.size() && text[feed - 1] == '\r' ? feed - 1 : feed;
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    lines.push_back({parts_of(line), text.substr(end, next - end)});
+    begin = next;
+  }
+  return lines;
+}
+
+/// The text with the translations of a rank, or with the worst ones where there are fewer.
+std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSentence> sentences, size_t rank) {
+  std::string text;
+  size_t next = 0;
+  for (const Line& line : lines) {
+    std::vector<std::string> translated;
+    for (size_t i = 0; i < line.parts.sentences.size(); ++i) {
+      const auto& translations = sentences[next++].translations;
+      translated.push_back(one_line(translations[std::min(rank, translations.size() - 1)].text));
+    }
+    text += translated.empty() ? line.parts.spaces[0] : join_sentences(line.parts, translated);
+    text += line.end;
+  }
+  return text;
+}
+
+std::string with_tags(const std::string& document, size_t number, const TextOptions& options,
+                      const TextTranslator& translate) {
+  const std::string name = fmt::format("text {}", number + 1);
+  return options.kind == TextKind::html ? translate_html(document, translate, name)
+                                        : translate_xml(document, translate, options.xml, name);
+}
+
+/// Translates documents. Their texts are found first, so that those of all documents are translated at once.
+std::vector<TextResult> translate_documents(const ServedModel& model, std::span<const std::string> documents,
+                                            const TextOptions& options) {
+  std::vector<std::string> texts;
+  std::vector<size_t> begins;
+  const TextTranslator collect = [&](const std::vector<std::string>& some) {
+    texts.insert(texts.end(), some.begin(), some.end());
+    std::vector<TranslatedText> same;
+    for (const std::string& text : some) same.push_back({text});
+    return same;
+  };
+  for (size_t i = 0; i < documents.size(); ++i) {
+    begins.push_back(texts.size());
+    with_tags(documents[i], i, options, collect);
+  }
+  TranslateOptions how;
+  how.beam_size = options.beam_size;
+  how.cancel = options.cancel;
+  if (splits_sentences(options.breaks)) how.split_sentences = model.source;
+  const std::vector<TranslatedText> translations = text_translator(*model.translator, how)(texts);
+  std::vector<TextResult> results;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const auto begin = translations.begin() + static_cast<std::ptrdiff_t>(begins[i]);
+    results.push_back({with_tags(documents[i], i, options, [&](const std::vector<std::string>& some) {
+      return std::vector<TranslatedText>(begin, begin + std::ssize(some));
+    })});
+  }
+  return results;
+}
+
+/// Translates texts of lines.
+std::vector<TextResult> translate_lines(const ServedModel& model, std::span<const std::string> texts,
+                                        const TextOptions& options) {
+  std::vector<std::vector<Line>> lines;
+  std::vector<std::string> sources;
+  for (const std::string& text : texts) {
+    lines.push_back(lines_of(text, options.breaks, *model.splitter));
+    for (const Line& line : lines.back())
+      sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
+  }
+  TranslateOptions how;
+  how.n_best = options.alternatives + 1;
+  how.beam_size = options.beam_size;
+  how.details = options.details;
+  how.cancel = options.cancel;
+  std::vector<TranslatedSentence> sentences;
+  sentences.reserve(sources.size());
+  model.translator->translate(sources, how, [&](const TranslatedLine& line) {
+    sentences.push_back({line.source, line.translations, line.tokens_cut});
+  });
+  std::vector<TextResult> results;
+  auto next = sentences.begin();
+  for (const std::vector<Line>& of_text : lines) {
+    TextResult& result = results.emplace_back();
+    size_t count = 0;
+    for (const Line& line : of_text) count += line.parts.sentences.size();
+    result.sentences.assign(std::make_move_iterator(next),
+                            std::make_move_iterator(next + static_cast<std::ptrdiff_t>(count)));
+    next += static_cast<std::ptrdiff_t>(count);
+    result.text = joined(of_text, result.sentences, 0);
+    for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
+      result.alternatives.push_back(joined(of_text, result.sentences, static_cast<size_t>(rank)));
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<TextResult> translate_texts(const ServedModel& model, std::span<const std::string> texts,
+                                        const TextOptions& options) {
+  return options.kind == TextKind::plain ? translate_lines(model, texts, options)
+                                         : translate_documents(model, texts, options);
+}
+
+}  // namespace sixfold::serve

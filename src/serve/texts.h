@@ -1,0 +1,59 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "markup/translate_markup.h"
+#include "serve/models.h"
+
+namespace sixfold::serve {
+
+/// Where a text is cut into parts that are translated each on its own.
+enum class LineBreaks {
+  lines_and_sentences,  ///< at the end of lines and of sentences
+  lines,                ///< at the end of lines
+  sentences,            ///< at the end of sentences; line ends are spaces
+  none,                 ///< nowhere; line ends are spaces
+};
+
+/// What a text is.
+enum class TextKind {
+  plain,
+  html,  ///< translated with its tags (markup/translate_markup.h); it has no alternatives and no sentences
+  xml,
+};
+
+struct TextOptions {
+  TextKind kind = TextKind::plain;
+  XmlOptions xml = {};
+  LineBreaks breaks = LineBreaks::lines_and_sentences;
+  int alternatives = 0;  ///< besides the best translation
+  std::optional<int> beam_size;
+  ExtraOutputs details = {};  ///< for each sentence
+  std::stop_token cancel = {};
+};
+
+/// A sentence of a text, and its translations, best first.
+struct TranslatedSentence {
+  std::string source;
+  std::vector<Translation> translations;
+  size_t tokens_cut = 0;
+};
+
+/// A text and its translation.
+struct TextResult {
+  std::string text;                       ///< with the line ends and the spacing of the source
+  std::vector<std::string> alternatives;  ///< the second best of each sentence, joined, and so on
+  std::vector<TranslatedSentence> sentences;
+};
+
+/// Translates texts of several lines with a translation model. A text without visible characters stays as it
+/// is. The result of a text does not depend on the other texts. Throws `Cancelled` when stop is requested, and
+/// an input error for a sentence that the model can't read, or a document that is not well-formed.
+std::vector<TextResult> translate_texts(const ServedModel& model, std::span<const std::string> texts,
+                                        const TextOptions& options);
+
+}  // namespace sixfold::serve

@@ -1,0 +1,56 @@
+#include "serve/config.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold::serve {
+namespace {
+
+class ServeConfigTest : public testing::Test {
+ protected:
+  ServeConfig read(const std::string& yaml, const std::vector<std::string>& assignments = {}) const {
+    std::string path;
+    if (!yaml.empty()) write_file_atomically(path = folder_ / "serve.yaml", yaml);
+    const auto environment = [&](const std::string& name) {
+      const auto found = environment_.find(name);
+      return found == environment_.end() ? nullptr : found->second.c_str();
+    };
+    return read_serve_config(path, environment, assignments);
+  }
+  std::string error(const std::string& yaml, const std::vector<std::string>& assignments = {}) const {
+    return error_message([&] { read(yaml, assignments); });
+  }
+
+  TemporaryFolder folder_;
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(ServeConfigTest, TheLaterSettingCounts) {
+  EXPECT_EQ(read("").port, 7070);
+  EXPECT_EQ(read("").host, "127.0.0.1");
+  EXPECT_EQ(read("port: 1\ntexts: 5\n").port, 1);
+  environment_ = {{"SIXFOLD_PORT", "2"}, {"SIXFOLD_MODELS", "en-de=a,fr-en=b"}};
+  const ServeConfig config = read("port: 1\ntexts: 5\n", {"alternatives=3"});
+  EXPECT_EQ(config.port, 2);
+  EXPECT_EQ(config.texts, 5);
+  EXPECT_EQ(config.alternatives, 3);
+  EXPECT_EQ(config.models, (std::vector<std::string>{"en-de=a", "fr-en=b"}));
+  EXPECT_EQ(read("port: 1\n", {"port=3"}).port, 3);
+}
+
+TEST_F(ServeConfigTest, NamesThePlaceOfAnError) {
+  EXPECT_NE(error("prot: 1\n").find("serve.yaml:1"), std::string::npos);
+  EXPECT_NE(error("port: 70000\n").find("from 0 to 65535"), std::string::npos);
+  EXPECT_NE(error("", {"texts=0"}).find("--set texts=0"), std::string::npos);
+  environment_ = {{"SIXFOLD_REQUEST_SECONDS", "soon"}};
+  EXPECT_NE(error("").find("SIXFOLD_REQUEST_SECONDS: request_seconds: expected a number"), std::string::npos)
+      << error("");
+}
+
+}  // namespace
+}  // namespace sixfold::serve

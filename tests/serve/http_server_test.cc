@@ -1,0 +1,246 @@
+#include "serve/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "serve/raw_client.h"
+
+namespace sixfold::serve {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+/// A server whose handler answers "METHOD PATH BODY". "/wait" waits until its request is cancelled, "/parts"
+/// answers in parts.
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(HttpOptions options = {}) {
+    options.port = 0;
+    server_ =
+        std::make_unique<HttpServer>(options, [this](const HttpRequest& request) { return answer(request); });
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  void stop(milliseconds grace = milliseconds(2000)) {
+    server_->stop(grace);
+    thread_.join();
+  }
+  ~HttpServerTest() override {
+    if (thread_.joinable()) stop();
+  }
+
+  HttpAnswer answer(const HttpRequest& request) {
+    ++requests_;
+    if (request.path == "/wait") {
+      while (!request.cancel.stop_requested() && !released_) std::this_thread::sleep_for(milliseconds(5));
+      cancelled_ += request.cancel.stop_requested();
+      return {.status = request.cancel.stop_requested() ? 503 : 200, .body = "waited"};
+    }
+    if (request.path == "/parts")
+      return {.content_type = "text/plain", .parts = [](const WritePart& write) {
+                for (const char* part : {"one ", "two ", "three"}) write(part);
+              }};
+    std::string text = request.method + " " + request.path + " " + request.body;
+    for (const auto& [name, value] : request.query) text += " " + name + "=" + value;
+    for (const auto& [name, value] : request.form) text += " " + name + ":" + value;
+    for (const Upload& file : request.files)
+      text += " " + file.field + "(" + file.file_name + ")" + file.content;
+    return {.content_type = "text/plain", .body = text};
+  }
+  std::string ask(const std::string& bytes) {
+    const RawClient client(server_->port());
+    client.send(bytes);
+    return client.receive();
+  }
+  static std::string post(const std::string& body, const std::string& more = "") {
+    return "POST /x HTTP/1.1\r\nHost: a\r\n" + more + "Content-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+  template <class Condition>
+  static bool soon(Condition condition) {
+    for (const auto until = Clock::now() + milliseconds(5000); Clock::now() < until;
+         std::this_thread::sleep_for(milliseconds(5)))
+      if (condition()) return true;
+    return false;
+  }
+  static bool has(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    return text.find(part) != std::string::npos;
+  }
+
+  std::unique_ptr<HttpServer> server_;
+  std::thread thread_;
+  std::atomic<int> requests_{0}, cancelled_{0};
+  std::atomic<bool> released_{false};
+};
+
+TEST_F(HttpServerTest, AnswersRequestsOfAllKinds) {
+  start();
+  has(ask("GET /a%20b?q=1&q=%C3%A4 HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /a b  q=1 q=\xC3\xA4");
+  has(ask(post("body")), "POST /x body");
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
+      "POST /x abc");
+  has(ask(post("--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\nvalue\r\n--b\r\nContent-Disposition: "
+               "form-data; "
+               "name=\"file\"; filename=\"f.txt\"\r\nContent-Type: text/plain\r\n\r\ntext\r\n--b--\r\n",
+               "Content-Type: multipart/form-data; boundary=b\r\n")),
+      "n:value file(f.txt)text");
+  const std::string parts = ask("GET /parts HTTP/1.1\r\nHost: a\r\n\r\n");
+  has(parts, "4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n");
+}
+
+/// Some clients send a body with GET. Nothing of a body may be taken for the next request.
+TEST_F(HttpServerTest, ReadsTheBodiesOfAllMethods) {
+  start();
+  const std::string body = "GET /hidden HTTP/1.1\r\n\r\n";
+  const std::string length = "Host: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+  for (const char* method : {"GET", "OPTIONS", "DELETE", "PUT"}) {
+    SCOPED_TRACE(method);
+    const std::string all =
+        ask(std::string(method) + " /x HTTP/1.1\r\n" + length + body + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+    has(all, std::string(method) + " /x GET /hidden");
+    has(all, "GET /next");
+  }
+  for (const char* method : {"FOO", "TRACE", "CONNECT", "PRI"}) {
+    SCOPED_TRACE(method);
+    EXPECT_EQ(ask(std::string(method) + " /x HTTP/1.1\r\n" + length + body).find("hidden"), std::string::npos);
+  }
+  has(ask("GET /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "400");
+  RawClient cut(server_->port());
+  cut.send("GET /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  cut.hang_up();
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+  start();
+  const std::string all = ask(post("1") + post("2") + post("3"));
+  const size_t one = all.find("POST /x 1"), two = all.find("POST /x 2"), three = all.find("POST /x 3");
+  EXPECT_LT(one, two);
+  EXPECT_LT(two, three);
+  EXPECT_NE(three, std::string::npos) << all;
+}
+
+TEST_F(HttpServerTest, RefusesWhatIsTooLarge) {
+  start({.body_bytes = 1000});
+  has(ask(post(std::string(1001, 'a'))), "413");
+  has(ask(post(std::string(1000, 'a'))), "200 OK");
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\nabc"), "413");
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\nabc"), "400");
+  const std::string chunk = "190\r\n" + std::string(400, 'a') + "\r\n";
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk +
+          "0\r\n\r\n"),
+      "413");
+  has(ask("GET /" + std::string(3000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"), "414");
+  EXPECT_EQ(ask("GET / HTTP/1.1\r\nA: " + std::string(100'000, 'a')).find("200"), std::string::npos);
+  std::string headers = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 20'000; ++i) headers += "H: v\r\n";
+  EXPECT_EQ(ask(headers + "\r\n").find("200"), std::string::npos);
+  has(ask("GET /still HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /still");
+}
+
+TEST_F(HttpServerTest, RefusesABodyOfTwoLengths) {
+  start();
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"), "400");
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+      "400");
+}
+
+TEST_F(HttpServerTest, DoesNotWaitForSlowClients) {
+  start({.arrival_time = milliseconds(300), .idle_time = milliseconds(300)});
+  const RawClient idle(server_->port()), slow(server_->port()), half(server_->port());
+  half.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  const auto begun = Clock::now();
+  bool open = true;
+  for (const char c : std::string("GET / HTTP/1.1\r\nA: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")) {
+    open = open && slow.send({c}) && !slow.closed(0);
+    std::this_thread::sleep_for(milliseconds(25));
+  }
+  EXPECT_FALSE(open) << "one byte at a time goes on for ever";
+  EXPECT_TRUE(idle.closed(2000));
+  has(half.receive(1000), "408");
+  EXPECT_LT(Clock::now() - begun, milliseconds(5000));
+}
+
+TEST_F(HttpServerTest, CancelsRequestsOfClientsThatHangUp) {
+  start();
+  RawClient client(server_->port());
+  client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(soon([&] { return requests_ == 1; }));
+  client.hang_up();
+  EXPECT_TRUE(soon([&] { return cancelled_ == 1; }));
+}
+
+TEST_F(HttpServerTest, CancelsRequestsAtTheTimeLimit) {
+  start({.request_time = milliseconds(100)});
+  has(ask("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"), "503");
+  EXPECT_EQ(cancelled_, 1);
+}
+
+TEST_F(HttpServerTest, RefusesTooManyConnectionsAndRecovers) {
+  start({.connections = 2});
+  {
+    const RawClient one(server_->port()), two(server_->port());
+    one.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    two.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(soon([&] { return requests_ == 2; }));
+    const std::string refused = ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    has(refused, "503 Service Unavailable");
+    has(refused, "Retry-After");
+  }
+  EXPECT_TRUE(soon(
+      [&] { return ask("GET /again HTTP/1.1\r\nHost: a\r\n\r\n").find("GET /again") != std::string::npos; }));
+}
+
+TEST_F(HttpServerTest, FinishesAcceptedRequestsWhenItStops) {
+  start();
+  const RawClient client(server_->port()), idle(server_->port());
+  client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(soon([&] { return requests_ == 1; }));
+  std::thread release([&] {
+    std::this_thread::sleep_for(milliseconds(200));
+    released_ = true;
+  });
+  stop(milliseconds(10'000));
+  release.join();
+  has(client.receive(), "waited");
+  EXPECT_EQ(cancelled_, 0);
+}
+
+TEST_F(HttpServerTest, CancelsRequestsAfterTheGraceTime) {
+  start();
+  const RawClient client(server_->port());
+  client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(soon([&] { return requests_ == 1; }));
+  stop(milliseconds(100));
+  EXPECT_EQ(cancelled_, 1);
+  has(client.receive(), "503");
+}
+
+TEST_F(HttpServerTest, SurvivesNonsense) {
+  start();
+  for (const std::string& bytes :
+       {std::string("\r\n\r\n"), std::string("GET\r\n\r\n"), std::string(3, '\0'),
+        std::string("GET / HTTP/9.9\r\n\r\n"), std::string("\x16\x03\x01\x02", 4),
+        std::string("GET /%zz%00%ff HTTP/1.1\r\n\r\n"),
+        std::string("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"),
+        std::string("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n"),
+        std::string(
+            "POST / HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=\r\nContent-Length: 2\r\n\r\n--"),
+        std::string("POST / HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nab")})
+    ask(bytes);
+  has(ask("GET /still HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /still");
+}
+
+TEST(HttpServer, SaysWhyItCannotListen) {
+  const HttpServer first({.port = 0}, {});
+  HttpOptions same;
+  same.port = first.port();
+  EXPECT_ANY_THROW(HttpServer(same, {}));
+  EXPECT_ANY_THROW(HttpServer({.host = "999.1.1.1", .port = 0}, {}));
+}
+
+}  // namespace
+}  // namespace sixfold::serve

@@ -1,0 +1,65 @@
+#pragma once
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace sixfold::serve {
+
+/// A client that sends any bytes it likes.
+class RawClient {
+ public:
+  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("can't connect");
+  }
+  ~RawClient() { hang_up(); }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  /// Returns whether the server took the bytes.
+  bool send(const std::string& bytes) const {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      sent += static_cast<size_t>(count);
+    }
+    return true;
+  }
+  /// What comes until the server closes the connection, or until nothing comes for `milliseconds`.
+  std::string receive(int milliseconds = 300) const {
+    std::string all;
+    char buffer[4096];
+    pollfd watched{socket_, POLLIN, 0};
+    while (::poll(&watched, 1, milliseconds) > 0) {
+      const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
+      if (count <= 0) break;
+      all.append(buffer, static_cast<size_t>(count));
+    }
+    return all;
+  }
+  /// Whether the server has closed the connection, at most after `milliseconds`.
+  bool closed(int milliseconds) const {
+    char byte;
+    pollfd watched{socket_, POLLIN, 0};
+    return ::poll(&watched, 1, milliseconds) > 0 && ::recv(socket_, &byte, 1, MSG_PEEK) <= 0;
+  }
+  void hang_up() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+};
+
+}  // namespace sixfold::serve

@@ -1,0 +1,437 @@
+#include "serve/service.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "cli/small_language_model.h"
+#include "error_message.h"
+#include "serve/http_server.h"
+#include "serve/raw_client.h"
+#include "temporary_folder.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A server of a translation model en-de, another de-en, and a language model, all of a few weights.
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() {
+    write_small_model(en_de_, 11);  // its translations are different, and not empty
+    write_small_model(de_en_, 5);
+    write_small_language_model(folder_ / "text", 5);
+    start();
+  }
+  void start(const ServiceOptions& options = {}) {
+    std::vector<ModelSpec> models;
+    for (const std::string& spec : {"en-de=" + en_de_, "de-en=" + de_en_, folder_ / "text"})
+      models.emplace_back(spec);
+    router_.reset();
+    service_ = std::make_unique<Service>(models, EngineSettings{.threads = 2}, options);
+    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
+  }
+
+  HttpAnswer ask(HttpRequest request) const { return router_->answer(request); }
+  HttpAnswer get(const std::string& path) const { return ask({.method = "GET", .path = path}); }
+  HttpAnswer post(const std::string& path, const Json& body) const { return post_text(path, body.dump()); }
+  HttpAnswer post_text(const std::string& path, const std::string& body,
+                       const std::string& type = "application/json") const {
+    return ask({.method = "POST", .path = path, .headers = {{"content-type", type}}, .body = body});
+  }
+  static Json json(const HttpAnswer& answer) {
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return Json::parse(answer.body);
+  }
+  static void expect_refused(const HttpAnswer& answer, int status, const std::string& part) {
+    EXPECT_EQ(answer.status, status) << answer.body;
+    EXPECT_NE(answer.body.find(part), std::string::npos) << answer.body;
+  }
+  std::string translated(const std::string& text) const {
+    return service_->model_between("en", "de")->translator->translate(text);
+  }
+
+  TemporaryFolder folder_;
+  const std::string en_de_ = folder_ / "en-de", de_en_ = folder_ / "de-en";
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Router> router_;
+};
+
+TEST_F(ServiceTest, TranslatesAsLibreTranslateDoes) {
+  const Json request{{"q", "a b c"}, {"source", "en"}, {"target", "de"}};
+  EXPECT_EQ(json(post("/translate", request)), (Json{{"translatedText", translated("a b c")}}));
+  const auto form = "application/x-www-form-urlencoded; charset=utf-8";
+  EXPECT_EQ(json(post_text("/translate", "q=a+b%20c&source=en&target=de", form)),
+            (Json{{"translatedText", translated("a b c")}}));
+  Json several = request;
+  several["q"] = {"a b", "", "c d e"};
+  EXPECT_EQ(json(post("/translate", several)),
+            (Json{{"translatedText", {translated("a b"), "", translated("c d e")}}}));
+  several["q"] = Json::array();
+  EXPECT_EQ(json(post("/translate", several)), (Json{{"translatedText", Json::array()}}));
+  Json same = request;
+  same["target"] = "en";
+  EXPECT_EQ(json(post("/translate", same))["translatedText"], "a b c") << "in the language that is asked for";
+  Json more = request;
+  more["alternatives"] = 2;
+  const Json answer = json(post("/translate", more));
+  EXPECT_EQ(answer["translatedText"], translated("a b c"));
+  ASSERT_EQ(answer["alternatives"].size(), 2u);
+  EXPECT_NE(answer["alternatives"][0], answer["translatedText"]);
+}
+
+TEST_F(ServiceTest, KeepsLinesAndSpacing) {
+  const std::string text = "  a b c. D e\n\n\tb\r\n \n";
+  const Json answer =
+      json(post("/translate", {{"q", text}, {"source", "en"}, {"target", "de"}}))["translatedText"];
+  EXPECT_EQ(answer,
+            "  " + translated("a b c.") + " " + translated("D e") + "\n\n\t" + translated("b") + "\r\n \n");
+}
+
+/// A text without tags.
+std::string visible(const std::string& html) {
+  std::string text;
+  bool tag = false;
+  for (const char c : html) {
+    if (c == '<') tag = true;
+    if (!tag) text += c;
+    if (c == '>') tag = false;
+  }
+  return text;
+}
+
+TEST_F(ServiceTest, TranslatesHtmlWithItsTags) {
+  const std::string html = "<p class='x'>a b c. <b>D e</b></p><code>f</code><br>g <i>h</i>";
+  const Json request{{"q", {html, "a b c", ""}}, {"source", "en"}, {"target", "de"}, {"format", "html"}};
+  const Json answers = json(post("/translate", request))["translatedText"];
+  const std::string answer = answers[0];
+  for (const std::string tag : {"<p class='x'>", "<b>", "</b>", "</p><code>f</code><br>", "<i>", "</i>"})
+    EXPECT_EQ(answer.find(tag), answer.rfind(tag)) << answer;
+  EXPECT_EQ(visible(answer), translated("a b c.") + " " + translated("D e") + "f" + translated("g h"));
+  EXPECT_EQ(answers[1], translated("a b c"));
+  EXPECT_EQ(answers[2], "");
+  Json deepl{{"text", html}, {"target_lang", "DE"}, {"source_lang", "EN"}, {"tag_handling", "html"}};
+  EXPECT_EQ(json(post("/v2/translate", deepl))["translations"][0]["text"], answer);
+  deepl["tag_handling"] = "xml";
+  expect_refused(post("/v2/translate", deepl), 400, "text 1, line 1");  // an end tag is missing
+  deepl["text"] = "<a>a b c</a><x>d</x>";
+  deepl["ignore_tags"] = "x,y";
+  EXPECT_EQ(json(post("/v2/translate", deepl))["translations"][0]["text"],
+            "<a>" + translated("a b c") + "</a><x>d</x>");
+  deepl.erase("tag_handling");
+  expect_refused(post("/v2/translate", deepl), 400, "need tag_handling=xml");
+}
+
+TEST_F(ServiceTest, FindsTheLanguage) {
+  const Json detections = json(post("/detect", {{"q", "Der alte Hund schläft vor dem Haus."}}));
+  EXPECT_EQ(detections[0]["language"], "de");
+  EXPECT_GE(detections[0]["confidence"], 50);
+  const Json answer =
+      json(post("/translate",
+                {{"q", {"The old dog sleeps in front of the house.", "Der alte Hund schläft vor dem Haus."}},
+                 {"source", "auto"},
+                 {"target", "de"}}));
+  EXPECT_EQ(answer["detectedLanguage"][0]["language"], "en");
+  EXPECT_EQ(answer["detectedLanguage"][1]["language"], "de");
+  EXPECT_EQ(answer["translatedText"][1], "Der alte Hund schläft vor dem Haus.");
+}
+
+TEST_F(ServiceTest, SaysWhatItOffers) {
+  const Json languages = json(get("/languages"));
+  ASSERT_EQ(languages.size(), 2u);
+  EXPECT_EQ(languages[0], (Json{{"code", "en"}, {"name", "English"}, {"targets", {"en", "de"}}}));
+  EXPECT_EQ(json(get("/health")), (Json{{"status", "ok"}}));
+  EXPECT_EQ(json(get("/frontend/settings"))["keyRequired"], false);
+  const Json models = json(get("/v1/models"))["data"];
+  ASSERT_EQ(models.size(), 3u);
+  EXPECT_EQ(models[0]["id"], "en-de");
+  EXPECT_EQ(models[2]["id"], "text");
+}
+
+TEST_F(ServiceTest, RefusesWhatDoesNotFitByName) {
+  const auto refused = [&](const Json& request, const std::string& part) {
+    const HttpAnswer answer = post("/translate", request);
+    expect_refused(answer, 400, part);
+    EXPECT_TRUE(Json::parse(answer.body)["error"].is_string());
+  };
+  const Json good{{"q", "a"}, {"source", "en"}, {"target", "de"}};
+  const auto with = [&](const char* key, const Json& value) {
+    Json changed = good;
+    changed[key] = value;
+    return changed;
+  };
+  refused({{"source", "en"}, {"target", "de"}}, "The request has no \\\"q\\\"");
+  refused(with("q", 5), "\\\"q\\\" must be a text or a list of texts");
+  refused(with("q", {"a", 5}), "\\\"q\\\" must be a text or a list of texts");
+  refused(with("target", "fr"), "There is no model from en to fr; there are: en-de, de-en");
+  refused(with("target", {"de"}), "\\\"target\\\" must be a text");
+  refused(with("format", "pdf"), "\\\"format\\\" must be one of");
+  refused(with("alternatives", -1), "\\\"alternatives\\\" must be a whole number from 0 to 10");
+  refused(with("alternatives", 1e300), "\\\"alternatives\\\"");
+  refused(Json::array({1}), "must be a JSON object");
+  expect_refused(post_text("/translate", "{"), 400, "not valid JSON");
+  expect_refused(post_text("/translate", std::string(100'000, '[')), 400, "not valid JSON");
+  expect_refused(post_text("/translate", "{\"q\": \"\xFF\"}"), 400, "not valid JSON");
+  expect_refused(post_text("/translate", "q=%FF&source=en&target=de", "application/x-www-form-urlencoded"), 400,
+                 "not valid UTF-8");
+  expect_refused(post_text("/translate", "<q/>", "text/xml"), 415, "application/json");
+  expect_refused(get("/translate"), 405, "POST");
+  expect_refused(get("/../../etc/passwd"), 404, "nothing at this address");
+  expect_refused(post("/suggest", {{"q", "a"}}), 403, "no suggestions");
+}
+
+TEST_F(ServiceTest, BoundsTexts) {
+  start({.most_texts = 3, .most_characters = 100, .most_waiting = 1000});
+  const auto ask_for = [&](const Json& texts) {
+    return post("/translate", {{"q", texts}, {"source", "en"}, {"target", "de"}});
+  };
+  expect_refused(ask_for({"a", "b", "c", "d"}), 400, "at most 3 texts");
+  expect_refused(ask_for(std::string(101, 'a')), 413, "101 bytes; at most 100");
+  EXPECT_EQ(ask_for(std::string(100, 'a')).status, 200);
+  start({.most_waiting = 50});
+  const HttpAnswer busy = ask_for(std::string(51, 'a'));
+  expect_refused(busy, 503, "Too many texts wait");
+  EXPECT_NE(std::find(busy.headers.begin(), busy.headers.end(),
+                      std::pair<std::string, std::string>("Retry-After", "1")),
+            busy.headers.end());
+  EXPECT_EQ(ask_for("a").status, 200) << "the refused request takes no place";
+}
+
+TEST_F(ServiceTest, AsksForKeys) {
+  const std::string keys = folder_ / "keys";
+  write_file_atomically(keys, "# of the team\nsecret\nslow 2\n");
+  start({.keys = keys});
+  Json request{{"q", "a"}, {"source", "en"}, {"target", "de"}};
+  expect_refused(post("/translate", request), 403, "needs an API key");
+  request["api_key"] = "wrong";
+  expect_refused(post("/translate", request), 403, "not known");
+  request["api_key"] = "secret";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(post("/translate", request).status, 200);
+  request["api_key"] = "slow";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(post("/translate", request).status, 200);
+  expect_refused(post("/translate", request), 429, "More than 2 requests");
+  EXPECT_EQ(get("/languages").status, 200) << "needs no key";
+  const HttpRequest bearer{
+      .method = "POST",
+      .path = "/v1/translate",
+      .headers = {{"content-type", "application/json"}, {"authorization", "Bearer secret"}},
+      .body = R"({"text": "a", "source": "en", "target": "de"})"};
+  EXPECT_EQ(ask(bearer).status, 200);
+}
+
+TEST_F(ServiceTest, TellsAllAboutATranslation) {
+  const Json answer = json(post("/v1/translate", {{"text", {"a b c. D", "d"}},
+                                                  {"model", "en-de"},
+                                                  {"n_best", 2},
+                                                  {"tokens", true},
+                                                  {"alignment", true},
+                                                  {"attention", true}}));
+  EXPECT_EQ(answer["model"], "en-de");
+  ASSERT_EQ(answer["results"].size(), 2u);
+  const Json& sentences = answer["results"][0]["sentences"];
+  ASSERT_EQ(sentences.size(), 2u);
+  EXPECT_EQ(sentences[0]["source"], "a b c.");
+  EXPECT_EQ(answer["results"][0]["text"], translated("a b c.") + " " + translated("D"));
+  const Json& best = sentences[0]["translations"][0];
+  EXPECT_EQ(sentences[0]["translations"].size(), 2u);
+  EXPECT_GE(best["score"], sentences[0]["translations"][1]["score"]);
+  double sum = 0;
+  for (const Json& token : best["tokens"]) sum += token["log_probability"].get<double>();
+  EXPECT_NEAR(sum, best["log_probability"].get<double>(), 1e-4);
+  const Json& attention = best["attention"];
+  EXPECT_EQ(attention["weights"].size(),
+            attention["heads"].get<size_t>() * attention["source"].size() * attention["target"].size());
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "text"}}), 400, "does not translate");
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "none"}}), 404, "no model named none");
+}
+
+TEST_F(ServiceTest, TranslatesAsDeeplDoes) {
+  const Json request{{"text", {"a b c", "D e"}}, {"target_lang", "DE"}, {"source_lang", "EN"}};
+  const Json translations = json(post("/v2/translate", request))["translations"];
+  ASSERT_EQ(translations.size(), 2u);
+  EXPECT_EQ(translations[0], (Json{{"detected_source_language", "EN"}, {"text", translated("a b c")}}));
+  EXPECT_EQ(translations[1]["text"], translated("D e"));
+  const auto form = "application/x-www-form-urlencoded";
+  EXPECT_EQ(json(post_text("/v2/translate", "text=a+b+c&text=D+e&target_lang=DE&source_lang=en-GB", form)),
+            (Json{{"translations", translations}}))
+      << "English, since no model has a region";
+  Json whole = request;
+  whole["text"] = "a b c. D\ne";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
+            translated("a b c.") + " " + translated("D") + "\n" + translated("e"));
+  whole["split_sentences"] = "nonewlines";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
+            translated("a b c.") + " " + translated("D e"));
+  whole["split_sentences"] = "0";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"], translated("a b c. D e"));
+  EXPECT_EQ(json(get("/v2/languages")),
+            (Json{{{"language", "EN"}, {"name", "English"}}, {{"language", "DE"}, {"name", "German"}}}));
+  EXPECT_EQ(json(get("/v2/usage"))["character_count"], 2 * 8 + 3 * 10);
+}
+
+TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
+  const auto refused = [&](const char* key, const Json& value, const std::string& part) {
+    Json request{{"text", "a"}, {"target_lang", "DE"}};
+    request[key] = value;
+    const HttpAnswer answer = post("/v2/translate", request);
+    expect_refused(answer, 400, part);
+    EXPECT_TRUE(Json::parse(answer.body)["message"].is_string());
+  };
+  refused("target_lang", "FR", "Value for 'target_lang' not supported: FR. This server has: DE, EN");
+  refused("formality", "more", "formality");
+  refused("glossary_id", "1", "Parameter 'glossary_id' is not supported");
+  refused("no_such", 1, "Parameter 'no_such' is not supported");
+  refused("split_sentences", "2", "split_sentences");
+  expect_refused(get("/v2/glossaries"), 404, "This server has no /v2/glossaries");
+}
+
+/// The pieces of an event stream.
+std::vector<Json> events_of(const HttpAnswer& answer) {
+  std::string all;
+  answer.parts([&](std::string_view part) {
+    all += part;
+    return true;
+  });
+  std::vector<Json> events;
+  EXPECT_TRUE(all.ends_with("data: [DONE]\n\n")) << all;
+  for (size_t begin = 0; (begin = all.find("data: {", begin)) != std::string::npos; ++begin)
+    events.push_back(Json::parse(all.substr(begin + 6, all.find("\n\n", begin) - begin - 6)));
+  return events;
+}
+
+TEST_F(ServiceTest, CompletesTexts) {
+  const Json request{{"model", "text"}, {"prompt", {"a b", "c"}}, {"max_tokens", 6}, {"seed", 7}, {"n", 2}};
+  const Json answer = json(post("/v1/completions", request));
+  EXPECT_EQ(answer["object"], "text_completion");
+  ASSERT_EQ(answer["choices"].size(), 4u);
+  EXPECT_EQ(json(post("/v1/completions", request))["choices"], answer["choices"]) << "the same seed";
+  GenerateOptions options;
+  options.max_tokens = 6, options.seed = 7, options.samples = 2;
+  const auto texts =
+      service_->models().named("text")->generator->generate(std::vector<std::string>{"a b", "c"}, options);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(answer["choices"][i]["text"], texts[i / 2].texts[i % 2].text);
+    EXPECT_EQ(answer["choices"][i]["index"], i);
+  }
+  EXPECT_EQ(answer["usage"]["total_tokens"],
+            answer["usage"]["prompt_tokens"].get<int>() + answer["usage"]["completion_tokens"].get<int>());
+  Json streamed = request;
+  streamed["stream"] = true;
+  std::vector<std::string> pieces(4);
+  const HttpAnswer stream = post("/v1/completions", streamed);
+  EXPECT_EQ(stream.content_type, "text/event-stream");
+  for (const Json& event : events_of(stream))
+    pieces[event["choices"][0]["index"].get<size_t>()] += event["choices"][0]["text"].get<std::string>();
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(pieces[i], answer["choices"][i]["text"]);
+}
+
+TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
+  const auto refused = [&](Json request, int status, const std::string& part) {
+    request.emplace("model", "text");
+    const HttpAnswer answer = post("/v1/completions", request);
+    expect_refused(answer, status, part);
+    EXPECT_TRUE(Json::parse(answer.body)["error"]["message"].is_string());
+  };
+  refused({{"model", "en-de"}}, 400, "translates");
+  refused({{"model", "none"}}, 404, "no model named none");
+  refused({{"prompt", "a"}, {"logprobs", 2}}, 400, "logprobs");
+  refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
+  refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
+  refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
+  refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
+  refused({{"prompt", {1, 2}}}, 400, "\\\"prompt\\\" must be a text");
+}
+
+TEST_F(ServiceTest, CountsWhatItDoes) {
+  json(post("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}}));
+  post("/translate", {{"q", 1}});
+  get("/no/such/address");
+  const std::string text = get("/metrics").body;
+  const auto has = [&](const std::string& line) {
+    EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << text;
+  };
+  has("sixfold:http_requests_total{endpoint=\"/translate\",status=\"200\"} 1");
+  has("sixfold:http_requests_total{endpoint=\"/translate\",status=\"400\"} 1");
+  has("sixfold:http_requests_total{endpoint=\"other\",status=\"404\"} 1");
+  has("sixfold:num_requests_in_flight 1");                     // the one for the metrics
+  has("sixfold:prompt_tokens_total{model_name=\"en-de\"} 4");  // with the end token
+  has("sixfold:request_queue_time_seconds_count{model_name=\"en-de\"} 1");
+  has("sixfold:time_to_first_token_seconds_bucket{model_name=\"en-de\",le=\"+Inf\"} 1");
+  has("sixfold:num_requests_running{model_name=\"en-de\"} 0");
+  has("# TYPE sixfold:batch_fill_ratio histogram");
+}
+
+TEST_F(ServiceTest, LoadsModelsAgain) {
+  const std::string before = translated("a b c d e");
+  const ModelPointer held = service_->model_between("en", "de");
+  std::filesystem::remove_all(en_de_);
+  write_small_model(en_de_, 13);
+  service_->models().reload();
+  EXPECT_NE(translated("a b c d e"), before);
+  EXPECT_EQ(held->translator->translate("a b c d e"), before) << "a request that has begun keeps its model";
+  std::filesystem::remove_all(de_en_);
+  EXPECT_NE(error_message([&] { service_->models().reload(); }).find(de_en_), std::string::npos);
+  EXPECT_EQ(service_->models().all().size(), 3u) << "the old ones go on";
+}
+
+/// Many clients at once get what each would get alone, over real connections.
+TEST_F(ServiceTest, ManyClientsGetTheirOwnAnswers) {
+  HttpServer server({.port = 0}, [&](const HttpRequest& request) { return ask(request); });
+  std::thread serving([&] { server.run(); });
+  const std::vector<std::string> texts{"a", "a b", "h g f e", "c c c c c c", "d e f g h a b c"};
+  std::vector<std::string> expected;
+  for (const std::string& text : texts) expected.push_back(translated(text));
+  std::vector<std::thread> clients;
+  std::atomic<int> wrong{0};
+  for (size_t client = 0; client < 8; ++client)
+    clients.emplace_back([&, client] {
+      for (size_t i = 0; i < 20; ++i) {
+        const size_t which = (client + i) % texts.size();
+        const RawClient connection(server.port());
+        const std::string body = Json{{"q", texts[which]}, {"source", "en"}, {"target", "de"}}.dump();
+        connection.send(
+            "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: "
+            "close\r\nContent-Length: " +
+            std::to_string(body.size()) + "\r\n\r\n" + body);
+        const std::string answer = connection.receive(20'000);
+        const std::string wanted = Json{{"translatedText", expected[which]}}.dump();
+        wrong += !answer.ends_with("\r\n\r\n" + wanted);
+      }
+    });
+  for (std::thread& client : clients) client.join();
+  server.stop(std::chrono::milliseconds(1000));
+  serving.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ServiceTest, AModelMaySayItsLanguages) {
+  const std::string named = folder_ / "named";
+  write_small_model(named, 1, true, [](ModelConfig& config) {
+    config.source_language = "pt-BR", config.target_language = "nb";
+  });
+  const Models models({ModelSpec(named)}, {});
+  EXPECT_EQ(models.all()[0]->name, "pt-BR-nb");
+  EXPECT_TRUE(models.between("pt-BR", "nb"));
+  EXPECT_EQ(Models({ModelSpec("en-de=" + named)}, {}).all()[0]->source, "en") << "what is given counts";
+}
+
+TEST_F(ServiceTest, RefusesModelsThatItCantServe) {
+  const auto message = [&](const std::string& spec) {
+    return error_message([&] { Models({ModelSpec(spec)}, {}); });
+  };
+  EXPECT_NE(message(en_de_).find("does not say between which languages"), std::string::npos);
+  EXPECT_NE(message("english=" + en_de_).find("does not name two languages"), std::string::npos);
+  EXPECT_NE(message("en-de=" + (folder_ / "none")).find("none"), std::string::npos);
+  EXPECT_NE(message("en-de=").find("has no folder"), std::string::npos);
+  EXPECT_NE(error_message([&] {
+              Models({ModelSpec("en-de=" + en_de_), ModelSpec("en-de=" + de_en_)}, {});
+            }).find("are both named 'en-de'"),
+            std::string::npos);
+  EXPECT_NE(error_message([] { Models({}, {}); }).find("no model is given"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold::serve
