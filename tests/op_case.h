@@ -175,6 +175,23 @@ inline Tensor test_positions(Context& context, const TokenRows& rows, int64_t d_
 
 /// Probability of dropout in the cases that drop.
 inline constexpr double test_dropout = 0.3;
+
+/// Chooses a start and an end among the rows of each sequence but its first, which its ids name. Sequences
+/// with fewer than two rows have no choice.
+inline Tensor test_span_loss(Context& context, const OpArguments& a, double smoothing) {
+  const std::vector<int32_t> ids = a.ids.to_host<int32_t>(context.backend());
+  std::vector<RowRange> ranges;
+  std::vector<int32_t> targets;
+  for (int i = 0; i < a.rows.ragged.sequences(); ++i) {
+    const int begin = a.rows.ragged.begin(i), rows = a.rows.ragged.length(i) - 1;
+    if (rows < 1) continue;
+    ranges.push_back({begin + 1, begin + 1 + rows});
+    for (const int row : {begin, begin + 1}) targets.push_back(ids[static_cast<size_t>(row)] % rows);
+  }
+  return ops::span_loss(context, a["x"], a["weight"], {ranges, context.indices(targets)},
+                        {.label_smoothing = smoothing});
+}
+
 /// Hypotheses that share the keys of their sentence, the keys lying in no order: what decoding looks like.
 inline std::shared_ptr<const ops::AttentionPattern> cached_pattern(Context& context, const OpArguments& a) {
   std::vector<AttentionSpan> spans;

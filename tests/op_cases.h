@@ -256,6 +256,14 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
                    .gradients = Gradients::by_itself,
                    .row_by_row = false,
                    .goldens = {"cross_entropy_weighted"}});
+  for (const double smoothing : {0.0, 0.1})
+    cases.push_back(
+        {.name = smoothing > 0 ? "span_loss_smoothed" : "span_loss",
+         .operands = {x, {"weight", RowsOf::weight, 2, s.d_model}},
+         .run = [smoothing](Context& context, const auto& a) { return test_span_loss(context, a, smoothing); },
+         .gradients = Gradients::by_itself,
+         .row_by_row = false,
+         .goldens = {smoothing > 0 ? "span_loss_smoothed" : "span_loss"}});
   cases.push_back({.name = "log_probability",
                    .operands = {x, weight, bias},
                    .run =

@@ -35,16 +35,6 @@ std::string line_of(const Classification& result) {
   return result.error ? "" : fmt::format("{}\t{:.6f}", result.label, result.probability);
 }
 
-/// Reads the next lines of the input; none at its end.
-std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid) {
-  std::vector<std::string> lines;
-  for (std::string line; lines.size() < block_lines && next_line(reader, line);) {
-    make_valid(line, reader, invalid);
-    lines.push_back(line);
-  }
-  return lines;
-}
-
 /// Writes a line for each input, and counts what to say at the end.
 class Results {
  public:
@@ -77,7 +67,8 @@ void classify_lines(const Settings& settings, const Classifier& classifier, Line
                     Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  for (std::vector<std::string> lines; !(lines = next_lines(reader, settings.text.invalid)).empty();) {
+  for (std::vector<std::string> lines;
+       !(lines = next_lines(reader, settings.text.invalid, block_lines)).empty();) {
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));
     results.flush();

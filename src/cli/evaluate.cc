@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/label_files.h"
 #include "cli/named_option.h"
+#include "cli/squad_answers.h"
 #include "cli/text_io.h"
 #include "data/image_reader.h"
 #include "data/lines.h"
@@ -117,11 +118,28 @@ std::vector<std::string> read_text(const std::string& path, const Settings& sett
   return lines;
 }
 
+/// Reads the right answers of SQuAD's JSON, and predictions by id.
+EvaluatedText read_squad_texts(const Settings& settings, const std::vector<std::string>& hypotheses) {
+  for (const MetricName metric : settings.metrics)
+    require(is_of_answers(metric),
+            "--metric {}: can't compare answers in JSON; choose squad_exact_match or squad_f1",
+            name_of_enum(metric));
+  require(settings.references.size() == 1, "--reference: there are {} files, but one JSON file has all answers",
+          settings.references.size());
+  const SquadAnswers answers = read_squad_answers(settings.references[0]);
+  EvaluatedText text{.systems = {}, .references = answers.references};
+  for (const std::string& path : hypotheses) text.systems.push_back(read_predictions(path, answers));
+  return text;
+}
+
 EvaluatedText read_texts(const Settings& settings) {
-  EvaluatedText text;
-  for (const std::string& path : settings.references) text.references.push_back(read_text(path, settings));
   std::vector<std::string> paths{settings.hypothesis};
   if (!settings.other.empty()) paths.push_back(settings.other);
+  if (std::ranges::any_of(settings.metrics, is_of_answers) &&
+      std::ranges::any_of(settings.references, is_squad_file))
+    return read_squad_texts(settings, paths);
+  EvaluatedText text;
+  for (const std::string& path : settings.references) text.references.push_back(read_text(path, settings));
   for (const std::string& path : paths) {
     const auto& lines = text.systems.emplace_back(read_text(path, settings));
     if (std::ranges::all_of(settings.metrics, is_of_labels))
@@ -205,7 +223,7 @@ Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& 
             name_of_enum(name));
     const std::string signature = fmt::format("nrefs:{}|version:{}", references, kVersion);
     return {std::string(name_of_enum(name)), with_resampling(signature, settings),
-            scores_of(AnswerMetric(), settings, text, [&](const AnswerStatistics& sum) {
+            scores_of(AnswerLineMetric(), settings, text, [&](const AnswerStatistics& sum) {
               return SystemScore{100 * (name == MetricName::squad_f1 ? sum.mean_f1() : sum.exact_match())};
             })};
   }
@@ -308,8 +326,10 @@ void add_evaluate(CLI::App& app) {
                                           "accuracy of labels, or the agreement of answers, as "
                                           "SQuAD's script does");
   command
-      .add_option("-r,--reference", settings->references,
-                  "file of reference translations; several files give several references for each line")
+      .add_option(
+          "-r,--reference", settings->references,
+          "file of reference translations; several files give several references for each line; for answers "
+          "also JSON of SQuAD, with a JSON object of answers by id as hypothesis")
       ->type_name("FILE")
       ->required();
   command
@@ -335,7 +355,8 @@ void add_evaluate(CLI::App& app) {
       command, "--metric", settings->metrics,
       "bleu, chrf (chrF2), chrf++, exact_match (percent of lines that equal a reference), or several "
       "separated by commas [bleu,chrf]; for labels, the beginnings of lines up to a tab: accuracy, "
-      "macro_f1; for answers: squad_exact_match, squad_f1");
+      "macro_f1; for answers, the ends of reference lines after a tab and the beginnings of the others: "
+      "squad_exact_match, squad_f1");
   add_named_option(command, "--tokenize", settings->bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
   add_named_option(command, "--smooth", settings->bleu.smoothing,

@@ -110,7 +110,7 @@ std::string embeddings_text(const ModelConfig& c) {
                        !c.has_decoder()    ? ""
                        : c.shares_output() ? "; one matrix for target and output"
                                            : "; separate matrices for target and output");
-  if (c.head == HeadKind::classes) return "of the source alone";
+  if (c.head != HeadKind::vocabulary) return "of the source alone";
   if (!c.has_decoder())
     return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
   if (!c.has_encoder())
@@ -166,6 +166,13 @@ std::string classes_text(const ModelConfig& c) {
                      name_of_enum(c.pooling));
 }
 
+/// How a model that answers questions reads texts.
+std::string answers_text(const ModelConfig& c) {
+  return fmt::format("questions about texts, read in windows of {}, one every {}; answers of at most {}",
+                     counted(c.context_tokens, "token"), c.answers.stride,
+                     counted(c.answers.max_tokens, "token"));
+}
+
 std::vector<std::string> language_tokens(const Tokenizers& tokenizers) {
   return tokenizers.source ? tokenizers.source->language_tokens() : std::vector<std::string>();
 }
@@ -199,6 +206,7 @@ std::string as_text(const Description& d) {
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
   if (config.head == HeadKind::classes) line("classifies", classes_text(config));
+  if (config.head == HeadKind::span) line("answers", answers_text(config));
   if (config.captions_images()) line("captions", images_text(config));
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);

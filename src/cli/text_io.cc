@@ -67,6 +67,15 @@ bool next_line(LineReader& reader, std::string& line) {
   return reader.next(line);
 }
 
+std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most) {
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < most && next_line(reader, line);) {
+    make_valid(line, reader, invalid);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
 /// Compresses text to one gzip member, without name and time, so that the same text gives the same bytes.
 class TextOutput::Gzip {
  public:

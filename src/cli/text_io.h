@@ -30,6 +30,8 @@ std::string text_name(const std::string& path);
 
 /// `LineReader::next`, but a recorded interrupt ends it, even while it waits for input (`check_interrupt`).
 bool next_line(LineReader& reader, std::string& line);
+/// Reads the next lines, at most `most`, and makes them valid (`make_valid`); none at the end.
+std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most);
 
 /// The output of a command, written to standard output ("-") or to a file that appears at `close`, when it is
 /// complete. A file whose name ends in .gz is gzipped.

@@ -43,10 +43,26 @@ std::optional<OptionNode> take_child(OptionNode& node, std::string_view key) {
 
 }  // namespace
 
-static void validate_classes(const ModelConfig& c) {
+static void require_encoder_alone(const ModelConfig& c) {
   require(c.has_encoder() && !c.has_decoder(),
-          "head: 'classes' needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
-          c.encoder_layers, c.decoder_layers);
+          "head: '{}' needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
+          name_of_enum(c.head), c.encoder_layers, c.decoder_layers);
+}
+
+static void validate_span(const ModelConfig& c) {
+  require_encoder_alone(c);
+  require(!c.reads_images(), "head: 'span' finds answers in texts, but the model reads images");
+  constexpr int fewest = 8;
+  require(c.context_tokens >= fewest,
+          "context_tokens: is {}; a model that answers questions must read at least {} at once",
+          c.context_tokens, fewest);
+  require(!c.limits_length() || c.context_tokens <= c.max_positions,
+          "context_tokens: is {}, but max_positions is {}; each token needs a position", c.context_tokens,
+          c.max_positions);
+}
+
+static void validate_classes(const ModelConfig& c) {
+  require_encoder_alone(c);
   require(c.labels.size() >= 2, "labels: there are {}, but a classifier needs at least 2", c.labels.size());
   for (const std::string& label : c.labels)
     require(!label.empty() && label.find_first_of(std::string_view("\t\n\r\0", 4)) == label.npos,
@@ -64,7 +80,7 @@ static void validate_classes(const ModelConfig& c) {
 static void validate_images(const ModelConfig& c) {
   validate(c.image);
   require(c.has_encoder(), "image: images are read by an encoder, but encoder_layers is 0");
-  require(c.head == HeadKind::classes || c.has_decoder(),
+  require(c.head != HeadKind::vocabulary || c.has_decoder(),
           "image: a model that reads images must have head 'classes' or a decoder (decoder_layers is 0)");
   require(c.head != HeadKind::classes || c.pooling != Pooling::first,
           "pooling: is 'first', but images have no first token; choose mean or attention");
@@ -81,6 +97,7 @@ void validate(const ModelConfig& c) {
   validate(static_cast<const Architecture&>(c));
   if (c.reads_images()) validate_images(c);
   if (c.head == HeadKind::classes) validate_classes(c);
+  if (c.head == HeadKind::span) validate_span(c);
   const bool joint =
       !c.reads_images() && c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
   require(!joint || c.source_vocab == c.target_vocab,
@@ -113,6 +130,7 @@ std::string purpose_of(const ModelConfig& config) {
   if (config.head == HeadKind::classes)
     return config.reads_images() ? "classifies images, for 'sixfold classify'"
                                  : "classifies text, for 'sixfold classify'";
+  if (config.head == HeadKind::span) return "answers questions about texts, for 'sixfold answer'";
   if (!config.has_decoder()) return "predicts masked tokens, and other tasks start from it";
   return config.has_encoder() ? "translates text, for 'sixfold translate'"
                               : "is a language model, for 'sixfold generate' and 'sixfold score --input'";
@@ -137,6 +155,12 @@ void require_captioner(const ModelConfig& config, const std::string& where) {
 void require_classifier(const ModelConfig& config, const std::string& where) {
   require(config.head == HeadKind::classes,
           "{}: is not a classifier, as made by a run with task: classification; it {}", where,
+          purpose_of(config));
+}
+
+void require_answers_questions(const ModelConfig& config, const std::string& where) {
+  require(config.head == HeadKind::span,
+          "{}: does not answer questions, as a model of a run with task: question_answering does; it {}", where,
           purpose_of(config));
 }
 

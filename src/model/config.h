@@ -19,13 +19,29 @@ namespace sixfold {
 enum class HeadKind {
   vocabulary,  ///< a token for each row (section 3.4)
   classes,     ///< a label for each sequence
+  span,        ///< where the answer to a question starts and ends (Devlin et al. 2019, section 4.2)
 };
 
 template <>
 struct EnumNames<HeadKind> {
-  static constexpr std::pair<HeadKind, std::string_view> names[] = {{HeadKind::vocabulary, "vocabulary"},
-                                                                    {HeadKind::classes, "classes"}};
+  static constexpr std::pair<HeadKind, std::string_view> names[] = {
+      {HeadKind::vocabulary, "vocabulary"}, {HeadKind::classes, "classes"}, {HeadKind::span, "span"}};
 };
+
+/// How a model reads a text to find an answer in it; a caller may override these.
+struct AnswerConfig {
+  int stride = 128;     ///< tokens from one window of a long text to the next
+  int max_tokens = 30;  ///< most tokens of an answer
+};
+
+template <class Visitor>
+void visit(Visitor& v, AnswerConfig& o) {
+  v.field("stride", o.stride,
+          "a text that is longer than the model reads at once is read in windows, which begin this many tokens "
+          "after each other",
+          at_least(1));
+  v.field("max_tokens", o.max_tokens, "most tokens of an answer", at_least(1));
+}
 
 /// The contents of config.json: the architecture, the sizes of the vocabularies, the hashes of the tokenizers
 /// and the generation settings.
@@ -41,8 +57,8 @@ struct ModelConfig : Architecture {
   std::string source_tokenizer_hash;  ///< `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
 
-  /// Of a language model: the number of tokens that it reads at once, start token included. Longer texts are
-  /// read in windows of this size. 0: no limit.
+  /// Of a language model and of a model that answers questions: the number of tokens that it reads at once,
+  /// special tokens included. Longer texts are read in windows of this size. 0: no limit.
   int context_tokens = 0;
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
 
@@ -53,11 +69,15 @@ struct ModelConfig : Architecture {
   HeadKind head = HeadKind::vocabulary;
   Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts classes
   std::vector<std::string> labels;   ///< the names of the classes
+  AnswerConfig answers;              ///< for a head that predicts spans
 
   GenerationConfig generation;  ///< defaults, which a caller may override
 
   /// The number of logits of an output.
-  int outputs() const { return head == HeadKind::classes ? static_cast<int>(labels.size()) : target_vocab; }
+  int outputs() const {
+    if (head == HeadKind::span) return 2;  // start and end
+    return head == HeadKind::classes ? static_cast<int>(labels.size()) : target_vocab;
+  }
 
   /// Whether the encoder reads patches of images, and not tokens.
   bool reads_images() const { return image.height > 0; }
@@ -85,9 +105,11 @@ void visit(Visitor& v, ModelConfig& o) {
   v.field("source_language", o.source_language, "language of the sources, such as en; empty: not known");
   v.field("target_language", o.target_language, "language of the translations; empty: not known");
   v.group("image", o.image, "how an encoder of images reads them");
-  v.field("head", o.head, "what is predicted: vocabulary (tokens) or classes (labels of sequences)");
+  v.field("head", o.head,
+          "what is predicted: vocabulary (tokens), classes (labels of sequences) or span (answers in texts)");
   v.field("pooling", o.pooling, "how a classifier makes one state of a sequence: first, mean or attention");
   v.field("labels", o.labels, "names of the classes");
+  v.group("answers", o.answers, "how a model that answers questions reads texts");
   visit(v, static_cast<Architecture&>(o));
   v.group("generation", o.generation, "generation settings");
 }
@@ -111,6 +133,9 @@ void require_captioner(const ModelConfig& config, const std::string& where);
 
 /// Throws an input error that begins with `where` unless the model predicts classes.
 void require_classifier(const ModelConfig& config, const std::string& where);
+
+/// Throws an input error that begins with `where` unless the model answers questions.
+void require_answers_questions(const ModelConfig& config, const std::string& where);
 
 /// Throws an input error that begins with `where` unless the model has a decoder and no encoder.
 void require_language_model(const ModelConfig& config, const std::string& where);

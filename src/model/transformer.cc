@@ -58,6 +58,10 @@ ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, 
     const auto weight = head.matrix("weight", c.outputs(), c.d_model);
     return {weight, head.vector("bias", c.outputs(), Initial::zeros)};
   }
+  if (c.head == HeadKind::span) {
+    // A bias would change nothing: it is the same for all rows that the softmax compares.
+    return {builder.of(ModelPart::head).in("qa_outputs").matrix("weight", c.outputs(), c.d_model), {}};
+  }
   ParameterBuilder place = builder.in("output_projection");
   const Tensor weight =
       c.shares_output() ? embedding : place.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
@@ -185,6 +189,9 @@ Tensor Transformer::head_input(const Batch& batch, Context& context) const {
 }
 
 Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
+  if (config_.head == HeadKind::span)
+    return ops::span_loss(context, states(batch, context), output_.weight,
+                          {batch.choices, context.indices(batch.labels)}, options);
   check_ids(batch.labels, config_.outputs(), "label");
   ops::LossOptions weighted = options;
   if (!batch.label_weights.empty()) weighted.weights = context.numbers(batch.label_weights);

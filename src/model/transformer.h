@@ -46,7 +46,7 @@ class Transformer {
   /// whole target, or [source tokens, d_model] of the encoder if there is no decoder.
   Tensor states(const Batch& batch, Context& context, AttentionObserver* observer = nullptr) const;
   /// Returns the states that the head projects: one row for each label of the batch, [labels, d_model]; without
-  /// labels one for each row of `states`. A classifier has one for each sequence.
+  /// labels, or if they choose rows, one for each row of `states`. A classifier has one for each sequence.
   Tensor head_input(const Batch& batch, Context& context) const;
   /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the
   /// context records, this also computes the gradients of the states; `Tape::backward` computes the others.
@@ -67,7 +67,8 @@ class Transformer {
   std::vector<StateShape> decoder_state() const {
     return decoder_ ? decoder_->state() : std::vector<StateShape>();
   }
-  /// The projection to logits, of the vocabulary (section 3.4) or of the classes.
+  /// The projection to logits: of the vocabulary (section 3.4), of the classes, or that a row is the start and
+  /// that it is the end of an answer.
   const ops::OutputWeights& output() const { return output_; }
 
   /// Packs the weights of products for contexts that do not record. To be called again when the weights have

@@ -250,6 +250,19 @@ struct LossOptions {
 /// in memory, and added to those of the states.
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
+
+/// Choices of rows, such as those where an answer starts and ends.
+struct RowChoices {
+  std::span<const RowRange> ranges;  ///< what is chosen from, in ascending order and not empty
+  Tensor targets;  ///< [1, ranges * kinds] i32: for each range the row of each kind, counted from its first
+};
+/// Returns the sum of the label-smoothed cross entropies of choosing rows of states [n, d_model]: [1, 1] f64.
+/// weight [kinds, d_model] scores the rows; the softmax goes over the rows of one range (Devlin et al. 2019,
+/// section 4.2, whose kinds are start and end). Gradients are computed as `cross_entropy` does. Weights of the
+/// losses in `options` are not used.
+Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, const RowChoices& choices,
+                 const LossOptions& options);
+
 /// Returns log p(target) of each row, [n, 1], also computed in chunks.
 Tensor log_probability(Context& context, const Tensor& states, const OutputWeights& output,
                        const Tensor& targets);

@@ -41,6 +41,7 @@ void keep_encoder(ModelConfig& config, const std::string& where) {
   config.decoder_layers = 0;
   config.head = HeadKind::vocabulary;
   config.labels.clear();
+  config.answers = {};
   config.decoder_mixer = MixerKind::attention;
   config.decoder_start_token = Architecture::zero_start;
   config.generation = {};

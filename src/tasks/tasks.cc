@@ -8,6 +8,7 @@
 #include "tasks/image_classification.h"
 #include "tasks/language_model.h"
 #include "tasks/masked_language_model.h"
+#include "tasks/question_answering.h"
 #include "tasks/translation.h"
 
 namespace sixfold {
@@ -38,6 +39,8 @@ constexpr TaskEntry table[] = {
      default_options<ImageClassificationOptions>},
     {ImageCaptioningOptions::task_name, config_of<ImageCaptioningConfig, image_captioning_options_of>,
      default_options<ImageCaptioningOptions>},
+    {QuestionAnsweringOptions::task_name, config_of<QuestionAnsweringConfig, question_answering_options_of>,
+     default_options<QuestionAnsweringOptions>},
 };
 
 }  // namespace

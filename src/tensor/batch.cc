@@ -28,6 +28,36 @@ const Ragged& labelled_part(const Batch& batch) {
   return batch.target.rows.sequences() > 0 ? batch.target.rows : batch.source.rows;
 }
 
+/// Adds the choices of sample i, whose rows were added last, with their labels.
+void add_choices(Batch& to, const Batch& from, int i) {
+  const Ragged &rows = from.source.rows, &new_rows = to.source.rows;
+  const int moved = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
+  const RowRange range = from.choices[static_cast<size_t>(i)];
+  to.choices.push_back({range.begin + moved, range.end + moved});
+  const size_t labels = from.labels_of_choice();
+  append(to.labels, std::span(from.labels).subspan(static_cast<size_t>(i) * labels, labels));
+}
+
+/// Throws an input error unless each sample has a range of its own rows, and each label is a place there.
+void check_choices(const Batch& batch) {
+  const Ragged& rows = batch.source.rows;
+  require(std::ssize(batch.choices) == rows.sequences() && batch.label_rows.empty() &&
+              batch.labels.size() % batch.choices.size() == 0,
+          "{} choices with {} labels for a batch of {} sources", batch.choices.size(), batch.labels.size(),
+          rows.sequences());
+  const size_t labels = batch.labels_of_choice();
+  for (int i = 0; i < rows.sequences(); ++i) {
+    const auto [begin, end] = batch.choices[static_cast<size_t>(i)];
+    require(begin >= rows.begin(i) && begin < end && end <= rows.begin(i + 1),
+            "a choice of the rows {} to {} of a batch for the source in rows {} to {}", begin, end,
+            rows.begin(i), rows.begin(i + 1));
+    for (size_t k = 0; k < labels; ++k) {
+      const int32_t label = batch.labels[static_cast<size_t>(i) * labels + k];
+      require(label >= 0 && label < end - begin, "a label that chooses row {} of {}", label, end - begin);
+    }
+  }
+}
+
 /// Adds the labels of sample i, whose rows were added last.
 void add_labels(Batch& to, const Batch& from, int i) {
   const Ragged &rows = labelled_part(from), &new_rows = labelled_part(to);
@@ -46,7 +76,10 @@ void add_sample(Batch& to, const Batch& from, int i) {
   to.source.ids_per_row = from.source.ids_per_row;
   if (from.source.rows.sequences() > 0) to.source.add(from.source.sequence(i));
   if (from.target.rows.sequences() > 0) to.target.add(from.target.sequence(i));
-  if (!from.labels.empty()) add_labels(to, from, i);
+  if (!from.choices.empty())
+    add_choices(to, from, i);
+  else if (!from.labels.empty())
+    add_labels(to, from, i);
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
 }
 
@@ -62,8 +95,11 @@ void Batch::check() const {
           "{} ids for {} rows of a batch", source.ids.size(), source.rows.tokens());
   const int64_t rows = labelled_part(*this).tokens();
   const int64_t wanted = label_rows.empty() ? rows : std::ssize(label_rows);
-  require(labels.empty() || std::ssize(labels) == wanted, "{} labels for {} rows of a batch", labels.size(),
-          wanted);
+  if (!choices.empty())
+    check_choices(*this);
+  else
+    require(labels.empty() || std::ssize(labels) == wanted, "{} labels for {} rows of a batch", labels.size(),
+            wanted);
   require(label_weights.empty() || label_weights.size() == labels.size(), "{} weights for {} labels of a batch",
           label_weights.size(), labels.size());
   int64_t before = -1;
@@ -128,6 +164,14 @@ BatchBuilder& BatchBuilder::label_sequence(int32_t label, float weight) {
   constexpr int32_t first = 0;
   batch_.label_weights.push_back(weight);
   return label_tokens(std::span(&first, 1), std::span(&label, 1));
+}
+
+BatchBuilder& BatchBuilder::choose(RowRange tokens, std::span<const int32_t> labels) {
+  const Ragged& rows = batch_.source.rows;
+  const int32_t first = rows.begin(rows.sequences() - 1);
+  batch_.choices.push_back({first + tokens.begin, first + tokens.end});
+  append(batch_.labels, labels);
+  return *this;
 }
 
 Batch BatchBuilder::take() {

@@ -20,12 +20,17 @@ struct Batch {
   /// row has one.
   std::vector<int32_t> label_rows;
   std::vector<float> label_weights;  ///< factors of the losses; empty: 1
+  /// For each sample the rows of `source` among which its labels choose; a label is then the place of a row
+  /// there, and all samples have equally many, or none in a batch without labels. Empty: labels are no choices.
+  std::vector<RowRange> choices;
   /// Sample numbers, from which the random bits of dropout are derived; empty: 0, 1, 2, ...
   std::vector<int32_t> samples;
 
   /// Throws an input error if only some samples have a part, or if labels, their rows and their weights do not
   /// fit together.
   void check() const;
+  /// How many labels choose a row of each sample.
+  size_t labels_of_choice() const { return choices.empty() ? 0 : labels.size() / choices.size(); }
   int size() const { return std::max(source.rows.sequences(), target.rows.sequences()); }
   int64_t tokens() const { return source.rows.tokens() + target.rows.tokens(); }
   /// The memory of its ids and labels.
@@ -61,6 +66,9 @@ class BatchBuilder {
   BatchBuilder& label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels);
   /// Adds the label of the source as a whole, which is there already.
   BatchBuilder& label_sequence(int32_t label, float weight = 1);
+  /// Says among which tokens of the source, which is there already, labels choose; `labels` count from the
+  /// first of them and are those of the sample, or none.
+  BatchBuilder& choose(RowRange tokens, std::span<const int32_t> labels = {});
 
   const Batch& batch() const { return batch_; }
   /// Returns the batch and empties the builder. Throws as `Batch::check`.

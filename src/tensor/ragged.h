@@ -5,6 +5,14 @@
 
 namespace sixfold {
 
+/// Rows [begin, end) of a matrix.
+struct RowRange {
+  int32_t begin = 0, end = 0;
+
+  int32_t size() const { return end - begin; }
+  bool operator==(const RowRange&) const = default;
+};
+
 /// The boundaries of the sequences in a packed batch: sequence i owns rows [offsets[i], offsets[i + 1]) of a
 /// [tokens, width] tensor. There is no padding.
 struct Ragged {

@@ -303,6 +303,18 @@ class BytePairTokenizer : public Tokenizer {
     ids.insert(ids.end(), tokens.begin(), tokens.end());
   }
 
+  /// The words are the whole text, and a token stands for its bytes.
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    size_t end = 0;
+    for (const int32_t id : encode(text)) {
+      const size_t begin = end;
+      end += at(id).bytes.size();
+      tokens.push_back({id, begin, end});
+    }
+    return tokens;
+  }
+
   std::string decode_tokens(std::span<const int32_t> ids) const override {
     std::string text;
     for (const int32_t id : ids) text += at(id).bytes;

@@ -81,10 +81,7 @@ class CharacterTokenizer final : public UnitTokenizer {
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids;
-    const auto add = [&](std::string_view character) {
-      const auto found = ids_.find(std::string(character));
-      ids.push_back(found == ids_.end() ? unk_ : found->second);
-    };
+    const auto add = [&](std::string_view character) { ids.push_back(id_of(character)); };
     if (first_invalid_utf8(text))
       for_each_character(replace_invalid_utf8(text), add);
     else
@@ -105,6 +102,19 @@ class CharacterTokenizer final : public UnitTokenizer {
       if (id >= first_id) text += unit(id);
     }
     return text;
+  }
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    size_t begin = 0;
+    for_each_character(text, [&](std::string_view character) {
+      tokens.push_back({id_of(character), begin, begin + character.size()});
+      begin += character.size();
+    });
+    return tokens;
+  }
+  int32_t id_of(std::string_view character) const {
+    const auto found = ids_.find(std::string(character));
+    return found == ids_.end() ? unk_ : found->second;
   }
   std::string unit(int32_t id) const override { return characters_[static_cast<size_t>(id - first_id)]; }
 
@@ -133,6 +143,11 @@ class ByteTokenizer final : public UnitTokenizer {
       if (id >= first_id) text += unit(id);
     }
     return text;
+  }
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    for (const int32_t id : encode(text)) tokens.push_back({id, tokens.size(), tokens.size() + 1});
+    return tokens;
   }
   std::string unit(int32_t id) const override { return {static_cast<char>(id - first_id)}; }
 };

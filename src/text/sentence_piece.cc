@@ -44,6 +44,29 @@ bool has_field(std::string_view model, uint64_t number) {
   return false;
 }
 
+/// A piece of a text, and the bytes [begin, end) that it stands for.
+struct Piece {
+  std::string text;
+  LocatedToken token;
+};
+
+/// The pieces of well-formed text. The bytes of a character that is not in the vocabulary have all bytes of it;
+/// SentencePiece gives them to the last.
+std::vector<Piece> locate_pieces(const sentencepiece::SentencePieceProcessor& processor,
+                                 std::string_view text) {
+  sentencepiece::ImmutableSentencePieceText located;
+  check(processor.Encode(text, located.mutable_proto()));
+  std::vector<Piece> pieces;
+  for (const auto& piece : located.pieces())
+    pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
+  for (size_t i = pieces.size(); i-- > 1;) {
+    LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
+    if (before.begin == before.end && processor.IsByte(before.id) && processor.IsByte(token.id))
+      before.begin = token.begin, before.end = token.end;
+  }
+  return pieces;
+}
+
 class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string model, const std::string& origin, Spaces spaces)
@@ -70,6 +93,12 @@ class SentencePieceTokenizer : public Tokenizer {
     std::string text;
     check(processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text));
     return text;
+  }
+
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    for (const Piece& piece : locate_pieces(processor_, text)) tokens.push_back(piece.token);
+    return tokens;
   }
 
   int vocab_size() const override { return processor_.GetPieceSize(); }
@@ -119,9 +148,17 @@ class RenumberedTokenizer : public Tokenizer {
     }
     std::vector<std::string> pieces;
     check(processor_.Encode(text, &pieces));
-    for (const std::string& piece : pieces)
-      ids.push_back(is_control(id_of(piece)) ? unk_ : id_or_unknown(piece));
+    for (const std::string& piece : pieces) ids.push_back(text_id(piece));
     return ids;
+  }
+
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    const size_t language = language_token_length(text);
+    if (language > 0) tokens.push_back({id_or_unknown(text.substr(0, language)), 0, language});
+    for (const auto& [piece, place] : locate_pieces(processor_, text.substr(language)))
+      tokens.push_back({text_id(piece), language + place.begin, language + place.end});
+    return tokens;
   }
 
   /// Decodes as MarianTokenizer of transformers does with skip_special_tokens.
@@ -153,6 +190,10 @@ class RenumberedTokenizer : public Tokenizer {
   int32_t id_or_unknown(std::string_view piece) const {
     const int32_t id = id_of(piece);
     return id < 0 ? unk_ : id;
+  }
+  /// The id of a piece of text, which never becomes a control token.
+  int32_t text_id(std::string_view piece) const {
+    return is_control(id_of(piece)) ? unk_ : id_or_unknown(piece);
   }
   bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
 

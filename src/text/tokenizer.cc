@@ -14,6 +14,11 @@ TextReader text_reader(std::span<const std::string> sentences) {
   };
 }
 
+std::vector<LocatedToken> Tokenizer::locate(std::string_view text) const {
+  require(!first_invalid_utf8(text), "a text whose tokens are to be located is not valid UTF-8");
+  return locate_tokens(text);
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_tokens(ids)); }
 
 std::vector<int32_t> Tokenizer::encode_text(std::string_view text) const {

@@ -16,6 +16,14 @@ using TextReader = std::function<void(const std::function<void(const std::string
 /// A reader of sentences in memory, which must outlive it.
 TextReader text_reader(std::span<const std::string> sentences);
 
+/// A token, and the bytes [begin, end) of the text that it stands for.
+struct LocatedToken {
+  int32_t id = 0;
+  size_t begin = 0, end = 0;
+
+  bool operator==(const LocatedToken&) const = default;
+};
+
 /// Converts text to token ids and back. Any number of threads may use one tokenizer at once.
 class Tokenizer {
  public:
@@ -26,6 +34,12 @@ class Tokenizer {
   /// The ids of the tokens of a line of text, without start and end token. Text that is not in the vocabulary
   /// becomes `unk()`. Text never becomes a control token. Ill-formed UTF-8 is read as U+FFFD.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+
+  /// The tokens of `encode` with their places in the text, in ascending order. A token has the bytes of the
+  /// original text, even if that was normalized: with the space before a word if the token stands for it, none
+  /// if it stands for nothing, such as a space that the normalizer put before the text. Tokens that are parts
+  /// of a character have a part of its bytes, or all. Throws an input error for ill-formed UTF-8.
+  std::vector<LocatedToken> locate(std::string_view text) const;
 
   /// The text of the tokens as one line (`one_line`), whatever bytes the tokens stand for. Control tokens are
   /// dropped. Throws an input error if an id is not in the vocabulary.
@@ -74,6 +88,8 @@ class Tokenizer {
  private:
   /// The text of `decode` before line ends are replaced.
   virtual std::string decode_tokens(std::span<const int32_t> ids) const = 0;
+  /// `locate` of well-formed UTF-8.
+  virtual std::vector<LocatedToken> locate_tokens(std::string_view text) const = 0;
 
   std::optional<int32_t> line_end_;
 };

@@ -69,11 +69,18 @@ class WhitespaceTokenizer : public Tokenizer {
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids;
     for_each_token(text, [&](std::string_view token) {
-      const auto found =
-          ids_.find(first_invalid_utf8(token) ? replace_invalid_utf8(token) : std::string(token));
-      ids.push_back(found == ids_.end() ? unk_ : found->second);
+      ids.push_back(id_of(first_invalid_utf8(token) ? replace_invalid_utf8(token) : std::string(token)));
     });
     return ids;
+  }
+
+  std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    std::vector<LocatedToken> tokens;
+    for_each_token(text, [&](std::string_view token) {
+      const auto begin = static_cast<size_t>(token.data() - text.data());
+      tokens.push_back({id_of(std::string(token)), begin, begin + token.size()});
+    });
+    return tokens;
   }
 
   std::string decode_tokens(std::span<const int32_t> ids) const override {
@@ -97,6 +104,10 @@ class WhitespaceTokenizer : public Tokenizer {
   const std::string& serialized() const override { return serialized_; }
 
  private:
+  int32_t id_of(const std::string& token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? unk_ : found->second;
+  }
   void add(std::string token, const std::string& origin) {
     const size_t line = tokens_.size() + 1;
     require(!token.empty() && token.find_first_of(separators) == token.npos,

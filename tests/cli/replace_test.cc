@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/shell.h"
+#include "cli/small_answerer.h"
 #include "cli/small_captioner.h"
 #include "model/ownership.h"
 #include "temporary_folder.h"
@@ -29,6 +30,7 @@ class Replacing : public testing::Test {
     write_small_model(model_, 1);
     write_small_model(other_, 2);
     write_small_captioner(folder_ / "captioner", 1);
+    write_small_answerer(folder_ / "answerer", 1);
     write_file_atomically(folder_ / "a.pgm", "P5 4 4 255\nabcdefghijklmnop");
     ::setenv("HERE", folder_.path().c_str(), 1);
     const std::string fixture = std::string(SIXFOLD_TEST_GOLDENS);
@@ -45,6 +47,8 @@ class Replacing : public testing::Test {
     write_file_atomically(folder_ / "own/thesis.tex", "years of work");
     write_file_atomically(folder_ / "in.a", "a b\n");
     write_file_atomically(folder_ / "in.b", "b a\n");
+    write_file_atomically(folder_ / "in.tsv", "a b\tc\n");
+    write_file_atomically(folder_ / "in.json", "{\"data\": []}");
     write_file_atomically(folder_ / "c.yaml",
                           "model: {d_model: 8, d_ff: 8, heads: 1, encoder_layers: 1, decoder_layers: 1}\n"
                           "tokenizer: {kind: whitespace, vocab_size: 0}\n"
@@ -140,7 +144,9 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
       {"tokenize $HERE/model --input $HERE/in.a --output ", "in.a"},
       {"score $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
       {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"},
-      {"caption $HERE/captioner --input $HERE/a.pgm --output ", "a.pgm"}};
+      {"caption $HERE/captioner --input $HERE/a.pgm --output ", "a.pgm"},
+      {"answer $HERE/answerer --input $HERE/in.tsv --output ", "in.tsv"},
+      {"answer $HERE/answerer --input $HERE/in.json --output ", "in.json"}};
   for (const auto& [command, input] : commands) {
     expect_refused(command + (folder_ / input), "is an input of the command");
     expect_refused(command + (folder_ / "./") + input, "is an input of the command");
@@ -219,7 +225,8 @@ TEST_F(Replacing, ASweepBeginsInAFolderOfItsOwn) {
 TEST_F(Replacing, NothingElseIsPutIntoARunsParts) {
   for (const char* command :
        {"man $HERE/run/model", "demo-corpus --pairs 30 --held-out 5 --output $HERE/run/best/new",
-        "demo-images --pictures 30 --held-out 5 --output $HERE/run/best/new"})
+        "demo-images --pictures 30 --held-out 5 --output $HERE/run/best/new",
+        "demo-questions --texts 30 --held-out 5 --output $HERE/run/best/new"})
     expect_refused(command, "belongs to the training run");
   EXPECT_FALSE(fs::exists(folder_ / "run/best"));
 }
@@ -252,7 +259,8 @@ TEST_F(Replacing, AFileThatIsTooLargeIsAnError) {
 TEST_F(Replacing, GeneratedFilesReplaceNoOthers) {
   for (const auto& [command, file] :
        {std::pair("demo-corpus --pairs 30 --held-out 5 --output $HERE/own", "valid.de"),
-        {"demo-images --pictures 30 --held-out 5 --output $HERE/own", "valid.images"}}) {
+        {"demo-images --pictures 30 --held-out 5 --output $HERE/own", "valid.images"},
+        {"demo-questions --texts 30 --held-out 5 --output $HERE/own", "valid.tsv"}}) {
     const std::string path = (folder_ / "own/") + file;
     write_file_atomically(path, "mine");
     expect_refused(command, std::string(file) + ": already exists");

@@ -14,6 +14,7 @@
 #include "data/corpus.h"
 #include "data/kept_text.h"
 #include "data/lines.h"
+#include "data/question_reader.h"
 #include "data/sequence_store.h"
 #include "data/token_corpus.h"
 #include "formats/npz.h"
@@ -35,6 +36,7 @@
 #include "tasks/image_classification_config.h"
 #include "tasks/language_model_config.h"
 #include "tasks/masked_language_model_config.h"
+#include "tasks/question_answering_config.h"
 #include "tasks/translation_config.h"
 #include "text/byte_pairs.h"
 #include "text/characters.h"
@@ -173,6 +175,26 @@ void image_classification_config(Bytes bytes) {
 void image_captioning_config(Bytes bytes) {
   image_captioning_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
+void question_answering_config(Bytes bytes) {
+  question_answering_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
+}
+/// Every answer is where its text says.
+void expect_answers_in_text(const QuestionedText& one) {
+  for (const AskedQuestion& question : one.questions)
+    for (const RightAnswer& answer : question.answers)
+      if (answer.text.empty() || one.text.compare(answer.begin, answer.text.size(), answer.text) != 0)
+        __builtin_trap();
+}
+void squad(Bytes bytes) {
+  for (const RightAnswers answers : {RightAnswers::optional, RightAnswers::required})
+    for (const QuestionedText& one : parse_squad(text_of(bytes), "squad.json", answers))
+      expect_answers_in_text(one);
+}
+void question_lines(Bytes bytes) {
+  const MemoryFile file(bytes);
+  QuestionReader reader({file.path()}, InvalidUtf8::replace);
+  for (QuestionedText one; reader.next(one);) expect_answers_in_text(one);
+}
 void masked_language_model_config(Bytes bytes) {
   masked_language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
@@ -256,6 +278,9 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"idx", idx},
                              FuzzTarget{"image_classification_config", image_classification_config},
                              FuzzTarget{"image_captioning_config", image_captioning_config},
+                             FuzzTarget{"question_answering_config", question_answering_config},
+                             FuzzTarget{"squad", squad},
+                             FuzzTarget{"question_lines", question_lines},
                              FuzzTarget{"masked_language_model_config", masked_language_model_config},
                              FuzzTarget{"language_model_config", language_model_config},
                              FuzzTarget{"utf8", utf8},

@@ -29,6 +29,7 @@ from op_golden_variants import (
     recurrent_cases,
     rms_norm_cases,
     rotate_case,
+    span_loss_cases,
     weighted_cross_entropy_case,
 )
 from safetensors.torch import save_file
@@ -197,4 +198,5 @@ if __name__ == "__main__":
     gather_rows_case()
     pooling_cases()
     weighted_cross_entropy_case()
+    span_loss_cases()
     save_file(goldens, Path(__file__).with_name("ops.safetensors"))

@@ -295,3 +295,21 @@ def weighted_cross_entropy_case():
         return F.cross_entropy(x @ weight.T, targets.long(), weight=by_class, reduction="sum")
 
     case("cross_entropy_weighted", loss, {"x": normal(7, 4), "weight": normal(5, 4)}, targets=targets)
+
+
+def span_loss_cases():
+    """A start and an end among the rows of each sequence but its first."""
+    for suffix, smoothing in {"": 0.0, "_smoothed": 0.1}.items():
+        offsets, targets = offsets_of(5, 2, 8), ids(15, 7)
+        spans = list(zip(offsets[:-1].tolist(), offsets[1:].tolist()))
+
+        def loss(x, weight):
+            total = 0
+            for begin, end in spans:
+                scores = x[begin + 1 : end] @ weight.T  # [rows, 2]
+                wanted = targets[begin : begin + 2].long() % len(scores)
+                total = total + F.cross_entropy(scores.T, wanted, label_smoothing=smoothing, reduction="sum")
+            return total
+
+        operands = {"x": normal(15, 6), "weight": normal(2, 6)}
+        case(f"span_loss{suffix}", loss, operands, offsets=offsets, targets=targets)

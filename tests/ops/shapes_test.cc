@@ -86,6 +86,14 @@ TEST_F(Shapes, OfOutput) {
   expect_error("output: bias", [&] { ops::log_probability(context, x, {make(9, 4), make(1, 8)}, ids(5)); });
   expect_error("log_probability: targets", [&] { ops::log_probability(context, x, {make(9, 4), {}}, ids(4)); });
   expect_error("cross_entropy: targets", [&] { ops::cross_entropy(context, x, {make(9, 4), {}}, ids(6), {}); });
+  const auto spans = [&](std::vector<RowRange> ranges, int targets) {
+    ops::span_loss(context, x, make(2, 4), {ranges, ids(targets)}, {});
+  };
+  spans({{0, 2}, {3, 5}}, 4);
+  expect_error("span_loss: targets is 1 x 3, expected 1 x 4", [&] { spans({{0, 2}, {3, 5}}, 3); });
+  expect_error("a choice of the rows 3 to 6, after row 0 and of 5", [&] { spans({{3, 6}}, 2); });
+  expect_error("a choice of the rows 1 to 3, after row 2", [&] { spans({{0, 2}, {1, 3}}, 4); });
+  expect_error("a choice of the rows 2 to 2", [&] { spans({{2, 2}}, 2); });
   const auto top = [&](int k) { ops::top_k(context, x, {make(9, 4), {}}, k, {}); };
   top(9);
   expect_error("k is 10, but the vocabulary has 9", [&] { top(10); });

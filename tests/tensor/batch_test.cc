@@ -70,6 +70,46 @@ TEST(BatchBuilder, LabelsSomeTokensOrWholeSequences) {
   expect_equal(token_parts[1], BatchBuilder().sample(1).source(Ids{5, 6}).label_tokens(Ids{1}, Ids{4}).take());
 }
 
+TEST(BatchBuilder, ChoosesRowsOfEachSource) {
+  const Batch batch = BatchBuilder()
+                          .source(Ids{5, 6, 7, 8})
+                          .choose({1, 4}, Ids{0, 2})
+                          .source(Ids{5, 6})
+                          .choose({1, 2}, Ids{0, 0})
+                          .take();
+  EXPECT_EQ(batch.choices, (std::vector<RowRange>{{1, 4}, {5, 6}}));
+  EXPECT_EQ(batch.labels, (Ids{0, 2, 0, 0}));
+  EXPECT_EQ(batch.loss_weight(), 4);
+  const std::vector<Batch> parts = split(batch, 1);
+  ASSERT_EQ(parts.size(), 2u);
+  expect_equal(parts[0], BatchBuilder().sample(0).source(Ids{5, 6, 7, 8}).choose({1, 4}, Ids{0, 2}).take());
+  expect_equal(parts[1], BatchBuilder().sample(1).source(Ids{5, 6}).choose({1, 2}, Ids{0, 0}).take());
+  const Batch unlabelled = BatchBuilder().source(Ids{5, 6, 7}).choose({1, 3}).take();
+  EXPECT_EQ(unlabelled.labels_of_choice(), 0u);
+  expect_equal(split(unlabelled, 1)[0], BatchBuilder().sample(0).source(Ids{5, 6, 7}).choose({1, 3}).take());
+}
+
+TEST(BatchBuilder, RefusesChoicesThatDoNotFit) {
+  const auto take = [](RowRange tokens, const Ids& labels) {
+    BatchBuilder().source(Ids{5}).choose({0, 1}, Ids{0, 0}).source(Ids{5, 6}).choose(tokens, labels).take();
+  };
+  const auto expect_error = [](const std::string& part, const std::function<void()>& action) {
+    const std::string message = error_message(action);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  take({0, 2}, {0, 1});
+  expect_error("a label that chooses row 2 of 2", [&] { take({0, 2}, {0, 2}); });
+  expect_error("a label that chooses row -1 of 2", [&] { take({0, 2}, {-1, 0}); });
+  expect_error("a choice of the rows 1 to 4 of a batch for the source in rows 1 to 3", [&] {
+    take({0, 3}, {0, 0});
+  });
+  expect_error("a choice of the rows 2 to 2", [&] { take({1, 1}, {0, 0}); });
+  expect_error("2 choices with 3 labels for a batch of 2 sources", [&] { take({0, 2}, {0}); });
+  expect_error("1 choices with 0 labels for a batch of 2 sources", [] {
+    BatchBuilder().source(Ids{5}).choose({0, 1}).source(Ids{6}).take();
+  });
+}
+
 TEST(BatchBuilder, IsEmptyAfterTake) {
   BatchBuilder builder;
   builder.source(Ids{5});

@@ -13,6 +13,7 @@ inline void expect_equal(const Batch& a, const Batch& b) {
   EXPECT_EQ(a.labels, b.labels);
   EXPECT_EQ(a.label_rows, b.label_rows);
   EXPECT_EQ(a.label_weights, b.label_weights);
+  EXPECT_EQ(a.choices, b.choices);
   EXPECT_EQ(a.samples, b.samples);
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/question_reader.h"
+#include "metrics/answers.h"
+
+namespace sixfold::cli {
+
+/// The right answers to questions, by id. Tabs and line ends in them are spaces, which counts for nothing when
+/// answers are compared.
+struct SquadAnswers {
+  std::vector<std::string> ids;
+  /// `references[k][i]` is right answer k to question i. A question with fewer than others repeats its first.
+  std::vector<std::vector<std::string>> references;
+};
+
+/// Reads a JSON file of SQuAD. Throws as `read_squad`.
+SquadAnswers read_squad_answers(const std::string& path);
+
+/// Reads a JSON object that has an answer to each id, in the order of `answers.ids`. A question without one has
+/// an empty answer, as in SQuAD's script, and a warning says so. Throws an input error if the file is not such
+/// an object.
+std::vector<std::string> read_predictions(const std::string& path, const SquadAnswers& answers);
+
+/// Compares lines that have answers: of a reference what follows its last tab, as in the data of training, of
+/// a hypothesis what stands before its first, as 'sixfold answer' writes it.
+class AnswerLineMetric {
+ public:
+  AnswerStatistics statistics(std::string_view hypothesis, std::span<const std::string> references) const;
+};
+
+}  // namespace sixfold::cli

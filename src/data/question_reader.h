@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/lines.h"
+
+namespace sixfold {
+
+/// A right answer to a question: a part of its text.
+struct RightAnswer {
+  std::string text;
+  size_t begin = 0;  ///< of its first byte in the text
+};
+
+struct AskedQuestion {
+  std::string id;  ///< as SQuAD has it; empty for a line
+  std::string text;
+  std::vector<RightAnswer> answers;
+  std::string place;  ///< for messages: "train.tsv:7", "dev.json: data[0].paragraphs[1].qas[2]"
+};
+
+/// A text, and questions about it.
+struct QuestionedText {
+  std::string text;
+  std::vector<AskedQuestion> questions;
+};
+
+/// Whether answers are wanted with the questions.
+enum class RightAnswers { required, optional };
+
+/// Whether a file is read as SQuAD's JSON: its name ends in .json, or in .json.gz.
+bool is_squad_file(std::string_view path);
+
+/// Reads the JSON of SQuAD 1.1 (Rajpurkar et al. 2016): `data`, with `paragraphs`, with a `context` and `qas`.
+/// Throws an input error that names `path` and the place if the text is not valid JSON, or has not this form;
+/// if an `id` occurs twice; if a question has no answer, is marked as impossible, or has one that is not in its
+/// context at `answer_start`, which counts code points.
+std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers);
+/// The same for a file, which may be gzipped.
+std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers);
+
+/// Reads questions with answers from files: lines of a text, a tab, a question, a tab and an answer, which is
+/// where the text first has it, or SQuAD's JSON. Lines in succession with the same text are questions about one
+/// text; blank lines are left out. Each file may be gzipped.
+class QuestionReader {
+ public:
+  /// Checks that all files exist and may be read, before any is read. Throws as `require_readable`.
+  QuestionReader(std::vector<std::string> files, InvalidUtf8 invalid);
+
+  /// Reads the next text with its questions. Returns false at the end of the last file. Throws an input error
+  /// that names file and line if a line has not two tabs, or an answer is not in its text; and as `make_valid`
+  /// and `parse_squad`.
+  bool next(QuestionedText& text);
+
+  int64_t bytes() const { return bytes_; }  ///< of the texts and questions that were returned
+
+ private:
+  bool next_line(std::string& line);
+  std::optional<QuestionedText> next_of_lines();
+  bool open_file();
+
+  std::vector<std::string> files_;
+  InvalidUtf8 invalid_;
+  size_t file_ = 0;
+  std::unique_ptr<LineReader> lines_;    // of a file of lines
+  std::optional<QuestionedText> ahead_;  // of the line that was read last
+  std::vector<QuestionedText> squad_;    // of a file of JSON
+  size_t next_of_squad_ = 0;
+  int64_t bytes_ = 0;
+};
+
+/// A text as tokenizers read it: each line end and tab is replaced by a space, so that places stay the same.
+std::string without_line_ends(std::string text);
+
+}  // namespace sixfold

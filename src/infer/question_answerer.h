@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "model/weight_type.h"
+
+namespace sixfold {
+
+/// A question about a text.
+struct TextQuestion {
+  std::string text, question;
+};
+
+/// The answer to a question: a part of its text.
+struct TextAnswer {
+  std::string text;                  ///< empty if there is an error
+  size_t begin = 0, end = 0;         ///< its bytes in the text of the question
+  double probability = 0;            ///< that it starts there, times that it ends there
+  size_t tokens_cut = 0;             ///< tokens at the end of the question that the model did not read
+  std::optional<std::string> error;  ///< why there is no answer, such as an empty text
+};
+
+struct AnswerOptions {
+  std::optional<int> max_answer_tokens = {};  ///< default: the model's
+  std::optional<int> stride = {};  ///< tokens from one window of a long text to the next; default: the model's
+  std::stop_token cancel = {};     ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+/// Answers questions by parts of texts, with the model in a model folder. Safe to share between threads.
+class QuestionAnswerer {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model
+  /// that answers questions, or if its tokenizer is not the one that the model was trained with.
+  explicit QuestionAnswerer(const std::string& model_folder, int threads = 0,
+                            WeightType type = WeightType::stored);
+  ~QuestionAnswerer();
+  QuestionAnswerer(QuestionAnswerer&&) noexcept;
+
+  /// Returns the answers, in the order of the questions. A question has the same answer whatever other
+  /// questions there are, and with any number of threads. One whose text or question is empty or not valid
+  /// UTF-8 has an error; the others are served. A long text is read in windows. Throws an input error if an
+  /// option is out of range.
+  std::vector<TextAnswer> answers(std::span<const TextQuestion> questions,
+                                  const AnswerOptions& options = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold

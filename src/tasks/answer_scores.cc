@@ -1,0 +1,75 @@
+#include "tasks/answer_scores.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "infer/answer_reader.h"
+#include "metrics/answers.h"
+
+namespace sixfold {
+namespace {
+
+/// The number of tokens of texts, once for each question, that are in memory at a time.
+int64_t block_tokens(int64_t batch_tokens) { return 8 * batch_tokens; }
+
+/// Questions that are read together, and their right answers.
+struct Block {
+  AnswerReader reader;
+  std::vector<std::shared_ptr<const LocatedText>> texts;  // by question
+  std::vector<std::vector<std::string>> answers;          // by question
+};
+
+AnswerStatistics statistics_of(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena) {
+  for (const Batch& batch : block.reader.take_batches()) {
+    Context context(model.backend(), arena);
+    block.reader.read(model, batch, context);
+  }
+  const AnswerMetric metric;
+  AnswerStatistics sum;
+  for (size_t i = 0; i < block.texts.size(); ++i) {
+    const auto found = block.reader.answer(i).value_or(FoundSpan());
+    const std::string answer = block.texts[i]->text.substr(found.begin, found.end - found.begin);
+    sum += metric.statistics(answer, block.answers[i]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
+                     const std::shared_ptr<Arena>& arena) {
+  const auto new_block = [&] {
+    return Block{{data.windows(), batch_tokens, model.config().answers.max_tokens}, {}, {}};
+  };
+  AnswerStatistics sum;
+  Block block = new_block();
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < data.texts().size(); ++i) {
+    const StoredQuestionedText stored(data.texts()[i]);
+    const auto text = std::make_shared<LocatedText>(stored.text(), stored.located());
+    size_t place = stored.first_question();
+    for (int32_t k = 0; k < stored.questions(); ++k) {
+      StoredQuestion question = stored.question_at(place);
+      block.reader.add(text, question.tokens);
+      block.texts.push_back(text);
+      block.answers.push_back(std::move(question.answers));
+      if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
+      sum += statistics_of(model, block, arena);
+      block = new_block();
+      tokens = 0;
+    }
+  }
+  sum += statistics_of(model, block, arena);
+  return {{"squad_exact_match", {100 * sum.exact_match(), true}}, {"squad_f1", {100 * sum.mean_f1(), true}}};
+}
+
+int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < data.texts().size(); ++i)
+    longest = std::max(longest, std::ssize(StoredQuestionedText(data.texts()[i]).tokens()));
+  constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores, in two windows
+  return (block_tokens(batch_tokens) + longest) * bytes_of_token;
+}
+
+}  // namespace sixfold
