@@ -83,6 +83,8 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"data.max_length", "5"},
           {"data.max_ratio", "5"},
           {"data.repeats", "drop"},
+          {"data.source_language", "en"},
+          {"data.target_language", "de"},
           {"data.batch_tokens", "99"},
           {"data.micro_batch_tokens", "99"},
           {"data.shuffle", "false"},
