@@ -1,7 +1,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -15,9 +14,8 @@ namespace sixfold::cli {
 namespace {
 
 struct Settings {
-  std::string config, host;
+  std::string config, host, port;
   std::vector<std::string> models, assignments;
-  std::optional<int> port;
 };
 
 /// Waits for signals in a thread of its own: SIGHUP loads the models again, SIGINT and SIGTERM end the server.
@@ -55,7 +53,7 @@ void reload(serve::Service& service) {
 serve::ServeConfig config_of(const Settings& settings) {
   std::vector<std::string> assignments = settings.assignments;
   if (!settings.host.empty()) assignments.push_back("host=" + settings.host);
-  if (settings.port) assignments.push_back(fmt::format("port={}", *settings.port));
+  if (!settings.port.empty()) assignments.push_back("port=" + settings.port);
   serve::ServeConfig config = serve::read_serve_config(
       settings.config, [](const std::string& name) { return std::getenv(name.c_str()); }, assignments);
   if (!settings.models.empty()) config.models = settings.models;

@@ -1,5 +1,7 @@
 #include "serve/http_server.h"
 
+#include <netdb.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -150,6 +152,13 @@ class Threads final : public httplib::TaskQueue {
   std::mutex mutex_;  // guards the members below
   std::list<std::thread> threads_, ended_;
 };
+
+void require_address(const std::string& host) {
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (found) ::freeaddrinfo(found);
+  require(error == 0, "host '{}': is not an address of this machine ({})", host, ::gai_strerror(error));
+}
 
 }  // namespace
 
@@ -321,6 +330,7 @@ class HttpServer::Library final : public httplib::Server {
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
     : library_(std::make_unique<Library>(options, std::move(handler))) {
+  require_address(options.host);
   const auto failed = [&] {
     throw_environment_error("can't listen to {} port {}: {}", options.host, options.port, std::strerror(errno));
   };

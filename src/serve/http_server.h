@@ -21,7 +21,7 @@ struct HttpOptions {
 /// connection has a thread, which sleeps while its client is idle.
 class HttpServer {
  public:
-  /// Binds to the address. Throws an environment error if that is not possible.
+  /// Binds to the address. Throws an input error if it is none, and an environment error if it can't be bound.
   HttpServer(const HttpOptions& options, HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -1,0 +1,107 @@
+// The command serve: settings, signals, ports.
+#include <gtest/gtest.h>
+
+#include "cli/shell.h"
+#include "cli/small_model.h"
+#include "infer/translator.h"
+#include "reliability/training.h"
+#include "serve/raw_client.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class ServeCommand : public testing::Test {
+ protected:
+  ServeCommand() { write_small_model(model_, 11); }
+
+  /// Starts a server on a free port and waits until it is ready.
+  void start(std::vector<std::string> arguments, const std::vector<std::string>& environment = {}) {
+    arguments.insert(arguments.begin(), "serve");
+    server_ = std::make_unique<Process>(arguments, log_, environment);
+    const std::string mark = "http://127.0.0.1:";
+    for (int i = 0; i < 4000 && port_ == 0 && !server_->ended(); ++i) {
+      std::this_thread::sleep_for(milliseconds(5));
+      const std::string said = log();
+      const size_t place = said.find(mark), end = said.find('\n', place);
+      if (place != said.npos && end != said.npos) port_ = std::stoi(said.substr(place + mark.size()));
+    }
+    ASSERT_GT(port_, 0) << log();
+  }
+  std::string log() const { return read_file(log_); }
+  std::string translation() const {
+    const serve::RawClient client(port_);
+    const std::string body = R"({"q": "a b c", "source": "en", "target": "de"})";
+    client.send(
+        "POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "Content-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string answer = client.receive(20'000);
+    return answer.substr(std::min(answer.find("\r\n\r\n"), answer.size()));
+  }
+  std::string expected() const {
+    return "\r\n\r\n{\"translatedText\":\"" + Translator(model_, 1).translate("a b c") + "\"}";
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model", log_ = folder_ / "log";
+  std::unique_ptr<Process> server_;
+  int port_ = 0;
+};
+
+TEST_F(ServeCommand, ServesUntilItIsEnded) {
+  start({"en-de=" + model_, "--port", "0"});
+  EXPECT_EQ(translation(), expected());
+  server_->send(SIGTERM);
+  ASSERT_TRUE(server_->ended(seconds(20)));
+  EXPECT_EQ(server_->wait(), 0) << log();
+}
+
+TEST_F(ServeCommand, LoadsModelsAgainOnSighup) {
+  start({"en-de=" + model_, "--port", "0"});
+  const std::string before = expected();
+  std::filesystem::remove_all(model_);
+  write_small_model(model_, 13);
+  server_->send(SIGHUP);
+  for (int i = 0; i < 4000 && log().find("loaded again") == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(translation(), expected());
+  EXPECT_NE(expected(), before);
+  std::filesystem::remove_all(model_);
+  server_->send(SIGHUP);
+  for (int i = 0; i < 4000 && log().find("the old ones go on") == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_NE(translation().find("translatedText"), std::string::npos) << log();
+}
+
+TEST_F(ServeCommand, TakesSettingsFromAFileAndTheEnvironment) {
+  const std::string settings = folder_ / "serve.yaml";
+  write_file_atomically(settings, "models: [en-de=" + model_ + "]\nport: 1\ntext_bytes: 2\n");
+  start({"--config", settings}, {"SIXFOLD_PORT=0"});
+  EXPECT_NE(translation().find("5 bytes; at most 2"), std::string::npos);
+}
+
+TEST_F(ServeCommand, RefusesWhatItCantDo) {
+  const auto serve = [](const std::string& arguments) { return sixfold("serve " + arguments); };
+  const std::string model = "en-de=" + model_ + " ";
+  expect_error(serve(""), "no model is given");
+  expect_error(serve(model_), "does not say between which languages");
+  expect_error(serve("en-de=" + (folder_ / "none")), "none: there is no file or folder of that name");
+  expect_error(serve(model + "--port x"), "port: expected a whole number from 0 to 65535");
+  expect_error(serve(model + "--port 65536"), "port: expected a whole number from 0 to 65535");
+  expect_error(serve(model + "--host 1.2.3.4.5"), "host '1.2.3.4.5': is not an address of this machine");
+  expect_error(serve(model + "--set prot=1"), "unknown key 'prot' (did you mean 'port'?)");
+  expect_error(serve(model + "--config " + (folder_ / "none")), "none");
+  expect_error(serve(model + "--set api_keys=" + (folder_ / "none")), "none");
+  start({"en-de=" + model_, "--port", "0"});
+  const Outcome taken = serve(model + "--port " + std::to_string(port_));
+  EXPECT_EQ(taken.status, 1);
+  EXPECT_NE(taken.text.find("Address already in use"), std::string::npos) << taken.text;
+  EXPECT_EQ(sixfold("serve --options").status, 0);
+}
+
+}  // namespace
+}  // namespace sixfold
