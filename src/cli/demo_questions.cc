@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/demo_folder.h"
+#include "cli/named_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -33,8 +34,8 @@ void run(const Settings& settings) {
                                                  {"test.tsv", lines_of(questions.test)}};
   make_demo_folder("--output", settings.out);
   write_demo_files(settings.out, files);
-  fmt::print("{}: {}, {} of validation and {} of test, whose people and places are not in training\n",
-             settings.out, counted(questions.train.size(), "training question"), questions.valid.size(),
+  fmt::print("{}: {}, {} of validation and {} of test, whose texts are not in training\n", settings.out,
+             counted(questions.train.size(), "training question"), questions.valid.size(),
              questions.test.size());
 }
 
@@ -51,11 +52,11 @@ void add_demo_questions(CLI::App& app) {
   demo::QuestionOptions& questions = settings->questions;
   command.add_option("--texts", questions.train, "number of training texts, with 2 questions each")
       ->capture_default_str();
-  command
-      .add_option("--held-out", questions.test,
-                  "number of texts in test.tsv; their people and places are not in training")
+  command.add_option("--held-out", questions.test, "number of texts in test.tsv, which are not in training")
       ->capture_default_str();
-  command.add_option("--seed", questions.seed, "random seed of the facts")->capture_default_str();
+  command.add_option("--seed", questions.seed, "random seed of the facts")
+      ->check(number_in<uint64_t>(Range()))
+      ->capture_default_str();
   command.footer(
       "A text says of some people where they live, what they own and the like; a line is a text, a tab, a "
       "question,\n"

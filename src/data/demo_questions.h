@@ -29,9 +29,9 @@ struct Questions {
 /// The maximum number of texts of the three parts together.
 constexpr int most_question_texts = 200'000;
 
-/// Generates texts with questions; they depend only on the options. The people and places of `test` and of
-/// `valid` occur in no other part. Throws an input error for negative counts, no training texts, or more than
-/// `most_question_texts`.
+/// Generates texts with questions; they depend only on the options. No text occurs
+/// twice: those of `test` and `valid` are not in `train`. Throws an input error for negative counts, no
+/// training texts, or more than `most_question_texts`.
 Questions make_questions(const QuestionOptions& options);
 
 }  // namespace sixfold::demo
