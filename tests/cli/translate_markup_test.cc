@@ -53,7 +53,7 @@ TEST_F(TranslateMarkup, RefusesOptionsWithoutEffect) {
 
 TEST_F(TranslateMarkup, ABrokenDocumentLeavesTheOutputAsItWas) {
   const std::string out = file("out.xml", "mine"), in = file("in.xml", "<a>\n<b>a</a>");
-  expect_error(translate("--markup xml --input " + in + " --output " + out), "line 2, column 5");
+  expect_error(translate("--markup xml --input " + in + " --output " + out), "line 2, column 7");
   EXPECT_EQ(read_file(out), "mine");
 }
 
