@@ -90,7 +90,7 @@ TEST_F(ServeCommand, RefusesWhatItCantDo) {
   expect_error(serve(""), "no model is given");
   expect_error(serve(model_), "does not say between which languages");
   expect_error(serve("en-de=" + (folder_ / "none")), "none: there is no file or folder of that name");
-  expect_error(serve(model + "--port x"), "port: expected a whole number from 0 to 65535");
+  expect_error(serve(model + "--port x"), "port: expected a whole number, found 'x'");
   expect_error(serve(model + "--port 65536"), "port: expected a whole number from 0 to 65535");
   expect_error(serve(model + "--host 1.2.3.4.5"), "host '1.2.3.4.5': is not an address of this machine");
   expect_error(serve(model + "--set prot=1"), "unknown key 'prot' (did you mean 'port'?)");
