@@ -25,7 +25,7 @@ constexpr std::string_view place_endings[] = {"dale",  "ford",  "wick",  "ton",
                                               "haven", "field", "brook", "stead"};
 /// Of people and of places. With few names a model soon learns that a name in the question leads to the same
 /// name in the text.
-constexpr size_t names_of_a_kind = 40;
+constexpr size_t names_of_a_kind = 30;
 constexpr std::string_view jobs[] = {"baker",  "carpenter", "dentist", "farmer",  "gardener",  "hairdresser",
                                      "judge",  "lawyer",    "miller",  "nurse",   "painter",   "plumber",
                                      "potter", "sailor",    "tailor",  "teacher", "watchmaker"};
@@ -99,7 +99,7 @@ std::string draw_value(size_t kind, const Lexicon& lexicon, RandomStream& random
       return colour + " " + one(things);
     }
     case 3:
-      return std::to_string(1920 + draw(random, 80));
+      return std::to_string(1950 + draw(random, 40));
     default:
       return one(foods);
   }
@@ -170,7 +170,7 @@ std::vector<Fact> shared_kinds(const std::vector<std::vector<Fact>>& people) {
 
 FactQuestion draw_question(const std::string& text, const Fact& fact, RandomStream& random) {
   const FactKind& kind = kinds[fact.kind];
-  const bool asks_value = draw(random, 3) > 0;
+  const bool asks_value = draw(random, 2) > 0;  // two searches to learn, each from enough questions
   const auto& patterns = asks_value ? kind.ask_value : kind.ask_person;
   const std::string_view pattern = patterns[draw(random, patterns.size())];
   if (asks_value) return {text, filled(pattern, fact.person), fact.value};

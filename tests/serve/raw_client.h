@@ -38,14 +38,16 @@ class RawClient {
   /// What comes until the server closes the connection, or until nothing comes for `milliseconds`.
   std::string receive(int milliseconds = 300) const {
     std::string all;
-    char buffer[4096];
-    pollfd watched{socket_, POLLIN, 0};
-    while (::poll(&watched, 1, milliseconds) > 0) {
-      const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (count <= 0) break;
-      all.append(buffer, static_cast<size_t>(count));
-    }
+    for (std::string some; !(some = receive_some(milliseconds)).empty();) all += some;
     return all;
+  }
+  /// What comes next, at most after `milliseconds`; empty if nothing comes or the server closes the connection.
+  std::string receive_some(int milliseconds) const {
+    char buffer[65536];
+    pollfd watched{socket_, POLLIN, 0};
+    if (::poll(&watched, 1, milliseconds) <= 0) return {};
+    const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
+    return count <= 0 ? std::string() : std::string(buffer, static_cast<size_t>(count));
   }
   /// Whether the server has closed the connection, at most after `milliseconds`.
   bool closed(int milliseconds) const {
