@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 #include "base/plural.h"
 #include "cli/commands.h"
+#include "cli/constraint_files.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
@@ -34,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 struct Settings {
   std::string model;
   TextPaths paths;
+  ConstraintPaths constraints;
   TranslateOptions options;
   WriterOptions writer;
   Markup markup = Markup::none;  ///< none: lines of text
@@ -93,17 +96,39 @@ void check_markup(const Settings& settings) {
               settings.options.n_best == 1,
           "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
           "--token-scores, --alignments and --attention");
+  require(
+      !settings.constraints.by_line(),
+      "--prefixes, --constraints and --avoid are for lines, and --markup translates a document; leave one out");
   require(settings.paths.invalid != InvalidUtf8::skip,
           "--invalid-utf8 skip: a document has no lines to skip; choose replace or error");
 }
 
+void check_constraints(const Settings& settings) {
+  require(!settings.constraints.by_line() || settings.options.split_sentences.empty(),
+          "--prefixes, --constraints and --avoid are for lines that are translated whole; leave out "
+          "--split-sentences, or these");
+  const std::vector<std::string> paths = settings.constraints.all();
+  require(std::find(paths.begin(), paths.end(), "-") == paths.end(),
+          "standard input is for the lines to translate; give a file of constraints its name");
+}
+
+/// The files that the command reads.
+std::vector<std::string> inputs_of(const Settings& settings) {
+  std::vector<std::string> inputs = settings.constraints.all();
+  inputs.push_back(settings.paths.input);
+  inputs.push_back(settings.options.shortlist);
+  return inputs;
+}
+
 /// Translates the whole input as one document.
 void run_on_document(const Settings& settings) {
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
   if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
   const Translator translator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
+  TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
+  options.constraints = constraints.constraints();
   note_interrupts();
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
@@ -119,14 +144,17 @@ void run_on_document(const Settings& settings) {
 void run(const Settings& settings) {
   check(settings.writer);
   check_markup(settings);
+  check_constraints(settings);
   if (settings.markup != Markup::none) return run_on_document(settings);
   LineReader input(readable_path(settings.paths.input));
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
+  TextOutput output(settings.paths.output, inputs_of(settings));
   Meter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
+  options.constraints = constraints.constraints();
   std::atomic<double> done = 0;
   note_interrupts();
   const StopOnInterrupt interrupt;
@@ -141,10 +169,12 @@ void run(const Settings& settings) {
   };
   translator.translate(next, options, [&](const TranslatedLine& line) {
     check_interrupt();
+    warn_of_unmet(line.translations.front(), fmt::format("line {}", line.index + 1));
     writer.write(line);
     output.flush();
     meter.count(done);
   });
+  constraints.finish();
   writer.finish();
   output.close();
   meter.finish();
@@ -187,6 +217,7 @@ void add_translate(CLI::App& app) {
           "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
   add_markup_options(command, *settings);
+  add_constraint_options(command, settings->constraints);
   add_beam_size_option(command, options.beam_size);
   command
       .add_option("--shortlist", options.shortlist,
@@ -200,6 +231,7 @@ void add_translate(CLI::App& app) {
       "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
       "jsonl has an object for each line; json has an array of these objects.\n"
       "With --markup the input is one document; everything but its text keeps its bytes.\n"
+      "A translation that lacks a phrase of --constraints or --glossary is named in a warning.\n"
       "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");

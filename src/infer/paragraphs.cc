@@ -70,6 +70,7 @@ void Paragraphs::receive(const TranslatedLine& sentence) {
   sum.log_probability += best.log_probability;
   if (best.reason != FinishReason::end_token) sum.reason = best.reason;
   sum.loops = sum.loops || best.loops;
+  sum.unmet.insert(sum.unmet.end(), best.unmet.begin(), best.unmet.end());
   line.tokens_cut += sentence.tokens_cut;
   paragraph.translated.push_back(best.text);
   paragraph.alignments.push_back(best.alignment);
