@@ -19,13 +19,16 @@
 namespace sixfold {
 
 namespace cli {
-enum class Markup { none, html, xml };
+enum class Markup { none, html, xml, srt, po };
 }  // namespace cli
 
 template <>
 struct EnumNames<cli::Markup> {
-  static constexpr std::pair<cli::Markup, std::string_view> names[] = {
-      {cli::Markup::none, "none"}, {cli::Markup::html, "html"}, {cli::Markup::xml, "xml"}};
+  static constexpr std::pair<cli::Markup, std::string_view> names[] = {{cli::Markup::none, "none"},
+                                                                       {cli::Markup::html, "html"},
+                                                                       {cli::Markup::xml, "xml"},
+                                                                       {cli::Markup::srt, "srt"},
+                                                                       {cli::Markup::po, "po"}};
 };
 
 namespace cli {
@@ -120,6 +123,25 @@ std::vector<std::string> inputs_of(const Settings& settings) {
   return inputs;
 }
 
+std::string translate_document(const Settings& settings, const std::string& document,
+                               const TextTranslator& translate) {
+  const std::string name = text_name(settings.paths.input);
+  XmlOptions xml = settings.xml;
+  xml.outline_detection = !settings.no_outline_detection;
+  switch (settings.markup) {
+    case Markup::xml:
+      return translate_xml(document, translate, xml, name);
+    case Markup::srt:
+      return translate_srt(document, translate, name);
+    case Markup::po:
+      return translate_po(document, translate, name);
+    case Markup::html:
+    case Markup::none:
+      break;
+  }
+  return translate_html(document, translate, name);
+}
+
 /// Translates the whole input as one document.
 void run_on_document(const Settings& settings) {
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
@@ -133,11 +155,7 @@ void run_on_document(const Settings& settings) {
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const TextTranslator translate = text_translator(translator, options);
-  const std::string name = text_name(settings.paths.input);
-  XmlOptions xml = settings.xml;
-  xml.outline_detection = !settings.no_outline_detection;
-  output.write(settings.markup == Markup::html ? translate_html(document, translate, name)
-                                               : translate_xml(document, translate, xml, name));
+  output.write(translate_document(settings, document, translate));
   output.close();
 }
 
@@ -181,9 +199,10 @@ void run(const Settings& settings) {
 }
 
 void add_markup_options(CLI::App& command, Settings& settings) {
-  add_named_option(
-      command, "--markup", settings.markup,
-      "html or xml: translate the whole input as one document, with its tags; none: translate lines [none]");
+  add_named_option(command, "--markup", settings.markup,
+                   "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
+                   "with its tags; none: "
+                   "translate lines [none]");
   const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
                             const std::string& help) {
     command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");

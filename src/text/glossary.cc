@@ -72,8 +72,11 @@ void check_phrase(size_t entry, const char* side, const std::string& phrase) {
     refuse(fmt::format("has {} bytes; it may have {}", phrase.size(), Glossary::longest_phrase));
   if (first_invalid_utf8(phrase)) refuse("is not valid UTF-8");
   if (!has_visible_character(phrase)) refuse("is empty");
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; };
-  if (std::any_of(phrase.begin(), phrase.end(), is_control)) refuse("has a control character");
+  const icu::UnicodeString characters = icu::UnicodeString::fromUTF8(phrase);
+  for (int32_t i = 0; i < characters.length(); ++i) {
+    const char16_t c = characters[i];
+    if (u_iscntrl(c) || c == 0x2028 || c == 0x2029) refuse("has a control character");
+  }
 }
 
 }  // namespace
@@ -93,8 +96,9 @@ void Glossary::add(size_t entry) {
   const std::string& source = entries_[entry].source;
   const bool exact = has_capital(source);
   const std::vector<std::string> words = words_of(exact ? source : folded(source));
-  require(words.size() <= most_words, "entry {} of the glossary: the source phrase has {} words; it may have {}",
-          entry + 1, words.size(), most_words);
+  require(words.size() <= most_words,
+          "entry {} of the glossary: the source phrase has {} words; it may have {}", entry + 1, words.size(),
+          most_words);
   const auto [known, added] = (exact ? as_written_ : in_any_case_).emplace(key_of(words), entry);
   require(added, "entry {} of the glossary: '{}' is the source phrase of entry {} too", entry + 1, source,
           known->second + 1);

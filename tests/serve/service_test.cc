@@ -6,59 +6,17 @@
 #include <thread>
 
 #include "base/file.h"
-#include "cli/small_language_model.h"
 #include "error_message.h"
 #include "serve/http_server.h"
 #include "serve/raw_client.h"
-#include "temporary_folder.h"
+#include "serve/service_fixture.h"
 
 namespace sixfold::serve {
 namespace {
 
 using Json = nlohmann::json;
 
-/// A server of a translation model en-de, another de-en, and a language model, all of a few weights.
-class ServiceTest : public testing::Test {
- protected:
-  ServiceTest() {
-    write_small_model(en_de_, 11);  // its translations are different, and not empty
-    write_small_model(de_en_, 5);
-    write_small_language_model(folder_ / "text", 5);
-    start();
-  }
-  void start(const ServiceOptions& options = {}) {
-    std::vector<ModelSpec> models;
-    for (const std::string& spec : {"en-de=" + en_de_, "de-en=" + de_en_, folder_ / "text"})
-      models.emplace_back(spec);
-    router_.reset();
-    service_ = std::make_unique<Service>(models, EngineSettings{.threads = 2}, options);
-    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
-  }
-
-  HttpAnswer ask(HttpRequest request) const { return router_->answer(request); }
-  HttpAnswer get(const std::string& path) const { return ask({.method = "GET", .path = path}); }
-  HttpAnswer post(const std::string& path, const Json& body) const { return post_text(path, body.dump()); }
-  HttpAnswer post_text(const std::string& path, const std::string& body,
-                       const std::string& type = "application/json") const {
-    return ask({.method = "POST", .path = path, .headers = {{"content-type", type}}, .body = body});
-  }
-  static Json json(const HttpAnswer& answer) {
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return Json::parse(answer.body);
-  }
-  static void expect_refused(const HttpAnswer& answer, int status, const std::string& part) {
-    EXPECT_EQ(answer.status, status) << answer.body;
-    EXPECT_NE(answer.body.find(part), std::string::npos) << answer.body;
-  }
-  std::string translated(const std::string& text) const {
-    return service_->model_between("en", "de")->translator->translate(text);
-  }
-
-  TemporaryFolder folder_;
-  const std::string en_de_ = folder_ / "en-de", de_en_ = folder_ / "de-en";
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<Router> router_;
-};
+using ServiceTest = ServiceFixture;
 
 TEST_F(ServiceTest, TranslatesAsLibreTranslateDoes) {
   const Json request{{"q", "a b c"}, {"source", "en"}, {"target", "de"}};
@@ -123,6 +81,26 @@ TEST_F(ServiceTest, TranslatesHtmlWithItsTags) {
             "<a>" + translated("a b c") + "</a><x>d</x>");
   deepl.erase("tag_handling");
   expect_refused(post("/v2/translate", deepl), 400, "need tag_handling=xml");
+}
+
+TEST_F(ServiceTest, DocumentsHaveAlternatives) {
+  Json request{{"q", {"<p>a b c. <b>D e</b></p>", "<hr>"}},
+               {"source", "en"},
+               {"target", "de"},
+               {"format", "html"},
+               {"alternatives", 2}};
+  const Json html = json(post("/translate", request));
+  ASSERT_EQ(html["alternatives"][0].size(), 2u);
+  EXPECT_EQ(html["alternatives"][1], Json::array()) << "there is no text";
+  request["q"] = {"a b c. D e"};
+  request["format"] = "text";
+  const Json text = json(post("/translate", request));
+  EXPECT_EQ(visible(html["translatedText"][0]), text["translatedText"][0]);
+  for (const size_t rank : {0, 1}) {
+    const std::string alternative = html["alternatives"][0][rank];
+    EXPECT_EQ(visible(alternative), text["alternatives"][0][rank]);
+    EXPECT_TRUE(alternative.starts_with("<p>") && alternative.ends_with("</p>")) << alternative;
+  }
 }
 
 TEST_F(ServiceTest, FindsTheLanguage) {
@@ -282,10 +260,11 @@ TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
   };
   refused("target_lang", "FR", "Value for 'target_lang' not supported: FR. This server has: DE, EN");
   refused("formality", "more", "formality");
-  refused("glossary_id", "1", "Parameter 'glossary_id' is not supported");
+  refused("glossary_id", "1", "'glossary_id' needs 'source_lang'");
+  refused("style_id", "1", "Parameter 'style_id' is not supported");
   refused("no_such", 1, "Parameter 'no_such' is not supported");
   refused("split_sentences", "2", "split_sentences");
-  expect_refused(get("/v2/glossaries"), 404, "This server has no /v2/glossaries");
+  expect_refused(get("/v2/document/1"), 404, "This server has no /v2/document/1");
 }
 
 /// The pieces of an event stream.
