@@ -68,6 +68,17 @@ struct FoundMark {
   size_t partner = Piece::none;  ///< index in the list
 };
 
+bool are_pair(char before, char after) {
+  return (before == '(' && after == ')') || (before == '[' && after == ']') ||
+         (before == after && (before == '"' || before == '\'' || before == '`'));
+}
+
+/// Adds brackets and quotation marks around a placeholder to it: alone they would be words.
+void take_pairs_around(std::string_view bytes, size_t least, size_t most, FoundMark& mark) {
+  while (mark.begin > least && mark.end < most && are_pair(bytes[mark.begin - 1], bytes[mark.end]))
+    --mark.begin, ++mark.end;
+}
+
 /// Finds the marks of a text and which tags belong together.
 std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t end, TextMarks marks) {
   std::vector<FoundMark> found;
@@ -82,7 +93,9 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
     }
     found.push_back({.begin = i, .end = i + length});
     if (marks == TextMarks::subtitles && rest.starts_with(times_sign)) found.back().kind = PieceKind::boundary;
-    i += length;
+    if (tag.length == 0 && marks == TextMarks::messages)
+      take_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
+    i = found.back().end;
     if (tag.length == 0) continue;
     if (tag.name == "br" || tag.name == "p") {
       found.back().kind = PieceKind::boundary;

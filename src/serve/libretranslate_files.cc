@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "serve/any_language.h"
 #include "serve/json_text.h"
@@ -28,7 +27,7 @@ constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset
 
 /// The format of a file by its name; of the name nothing else is used.
 const FileFormat& format_of(const std::string& name) {
-  std::string extension = std::filesystem::path(name).extension().string();
+  std::string extension = name.substr(std::min(name.rfind('.'), name.size()));
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   for (const FileFormat& format : formats)
