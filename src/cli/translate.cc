@@ -18,17 +18,13 @@
 
 namespace sixfold {
 
-namespace cli {
-enum class Markup { none, html, xml, srt, po };
-}  // namespace cli
-
 template <>
-struct EnumNames<cli::Markup> {
-  static constexpr std::pair<cli::Markup, std::string_view> names[] = {{cli::Markup::none, "none"},
-                                                                       {cli::Markup::html, "html"},
-                                                                       {cli::Markup::xml, "xml"},
-                                                                       {cli::Markup::srt, "srt"},
-                                                                       {cli::Markup::po, "po"}};
+struct EnumNames<TextKind> {
+  static constexpr std::pair<TextKind, std::string_view> names[] = {{TextKind::plain, "none"},
+                                                                    {TextKind::html, "html"},
+                                                                    {TextKind::xml, "xml"},
+                                                                    {TextKind::srt, "srt"},
+                                                                    {TextKind::po, "po"}};
 };
 
 namespace cli {
@@ -42,7 +38,7 @@ struct Settings {
   ConstraintPaths constraints;
   TranslateOptions options;
   WriterOptions writer;
-  Markup markup = Markup::none;  ///< none: lines of text
+  TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
   bool no_outline_detection = false;
   int threads = 0;
@@ -87,14 +83,14 @@ class Meter {
 };
 
 void check_markup(const Settings& settings) {
-  const bool xml = settings.markup == Markup::xml;
+  const bool xml = settings.markup == TextKind::xml;
   const bool xml_options = settings.no_outline_detection || !settings.xml.splitting_tags.empty() ||
                            !settings.xml.non_splitting_tags.empty() || !settings.xml.ignore_tags.empty();
   require(
       xml || !xml_options,
       "--splitting-tags, --non-splitting-tags, --ignore-tags and --no-outline-detection have no effect without "
       "--markup xml; add it, or leave them out");
-  if (settings.markup == Markup::none) return;
+  if (settings.markup == TextKind::plain) return;
   require(settings.writer.format == OutputFormat::text && !settings.writer.details.any() &&
               settings.options.n_best == 1,
           "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
@@ -123,25 +119,6 @@ std::vector<std::string> inputs_of(const Settings& settings) {
   return inputs;
 }
 
-std::string translate_document(const Settings& settings, const std::string& document,
-                               const TextTranslator& translate) {
-  const std::string name = text_name(settings.paths.input);
-  XmlOptions xml = settings.xml;
-  xml.outline_detection = !settings.no_outline_detection;
-  switch (settings.markup) {
-    case Markup::xml:
-      return translate_xml(document, translate, xml, name);
-    case Markup::srt:
-      return translate_srt(document, translate, name);
-    case Markup::po:
-      return translate_po(document, translate, name);
-    case Markup::html:
-    case Markup::none:
-      break;
-  }
-  return translate_html(document, translate, name);
-}
-
 /// Translates the whole input as one document.
 void run_on_document(const Settings& settings) {
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
@@ -155,7 +132,9 @@ void run_on_document(const Settings& settings) {
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const TextTranslator translate = text_translator(translator, options);
-  output.write(translate_document(settings, document, translate));
+  XmlOptions xml = settings.xml;
+  xml.outline_detection = !settings.no_outline_detection;
+  output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
   output.close();
 }
 
@@ -163,7 +142,7 @@ void run(const Settings& settings) {
   check(settings.writer);
   check_markup(settings);
   check_constraints(settings);
-  if (settings.markup != Markup::none) return run_on_document(settings);
+  if (settings.markup != TextKind::plain) return run_on_document(settings);
   LineReader input(readable_path(settings.paths.input));
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.threads, settings.precision);

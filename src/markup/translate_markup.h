@@ -62,4 +62,11 @@ std::string translate_srt(std::string_view srt, const TextTranslator& translate,
 std::string translate_po(std::string_view po, const TextTranslator& translate,
                          const std::string& name = "the PO file");
 
+/// What a text is.
+enum class TextKind { plain, html, xml, srt, po };
+
+/// The function above for a document of this kind, which is not `plain`. `xml` is for XML alone.
+std::string translate_document(TextKind kind, std::string_view document, const TextTranslator& translate,
+                               const XmlOptions& xml, const std::string& name);
+
 }  // namespace sixfold

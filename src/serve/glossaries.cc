@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,15 @@ StoredGlossary read_glossary(const std::string& path, const std::string& id) {
   return glossary;
 }
 
+/// The time in the form of DeepL's clients, with a fraction of the second.
+std::string now() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(time - seconds);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(seconds.count())),
+                     rest.count());
+}
+
 size_t bytes_of(const Glossary& glossary) {
   size_t bytes = 0;
   for (const GlossaryEntry& entry : glossary.entries()) bytes += entry.source.size() + entry.target.size() + 2;
@@ -85,7 +95,7 @@ StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) 
     throw HttpError(400, fmt::format("A glossary has a name of 1 to {} bytes.", GlossaryLimits::name));
   glossary.id = random_name();
   glossary.owner = owner_of(key);
-  glossary.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  glossary.created = now();
   const std::lock_guard lock(mutex_);
   size_t count = 1, bytes = bytes_of(*glossary.glossary);
   for (const auto& [id, other] : all_) {

@@ -16,7 +16,7 @@ struct StoredGlossary {
   std::string id;  ///< nobody can guess it
   std::string name;
   std::string source, target;  ///< languages
-  std::string created;         ///< "2026-01-31T12:00:00Z"
+  std::string created;         ///< "2026-01-31T12:00:00.000000Z"
   std::string owner;           ///< of the client (`Glossaries`)
   std::shared_ptr<const Glossary> glossary;
 };

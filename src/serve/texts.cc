@@ -61,21 +61,9 @@ std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSen
   return text;
 }
 
-std::string translate_document(const std::string& document, size_t number, const TextOptions& options,
-                               const TextTranslator& translate) {
-  const std::string name = fmt::format("text {}", number + 1);
-  switch (options.kind) {
-    case TextKind::xml:
-      return translate_xml(document, translate, options.xml, name);
-    case TextKind::srt:
-      return translate_srt(document, translate, name);
-    case TextKind::po:
-      return translate_po(document, translate, name);
-    case TextKind::html:
-    case TextKind::plain:
-      break;
-  }
-  return translate_html(document, translate, name);
+std::string translate_one(const std::string& document, size_t number, const TextOptions& options,
+                          const TextTranslator& translate) {
+  return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
 }
 
 /// The options of the translator.
@@ -109,22 +97,21 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
   };
   for (size_t i = 0; i < documents.size(); ++i) {
     begins.push_back(texts.size());
-    translate_document(documents[i], i, options, collect);
+    translate_one(documents[i], i, options, collect);
   }
   TranslateOptions how = translator_options(options);
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
   const std::vector<std::vector<TranslatedText>> translations =
       sixfold::translate_texts(*model.translator, texts, how);
   const auto of_rank = [&](size_t document, size_t rank) {
-    return translate_document(documents[document], document, options,
-                              [&](const std::vector<std::string>& some) {
-                                std::vector<TranslatedText> chosen;
-                                for (size_t i = 0; i < some.size(); ++i) {
-                                  const std::vector<TranslatedText>& best = translations[begins[document] + i];
-                                  chosen.push_back(best[std::min(rank, best.size() - 1)]);
-                                }
-                                return chosen;
-                              });
+    return translate_one(documents[document], document, options, [&](const std::vector<std::string>& some) {
+      std::vector<TranslatedText> chosen;
+      for (size_t i = 0; i < some.size(); ++i) {
+        const std::vector<TranslatedText>& best = translations[begins[document] + i];
+        chosen.push_back(best[std::min(rank, best.size() - 1)]);
+      }
+      return chosen;
+    });
   };
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {

@@ -21,17 +21,8 @@ enum class LineBreaks {
   none,                 ///< nowhere; line ends are spaces
 };
 
-/// What a text is.
-enum class TextKind {
-  plain,
-  html,  ///< translated as a document (markup/translate_markup.h), and so are the others; it has no sentences
-  xml,
-  srt,
-  po,
-};
-
 struct TextOptions {
-  TextKind kind = TextKind::plain;
+  TextKind kind = TextKind::plain;  ///< a document has no sentences in its result
   XmlOptions xml = {};
   LineBreaks breaks = LineBreaks::lines_and_sentences;
   int alternatives = 0;  ///< besides the best translation; of a document as of each of its texts
