@@ -24,7 +24,8 @@ class Glossary {
   static constexpr size_t most_words = 64;        ///< of a source phrase
 
   /// Throws an input error that names the entry if one of its phrases is empty, too long, not valid UTF-8 or
-  /// has a control character, if a source phrase has too many words or comes again, or if there are too many entries or none.
+  /// has a control character, if a source phrase has too many words or comes again, or if there are too many
+  /// entries or none.
   explicit Glossary(std::vector<GlossaryEntry> entries);
   /// Reads lines of source phrase, tab and target phrase; blank lines are left out. `name` is the name of the
   /// text in messages. Throws an input error, with the line if there is not one tab.
