@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 #include "base/plural.h"
 #include "cli/commands.h"
+#include "cli/constraint_files.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
@@ -16,14 +18,13 @@
 
 namespace sixfold {
 
-namespace cli {
-enum class Markup { none, html, xml };
-}  // namespace cli
-
 template <>
-struct EnumNames<cli::Markup> {
-  static constexpr std::pair<cli::Markup, std::string_view> names[] = {
-      {cli::Markup::none, "none"}, {cli::Markup::html, "html"}, {cli::Markup::xml, "xml"}};
+struct EnumNames<TextKind> {
+  static constexpr std::pair<TextKind, std::string_view> names[] = {{TextKind::plain, "none"},
+                                                                    {TextKind::html, "html"},
+                                                                    {TextKind::xml, "xml"},
+                                                                    {TextKind::srt, "srt"},
+                                                                    {TextKind::po, "po"}};
 };
 
 namespace cli {
@@ -34,9 +35,10 @@ using Clock = std::chrono::steady_clock;
 struct Settings {
   std::string model;
   TextPaths paths;
+  ConstraintPaths constraints;
   TranslateOptions options;
   WriterOptions writer;
-  Markup markup = Markup::none;  ///< none: lines of text
+  TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
   bool no_outline_detection = false;
   int threads = 0;
@@ -81,52 +83,75 @@ class Meter {
 };
 
 void check_markup(const Settings& settings) {
-  const bool xml = settings.markup == Markup::xml;
+  const bool xml = settings.markup == TextKind::xml;
   const bool xml_options = settings.no_outline_detection || !settings.xml.splitting_tags.empty() ||
                            !settings.xml.non_splitting_tags.empty() || !settings.xml.ignore_tags.empty();
   require(
       xml || !xml_options,
       "--splitting-tags, --non-splitting-tags, --ignore-tags and --no-outline-detection have no effect without "
       "--markup xml; add it, or leave them out");
-  if (settings.markup == Markup::none) return;
+  if (settings.markup == TextKind::plain) return;
   require(settings.writer.format == OutputFormat::text && !settings.writer.details.any() &&
               settings.options.n_best == 1,
           "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
           "--token-scores, --alignments and --attention");
+  require(
+      !settings.constraints.by_line(),
+      "--prefixes, --constraints and --avoid are for lines, and --markup translates a document; leave one out");
   require(settings.paths.invalid != InvalidUtf8::skip,
           "--invalid-utf8 skip: a document has no lines to skip; choose replace or error");
 }
 
+void check_constraints(const Settings& settings) {
+  require(!settings.constraints.by_line() || settings.options.split_sentences.empty(),
+          "--prefixes, --constraints and --avoid are for lines that are translated whole; leave out "
+          "--split-sentences, or these");
+  const std::vector<std::string> paths = settings.constraints.all();
+  require(std::find(paths.begin(), paths.end(), "-") == paths.end(),
+          "standard input is for the lines to translate; give a file of constraints its name");
+}
+
+/// The files that the command reads.
+std::vector<std::string> inputs_of(const Settings& settings) {
+  std::vector<std::string> inputs = settings.constraints.all();
+  inputs.push_back(settings.paths.input);
+  inputs.push_back(settings.options.shortlist);
+  return inputs;
+}
+
 /// Translates the whole input as one document.
 void run_on_document(const Settings& settings) {
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
   if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
   const Translator translator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
+  TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
+  options.constraints = constraints.constraints();
   note_interrupts();
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const TextTranslator translate = text_translator(translator, options);
-  const std::string name = text_name(settings.paths.input);
   XmlOptions xml = settings.xml;
   xml.outline_detection = !settings.no_outline_detection;
-  output.write(settings.markup == Markup::html ? translate_html(document, translate, name)
-                                               : translate_xml(document, translate, xml, name));
+  output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
   output.close();
 }
 
 void run(const Settings& settings) {
   check(settings.writer);
   check_markup(settings);
-  if (settings.markup != Markup::none) return run_on_document(settings);
+  check_constraints(settings);
+  if (settings.markup != TextKind::plain) return run_on_document(settings);
   LineReader input(readable_path(settings.paths.input));
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.paths.output, {settings.paths.input, settings.options.shortlist});
+  TextOutput output(settings.paths.output, inputs_of(settings));
   Meter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
+  options.constraints = constraints.constraints();
   std::atomic<double> done = 0;
   note_interrupts();
   const StopOnInterrupt interrupt;
@@ -141,19 +166,22 @@ void run(const Settings& settings) {
   };
   translator.translate(next, options, [&](const TranslatedLine& line) {
     check_interrupt();
+    warn_of_unmet(line.translations.front(), fmt::format("line {}", line.index + 1));
     writer.write(line);
     output.flush();
     meter.count(done);
   });
+  constraints.finish();
   writer.finish();
   output.close();
   meter.finish();
 }
 
 void add_markup_options(CLI::App& command, Settings& settings) {
-  add_named_option(
-      command, "--markup", settings.markup,
-      "html or xml: translate the whole input as one document, with its tags; none: translate lines [none]");
+  add_named_option(command, "--markup", settings.markup,
+                   "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
+                   "with its tags; none: "
+                   "translate lines [none]");
   const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
                             const std::string& help) {
     command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");
@@ -187,6 +215,7 @@ void add_translate(CLI::App& app) {
           "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
       ->type_name("LANGUAGE");
   add_markup_options(command, *settings);
+  add_constraint_options(command, settings->constraints);
   add_beam_size_option(command, options.beam_size);
   command
       .add_option("--shortlist", options.shortlist,
@@ -200,6 +229,7 @@ void add_translate(CLI::App& app) {
       "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
       "jsonl has an object for each line; json has an array of these objects.\n"
       "With --markup the input is one document; everything but its text keeps its bytes.\n"
+      "A translation that lacks a phrase of --constraints or --glossary is named in a warning.\n"
       "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");

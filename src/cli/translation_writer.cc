@@ -74,6 +74,7 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
   }
   if (details.alignment) object["alignment"] = pharaoh(translation);
   if (translation.attention) object["attention"] = json_of(*translation.attention);
+  if (!translation.unmet.empty()) object["unmet"] = translation.unmet;
   return object;
 }
 

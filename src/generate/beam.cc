@@ -3,16 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace sixfold {
-namespace {
-
-bool finished_keeps_slot(const GenerationConfig& rules) {
-  return rules.finished_keeps_slot || rules.beam_size == 1;
-}
-
-}  // namespace
-
 double normalizer(const GenerationConfig& rules, int length) {
   switch (rules.normalization) {
     case ScoreNormalization::none:
@@ -34,26 +27,44 @@ int longest_output(const GenerationConfig& rules, int source_tokens) {
 Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
     : rules_(&rules),
       limits_(limits),
-      slots_(static_cast<size_t>(rules.beam_size)),
-      keeps_slot_(finished_keeps_slot(rules)) {}
+      slots_(static_cast<size_t>(limits.phrases ? width(rules, *limits.phrases) : rules.beam_size)),
+      keeps_slot_(rules.finished_keeps_slot || slots_ == 1),
+      length_(static_cast<int>(limits.prefix.size())) {
+  LiveHypothesis& start = live_.front();
+  start.ids.assign(limits_.prefix.begin(), limits_.prefix.end());
+  if (!limits_.phrases) return;
+  start.progress = limits_.phrases->start();
+  for (const int32_t id : start.ids) start.progress = limits_.phrases->after(start.progress, id);
+}
+
+int Beam::width(const GenerationConfig& rules, const PhraseSet& phrases) {
+  return phrases.empty() ? rules.beam_size : std::max(rules.beam_size, phrases.tokens() + 1);
+}
 
 // The end token and the other tokens must together fill all slots. If finished hypotheses do not keep their
-// slots, the other tokens alone must fill them.
-int Beam::candidates(const GenerationConfig& rules) {
-  return rules.beam_size + (finished_keeps_slot(rules) ? 0 : 1);
+// slots, or the end token is no candidate, the other tokens alone must fill them.
+int Beam::candidates(const GenerationConfig& rules, const PhraseSet& phrases) {
+  const int slots = width(rules, phrases);
+  return slots + (phrases.empty() && (rules.finished_keeps_slot || slots == 1) ? 0 : 1);
 }
 
 void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs) {
-  rank(ids, log_probs);
+  const bool broken = rank(ids, log_probs);
   ++length_;
+  if (ranked_.empty() && !broken)  // no token may follow
+    for (const LiveHypothesis& hypothesis : live_)
+      finish(hypothesis, hypothesis.log_probability, FinishReason::cut);
   next_.clear();
+  const std::vector<size_t> slots = slots_of_banks();
+  std::vector<size_t> seen(slots.size()), going_on(slots.size());
   size_t ended = 0;
-  for (size_t place = 0; place < ranked_.size() && next_.size() < slots_; ++place) {
-    const Candidate& candidate = ranked_[place];
-    if (keeps_slot_ && place == slots_) break;
-    if (candidate.id != limits_.eos && length_ < limits_.longest)
-      go_on(candidate);
-    else if (place < slots_) {
+  for (const Candidate& candidate : ranked_) {
+    const size_t bank = candidate.bank, place = seen[bank]++;
+    if (going_on[bank] == slots[bank] || (keeps_slot_ && place >= slots[bank])) continue;
+    if (!ends(candidate)) {
+      next_.push_back(child_of(candidate));
+      ++going_on[bank];
+    } else if (place < slots[bank]) {
       finish(live_[candidate.parent], candidate);
       ++ended;
     }
@@ -70,42 +81,73 @@ void Beam::end(std::span<const float> log_probs) {
   live_.clear();
 }
 
-void Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) {
+/// Fills `ranked_` with the candidates, best first. Returns whether a log-probability is NaN.
+bool Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) {
   const size_t k = ids.size() / live_.size();
+  bool broken = false;
   ranked_.clear();
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (std::isfinite(log_probs[i]))  // banned tokens are -infinity
-      ranked_.push_back({live_[i / k].log_probability + double{log_probs[i]}, i / k, ids[i]});
+  for (size_t i = 0; i < ids.size(); ++i) {
+    broken = broken || std::isnan(log_probs[i]);
+    const auto before = ids.subspan(i / k * k, i % k);
+    if (!std::isfinite(log_probs[i]) || ids[i] < 0) continue;  // banned tokens are -infinity
+    if (std::find(before.begin(), before.end(), ids[i]) != before.end()) continue;
+    Candidate candidate{live_[i / k].log_probability + double{log_probs[i]}, i / k, ids[i]};
+    if (place(candidate)) ranked_.push_back(std::move(candidate));
+  }
   std::sort(ranked_.begin(), ranked_.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(-a.log_probability, a.parent, a.id) < std::tuple(-b.log_probability, b.parent, b.id);
   });
+  return broken;
 }
 
-void Beam::go_on(const Candidate& candidate) {
+/// Sets the bank of a candidate. Returns false for an end token before all phrases are met.
+bool Beam::place(Candidate& candidate) const {
+  if (!limits_.phrases) return true;
+  const PhraseProgress& before = live_[candidate.parent].progress;
+  const bool end = candidate.id == limits_.eos;
+  candidate.progress = end ? before : limits_.phrases->after(before, candidate.id);
+  candidate.bank = static_cast<size_t>(limits_.phrases->met(candidate.progress));
+  return !end || limits_.phrases->complete(candidate.progress);
+}
+
+/// The number of slots of each bank.
+std::vector<size_t> Beam::slots_of_banks() const {
+  if (!limits_.phrases) return {slots_};
+  std::vector<size_t> wanted(static_cast<size_t>(limits_.phrases->tokens()) + 1);
+  for (const Candidate& candidate : ranked_) ++wanted[candidate.bank];
+  return divide_beam(slots_, wanted);
+}
+
+bool Beam::ends(const Candidate& candidate) const {
+  return candidate.id == limits_.eos || length_ >= limits_.longest;
+}
+
+LiveHypothesis Beam::child_of(const Candidate& candidate) const {
   const LiveHypothesis& parent = live_[candidate.parent];
-  LiveHypothesis& child = next_.emplace_back();
+  LiveHypothesis child{.parent = static_cast<int>(candidate.parent),
+                       .log_probability = candidate.log_probability,
+                       .progress = candidate.progress};
   child.ids.reserve(parent.ids.size() + 1);
   child.ids = parent.ids;
   child.ids.push_back(candidate.id);
-  child.parent = static_cast<int>(candidate.parent);
-  child.log_probability = candidate.log_probability;
+  return child;
 }
 
 /// Finishes `parent` with the candidate: the end token, or another token if the output is cut at its maximum
 /// length.
 void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
   if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability, FinishReason::end_token);
-  LiveHypothesis cut = parent;
-  cut.ids.push_back(candidate.id);
-  finish(cut, candidate.log_probability, FinishReason::cut);
+  finish(child_of(candidate), candidate.log_probability, FinishReason::cut);
 }
 
 void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason) {
   if (std::isnan(log_probability)) return;
   Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_), reason};
-  const auto place =
-      std::upper_bound(finished_.begin(), finished_.end(), finished,
-                       [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  if (limits_.phrases) finished.unmet = limits_.phrases->unmet(hypothesis.progress);
+  const auto place = std::upper_bound(
+      finished_.begin(), finished_.end(), finished, [](const Hypothesis& a, const Hypothesis& b) {
+        return std::pair(a.unmet.size(), -a.score) < std::pair(b.unmet.size(), -b.score);
+      });
   finished_.insert(place, std::move(finished));
 }
 

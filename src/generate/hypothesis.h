@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Hypothesis {
   double log_probability = 0;  ///< sum over `ids` and the end token
   double score = 0;            ///< `log_probability`, normalized as `GenerationConfig::normalization` says
   FinishReason reason = FinishReason::end_token;
+  /// Indices of the phrases (`LexicalConstraints`) that it does not contain as often as they were asked for.
+  std::vector<size_t> unmet = {};
 };
 
 /// Whether the ids end in a repetition: the same 1 to 8 tokens at least four times in a row. This is typical of

@@ -69,4 +69,20 @@ class NoRepeatedNgram final : public Restriction {
   size_t size_;
 };
 
+/// Bans each token that would complete one of some phrases. Those of a single token are banned everywhere.
+class BanPhrases final : public Restriction {
+ public:
+  explicit BanPhrases(std::vector<std::vector<int32_t>> phrases) : phrases_(std::move(phrases)) {}
+  void edit(const RestrictedText& text, LogitEdits& edits) const override {
+    for (const auto& phrase : phrases_) {
+      const auto before = std::span(phrase).first(phrase.size() - 1);
+      if (before.size() <= text.ids.size() && std::ranges::equal(before, text.ids.last(before.size())))
+        edits.banned.push_back(phrase.back());
+    }
+  }
+
+ private:
+  std::vector<std::vector<int32_t>> phrases_;
+};
+
 }  // namespace sixfold

@@ -24,6 +24,18 @@ bool ask_the_same(const Query& a, const Query& b) {
          std::ranges::equal(a.listed, b.listed);
 }
 
+/// Returns the weights of these rows, which `make` makes if they are not among those that are kept.
+template <class Make>
+const ops::OutputWeights& kept(std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>& all,
+                               const std::vector<int32_t>& rows, const Make& make) {
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& weights) { return weights.first == rows; });
+  if (known != all.end()) return known->second;
+  constexpr size_t most_kept = 16;
+  if (all.size() == most_kept) all.clear();
+  return all.emplace_back(rows, make()).second;
+}
+
 }  // namespace
 
 Scorer::Scorer(const DecodeWorkspace& workspace)
@@ -79,14 +91,16 @@ std::vector<int32_t> Scorer::Output::rows_of(std::span<const int32_t> tokens) co
 
 const ops::OutputWeights& Scorer::without(Output& output, const std::vector<int32_t>& rows) const {
   if (rows.empty()) return output.weights;
-  const auto known = std::find_if(output.without.begin(), output.without.end(),
-                                  [&](const auto& weights) { return weights.first == rows; });
-  if (known != output.without.end()) return known->second;
-  constexpr size_t most_kept = 16;
-  if (output.without.size() == most_kept) output.without.clear();
-  ops::OutputWeights weights = output.weights;
-  weights.bias = bias_without(weights, rows, workspace_.backend);
-  return output.without.emplace_back(rows, std::move(weights)).second;
+  return kept(output.without, rows, [&] {
+    ops::OutputWeights weights = output.weights;
+    weights.bias = bias_without(weights, rows, workspace_.backend);
+    return weights;
+  });
+}
+
+const ops::OutputWeights& Scorer::selected(Output& output, const std::vector<int32_t>& rows) const {
+  return kept(output.selected, rows,
+              [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
 }
 
 /// Returns the state of each extension's last token, [extensions, d_model].
@@ -103,6 +117,48 @@ Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extens
   return last;
 }
 
+/// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
+/// computed for one of them; the others differ from it as their logits do.
+std::vector<float> Scorer::listed(const Query& query, Output& output, const Tensor& states,
+                                  Context& context) const {
+  if (query.listed.empty()) return {};
+  const auto count = static_cast<size_t>(states.rows()), size = query.listed.size();
+  const std::vector<int32_t> rows = output.rows_of(query.listed);
+  require(rows.size() == size, "a listed token is not in the shortlist");
+  const std::vector<int32_t> banned = query.renormalize ? output.rows_of(query.banned) : std::vector<int32_t>();
+  const auto is_banned = [&](int32_t row) { return std::ranges::find(banned, row) != banned.end(); };
+  std::vector<float> all(count * size, -std::numeric_limits<float>::infinity());
+  const auto chosen = std::ranges::find_if_not(rows, is_banned);
+  if (chosen == rows.end()) return all;
+  const auto base = static_cast<size_t>(chosen - rows.begin());
+  const std::vector<int32_t> same(count, *chosen);
+  const std::vector<float> certain =
+      ops::log_probability(context, states, without(output, banned), context.indices(same))
+          .to_floats(context.backend());
+  if (size == 1) return certain;
+  const std::vector<float> logits =
+      ops::logits(context, states, selected(output, rows)).to_floats(context.backend());
+  for (size_t row = 0; row < count; ++row)
+    for (size_t i = 0, at = row * size; i < size; ++i)
+      if (!is_banned(rows[i])) all[at + i] = certain[row] + (logits[at + i] - logits[at + base]);
+  return all;
+}
+
+/// Adds the log-probabilities of the last tokens of an extension. `states`: of its tokens.
+void Scorer::add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context) {
+  if (query.given == 0) return;
+  require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
+          extension.tokens.size());
+  const Output& output = output_of(extension.request);
+  const std::vector<int32_t> rows = output.rows_of(extension.tokens.last(query.given));
+  require(rows.size() == query.given, "a given token is not in the shortlist");
+  const auto count = static_cast<int64_t>(query.given);
+  const Tensor before = states.slice_rows(states.rows() - 1 - count, count);
+  const auto values =
+      ops::log_probability(context, before, output.weights, context.indices(rows)).to_floats(context.backend());
+  given_.insert(given_.end(), values.begin(), values.end());
+}
+
 void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
   const auto rows = static_cast<size_t>(states.rows());
   for (const auto& tokens : {query.banned, query.listed})
@@ -116,13 +172,7 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
     best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
                       banned.empty() ? Tensor() : context.indices(banned));
   }
-  std::vector<std::vector<float>> listed;
-  for (const int32_t row : output.rows_of(query.listed)) {
-    const std::vector<int32_t> same(rows, row);
-    listed.push_back(ops::log_probability(context, states, output.weights, context.indices(same))
-                         .to_floats(context.backend()));
-  }
-  require(listed.size() == query.listed.size(), "a listed token is not in the shortlist");
+  const std::vector<float> of_listed = listed(query, output, states, context);
   const auto k = static_cast<size_t>(best.k);
   for (size_t row = 0; row < rows; ++row) {
     for (size_t i = row * k; i < (row + 1) * k; ++i) {
@@ -130,9 +180,9 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
       ids_.push_back(output.ids.empty() || id < 0 ? id : output.ids[static_cast<size_t>(id)]);
       log_probs_.push_back(best.log_probs[i]);
     }
-    for (size_t i = 0; i < listed.size(); ++i) {
+    for (size_t i = 0; i < query.listed.size(); ++i) {
       ids_.push_back(query.listed[i]);
-      log_probs_.push_back(listed[i][row]);
+      log_probs_.push_back(of_listed[row * query.listed.size() + i]);
     }
     ends_.push_back(ids_.size());
   }
@@ -160,8 +210,15 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
   require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
           queries.size());
   Context context(workspace_.backend, workspace_.arena);
-  const Tensor states = last_rows(state_.extend(extensions, context), extensions, context);
-  ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
+  const Tensor all = state_.extend(extensions, context);
+  const Tensor states = last_rows(all, extensions, context);
+  ids_.clear(), log_probs_.clear(), given_.clear(), ends_.clear(), answers_.clear();
+  int64_t end_of_rows = 0;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const int64_t rows = std::ssize(extensions[i].tokens);
+    add_given(extensions[i], queries[i], all.slice_rows(end_of_rows, rows), context);
+    end_of_rows += rows;
+  }
   for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     Output& output = output_of(extensions[begin].request);
     while (end < queries.size() && &output == &output_of(extensions[end].request) &&
@@ -174,9 +231,10 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     else
       answer(queries[begin], output, own, context);
   }
-  for (size_t i = 0, begin = 0; i < ends_.size(); begin = ends_[i++])
+  for (size_t i = 0, begin = 0, given = 0; i < ends_.size(); begin = ends_[i], given += queries[i++].given)
     answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
-                        std::span(log_probs_).subspan(begin, ends_[i] - begin)});
+                        std::span(log_probs_).subspan(begin, ends_[i] - begin),
+                        std::span(given_).subspan(given, queries[i].given)});
   return answers_;
 }
 

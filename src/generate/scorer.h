@@ -36,8 +36,11 @@ struct Query {
   /// Tokens excluded from `top_k`; they keep their share of the probability.
   std::span<const int32_t> banned = {};
   bool renormalize = false;  ///< give banned tokens probability 0 and renormalize the others
-  /// Tokens whose log-probabilities are wanted too, without regard to `banned`.
+  /// Tokens whose log-probabilities are wanted too, without regard to `banned` unless `renormalize` is set.
   std::span<const int32_t> listed = {};
+  /// The number of last tokens of the extension whose log-probabilities are wanted too, each after the tokens
+  /// before it. It is less than the number of its tokens.
+  size_t given = 0;
   /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
   const DrawQuery* draw = nullptr;
 };
@@ -49,6 +52,7 @@ struct Query {
 struct Answer {
   std::span<const int32_t> ids;
   std::span<const float> log_probs;
+  std::span<const float> given = {};  ///< log-probabilities of the last tokens of the extension
 };
 
 /// Computes probabilities of the next tokens of hypotheses. It answers queries instead of returning rows of
@@ -75,13 +79,18 @@ class Scorer {
   struct Output {
     ops::OutputWeights weights;
     std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
-    /// Weights under which some tokens have probability 0, with the rows of these tokens.
-    std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>> without = {};
+    /// Weights that were made for some of the rows.
+    using OfRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
+    OfRows without = {};   ///< under which these tokens have probability 0
+    OfRows selected = {};  ///< of these tokens alone
 
     std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
   };
   Output& output_of(int request);
   const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
+  const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
+  std::vector<float> listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
+  void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
   Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
   void draw_each(std::span<const Query> queries, const Tensor& states, Context& context);
@@ -92,7 +101,7 @@ class Scorer {
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
   // Of all answers, concatenated.
   std::vector<int32_t> ids_;
-  std::vector<float> log_probs_;
+  std::vector<float> log_probs_, given_;
   std::vector<size_t> ends_;
   std::vector<Answer> answers_;
 };

@@ -39,14 +39,15 @@ BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& option
   require(batch_tokens_ >= 1, "batch_tokens is {}; it must be at least 1", batch_tokens_);
 }
 
-std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index) const {
+std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index,
+                                            const LexicalConstraints& constraints) const {
   auto request = std::make_unique<Request>();
   const int tokens = static_cast<int>(source.size()) / ids_per_row_;
-  request->shortlist = allowed(source);
+  request->shortlist = allowed(source, constraints);
   request->source = std::move(source);
-  request->strategy = std::make_unique<BeamSearch>(plan_, tokens);
+  request->strategy = std::make_unique<BeamSearch>(plan_, tokens, constraints);
   request->read_tokens = tokens;
-  request->tokens = int64_t{tokens} * plan_->rules.beam_size;
+  request->tokens = int64_t{tokens} * Beam::width(plan_->rules, PhraseSet(constraints.phrases));
   request->batch_tokens = batch_tokens_;
   request->cancel = cancel_;
   request->sink = &sink;
@@ -54,8 +55,9 @@ std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultS
   return request;
 }
 
-std::vector<int32_t> BeamRequests::allowed(const std::vector<int32_t>& source) const {
-  return shortlist_ ? plan_->complete(shortlist_->targets(source)) : std::vector<int32_t>();
+std::vector<int32_t> BeamRequests::allowed(const std::vector<int32_t>& source,
+                                           const LexicalConstraints& constraints) const {
+  return shortlist_ ? plan_->complete(shortlist_->targets(source), constraints) : std::vector<int32_t>();
 }
 
 void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,

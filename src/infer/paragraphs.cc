@@ -1,5 +1,7 @@
 #include "infer/paragraphs.h"
 
+#include <algorithm>
+
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -43,38 +45,46 @@ NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
   paragraph.split = splitter_.split(replace_invalid_utf8(paragraph.line.source));
   sentence = paragraph.split.sentences.empty() ? "" : paragraph.split.sentences[0];
   sentence_ = 1;
-  paragraph.line.translations.resize(1);
   paragraphs_.push_back(std::move(paragraph));
   return NextLine::line;
 }
 
-/// Sets the text and the alignment of the paragraph from those of its sentences.
-void Paragraphs::join(Paragraph& paragraph) {
-  Translation& sum = paragraph.line.translations.front();
+/// The paragraph of the translations of a rank.
+Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
+  Translation sum;
+  std::vector<std::string> texts;
+  for (const std::vector<Translation>& sentence : paragraph.translated) {
+    const Translation& best = sentence[std::min(rank, sentence.size() - 1)];
+    texts.push_back(best.text);
+    sum.score += best.score;
+    sum.log_probability += best.log_probability;
+    if (best.reason != FinishReason::end_token) sum.reason = best.reason;
+    sum.loops = sum.loops || best.loops;
+    sum.unmet.insert(sum.unmet.end(), best.unmet.begin(), best.unmet.end());
+  }
+  if (paragraph.split.sentences.empty()) return sum;
   std::vector<size_t> begins;
-  sum.text = join_sentences(paragraph.split, paragraph.translated, &begins);
+  sum.text = join_sentences(paragraph.split, texts, &begins);
   const std::vector<int> targets = first_words(sum.text, begins);
   const std::vector<int> sources =
       first_words(replace_invalid_utf8(paragraph.line.source), begins_of_sentences(paragraph.split));
-  for (size_t i = 0; i < targets.size(); ++i)
-    for (const auto& [source, target] : paragraph.alignments[i])
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const std::vector<Translation>& sentence = paragraph.translated[i];
+    for (const auto& [source, target] : sentence[std::min(rank, sentence.size() - 1)].alignment)
       sum.alignment.emplace_back(source + sources[i], target + targets[i]);
+  }
+  return sum;
 }
 
 void Paragraphs::receive(const TranslatedLine& sentence) {
   Paragraph& paragraph = paragraphs_.front();
   TranslatedLine& line = paragraph.line;
-  Translation& sum = line.translations.front();
-  const Translation& best = sentence.translations.front();
-  sum.score += best.score;
-  sum.log_probability += best.log_probability;
-  if (best.reason != FinishReason::end_token) sum.reason = best.reason;
-  sum.loops = sum.loops || best.loops;
   line.tokens_cut += sentence.tokens_cut;
-  paragraph.translated.push_back(best.text);
-  paragraph.alignments.push_back(best.alignment);
+  paragraph.translated.push_back(sentence.translations);
   if (paragraph.translated.size() < paragraph.split.sentences.size()) return;
-  if (!paragraph.split.sentences.empty()) join(paragraph);
+  size_t ranks = 1;
+  for (const auto& translations : paragraph.translated) ranks = std::max(ranks, translations.size());
+  for (size_t rank = 0; rank < ranks; ++rank) line.translations.push_back(joined(paragraph, rank));
   line.index = emitted_++;
   const TranslatedLine done = std::move(line);
   paragraphs_.pop_front();

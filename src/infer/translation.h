@@ -30,6 +30,21 @@ struct ExtraOutputs {
   bool any() const { return tokens || alignment || attention; }
 };
 
+/// What the translation of a sentence must begin with, must contain and must not contain.
+struct OutputConstraints {
+  /// The translation begins with the tokens of this text, and so with the text as the tokenizer normalizes it.
+  /// The model may finish its last word. White space at its end is dropped.
+  std::string prefix;
+  /// The translation contains the tokens of each phrase as often as it is listed; the model may go on with the
+  /// last word of a phrase. `Translation::unmet` tells which it could not contain.
+  std::vector<std::string> phrases;
+  /// The translation contains the tokens of no such phrase. Another spelling of it, or another segmentation
+  /// into tokens, is another phrase.
+  std::vector<std::string> banned_phrases;
+
+  bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
+};
+
 struct TranslateOptions {
   std::optional<int> beam_size;  ///< default: the model's
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
@@ -44,6 +59,9 @@ struct TranslateOptions {
   std::string line_name = "line";  ///< what warnings call a line
   int n_best = 1;                  ///< number of translations of each line, at most the beam size
   ExtraOutputs details = {};
+  /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
+  /// thread that called `translate`, in order; empty: none.
+  std::function<OutputConstraints(size_t index, const std::string& source)> constraints = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
 
@@ -58,6 +76,9 @@ struct Translation {
   double log_probability = 0;  ///< sum over all tokens, including the end token
   FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
   bool loops = false;                             ///< whether it ends in a repetition (`ends_in_a_loop`)
+  /// The phrases of `OutputConstraints` that it does not contain: the maximum length was reached, the model
+  /// can't write them, or there are too many (infer/output_constraints.h).
+  std::vector<std::string> unmet;
   // Only if requested by `ExtraOutputs`:
   /// Including the end token, unless the output was cut at the maximum length.
   std::vector<TranslatedToken> tokens;

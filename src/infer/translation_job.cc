@@ -92,16 +92,7 @@ bool TranslationJob::read(bool wait) {
     const NextLine status = next_line_(entry.line.source, wait);
     ended_ = status == NextLine::end;
     if (status != NextLine::line) return false;
-    const EncodedLine encoded = open_.encode(language_token_, entry.line.source, options_.max_source_length);
-    if (const ModelConfig& config = open_.config(); encoded.tokens_cut > 0 || config.limits_length()) {
-      const std::string place =
-          fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
-                      options_.first_line + read_);
-      encoded.warn(place);
-      require_positions(config, std::ssize(encoded.ids), place);
-    }
-    entry.line.tokens_cut = encoded.tokens_cut;
-    entry.ids = encoded.ids;
+    entry.wanted = encode(entry.line);
     submit(std::move(entry));
     return true;
   } catch (...) {
@@ -111,13 +102,37 @@ bool TranslationJob::read(bool wait) {
   }
 }
 
+/// Encodes the next line and its constraints.
+TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
+  const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
+  line.tokens_cut = encoded.tokens_cut;
+  Wanted wanted{.ids = encoded.ids, .constraints = {}};
+  const ModelConfig& config = open_.config();
+  if (encoded.tokens_cut == 0 && !config.limits_length() && !options_.constraints) return wanted;
+  const std::string place = fmt::format(
+      "{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence", options_.first_line + read_);
+  encoded.warn(place);
+  require_positions(config, std::ssize(encoded.ids), place);
+  if (!options_.constraints) return wanted;
+  try {
+    wanted.constraints = encode_constraints(open_.target(), options_.constraints(read_, line.source));
+  } catch (const Error& error) {
+    throw_input_error("{}: {}", place, error.what());
+  }
+  return wanted;
+}
+
 void TranslationJob::submit(Entry entry) {
   entry.line.index = read_;
   std::unique_ptr<Request> request;
-  if (entry.ids.empty())
-    entry.line.translations.emplace_back();
-  else
-    request = requests_.make(entry.ids, *this, read_);
+  const EncodedConstraints& constraints = entry.wanted.constraints;
+  if (entry.wanted.ids.empty()) {
+    std::vector<std::string>& unmet = entry.line.translations.emplace_back().unmet;
+    unmet = constraints.impossible;
+    unmet.insert(unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
+  } else {
+    request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens);
+  }
   {
     const std::lock_guard lock(mutex_);
     entries_.push_back(std::move(entry));
@@ -155,12 +170,12 @@ void TranslationJob::emit_ready() {
 }
 
 void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
-  std::vector<int32_t> source;
-  if (options_.details.any()) {
+  Wanted wanted;
+  if (options_.details.any() || options_.constraints) {
     const std::lock_guard lock(mutex_);
-    source = entries_[index - out_].ids;
+    wanted = entries_[index - out_].wanted;
   }
-  std::vector<Translation> ready = translations(workspace, source, best_first);
+  std::vector<Translation> ready = translations(workspace, wanted, best_first);
   const std::lock_guard lock(mutex_);
   entries_[index - out_].line.translations = std::move(ready);
   --requested_;
@@ -174,8 +189,7 @@ void TranslationJob::failed(size_t, std::exception_ptr error) noexcept {
   --requested_;  // last, since the job may end then
 }
 
-std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace,
-                                                      const std::vector<int32_t>& source,
+std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace, const Wanted& wanted,
                                                       const std::vector<Hypothesis>& best_first) const {
   std::vector<Translation> translations;
   std::vector<ScoredPair> pairs;
@@ -186,10 +200,12 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
     translation.log_probability = best.log_probability;
     translation.reason = best.reason;
     translation.loops = ends_in_a_loop(best.ids);
-    pairs.push_back({source, best.ids, best.reason != FinishReason::cut});
+    translation.unmet = wanted.constraints.impossible;
+    for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
+    pairs.push_back({wanted.ids, best.ids, best.reason != FinishReason::cut});
   }
   if (options_.details.any()) {
-    const std::vector<int32_t> allowed = requests_.allowed(source);
+    const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
     add_extra_outputs(open_, workspace, pairs, options_.details, {prefix_, allowed}, translations);
   }
   return translations;

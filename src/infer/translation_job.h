@@ -8,6 +8,7 @@
 #include "generate/search.h"
 #include "infer/engine.h"
 #include "infer/loaded_model.h"
+#include "infer/output_constraints.h"
 #include "infer/translation.h"
 
 namespace sixfold {
@@ -26,18 +27,24 @@ class TranslationJob final : public ResultSink {
   void failed(size_t index, std::exception_ptr error) noexcept override;
 
  private:
+  /// What is asked of a line.
+  struct Wanted {
+    std::vector<int32_t> ids;  // of the source
+    EncodedConstraints constraints;
+  };
   /// A line that has been read and not emitted yet.
   struct Entry {
     TranslatedLine line;  // without translations until it is done
-    std::vector<int32_t> ids;
+    Wanted wanted;
   };
   void work();
   void read_ahead();
   bool read(bool wait);
+  Wanted encode(TranslatedLine& line);
   void submit(Entry entry);
   void emit_ready();
   bool has_requests();
-  std::vector<Translation> translations(const DecodeWorkspace& workspace, const std::vector<int32_t>& source,
+  std::vector<Translation> translations(const DecodeWorkspace& workspace, const Wanted& wanted,
                                         const std::vector<Hypothesis>& best_first) const;
 
   LoadedModel& open_;

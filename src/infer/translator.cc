@@ -81,10 +81,9 @@ struct Translator::Parts {
 
   void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
     if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();
-    require(
-        options.n_best == 1 && !options.details.tokens && !options.details.attention,
-        "n best, token scores and attention are not available for paragraphs, which are translated sentence "
-        "by sentence; turn off the splitting, or these outputs");
+    require(!options.details.tokens && !options.details.attention,
+            "token scores and attention are not available for paragraphs, which are translated sentence by "
+            "sentence; turn off the splitting, or these outputs");
     Paragraphs paragraphs(options.split_sentences, next, emit);
     const LineSource next_sentence = [&](std::string& line, bool wait) {
       return paragraphs.next_sentence(line, wait);

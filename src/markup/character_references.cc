@@ -68,6 +68,7 @@ size_t CharacterReferences::length(std::string_view text) {
 }
 
 const std::string& CharacterReferences::decode(std::string_view reference) {
+  if (language_ == MarkupLanguage::plain) return plain_ = reference;
   constexpr size_t most_kept = 4096;  // a document may have millions, all different
   const std::string key(reference);
   if (const auto found = decoded_.find(key); found != decoded_.end()) return found->second;

@@ -5,7 +5,8 @@
 
 namespace sixfold {
 
-enum class MarkupLanguage { html, xml };
+/// A plain document has no references: its text is what is written.
+enum class MarkupLanguage { html, xml, plain };
 
 /// Decodes the character references of text: &amp; &#233; &nbsp; and so on. For one thread at a time.
 ///
@@ -27,6 +28,7 @@ class CharacterReferences {
 
  private:
   MarkupLanguage language_;
+  std::string plain_;                                     // what was decoded last, of a plain document
   std::unordered_map<std::string, std::string> decoded_;  // references that were decoded before
 };
 

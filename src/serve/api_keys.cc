@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "serve/http.h"
+#include "serve/fields.h"
 
 namespace sixfold::serve {
 
@@ -54,6 +54,16 @@ void ApiKeys::admit(const std::string& given, Clock::time_point now) {
     throw HttpError(429, fmt::format("More than {} requests in a minute.", *key.most), wait);
   }
   key.left -= 1;
+}
+
+std::string api_key_of(const HttpRequest& request) {
+  const std::string authorization = request.header("authorization");
+  for (const std::string_view scheme : {"DeepL-Auth-Key ", "Bearer "})
+    if (authorization.starts_with(scheme)) return authorization.substr(scheme.size());
+  const Fields fields(request);
+  for (const char* name : {"api_key", "auth_key"})
+    if (const auto key = fields.text(name)) return *key;
+  return "";
 }
 
 }  // namespace sixfold::serve

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "serve/http.h"
+
 namespace sixfold::serve {
 
 /// The keys that clients must give, and how many requests each may make in a minute. Safe to share between
@@ -30,5 +32,9 @@ class ApiKeys {
   std::mutex mutex_;
   std::map<std::string, Key, std::less<>> keys_;
 };
+
+/// The API key of a request, or an empty text. A key may stand in a header, as DeepL's and OpenAI's clients
+/// send it, or in a field, as LibreTranslate's. Throws as `Fields`.
+std::string api_key_of(const HttpRequest& request);
 
 }  // namespace sixfold::serve

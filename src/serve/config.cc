@@ -37,7 +37,12 @@ ServiceOptions ServeConfig::service() const {
           .most_alternatives = alternatives,
           .most_new_tokens = new_tokens,
           .most_samples = samples,
-          .keys = api_keys};
+          .keys = api_keys,
+          .glossaries = glossaries,
+          .glossary_limits = {.most = static_cast<size_t>(glossary_count),
+                              .most_bytes = static_cast<size_t>(glossary_bytes)},
+          .suggestions = suggestions,
+          .files = {.most_bytes = static_cast<size_t>(file_bytes), .age = std::chrono::seconds(file_seconds)}};
 }
 
 ServeConfig read_serve_config(const std::string& path, const Environment& environment,

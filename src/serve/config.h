@@ -18,6 +18,12 @@ struct ServeConfig {
   int threads = 0;
   WeightType precision = WeightType::stored;
   std::string api_keys;
+  std::string glossaries;
+  int glossary_count = 100;
+  int64_t glossary_bytes = 16 << 20;
+  std::string suggestions;
+  int64_t file_bytes = 64 << 20;
+  int file_seconds = 1800;
   int connections = 256;
   int64_t body_bytes = 4 << 20;
   int64_t text_bytes = 1'000'000;
@@ -48,6 +54,17 @@ void visit(Visitor& v, ServeConfig& o) {
       "api_keys", o.api_keys,
       "file of API keys: in each line a key and, if it is limited, its number of requests a minute; empty: no "
       "key is needed");
+  v.field("glossaries", o.glossaries,
+          "folder in which glossaries are kept when the server ends; empty: they are kept in memory alone");
+  v.field("glossary_count", o.glossary_count, "most glossaries of an API key", between(0, 1 << 20));
+  v.field("glossary_bytes", o.glossary_bytes, "most bytes of all glossaries of an API key",
+          between(0, 1 << 30));
+  v.field("suggestions", o.suggestions,
+          "file to which suggested translations are added, as lines of JSON; empty: none are taken");
+  v.field("file_bytes", o.file_bytes, "most bytes of all translated files that wait to be downloaded",
+          between(0, int64_t{1} << 40));
+  v.field("file_seconds", o.file_seconds, "seconds for which a translated file can be downloaded",
+          between(1, 86'400));
   v.field("connections", o.connections, "most connections at a time", between(1, 10'000));
   v.field("body_bytes", o.body_bytes, "most bytes of the body of a request", between(1, 1 << 30));
   v.field("text_bytes", o.text_bytes, "most bytes of all texts of a request", between(1, 1 << 30));

@@ -1,3 +1,5 @@
+#include "serve/deepl.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 
 #include "serve/any_language.h"
 #include "serve/json_text.h"
-#include "serve/service.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
@@ -13,28 +14,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string error_body(int, const std::string& message) { return json_text(Json{{"message", message}}); }
-
 char upper(char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// DeepL writes codes in capitals: "PT-BR".
+}  // namespace
+
+std::string deepl_error_body(int, const std::string& message) { return json_text(Json{{"message", message}}); }
+
 std::string deepl_code(std::string code) {
   std::transform(code.begin(), code.end(), code.begin(), upper);
   return code;
 }
 
-/// The language of the models that a DeepL code names: the same, or else without its region ("EN-US" is "en" if
-/// there is no "en-US").
-std::optional<std::string> known_language(const std::string& code, const std::vector<std::string>& languages) {
-  const std::string wanted = deepl_code(code);
-  for (const std::string& language : languages)
-    if (deepl_code(language) == wanted) return language;
-  for (const std::string& language : languages)
-    if (deepl_code(language) == wanted.substr(0, wanted.find('-'))) return language;
-  return {};
-}
-
-std::vector<std::string> targets(Service& service) {
+std::vector<std::string> target_languages(Service& service) {
   std::vector<std::string> codes;
   for (const ModelPointer& model : service.models().all())
     if (model->translator && std::find(codes.begin(), codes.end(), model->target) == codes.end())
@@ -42,14 +33,20 @@ std::vector<std::string> targets(Service& service) {
   return codes;
 }
 
-std::string language_of(std::string_view name, const std::string& code,
-                        const std::vector<std::string>& languages) {
-  if (const auto language = known_language(code, languages)) return *language;
+std::string deepl_language(std::string_view field, const std::string& code,
+                           const std::vector<std::string>& languages) {
+  const std::string wanted = deepl_code(code);
+  for (const std::string& language : languages)
+    if (deepl_code(language) == wanted) return language;
+  for (const std::string& language : languages)
+    if (deepl_code(language) == wanted.substr(0, wanted.find('-'))) return language;
   std::vector<std::string> all;
   for (const std::string& language : languages) all.push_back(deepl_code(language));
-  throw HttpError(400, fmt::format("Value for '{}' not supported: {}. This server has: {}.", name, code,
+  throw HttpError(400, fmt::format("Value for '{}' not supported: {}. This server has: {}.", field, code,
                                    fmt::join(all, ", ")));
 }
+
+namespace {
 
 /// Refuses what would silently change nothing.
 void refuse_unsupported(const Fields& fields) {
@@ -69,7 +66,8 @@ void refuse_unsupported(const Fields& fields) {
                                         "outline_detection",
                                         "splitting_tags",
                                         "non_splitting_tags",
-                                        "ignore_tags"};
+                                        "ignore_tags",
+                                        "glossary_id"};
   for (const std::string& name : fields.names())
     if (fields.has(name) && std::find(std::begin(known), std::end(known), name) == std::end(known))
       throw HttpError(400, fmt::format("Parameter '{}' is not supported.", name));
@@ -117,9 +115,14 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
   WantedTexts wanted{
       .texts = fields.required_texts("text", service.options().most_texts),
       .source = "",
-      .target = language_of("target_lang", fields.required_text("target_lang"), targets(service))};
+      .target = deepl_language("target_lang", fields.required_text("target_lang"), target_languages(service))};
   if (const auto source = fields.text("source_lang"); source && !source->empty())
-    wanted.source = language_of("source_lang", *source, service.models().sources());
+    wanted.source = deepl_language("source_lang", *source, service.models().sources());
+  if (const auto id = fields.text("glossary_id"); id && !id->empty()) {
+    if (wanted.source.empty()) throw HttpError(400, "'glossary_id' needs 'source_lang'.");
+    wanted.options.glossary =
+        service.glossary(request, *id, {.source = wanted.source, .target = wanted.target});
+  }
   wanted.options.breaks = breaks_of(fields);
   wanted.options.cancel = request.cancel;
   read_tag_handling(fields, wanted.options);
@@ -139,7 +142,7 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
 HttpAnswer languages(Service& service, const HttpRequest& request) {
   const bool target = Fields(request).one_of("type", {"source", "target"}) == "target";
   Json all = Json::array();
-  for (const std::string& code : target ? targets(service) : service.models().sources()) {
+  for (const std::string& code : target ? target_languages(service) : service.models().sources()) {
     Json language{{"language", deepl_code(code)}, {"name", language_name(code)}};
     if (target) language["supports_formality"] = false;
     all.push_back(std::move(language));
@@ -160,16 +163,17 @@ std::vector<Route> deepl_routes(Service& service) {
   const auto unknown = [](const HttpRequest& request, const std::string&) -> HttpAnswer {
     throw HttpError(404, fmt::format("This server has no {}.", request.path));
   };
-  std::vector<Route> routes{
-      {"POST", "/v2/translate",
-       [s](const HttpRequest& request, const std::string&) { return translate(*s, request); }, error_body}};
+  std::vector<Route> routes = deepl_glossary_routes(service);  // before the one for all that is unknown
+  routes.push_back({"POST", "/v2/translate",
+                    [s](const HttpRequest& request, const std::string&) { return translate(*s, request); },
+                    deepl_error_body});
   for (const char* method : {"GET", "POST"}) {
     routes.push_back({method, "/v2/languages",
                       [s](const HttpRequest& request, const std::string&) { return languages(*s, request); },
-                      error_body});
-    routes.push_back(
-        {method, "/v2/usage", [s](const HttpRequest&, const std::string&) { return usage(*s); }, error_body});
-    routes.push_back({method, "/v2/*", unknown, error_body});
+                      deepl_error_body});
+    routes.push_back({method, "/v2/usage", [s](const HttpRequest&, const std::string&) { return usage(*s); },
+                      deepl_error_body});
+    routes.push_back({method, "/v2/*", unknown, deepl_error_body});
   }
   return routes;
 }

@@ -1,3 +1,5 @@
+#include "serve/libretranslate.h"
+
 #include <algorithm>
 
 #include "serve/any_language.h"
@@ -7,8 +9,6 @@ namespace sixfold::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string error_body(int, const std::string& message) { return json_text(Json{{"error", message}}); }
 
 HttpAnswer answer(const Json& body) { return {.body = json_text(body)}; }
 
@@ -88,11 +88,11 @@ Json frontend_settings(Service& service) {
   };
   Json settings{{"apiKeys", service.keys().needed()},
                 {"charLimit", service.options().most_characters},
-                {"filesTranslation", false},
+                {"filesTranslation", true},
                 {"frontendTimeout", 500},
                 {"keyRequired", service.keys().needed()},
-                {"suggestions", false},
-                {"supportedFilesFormat", Json::array()}};
+                {"suggestions", service.suggestions().taken()},
+                {"supportedFilesFormat", file_extensions()}};
   for (const ModelPointer& model : service.models().all()) {
     if (!model->translator) continue;
     settings["language"] = {{"source", language(model->source)}, {"target", language(model->target)}};
@@ -107,13 +107,10 @@ std::vector<Route> libretranslate_routes(Service& service) {
   Service* const s = &service;
   const auto route = [](std::string method, std::string path, auto act, bool open) {
     return Route{std::move(method), std::move(path),
-                 [act](const HttpRequest& request, const std::string&) { return act(request); }, error_body,
-                 open};
+                 [act](const HttpRequest& request, const std::string&) { return act(request); },
+                 libretranslate_error_body, open};
   };
-  const auto suggest = [](const HttpRequest&) -> HttpAnswer {
-    throw HttpError(403, "This server takes no suggestions.");
-  };
-  return {
+  std::vector<Route> routes{
       route(
           "POST", "/translate", [s](const HttpRequest& r) { return translate(*s, r); }, false),
       route(
@@ -128,7 +125,6 @@ std::vector<Route> libretranslate_routes(Service& service) {
           true),
       route(
           "GET", "/frontend/settings", [s](const HttpRequest&) { return answer(frontend_settings(*s)); }, true),
-      route("POST", "/suggest", suggest, false),
       route(
           "GET", "/metrics",
           [s](const HttpRequest&) {
@@ -136,6 +132,8 @@ std::vector<Route> libretranslate_routes(Service& service) {
           },
           true),
   };
+  for (Route& other : libretranslate_file_routes(service)) routes.push_back(std::move(other));
+  return routes;
 }
 
 }  // namespace sixfold::serve

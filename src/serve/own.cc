@@ -1,3 +1,4 @@
+#include "infer/output_constraints.h"
 #include "serve/json_text.h"
 #include "serve/service.h"
 
@@ -35,7 +36,8 @@ Json translation_of(const Translation& translation, const ExtraOutputs& details)
             {"score", translation.score},
             {"log_probability", translation.log_probability},
             {"finish_reason", name_of(translation.reason)},
-            {"repeats", translation.loops}};
+            {"repeats", translation.loops},
+            {"unmet", translation.unmet}};
   if (details.tokens) {
     Json& tokens = json["tokens"] = Json::array();
     for (const TranslatedToken& token : translation.tokens)
@@ -68,11 +70,30 @@ ModelPointer translation_model(Service& service, const Fields& fields) {
   return service.model_between(fields.required_text("source"), fields.required_text("target"));
 }
 
+/// Reads what the translation must begin with, contain and avoid. The text then is one sentence.
+void read_constraints(const Fields& fields, const std::vector<std::string>& texts, TextOptions& options) {
+  OutputConstraints& constraints = options.constraints;
+  constraints.prefix = fields.text("prefix").value_or("");
+  constraints.phrases = fields.texts("constraints", most_phrases);
+  constraints.banned_phrases = fields.texts("avoid", most_phrases);
+  if (constraints.empty()) return;
+  if (texts.size() != 1 || texts[0].find_first_of("\r\n") != std::string::npos)
+    throw HttpError(400, "\"prefix\", \"constraints\" and \"avoid\" need a single text of one line.");
+  if (fields.truth("split_sentences").value_or(false))
+    throw HttpError(400,
+                    "With \"prefix\", \"constraints\" and \"avoid\" the text is one sentence; leave out "
+                    "\"split_sentences\".");
+  options.breaks = LineBreaks::lines;
+}
+
 HttpAnswer translate(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   const ModelPointer model = translation_model(service, fields);
   const std::vector<std::string> texts = fields.required_texts("text", service.options().most_texts);
   TextOptions options;
+  read_constraints(fields, texts, options);
+  if (const auto id = fields.text("glossary_id"))
+    options.glossary = service.glossary(request, *id, {.source = model->source, .target = model->target});
   if (!fields.truth("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
   options.alternatives =
       static_cast<int>(fields.whole("n_best", 1, service.options().most_alternatives + 1).value_or(1)) - 1;

@@ -15,17 +15,6 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
   return std::string(path.substr(pattern.size()));
 }
 
-/// A key may stand in a header, as DeepL's and OpenAI's clients send it, or in a field, as LibreTranslate's.
-std::string key_of(const HttpRequest& request) {
-  const std::string authorization = request.header("authorization");
-  for (const std::string_view scheme : {"DeepL-Auth-Key ", "Bearer "})
-    if (authorization.starts_with(scheme)) return authorization.substr(scheme.size());
-  const Fields fields(request);
-  for (const char* name : {"api_key", "auth_key"})
-    if (const auto key = fields.text(name)) return *key;
-  return "";
-}
-
 void allow_other_origins(HttpAnswer& answer) {
   answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
   answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
@@ -69,7 +58,7 @@ HttpAnswer Router::answer(const HttpRequest& request) const {
 
 HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, const std::string& part) const {
   try {
-    if (!route.open && service_.keys().needed()) service_.keys().admit(key_of(request));
+    if (!route.open && service_.keys().needed()) service_.keys().admit(api_key_of(request));
     return route.answer(request, part);
   } catch (const HttpError& error) {
     HttpAnswer answer = error_answer(route.error, error.status(), error.what());

@@ -31,7 +31,12 @@ class Share {
 }  // namespace
 
 Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options)
-    : options_(options), models_(std::move(models), engine), keys_(options.keys) {}
+    : options_(options),
+      models_(std::move(models), engine),
+      keys_(options.keys),
+      glossaries_(options.glossaries, options.glossary_limits),
+      files_(options.files),
+      suggestions_(options.suggestions) {}
 
 std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
                                            const TextOptions& options) {
@@ -53,6 +58,19 @@ ModelPointer Service::model_between(const std::string& source, const std::string
     if (model->translator) pairs.push_back(model->name);
   throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
                                    pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
+}
+
+std::string Service::client_of(const HttpRequest& request) const {
+  return keys_.needed() ? api_key_of(request) : "";
+}
+
+std::shared_ptr<const Glossary> Service::glossary(const HttpRequest& request, const std::string& id,
+                                                  const Languages& languages) const {
+  const StoredGlossary stored = glossaries_.find(client_of(request), id);
+  if (stored.source != languages.source || stored.target != languages.target)
+    throw HttpError(400, fmt::format("The glossary is for {} to {}, and the text from {} to {}.", stored.source,
+                                     stored.target, languages.source, languages.target));
+  return stored.glossary;
 }
 
 int64_t Service::next_seed() {

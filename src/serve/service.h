@@ -8,9 +8,12 @@
 
 #include "serve/api_keys.h"
 #include "serve/fields.h"
+#include "serve/glossaries.h"
 #include "serve/http.h"
+#include "serve/kept_files.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
+#include "serve/suggestions.h"
 #include "serve/texts.h"
 
 namespace sixfold::serve {
@@ -23,6 +26,10 @@ struct ServiceOptions {
   int most_new_tokens = 4096;  ///< of a text that is generated
   int most_samples = 16;       ///< texts for each prompt
   std::string keys;            ///< file of API keys; empty: none are needed
+  std::string glossaries;      ///< folder in which glossaries outlive the server; empty: none
+  GlossaryLimits glossary_limits = {};
+  std::string suggestions;  ///< file of suggestions; empty: none are taken
+  KeptFileLimits files = {};
 };
 
 /// What all faces of the server share: models, limits and counts. Safe to share between threads.
@@ -34,6 +41,9 @@ class Service {
   Models& models() { return models_; }
   Metrics& metrics() { return metrics_; }
   ApiKeys& keys() { return keys_; }
+  Glossaries& glossaries() { return glossaries_; }
+  KeptFiles& files() { return files_; }
+  Suggestions& suggestions() { return suggestions_; }
 
   /// Translates texts as `translate_texts`, within the limits, and counts the tokens. Throws an `HttpError`:
   /// 413 for too much text, 503 if too much waits.
@@ -41,6 +51,15 @@ class Service {
                                     const TextOptions& options);
   /// The model between two languages. Throws an `HttpError` (400) that says which there are if there is none.
   ModelPointer model_between(const std::string& source, const std::string& target) const;
+  /// The client of a request: its API key, or the same for all if none are needed.
+  std::string client_of(const HttpRequest& request) const;
+  struct Languages {
+    std::string source, target;
+  };
+  /// A glossary of the client. Throws an `HttpError`: 404 if there is none with this id, 400 if it is for other
+  /// languages.
+  std::shared_ptr<const Glossary> glossary(const HttpRequest& request, const std::string& id,
+                                           const Languages& languages) const;
   std::string metrics_text() const;
   /// The number of characters that were translated so far.
   int64_t characters() const { return characters_; }
@@ -54,6 +73,9 @@ class Service {
   Models models_;
   Metrics metrics_;
   ApiKeys keys_;
+  Glossaries glossaries_;
+  KeptFiles files_;
+  Suggestions suggestions_;
   std::atomic<uint64_t> number_{0};
   std::atomic<int64_t> characters_{0};
   std::atomic<size_t> waiting_{0};  // bytes of texts that are being translated

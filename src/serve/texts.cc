@@ -61,11 +61,27 @@ std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSen
   return text;
 }
 
-std::string with_tags(const std::string& document, size_t number, const TextOptions& options,
-                      const TextTranslator& translate) {
-  const std::string name = fmt::format("text {}", number + 1);
-  return options.kind == TextKind::html ? translate_html(document, translate, name)
-                                        : translate_xml(document, translate, options.xml, name);
+std::string translate_one(const std::string& document, size_t number, const TextOptions& options,
+                          const TextTranslator& translate) {
+  return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
+}
+
+/// The options of the translator.
+TranslateOptions translator_options(const TextOptions& options) {
+  TranslateOptions how;
+  how.n_best = options.alternatives + 1;
+  how.beam_size = options.beam_size;
+  how.details = options.details;
+  how.cancel = options.cancel;
+  if (options.constraints.empty() && !options.glossary) return how;
+  how.constraints = [&options](size_t, const std::string& source) {
+    OutputConstraints constraints = options.constraints;
+    if (options.glossary)
+      for (std::string& phrase : options.glossary->targets_in(source))
+        constraints.phrases.push_back(std::move(phrase));
+    return constraints;
+  };
+  return how;
 }
 
 /// Translates documents. Their texts are found first, so that those of all documents are translated at once.
@@ -81,19 +97,28 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
   };
   for (size_t i = 0; i < documents.size(); ++i) {
     begins.push_back(texts.size());
-    with_tags(documents[i], i, options, collect);
+    translate_one(documents[i], i, options, collect);
   }
-  TranslateOptions how;
-  how.beam_size = options.beam_size;
-  how.cancel = options.cancel;
+  TranslateOptions how = translator_options(options);
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
-  const std::vector<TranslatedText> translations = text_translator(*model.translator, how)(texts);
+  const std::vector<std::vector<TranslatedText>> translations =
+      sixfold::translate_texts(*model.translator, texts, how);
+  const auto of_rank = [&](size_t document, size_t rank) {
+    return translate_one(documents[document], document, options, [&](const std::vector<std::string>& some) {
+      std::vector<TranslatedText> chosen;
+      for (size_t i = 0; i < some.size(); ++i) {
+        const std::vector<TranslatedText>& best = translations[begins[document] + i];
+        chosen.push_back(best[std::min(rank, best.size() - 1)]);
+      }
+      return chosen;
+    });
+  };
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {
-    const auto begin = translations.begin() + static_cast<std::ptrdiff_t>(begins[i]);
-    results.push_back({with_tags(documents[i], i, options, [&](const std::vector<std::string>& some) {
-      return std::vector<TranslatedText>(begin, begin + std::ssize(some));
-    })});
+    results.push_back({of_rank(i, 0)});
+    const bool has_text = begins[i] < (i + 1 < documents.size() ? begins[i + 1] : texts.size());
+    for (int rank = 1; rank <= options.alternatives && has_text; ++rank)
+      results.back().alternatives.push_back(of_rank(i, static_cast<size_t>(rank)));
   }
   return results;
 }
@@ -108,11 +133,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }
-  TranslateOptions how;
-  how.n_best = options.alternatives + 1;
-  how.beam_size = options.beam_size;
-  how.details = options.details;
-  how.cancel = options.cancel;
+  const TranslateOptions how = translator_options(options);
   std::vector<TranslatedSentence> sentences;
   sentences.reserve(sources.size());
   model.translator->translate(sources, how, [&](const TranslatedLine& line) {

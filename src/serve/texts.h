@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -8,6 +9,7 @@
 
 #include "markup/translate_markup.h"
 #include "serve/models.h"
+#include "text/glossary.h"
 
 namespace sixfold::serve {
 
@@ -19,20 +21,16 @@ enum class LineBreaks {
   none,                 ///< nowhere; line ends are spaces
 };
 
-/// What a text is.
-enum class TextKind {
-  plain,
-  html,  ///< translated with its tags (markup/translate_markup.h); it has no alternatives and no sentences
-  xml,
-};
-
 struct TextOptions {
-  TextKind kind = TextKind::plain;
+  TextKind kind = TextKind::plain;  ///< a document has no sentences in its result
   XmlOptions xml = {};
   LineBreaks breaks = LineBreaks::lines_and_sentences;
-  int alternatives = 0;  ///< besides the best translation
+  int alternatives = 0;  ///< besides the best translation; of a document as of each of its texts
   std::optional<int> beam_size;
   ExtraOutputs details = {};  ///< for each sentence
+  /// What each sentence must contain and so on; for `TextKind::plain` alone.
+  OutputConstraints constraints = {};
+  std::shared_ptr<const Glossary> glossary = {};  ///< null: none
   std::stop_token cancel = {};
 };
 

@@ -37,6 +37,17 @@ TEST_F(TranslateMarkup, SaysWhatTheLibrarySays) {
             translate_xml(xml, translate_texts, {.ignore_tags = {"x", "y"}}));
 }
 
+TEST_F(TranslateMarkup, TranslatesSubtitlesAndMessages) {
+  const Translator translator(model_, 1);
+  const TextTranslator translate_texts = text_translator(translator, {});
+  const std::string srt = "1\n00:00:01,000 --> 00:00:02,000\n<i>a b</i> c\nd\n\n";
+  EXPECT_EQ(translate("--markup srt --input " + file("in.srt", srt)).text, translate_srt(srt, translate_texts));
+  const std::string po = "msgid \"a b %d\"\nmsgstr \"\"\n";
+  EXPECT_EQ(translate("--markup po --input " + file("in.po", po)).text, translate_po(po, translate_texts));
+  expect_error(translate("--markup srt --input " + file("bad.srt", "a\n")), "bad.srt, line 1");
+  expect_error(translate("--markup po --input " + file("bad.po", "a\n")), "bad.po, line 1");
+}
+
 TEST_F(TranslateMarkup, ADocumentWithoutTextKeepsItsBytes) {
   const std::string html = "\xEF\xBB\xBF<br>\r\n<!-- a --> 12 <code>b</code>";
   EXPECT_EQ(translate("--markup html --input " + file("in.html", html)).text, html);

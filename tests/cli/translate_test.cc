@@ -331,5 +331,55 @@ TEST_F(Translate, RefusesWhatItCanNotUse) {
   expect_error(sixfold("translate " + model_ + " --threads -1"), "--threads");
 }
 
+TEST_F(Translate, TakesPrefixesConstraintsAndAGlossary) {
+  write_small_model(model_, 11);  // its translations are not empty
+  const std::string plain = translate("a b c\na b\n").text;
+  const std::string first = plain.substr(0, plain.find('\n')), second = plain.substr(first.size() + 1);
+  const std::string prefixes = file("prefixes", "d d\n\n"), constraints = file("constraints", "h\tg f\n\n"),
+                    avoid = file("avoid", "\n" + second), glossary = file("glossary", "B\ta a\nb\th h\n");
+  const auto with = [&](const std::string& options) { return translate("a b c\na b\n", options).text; };
+  EXPECT_TRUE(with("--prefixes " + prefixes).starts_with("d d"));
+  EXPECT_TRUE(with("--prefixes " + prefixes).ends_with("\n" + second)) << "a line without a prefix";
+  const std::string both = with("--constraints " + constraints);
+  for (const char* phrase : {"h", "g f"})
+    EXPECT_NE(both.substr(0, both.find('\n')).find(phrase), both.npos) << both;
+  const std::string avoided = with("--avoid " + avoid);
+  EXPECT_TRUE(avoided.starts_with(first + "\n"));
+  EXPECT_FALSE(avoided.ends_with("\n" + second));
+  const std::string found = with("--glossary " + glossary);
+  EXPECT_NE(found.find("h h"), found.npos) << found;
+  EXPECT_NE(found.find("h h", found.find('\n')), found.npos) << found;
+  const std::string html = translate("<p>a b</p>", "--markup html --glossary " + glossary).text;
+  EXPECT_NE(html.find("h h"), html.npos) << html;
+}
+
+TEST_F(Translate, SaysWhatItsConstraintsLack) {
+  std::string phrases;
+  for (int i = 0; i < 40; ++i) phrases += "h\t";
+  const Outcome outcome =
+      translate("a\n", "--format jsonl --constraints " + file("constraints", phrases + "Q\n"));
+  EXPECT_NE(outcome.text.find("warning: line 1: the translation lacks Q"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("\"unmet\":[\"Q\""), std::string::npos) << outcome.text;
+}
+
+TEST_F(Translate, RefusesConstraintsThatDoNotFit) {
+  const std::string one = file("one", "a\n"), three = file("three", "a\na\na\n"), bad = file("bad", "a b\n");
+  const auto refused = [&](const std::string& options, const std::string& part) {
+    const Outcome outcome =
+        sixfold("translate " + model_ + " --input " + file("input", "a\nb\n") + " " + options);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+  };
+  refused("--prefixes " + one, "ends before line 2 of the input");
+  refused("--constraints " + three, "has more lines than the input");
+  refused("--glossary " + bad, "bad:1: a line has a source phrase, a tab and a target phrase");
+  refused("--avoid " + three + " --split-sentences en", "leave out --split-sentences");
+  refused("--avoid " + three + " --markup html", "--markup translates a document");
+  refused("--prefixes -", "standard input is for the lines");
+  refused("--prefixes " + (folder_ / "none"), "none");
+  refused("--prefixes " + file("odd", "Q\n\n"), "line 1: the prefix 'Q' has text");
+  refused("--prefixes " + three + " --output " + three, "three");
+}
+
 }  // namespace
 }  // namespace sixfold

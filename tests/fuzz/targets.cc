@@ -28,6 +28,7 @@
 #include "interop/marian.h"
 #include "interop/vocabulary.h"
 #include "markup/fake_translators.h"
+#include "markup/po_messages.h"
 #include "markup/translate_markup.h"
 #include "model/config.h"
 #include "model/shortlist.h"
@@ -40,6 +41,7 @@
 #include "tasks/translation_config.h"
 #include "text/byte_pairs.h"
 #include "text/characters.h"
+#include "text/glossary.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
@@ -216,6 +218,44 @@ void xml(Bytes bytes) {
   }
 }
 
+size_t arrows_in(const std::string& srt) {
+  size_t count = 0;
+  for (size_t at = srt.find("-->"); at != srt.npos; at = srt.find("-->", at + 1)) ++count;
+  return count;
+}
+/// Translations add no times, and what was translated can be read again.
+void srt(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  if (translate_srt(document, identity()) != document) __builtin_trap();
+  const std::string translated = translate_srt(document, reversed());
+  if (arrows_in(translated) != arrows_in(document)) __builtin_trap();
+  if (translate_srt(translated, identity()) != translated) __builtin_trap();
+}
+/// Messages stay as they are, but for translations that were missing.
+void po(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  const std::vector<PoMessage> before = read_po({document, "fuzz.po"});
+  const std::string translated = translate_po(document, reversed());
+  const std::vector<PoMessage> after = read_po({translated, "translated.po"});
+  if (before.size() != after.size()) __builtin_trap();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i].context != after[i].context || before[i].id.text != after[i].id.text ||
+        before[i].plural != after[i].plural || before[i].translations.size() != after[i].translations.size())
+      __builtin_trap();
+    if (!before[i].is_header() && !before[i].is_translated()) continue;
+    for (size_t j = 0; j < before[i].translations.size(); ++j)
+      if (before[i].translations[j].text != after[i].translations[j].text) __builtin_trap();
+  }
+}
+void glossary(Bytes bytes) {
+  const std::string text = text_of(bytes);
+  const Glossary glossary = Glossary::from_tsv(text, "fuzz.tsv");
+  if (Glossary::from_tsv(glossary.to_tsv(), "").entries() != glossary.entries()) __builtin_trap();
+  for (const GlossaryEntry& entry : glossary.entries())
+    if (glossary.targets_in(entry.source) != std::vector<std::string>{entry.target}) __builtin_trap();
+  glossary.targets_in(text);
+}
+
 void utf8(Bytes bytes) {
   const std::string text = text_of(bytes);
   const std::string valid = replace_invalid_utf8(text);
@@ -286,6 +326,9 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"utf8", utf8},
                              FuzzTarget{"html", html},
                              FuzzTarget{"xml", xml},
+                             FuzzTarget{"srt", srt},
+                             FuzzTarget{"po", po},
+                             FuzzTarget{"glossary", glossary},
                              FuzzTarget{"lines", lines},
                              FuzzTarget{"parallel_text", parallel_text},
                              FuzzTarget{"training_log", training_log},

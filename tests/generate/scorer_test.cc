@@ -71,6 +71,36 @@ TEST_F(ScorerTest, AnswersWhatEachAsks) {
   EXPECT_NEAR(answers[1].log_probs[0], first[static_cast<size_t>(likeliest)] - std::log(left), 1e-4);
 }
 
+/// A prefix: the log-probabilities of its tokens, and those of listed tokens behind it.
+TEST_F(ScorerTest, AnswersForGivenTokensAndUnderARenormalization) {
+  const Ids source{4, 5, 6, eos}, prefix{ModelConfig::zero_start, 7, 8, 20}, start{ModelConfig::zero_start};
+  enter(0, source);
+  enter(1, source);
+  const Ids banned{9, 3}, listed{3, 4, 11, eos};
+  const std::array extensions{Extension{1, 0, prefix}, Extension{0, 0, start}};
+  const std::array queries{Query{.top_k = 1, .given = 3},
+                           Query{.top_k = 2, .banned = banned, .renormalize = true, .listed = listed}};
+  const auto answers = scorer_.score(extensions, queries);
+  ASSERT_EQ(answers[0].given.size(), 3u);
+  EXPECT_TRUE(answers[1].given.empty());
+  for (size_t i = 0; i < 3; ++i) {
+    const Ids before(prefix.begin() + 1, prefix.begin() + 1 + static_cast<std::ptrdiff_t>(i));
+    EXPECT_NEAR(answers[0].given[i], next_symbols(model_, source, before)[static_cast<size_t>(prefix[i + 1])],
+                1e-4);
+  }
+  auto first = next_symbols(model_, source, {});
+  renormalize(first, {banned.begin(), banned.end()});
+  ASSERT_EQ(answers[1].ids.size(), 6u);
+  EXPECT_EQ(answers[1].log_probs[2], -INFINITY);
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_NEAR(answers[1].log_probs[2 + i], first[static_cast<size_t>(listed[i])], 1e-4);
+  const Query too_many{.top_k = 1, .given = 1};
+  EXPECT_NE(error_message([&] {
+              scorer_.score({&extensions[1], 1}, {&too_many, 1});
+            }).find("1 tokens are given"),
+            std::string::npos);
+}
+
 TEST_F(ScorerTest, AShortlistIsARequestsOwn) {
   const Ids source{4, 5, eos}, start{ModelConfig::zero_start}, few{2, 5, 9, 11, 20}, banned{9};
   enter(0, source);

@@ -355,9 +355,16 @@ TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
   EXPECT_EQ(split[1], "");
   EXPECT_EQ(split[2], translator.translate(one));
   EXPECT_NE(error_message([&] {
-              translator.translate({one}, {.split_sentences = "en", .n_best = 2});
+              translator.translate({one}, {.split_sentences = "en", .details = {.tokens = true}});
             }).find("paragraphs"),
             std::string::npos);
+  std::vector<std::vector<std::string>> best;  // of each sentence, then of both
+  for (const std::string& text : {one, two, one + "  " + two})
+    translator.translate({text}, {.split_sentences = "en", .n_best = 2}, [&](const TranslatedLine& line) {
+      best.emplace_back();
+      for (const Translation& translation : line.translations) best.back().push_back(translation.text);
+    });
+  for (const size_t rank : {0, 1}) EXPECT_EQ(best[2].at(rank), best[0].at(rank) + "  " + best[1].at(rank));
   EXPECT_NE(
       error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("unknown language"),
       std::string::npos);

@@ -6,59 +6,17 @@
 #include <thread>
 
 #include "base/file.h"
-#include "cli/small_language_model.h"
 #include "error_message.h"
 #include "serve/http_server.h"
 #include "serve/raw_client.h"
-#include "temporary_folder.h"
+#include "serve/service_fixture.h"
 
 namespace sixfold::serve {
 namespace {
 
 using Json = nlohmann::json;
 
-/// A server of a translation model en-de, another de-en, and a language model, all of a few weights.
-class ServiceTest : public testing::Test {
- protected:
-  ServiceTest() {
-    write_small_model(en_de_, 11);  // its translations are different, and not empty
-    write_small_model(de_en_, 5);
-    write_small_language_model(folder_ / "text", 5);
-    start();
-  }
-  void start(const ServiceOptions& options = {}) {
-    std::vector<ModelSpec> models;
-    for (const std::string& spec : {"en-de=" + en_de_, "de-en=" + de_en_, folder_ / "text"})
-      models.emplace_back(spec);
-    router_.reset();
-    service_ = std::make_unique<Service>(models, EngineSettings{.threads = 2}, options);
-    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
-  }
-
-  HttpAnswer ask(HttpRequest request) const { return router_->answer(request); }
-  HttpAnswer get(const std::string& path) const { return ask({.method = "GET", .path = path}); }
-  HttpAnswer post(const std::string& path, const Json& body) const { return post_text(path, body.dump()); }
-  HttpAnswer post_text(const std::string& path, const std::string& body,
-                       const std::string& type = "application/json") const {
-    return ask({.method = "POST", .path = path, .headers = {{"content-type", type}}, .body = body});
-  }
-  static Json json(const HttpAnswer& answer) {
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return Json::parse(answer.body);
-  }
-  static void expect_refused(const HttpAnswer& answer, int status, const std::string& part) {
-    EXPECT_EQ(answer.status, status) << answer.body;
-    EXPECT_NE(answer.body.find(part), std::string::npos) << answer.body;
-  }
-  std::string translated(const std::string& text) const {
-    return service_->model_between("en", "de")->translator->translate(text);
-  }
-
-  TemporaryFolder folder_;
-  const std::string en_de_ = folder_ / "en-de", de_en_ = folder_ / "de-en";
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<Router> router_;
-};
+using ServiceTest = ServiceFixture;
 
 TEST_F(ServiceTest, TranslatesAsLibreTranslateDoes) {
   const Json request{{"q", "a b c"}, {"source", "en"}, {"target", "de"}};
@@ -89,40 +47,6 @@ TEST_F(ServiceTest, KeepsLinesAndSpacing) {
       json(post("/translate", {{"q", text}, {"source", "en"}, {"target", "de"}}))["translatedText"];
   EXPECT_EQ(answer,
             "  " + translated("a b c.") + " " + translated("D e") + "\n\n\t" + translated("b") + "\r\n \n");
-}
-
-/// A text without tags.
-std::string visible(const std::string& html) {
-  std::string text;
-  bool tag = false;
-  for (const char c : html) {
-    if (c == '<') tag = true;
-    if (!tag) text += c;
-    if (c == '>') tag = false;
-  }
-  return text;
-}
-
-TEST_F(ServiceTest, TranslatesHtmlWithItsTags) {
-  const std::string html = "<p class='x'>a b c. <b>D e</b></p><code>f</code><br>g <i>h</i>";
-  const Json request{{"q", {html, "a b c", ""}}, {"source", "en"}, {"target", "de"}, {"format", "html"}};
-  const Json answers = json(post("/translate", request))["translatedText"];
-  const std::string answer = answers[0];
-  for (const std::string tag : {"<p class='x'>", "<b>", "</b>", "</p><code>f</code><br>", "<i>", "</i>"})
-    EXPECT_EQ(answer.find(tag), answer.rfind(tag)) << answer;
-  EXPECT_EQ(visible(answer), translated("a b c.") + " " + translated("D e") + "f" + translated("g h"));
-  EXPECT_EQ(answers[1], translated("a b c"));
-  EXPECT_EQ(answers[2], "");
-  Json deepl{{"text", html}, {"target_lang", "DE"}, {"source_lang", "EN"}, {"tag_handling", "html"}};
-  EXPECT_EQ(json(post("/v2/translate", deepl))["translations"][0]["text"], answer);
-  deepl["tag_handling"] = "xml";
-  expect_refused(post("/v2/translate", deepl), 400, "text 1, line 1");  // an end tag is missing
-  deepl["text"] = "<a>a b c</a><x>d</x>";
-  deepl["ignore_tags"] = "x,y";
-  EXPECT_EQ(json(post("/v2/translate", deepl))["translations"][0]["text"],
-            "<a>" + translated("a b c") + "</a><x>d</x>");
-  deepl.erase("tag_handling");
-  expect_refused(post("/v2/translate", deepl), 400, "need tag_handling=xml");
 }
 
 TEST_F(ServiceTest, FindsTheLanguage) {
@@ -282,10 +206,11 @@ TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
   };
   refused("target_lang", "FR", "Value for 'target_lang' not supported: FR. This server has: DE, EN");
   refused("formality", "more", "formality");
-  refused("glossary_id", "1", "Parameter 'glossary_id' is not supported");
+  refused("glossary_id", "1", "'glossary_id' needs 'source_lang'");
+  refused("style_id", "1", "Parameter 'style_id' is not supported");
   refused("no_such", 1, "Parameter 'no_such' is not supported");
   refused("split_sentences", "2", "split_sentences");
-  expect_refused(get("/v2/glossaries"), 404, "This server has no /v2/glossaries");
+  expect_refused(get("/v2/document/1"), 404, "This server has no /v2/document/1");
 }
 
 /// The pieces of an event stream.

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "markup/marked_text.h"
+#include "markup/translate_pieces.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+
+/// Whether a line is the times of a subtitle: "00:01:02,500 --> 00:01:04,000", perhaps with a position.
+bool is_times(std::string_view line) {
+  const auto skip_time = [&] {
+    size_t colons = 0, digits = 0, i = 0;
+    for (; i < line.size() && (is_digit(line[i]) || line[i] == ':' || line[i] == ',' || line[i] == '.'); ++i) {
+      colons += line[i] == ':' ? 1 : 0;
+      digits += is_digit(line[i]) ? 1 : 0;
+    }
+    line.remove_prefix(i);
+    return colons >= 1 && colons <= 2 && digits >= 4;
+  };
+  line = trim_spaces(line);
+  if (!skip_time()) return false;
+  line = trim_spaces(line);
+  if (!line.starts_with("-->")) return false;
+  line = trim_spaces(line.substr(3));
+  return skip_time();
+}
+
+bool is_number(std::string_view line) {
+  line = trim_spaces(line);
+  return !line.empty() && std::all_of(line.begin(), line.end(), is_digit);
+}
+
+struct Line {
+  size_t begin, end;  ///< without its line end
+};
+
+std::vector<Line> lines_of(std::string_view bytes) {
+  std::vector<Line> lines;
+  for (size_t begin = bytes.starts_with("\uFEFF") ? 3 : 0; begin < bytes.size();) {
+    const size_t feed = std::min(bytes.find('\n', begin), bytes.size());
+    const size_t end = feed > begin && feed < bytes.size() && bytes[feed - 1] == '\r' ? feed - 1 : feed;
+    lines.push_back({begin, end});
+    begin = feed + 1;
+  }
+  return lines;
+}
+
+/// The text of subtitles, each as one text. A line that begins with a dash begins another: somebody else
+/// speaks.
+class SubtitlePieces {
+ public:
+  explicit SubtitlePieces(const MarkupSource& source)
+      : source_(source), lines_(lines_of(source.bytes)), pieces_(source, MarkupLanguage::plain) {}
+
+  Pieces read() {
+    bool begun = false;
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      const std::string_view line = text_of(i);
+      const bool times = is_times(line),
+                 number = is_number(line) && i + 1 < lines_.size() && is_times(text_of(i + 1));
+      const bool blank = trim_spaces(line).empty();
+      if (times || number || blank) {
+        end_text();
+        begun = begun || times;
+        continue;
+      }
+      if (!begun)
+        throw_markup_error(source_, lines_[i].begin,
+                           "is neither the number nor the times (00:01:02,500 --> 00:01:04,000) of a subtitle");
+      if (trim_spaces(line).starts_with('-') || trim_spaces(line).starts_with("\u2013")) end_text();
+      if (first_ == none) first_ = i;
+      last_ = i;
+    }
+    end_text();
+    return pieces_.take();
+  }
+
+ private:
+  static constexpr size_t none = SIZE_MAX;
+  std::string_view text_of(size_t i) const {
+    return source_.bytes.substr(lines_[i].begin, lines_[i].end - lines_[i].begin);
+  }
+  void end_text() {
+    if (first_ != none)
+      add_marked_text(source_, lines_[first_].begin, lines_[last_].end, TextMarks::subtitles, pieces_);
+    first_ = none;
+  }
+
+  const MarkupSource& source_;
+  const std::vector<Line> lines_;
+  PieceList pieces_;
+  size_t first_ = none, last_ = none;  // lines of the text that is read
+};
+
+}  // namespace
+
+std::string translate_srt(std::string_view srt, const TextTranslator& translate, const std::string& name) {
+  const MarkupSource source{srt, name};
+  require_text(source);
+  // A translation must not look like times.
+  const TextTranslator without_times = [&](const std::vector<std::string>& texts) {
+    std::vector<TranslatedText> translations = translate(texts);
+    for (TranslatedText& translation : translations)
+      for (size_t at; (at = translation.text.find("-->")) != std::string::npos;) translation.text.erase(at, 1);
+    return translations;
+  };
+  return translate_pieces(source, SubtitlePieces(source).read(), MarkupLanguage::plain, without_times);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "serve/service.h"
+
+namespace sixfold::serve {
+
+/// {"error": ...}
+std::string libretranslate_error_body(int status, const std::string& message);
+
+/// The ends of the names of files that can be translated: ".txt" and so on.
+std::vector<std::string> file_extensions();
+
+/// The routes of /translate_file, /download_file and /suggest.
+std::vector<Route> libretranslate_file_routes(Service& service);
+
+}  // namespace sixfold::serve

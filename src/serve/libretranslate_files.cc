@@ -1,0 +1,119 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "serve/any_language.h"
+#include "serve/json_text.h"
+#include "serve/libretranslate.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct FileFormat {
+  const char* extension;
+  TextKind kind;
+  const char* content_type;
+};
+
+constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset=utf-8"},
+                                  {".html", TextKind::html, "text/html; charset=utf-8"},
+                                  {".htm", TextKind::html, "text/html; charset=utf-8"},
+                                  {".srt", TextKind::srt, "application/x-subrip; charset=utf-8"},
+                                  {".po", TextKind::po, "text/x-gettext-translation; charset=utf-8"},
+                                  {".pot", TextKind::po, "text/x-gettext-translation; charset=utf-8"}};
+
+/// The format of a file by its name; of the name nothing else is used.
+const FileFormat& format_of(const std::string& name) {
+  std::string extension = name.substr(std::min(name.rfind('.'), name.size()));
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  for (const FileFormat& format : formats)
+    if (extension == format.extension) return format;
+  throw HttpError(400, fmt::format("Files of the kind '{}' can't be translated; those that can end in {}.",
+                                   extension, fmt::join(file_extensions(), ", ")));
+}
+
+/// The address under which the client has reached this server.
+std::string address_of(const HttpRequest& request, const std::string& path) {
+  const std::string host = request.header("host");
+  if (host.empty()) return path;
+  return (request.header("x-forwarded-proto") == "https" ? "https://" : "http://") + host + path;
+}
+
+HttpAnswer translate_file(Service& service, const HttpRequest& request) {
+  const Fields fields(request);
+  const auto upload = std::find_if(request.files.begin(), request.files.end(),
+                                   [](const Upload& part) { return part.field == "file"; });
+  if (upload == request.files.end() || request.files.size() != 1)
+    throw HttpError(400, "Send one file, as \"file\" of multipart/form-data.");
+  const FileFormat& format = format_of(upload->file_name);
+  std::string content = upload->content;
+  if (first_invalid_utf8(content)) throw HttpError(400, "The file is not valid UTF-8.");
+  const std::string_view mark = "\uFEFF";
+  const bool marked = format.kind == TextKind::plain && content.starts_with(mark);
+  if (marked) content.erase(0, mark.size());
+  const std::string source = fields.required_text("source");
+  const std::vector<AnswerText> answers =
+      translate_from_any(service, {.texts = {std::move(content)},
+                                   .source = source == "auto" ? "" : source,
+                                   .target = fields.required_text("target"),
+                                   .options = {.kind = format.kind, .cancel = request.cancel}});
+  const std::string name =
+      service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
+  return {.body = json_text(Json{{"translatedFileUrl", address_of(request, "/download_file/" + name)}})};
+}
+
+HttpAnswer download(Service& service, const std::string& name) {
+  const FileFormat& format = format_of(name);
+  return {.content_type = format.content_type,
+          .body = service.files().find(name),
+          .headers = {
+              {"Content-Disposition", fmt::format("attachment; filename=\"translation{}\"", format.extension)},
+              {"X-Content-Type-Options", "nosniff"}}};
+}
+
+HttpAnswer suggest(Service& service, const HttpRequest& request) {
+  if (!service.suggestions().taken()) throw HttpError(403, "This server takes no suggestions.");
+  const Fields fields(request);
+  Json suggestion;
+  for (const char* name : {"q", "s", "source", "target"}) {
+    const std::string text = fields.required_text(name);
+    if (text.size() > service.options().most_characters)
+      throw HttpError(413, fmt::format("\"{}\" has {} bytes; at most {} are allowed.", name, text.size(),
+                                       service.options().most_characters));
+    suggestion[name] = text;
+  }
+  service.model_between(suggestion["source"], suggestion["target"]);
+  service.suggestions().add(json_text(suggestion));
+  return {.body = json_text(Json{{"success", true}})};
+}
+
+}  // namespace
+
+std::vector<std::string> file_extensions() {
+  std::vector<std::string> all;
+  for (const FileFormat& format : formats) all.emplace_back(format.extension);
+  return all;
+}
+
+std::string libretranslate_error_body(int, const std::string& message) {
+  return json_text(Json{{"error", message}});
+}
+
+std::vector<Route> libretranslate_file_routes(Service& service) {
+  Service* const s = &service;
+  return {
+      {"POST", "/translate_file",
+       [s](const HttpRequest& request, const std::string&) { return translate_file(*s, request); },
+       libretranslate_error_body},
+      {"GET", "/download_file/*",
+       [s](const HttpRequest&, const std::string& name) { return download(*s, name); },
+       libretranslate_error_body, /*open=*/true},
+      {"POST", "/suggest", [s](const HttpRequest& request, const std::string&) { return suggest(*s, request); },
+       libretranslate_error_body}};
+}
+
+}  // namespace sixfold::serve

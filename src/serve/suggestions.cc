@@ -1,0 +1,35 @@
+#include "serve/suggestions.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "model/ownership.h"
+#include "serve/http.h"
+
+namespace sixfold::serve {
+
+namespace {
+
+constexpr std::string_view first = "{\"q\":";  // of a line
+
+}  // namespace
+
+Suggestions::Suggestions(const std::string& path) {
+  if (path.empty()) return;
+  require_output_file(path, {});
+  const std::string before = std::filesystem::exists(path) ? read_regular_file(path) : "";
+  require(before.empty() || before.starts_with(first), "{}: is not a file of suggestions; give it another name",
+          path);
+  file_.emplace(path, std::ssize(before));
+  if (!before.empty() && !before.ends_with('\n')) file_->append("\n");
+}
+
+void Suggestions::add(const std::string& line) {
+  if (!taken()) throw HttpError(403, "This server takes no suggestions.");
+  const std::lock_guard lock(mutex_);
+  if (file_->bytes() + static_cast<int64_t>(line.size()) + 1 > most_bytes)
+    throw HttpError(507, "The server has no room for more suggestions.");
+  file_->append(line + "\n");
+}
+
+}  // namespace sixfold::serve

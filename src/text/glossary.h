@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sixfold {
+
+struct GlossaryEntry {
+  std::string source, target;
+
+  bool operator==(const GlossaryEntry&) const = default;
+};
+
+/// Phrases with their translations. Phrases are compared word by word: a word is a run of letters, marks and
+/// digits; every other visible character counts as a word, as does each character of a script that is written
+/// without spaces. So "cat" is not found in "cats", and white space is of no account. A source phrase without a
+/// capital letter is found in any case; others are found as they are written. Safe to share between threads.
+class Glossary {
+ public:
+  /// Limits of a glossary.
+  static constexpr size_t most_entries = 100'000;
+  static constexpr size_t longest_phrase = 1024;  ///< in bytes
+  static constexpr size_t most_words = 64;        ///< of a source phrase
+
+  /// Throws an input error that names the entry if one of its phrases is empty, too long, not valid UTF-8 or
+  /// has a control character, if a source phrase has too many words or comes again, or if there are too many
+  /// entries or none.
+  explicit Glossary(std::vector<GlossaryEntry> entries);
+  /// Reads lines of source phrase, tab and target phrase; blank lines are left out. `name` is the name of the
+  /// text in messages. Throws an input error, with the line if there is not one tab.
+  static Glossary from_tsv(std::string_view text, const std::string& name);
+
+  /// Returns the translations of the source phrases in a text, in order, each as often as it occurs. Of phrases
+  /// that overlap the first counts, and of several there the longest.
+  std::vector<std::string> targets_in(std::string_view text) const;
+
+  const std::vector<GlossaryEntry>& entries() const { return entries_; }
+  /// As `from_tsv` reads it.
+  std::string to_tsv() const;
+
+ private:
+  void add(size_t entry);
+
+  std::vector<GlossaryEntry> entries_;
+  std::unordered_map<std::string, size_t> as_written_, in_any_case_;  // by their words
+  size_t longest_ = 0;                                                // words of a source phrase
+};
+
+}  // namespace sixfold
