@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 namespace sixfold {
 namespace {
@@ -65,6 +66,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
   log_.append(nlohmann::json{{"update", s.update},
+                             {"last_update", s.last_update},
                              {"epoch", s.position.last_epoch()},
                              {"loss", loss},
                              {"perplexity", std::exp(loss)},
@@ -73,7 +75,8 @@ void Progress::line(const TrainingState& s, double learning_rate) {
                              {"tokens", s.sums.tokens},
                              {"tokens_per_second", tokens_per_second(s)},
                              {"seconds", s.seconds},
-                             {"seconds_waited", s.sums.waited}}
+                             {"seconds_waited", s.sums.waited},
+                             {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
                   .dump() +
               "\n");
   stretch_began_ = s.seconds;

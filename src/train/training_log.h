@@ -1,9 +1,23 @@
 #pragma once
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sixfold {
+
+/// A line of a run's train.jsonl.
+struct LogEntry {
+  double update = 0;
+  /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "last_update"
+  /// (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is not finite,
+  /// the log has as null, and this as NaN.
+  std::vector<std::pair<std::string, double>> values;
+  std::string samples;  ///< of a validation: a JSON array (`ValidationSample`); empty: none
+};
+
+/// Throws an input error that begins with `place` if the line is not one of a training log.
+LogEntry parse_log_line(const std::string& line, const std::string& place);
 
 /// The values of a quantity over the updates of a run.
 struct LoggedCurve {
