@@ -48,9 +48,8 @@ LogEntry parse_log_line(const std::string& line, const std::string& place) {
   return entry_of(parse_json(line, place), place);
 }
 
-std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
-  Curves curves;
-  int64_t torn = 0;
+void read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take) {
+  int64_t torn = 0, figures = 0;
   std::string first_error;
   LineReader reader(path);
   for (std::string line; reader.next(line);) {
@@ -62,13 +61,20 @@ std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
       if (torn++ == 0) first_error = error.what();
       continue;
     }
-    add_entry(entry_of(json, reader.place()), curves);
+    const LogEntry entry = entry_of(json, reader.place());
+    figures += static_cast<int64_t>(entry.values.size());
+    take(entry);
   }
-  require(!curves.empty() || torn == 0, "{}", first_error);
-  require(!curves.empty(), "{}: has no lines yet; the first is written after log.every_updates updates", path);
+  require(figures > 0 || torn == 0, "{}", first_error);
+  require(figures > 0, "{}: has no lines yet; the first is written after log.every_updates updates", path);
   if (torn > 0)
     log_warning("{}; {} skipped, as the result of a crash", first_error,
                 torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
+}
+
+std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
+  Curves curves;
+  read_training_log(path, [&](const LogEntry& entry) { add_entry(entry, curves); });
   return curves;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,14 +20,18 @@ struct LogEntry {
 /// Throws an input error that begins with `place` if the line is not one of a training log.
 LogEntry parse_log_line(const std::string& line, const std::string& place);
 
+/// Reads the entries of a run's train.jsonl. An incomplete line, as a crash of the machine can leave it, is
+/// skipped with a warning. Throws an input error with file and line if the file is not a training log, or is
+/// empty.
+void read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take);
+
 /// The values of a quantity over the updates of a run.
 struct LoggedCurve {
   std::vector<double> updates, values;
 };
 
-/// Returns the contents of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
-/// loss", "validation bleu", ... An incomplete line, as a crash of the machine can leave it, is skipped with a
-/// warning. Throws an input error with file and line if the file is not a training log, or is empty.
+/// Returns the curves of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
+/// loss", "validation bleu", ... Throws like the function above.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold

@@ -11,7 +11,7 @@
 #include "interop/hugging_face.h"
 #include "model/model_dir.h"
 #include "temporary_folder.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "text/sentence_piece.h"
 
 namespace sixfold {
