@@ -32,8 +32,9 @@ def rounded(value):
 
 
 def expected_curves(log):
-    """The points of each tag. What a rollback undid is left out, as TensorBoard leaves it out."""
-    curves, last = {}, 0
+    """The points of each tag, as the reader and as the server are to have them. Both leave out what a rollback undid: the
+    reader for all tags at once, the server for a tag when its next point comes."""
+    curves, server_curves, last = {}, {}, 0
     for line in log.read_text(encoding="utf-8").splitlines():
         try:
             entry = json.loads(line)
@@ -50,7 +51,9 @@ def expected_curves(log):
                   if name not in NOT_CURVES and (value is None or isinstance(value, (int, float)))}
         for tag, value in named.items():
             curves.setdefault(tag, []).append((update, rounded(value)))
-    return curves
+            kept = [point for point in server_curves.get(tag, []) if point[0] < update]
+            server_curves[tag] = kept + [(update, rounded(value))]
+    return curves, server_curves
 
 
 def require_equal(where, expected, found):
@@ -77,28 +80,28 @@ def ask(address, path, **query):
         return json.loads(answer.read())
 
 
-def wait_for_runs(address, tag):
+def shown_curve(address, run, tag, points):
+    """The curve that the server shows, once it has read as many points; it reads the files while it answers."""
+    shown = []
     for _ in range(100):
         try:
-            tags = ask(address, "scalars/tags")
-            if any(tag in names for names in tags.values()):
-                return
-        except (OSError, ValueError):
+            shown = ask(address, "scalars/scalars", run=run, tag=tag)
+        except OSError:  # it does not know the run yet
             pass
-        time.sleep(0.3)
-    sys.exit("TensorBoard does not show the run")
+        if len(shown) >= len(points):
+            break
+        time.sleep(0.2)
+    return [(step, math.nan if value is None else float(value)) for _, step, value in shown]
 
 
 def check_server(folder, run, curves, texts):
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--port", "0", "--samples_per_plugin",
-               "scalars=0,text=0"]
+               "scalars=1000000,text=1000"]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         address = next(found[0] for line in server.stderr if (found := re.search(r"http://\S+", line))).rstrip("/")
-        wait_for_runs(address, next(iter(curves)))
         for tag, points in curves.items():
-            shown = ask(address, "scalars/scalars", run=run, tag=tag)
-            require_equal(f"server, {tag}", points, [(step, math.nan if value is None else float(value)) for _, step, value in shown])
+            require_equal(f"server, {tag}", points, shown_curve(address, run, tag, points))
         for tag in texts:
             if not ask(address, "text/text", run=run, tag=tag):
                 sys.exit(f"server, {tag}: there is no text")
@@ -113,11 +116,12 @@ def main():
     parser.add_argument("run", type=Path)
     parser.add_argument("--sixfold", default=str(HERE.parents[1] / "build/release/sixfold"))
     options = parser.parse_args()
-    curves = expected_curves(options.run / "train.jsonl")
+    curves, server_curves = expected_curves(options.run / "train.jsonl")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.sixfold, "plot", "tensorboard", options.run, "--output", folder], check=True)
         run = options.run.resolve().name
-        check_server(folder, run, curves, check_reader(Path(folder) / run, curves))
+        texts = check_reader(Path(folder) / run, curves)
+        check_server(folder, run, server_curves, texts)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "cli/plots.h"
 #include "model/ownership.h"
 #include "train/tensorboard.h"
@@ -57,8 +58,9 @@ void run(const Settings& settings) {
     fs::create_directories(folders[i], failure);
     if (failure) throw_environment_error("can't create the folder {}: {}", folders[i], failure.message());
     write_event_file(log, (fs::path(folders[i]) / event_file_name).string());
-    log_info("{}", folders[i]);
   }
+  log_info("{} written; to see {}: tensorboard --logdir {}", counted(folders.size(), "event file"),
+           folders.size() == 1 ? "it" : "them", settings.output);
 }
 
 }  // namespace

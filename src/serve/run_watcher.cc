@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -19,12 +20,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t most_samples = 100;         // validations whose samples are kept
-constexpr size_t most_line_bytes = 1 << 20;  // a longer line is no line of a log
+constexpr size_t most_samples = 100;           // validations whose samples are kept
+constexpr size_t most_line_bytes = 1 << 20;    // a longer line is no line of a log
+constexpr size_t most_sample_bytes = 1 << 16;  // samples of a validation; larger ones are not shown
+constexpr size_t most_curves = 64;
+constexpr size_t most_known_bytes = 256;  // by which a log is known
 constexpr int64_t most_config_bytes = 1 << 20;
 
+}  // namespace
+
 /// A file that is open for reading.
-class OpenFile {
+class RunWatcher::OpenFile {
  public:
   explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ >= 0 && (::fstat(file_, &status_) != 0 || !S_ISREG(status_.st_mode))) close();
@@ -47,6 +53,8 @@ class OpenFile {
   int file_;
   struct stat status_ {};
 };
+
+namespace {
 
 /// NaN is written as null.
 Json curve_of(const ThinCurve& curve) { return Json::array({curve.updates(), curve.values()}); }
@@ -78,6 +86,13 @@ void ThinCurve::add(double update, double value) {
   pending_ = (pending_ + 1) % stride_;
 }
 
+void ThinCurve::cut(double update) {
+  const auto end = std::ranges::lower_bound(updates_, update);
+  values_.resize(static_cast<size_t>(end - updates_.begin()));
+  updates_.resize(values_.size());
+  pending_ = 0;
+}
+
 void ThinCurve::merge_neighbours() {
   for (size_t i = 0; i < most_points / 2; ++i) {
     updates_[i] = (updates_[2 * i] + updates_[2 * i + 1]) / 2;
@@ -88,9 +103,9 @@ void ThinCurve::merge_neighbours() {
 }
 
 void RunWatcher::forget() {
-  bytes_ = lines_ = 0;
-  rest_.clear(), curves_.clear(), samples_.clear(), problem_.clear();
-  update_ = seconds_ = 0;
+  bytes_ = lines_ = update_ = 0;
+  newest_.clear(), rest_.clear(), curves_.clear(), samples_.clear(), problem_.clear();
+  seconds_ = 0;
   ++version_;
 }
 
@@ -99,19 +114,34 @@ void RunWatcher::add_line(const std::string& line) {
   if (line.empty()) return;
   try {
     const LogEntry entry = parse_log_line(line, folder_ + "/train.jsonl:" + std::to_string(lines_));
+    if (entry.update < update_) go_back(entry.update);
     update_ = entry.update;
     for (const auto& [name, value] : entry.values)
       if (name == "seconds")
         seconds_ = value;
-      else
-        curves_[name].add(entry.update, value);
-    if (entry.samples.empty()) return;
-    samples_.push_back("{\"update\":" + std::to_string(static_cast<int64_t>(entry.update)) +
-                       ",\"samples\":" + entry.samples + "}");
+      else if (curves_.size() < most_curves || curves_.contains(name))
+        curves_[name].add(static_cast<double>(entry.update), value);
+    if (entry.samples.empty() || entry.samples.size() > most_sample_bytes) return;
+    samples_.emplace_back(entry.update, entry.samples);
     if (samples_.size() > most_samples) samples_.pop_front();
   } catch (const Error& error) {
     problem_ = error.what();  // a torn line, or a file of another kind; the lines after it are read
   }
+}
+
+/// After a rollback.
+void RunWatcher::go_back(int64_t update) {
+  for (auto& curve : curves_) curve.second.cut(static_cast<double>(update));
+  while (!samples_.empty() && samples_.back().first >= update) samples_.pop_back();
+}
+
+/// Whether a log is the one that has been read so far. It is another after a run was replaced, or resumed from
+/// an earlier update.
+bool RunWatcher::goes_on(const OpenFile& log) const {
+  if (log.inode() != inode_ || log.bytes() < bytes_) return false;
+  std::string there(newest_.size(), '\0');
+  const auto count = log.read(there.data(), there.size(), bytes_ - std::ssize(newest_));
+  return count == std::ssize(newest_) && there == newest_;
 }
 
 void RunWatcher::read_more() {
@@ -120,7 +150,7 @@ void RunWatcher::read_more() {
     if (bytes_ > 0) forget();
     return;
   }
-  if (log.inode() != inode_ || log.bytes() < bytes_) forget();  // another run, or one that was resumed
+  if (!goes_on(log)) forget();
   inode_ = log.inode();
   std::string buffer(1 << 16, '\0');
   while (true) {
@@ -128,6 +158,8 @@ void RunWatcher::read_more() {
     if (count <= 0) return;
     ++version_;
     bytes_ += count;
+    newest_.append(buffer, 0, static_cast<size_t>(count));
+    newest_.erase(0, newest_.size() - std::min(newest_.size(), most_known_bytes));
     rest_.append(buffer, 0, static_cast<size_t>(count));
     size_t begin = 0;
     for (size_t end; (end = rest_.find('\n', begin)) != rest_.npos; begin = end + 1)
@@ -159,8 +191,8 @@ std::string RunWatcher::look() {
   run["curves"] = Json::object();
   for (const auto& [name, curve] : curves_) run["curves"][name] = curve_of(curve);
   run["validations"] = Json::array();
-  for (const std::string& samples : samples_)
-    run["validations"].push_back(Json::parse(samples, nullptr, false));
+  for (const auto& [update, samples] : samples_)
+    run["validations"].push_back({{"update", update}, {"samples", Json::parse(samples, nullptr, false)}});
   return json_text(run);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sixfold::serve {
@@ -16,6 +17,8 @@ class ThinCurve {
 
   /// `value` may be NaN: the curve has a gap there.
   void add(double update, double value);
+  /// Forgets the points from this update on.
+  void cut(double update);
   /// Updates and values, of the whole curve.
   const std::vector<double>& updates() const { return updates_; }
   const std::vector<double>& values() const { return values_; }
@@ -43,20 +46,25 @@ class RunWatcher {
   int64_t version();
 
  private:
+  class OpenFile;
   void read_more();
+  bool goes_on(const OpenFile& log) const;
   void forget();
   void add_line(const std::string& line);
+  void go_back(int64_t update);
 
   const std::string name_, folder_;
   std::mutex mutex_;  // guards the members below
   int64_t version_ = 0;
   uint64_t inode_ = 0;
   int64_t bytes_ = 0, lines_ = 0;  // of the log, that have been read
+  std::string newest_;             // the last bytes of what has been read, by which a log is known
   std::string rest_;               // the last line, as long as it has no end
   std::string problem_;
   std::map<std::string, ThinCurve> curves_;
-  std::deque<std::string> samples_;  // of the newest validations: JSON
-  double update_ = 0, seconds_ = 0;
+  std::deque<std::pair<int64_t, std::string>> samples_;  // of the newest validations: update, JSON
+  int64_t update_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace sixfold::serve

@@ -20,6 +20,23 @@ std::string clock_text(double seconds) {
 
 double mean_loss(const ProgressSums& sums) { return sums.loss_weight > 0 ? sums.loss / sums.loss_weight : 0; }
 
+nlohmann::json json_of(const ValidationSample& sample) {
+  nlohmann::json json = {{"input", sample.input}, {"output", sample.output}, {"reference", sample.reference}};
+  if (!sample.attention) return json;
+  const ValidationSample::Attention& seen = *sample.attention;
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t row = 0; row < seen.target.size(); ++row) {
+    nlohmann::json weights = nlohmann::json::array();
+    for (size_t column = 0; column < seen.source.size(); ++column)
+      weights.push_back(
+          std::round(1000.0 * static_cast<double>(seen.weights[row * seen.source.size() + column])) / 1000.0);
+    rows.push_back(std::move(weights));
+  }
+  json["attention"] = {
+      {"layer", seen.layer}, {"source", seen.source}, {"target", seen.target}, {"weights", rows}};
+  return json;
+}
+
 }  // namespace
 
 Progress::Progress(const std::string& jsonl, const TrainingState& state)
@@ -83,15 +100,17 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   stretch_tokens_ = 0;
 }
 
-void Progress::validation(const TrainingState& s, const Scores& scores, bool better) {
+void Progress::validation(const TrainingState& s, const Evaluation& evaluation, bool better) {
   nlohmann::json json = {{"update", s.update}, {"epoch", s.position.last_epoch()}};
   std::string text = fmt::format("validation at update {}:", s.update);
-  for (const auto& [name, score] : scores) {
+  for (const auto& [name, score] : evaluation.scores) {
     json["validation"][name] = score.value;
     text += fmt::format("  {} {:.{}f}", name, score.value, name == "loss" ? 4 : 2);
   }
   say(text + (better ? "  (best so far)" : ""));
-  log_.append(json.dump() + "\n");
+  for (const ValidationSample& sample : evaluation.samples) json["samples"].push_back(json_of(sample));
+  // A token may be a part of a character.
+  log_.append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "formats/event_file.h"
 #include "train/training_log.h"
 
@@ -54,8 +55,7 @@ void add_samples(const LogEntry& entry, double time, EventFile& events) {
   int number = 0;
   for (const auto& sample : nlohmann::json::parse(entry.samples))
     if (sample.is_object())
-      events.add_text("samples/" + std::to_string(++number), static_cast<int64_t>(entry.update), time,
-                      markdown_of(sample));
+      events.add_text("samples/" + std::to_string(++number), entry.update, time, markdown_of(sample));
 }
 
 /// Whether a file of an output folder is an event file of ours, or what is left of one whose writer was killed.
@@ -72,19 +72,20 @@ bool is_our_file(const fs::directory_entry& entry) {
 
 void write_event_file(const std::string& log, const std::string& file) {
   double seconds = 0, last = 0;
-  read_training_log(log, [&](const LogEntry& entry) { last = seconds_of(entry, last); });
+  const std::string warning =
+      read_training_log(log, [&](const LogEntry& entry) { last = seconds_of(entry, last); });
+  if (!warning.empty()) log_warning("{}", warning);
   const double began = time_of_change(log) - last;
   AtomicFile output(file);
   EventFile events([&](std::string_view record) { output.write(record); }, began, writer);
-  double update = 0;
+  int64_t update = 0;
   read_training_log(log, [&](const LogEntry& entry) {
     seconds = seconds_of(entry, seconds);
     const double time = began + seconds;
-    const auto step = static_cast<int64_t>(entry.update);
-    if (entry.update < update) events.restart(step, time);
+    if (entry.update < update) events.restart(entry.update, time);
     update = entry.update;
     for (const auto& [name, value] : entry.values)
-      if (const std::string tag = tag_of(name); !tag.empty()) events.add_scalar(tag, step, time, value);
+      if (const std::string tag = tag_of(name); !tag.empty()) events.add_scalar(tag, entry.update, time, value);
     add_samples(entry, time, events);
   });
   output.commit();

@@ -20,15 +20,16 @@ void add_entry(const LogEntry& entry, Curves& curves) {
     const bool drawn =
         name == "loss" || name == "learning_rate" || name == "gradient_norm" || name.starts_with("validation ");
     if (std::isnan(value) || !drawn) continue;
-    curves[name].updates.push_back(entry.update);
+    curves[name].updates.push_back(static_cast<double>(entry.update));
     curves[name].values.push_back(value);
   }
 }
 
 LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
-  require(line.is_object() && line.contains("update") && line["update"].is_number(),
-          "{}: not a line of a training log; it has no update", place);
-  LogEntry entry{.update = line["update"].get<double>()};
+  require(line.is_object() && line.contains("update"), "{}: not a line of a training log; it has no update",
+          place);
+  constexpr int64_t most_updates = 1'000'000'000'000'000;
+  LogEntry entry{.update = whole_number(line["update"], place + ": update", 0, most_updates)};
   const auto add = [&](const std::string& name, const nlohmann::json& value) {
     if (value.is_number()) entry.values.emplace_back(name, value.get<double>());
     if (value.is_null()) entry.values.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
@@ -48,7 +49,7 @@ LogEntry parse_log_line(const std::string& line, const std::string& place) {
   return entry_of(parse_json(line, place), place);
 }
 
-void read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take) {
+std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take) {
   int64_t torn = 0, figures = 0;
   std::string first_error;
   LineReader reader(path);
@@ -67,14 +68,15 @@ void read_training_log(const std::string& path, const std::function<void(const L
   }
   require(figures > 0 || torn == 0, "{}", first_error);
   require(figures > 0, "{}: has no lines yet; the first is written after log.every_updates updates", path);
-  if (torn > 0)
-    log_warning("{}; {} skipped, as the result of a crash", first_error,
-                torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
+  if (torn == 0) return {};
+  return fmt::format("{}; {} skipped, as the result of a crash", first_error,
+                     torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
 }
 
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
   Curves curves;
-  read_training_log(path, [&](const LogEntry& entry) { add_entry(entry, curves); });
+  const std::string warning = read_training_log(path, [&](const LogEntry& entry) { add_entry(entry, curves); });
+  if (!warning.empty()) log_warning("{}", warning);
   return curves;
 }
 

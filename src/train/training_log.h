@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -9,7 +10,7 @@ namespace sixfold {
 
 /// A line of a run's train.jsonl.
 struct LogEntry {
-  double update = 0;
+  int64_t update = 0;
   /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "last_update"
   /// (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is not finite,
   /// the log has as null, and this as NaN.
@@ -21,9 +22,9 @@ struct LogEntry {
 LogEntry parse_log_line(const std::string& line, const std::string& place);
 
 /// Reads the entries of a run's train.jsonl. An incomplete line, as a crash of the machine can leave it, is
-/// skipped with a warning. Throws an input error with file and line if the file is not a training log, or is
-/// empty.
-void read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take);
+/// skipped; the function returns a warning about such lines, or an empty text. Throws an input error with file
+/// and line if the file is not a training log, or is empty.
+std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take);
 
 /// The values of a quantity over the updates of a run.
 struct LoggedCurve {
@@ -31,7 +32,8 @@ struct LoggedCurve {
 };
 
 /// Returns the curves of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
-/// loss", "validation bleu", ... Throws like the function above.
+/// loss", "validation bleu", ... Logs the warning of
+/// the function above, and throws like it.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold
