@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backend/make_backend.h"
+#include "backend/backend.h"
 #include "base/file.h"
 #include "error_message.h"
 #include "parallel_text.h"
