@@ -1,5 +1,6 @@
 #include "serve/dashboard.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
