@@ -1,6 +1,7 @@
 #include "serve/dashboard.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/error.h"
@@ -30,13 +31,16 @@ std::vector<std::string> names_of(const std::vector<std::string>& folders) {
 Dashboard::Dashboard(const std::vector<std::string>& folders) {
   require(folders.size() <= most_runs, "{} runs are too many to show; at most {} can be shown at once",
           folders.size(), most_runs);
+  // A page that outlives the server must not take another's version for the one that it has.
+  using Clock = std::chrono::system_clock;
+  began_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
   const std::vector<std::string> names = names_of(folders);
   for (size_t i = 0; i < folders.size(); ++i)
     runs_.push_back(std::make_unique<RunWatcher>(names[i], folders[i]));
 }
 
 HttpAnswer Dashboard::runs(const HttpRequest& request) {
-  int64_t version = 0;
+  int64_t version = began_;
   for (const auto& run : runs_) version += run->version();
   const auto known = request.query.find("version");
   if (known != request.query.end() && known->second == std::to_string(version))

@@ -25,6 +25,7 @@ class Dashboard {
   HttpAnswer runs(const HttpRequest& request);
 
   std::vector<std::unique_ptr<RunWatcher>> runs_;
+  int64_t began_ = 0;  // the first version
 };
 
 }  // namespace sixfold::serve

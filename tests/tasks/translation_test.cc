@@ -80,7 +80,7 @@ TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
   };
   const Evaluation few = evaluate();
   EXPECT_TRUE(few.scores.empty());
-  options_.validation.metrics = {Metric::bleu};
+  options_.validation.metrics = {Metric::loss, Metric::bleu};
   const Evaluation all = evaluate();
   EXPECT_TRUE(all.scores.contains("bleu"));
   ASSERT_EQ(few.samples.size(), 4u);

@@ -18,9 +18,9 @@ function ticks(least, most, logarithmic) {
     const inside = all.filter((value) => value >= least * 0.999 && value <= most * 1.001);
     return inside.length > 6 ? inside.filter((value) => Math.log10(value) % 1 === 0) : inside;
   }
-  const rough = (most - least) / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((one) => one * power >= rough) * power;
+  const smallest = (most - least) / 5.5;
+  const power = 10 ** Math.floor(Math.log10(smallest));
+  const step = [1, 2, 5, 10].find((one) => one * power >= smallest) * power;
   const found = [];
   for (let value = Math.ceil(least / step) * step; value <= most + step / 1e6; value += step) found.push(value);
   return found;

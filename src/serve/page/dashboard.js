@@ -5,6 +5,8 @@ import {duration, html, short, svg} from "/page/elements.js";
 
 const UNITS = {loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
   tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"};
+const SCORES = {bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy: "Accuracy", macro_f1: "Macro F1",
+  squad_exact_match: "Exact match", squad_f1: "F1"};
 const charts = new Map();
 let version = 0, runs = [];
 const byId = (id) => document.getElementById(id);
@@ -22,7 +24,10 @@ function figures(run) {
   const rows = [["update", short(run.update) + (lastUpdate(run) ? ` of ${short(lastUpdate(run))}` : "")],
     ["time", duration(run.seconds)], ["loss", short(last(run, "loss") ?? null)]];
   for (const [name, curve] of Object.entries(run.curves))
-    if (name.startsWith("validation ")) rows.push([name, short(curve[1].at(-1))]);
+    if (name.startsWith("validation ")) {
+      const score = name.slice(11);
+      rows.push([SCORES[score] ?? name, short(curve[1].at(-1))]);
+    }
   const sizes = run.settings?.model;
   if (sizes?.d_model) rows.push(["d_model", sizes.d_model]);
   return html("dl", {}, ...rows.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, String(value)))));
@@ -30,7 +35,7 @@ function figures(run) {
 
 function card(run, number) {
   const parts = [html("div", {class: "run-name"}, key(number), html("span", {}, run.name),
-    html("span", {class: "quiet"}, run.task ?? ""))];
+    html("span", {class: "task"}, String(run.task ?? "").replaceAll("_", " ")))];
   const end = lastUpdate(run);
   if (end) parts.push(html("progress", {max: end, value: Math.min(run.update, end), "aria-label": `progress of ${run.name}`}));
   parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "There is no line of its log yet."));
@@ -46,7 +51,7 @@ function chartCurves() {
     const end = lastUpdate(run) || run.update || 1;
     for (const [name, [updates, values]] of Object.entries(run.curves)) {
       const valid = name.startsWith("validation ");
-      const title = UNITS[valid ? name.slice(11) : name] ?? (valid ? `Validation ${name.slice(11)}` : null);
+      const title = UNITS[valid ? name.slice(11) : name] ?? (valid ? SCORES[name.slice(11)] ?? name.slice(11) : null);
       if (!title) continue;
       const x = share ? updates.map((update) => update / end) : updates;
       const label = valid ? `${run.name} validation` : run.name;
@@ -75,8 +80,14 @@ function draw() {
   drawSamples(runs);
 }
 
-async function ask() {
+// Screen readers read the state again whenever it is set.
+function say(text, style) {
   const state = byId("state");
+  if (state.textContent !== text) state.textContent = text;
+  state.className = style;
+}
+
+async function ask() {
   try {
     const answer = await fetch(`/runs?version=${version}`);
     const data = await answer.json();
@@ -84,11 +95,9 @@ async function ask() {
       version = data.version, runs = data.runs;
       draw();
     }
-    state.textContent = "The page follows the runs as they go on. Dots are validations.";
-    state.className = "";
+    say("The page follows the runs as they go on. Dots are validations.", "");
   } catch {
-    state.textContent = "The server does not answer; trying again. What is shown is what was last read.";
-    state.className = "warning";
+    say("The server does not answer; trying again. What is shown is what was last read.", "warning");
   }
   setTimeout(ask, document.hidden ? 10000 : 2000);
 }

@@ -15,7 +15,7 @@ export const svg = (name, attributes, ...children) =>
 export function short(value) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(2);
   if (size >= 1000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(4)));
 }

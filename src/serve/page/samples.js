@@ -21,15 +21,16 @@ function showSamples() {
     return html("div", {class: "sample card"}, html("dl", {}, ...rows.filter(([, text]) => text !== undefined).flatMap(
       ([name, text, style]) => [html("dt", {}, name), html("dd", {class: style}, text || "(nothing)")])));
   }));
-  drawAttention(one.samples.find((sample) => sample.attention));
+  drawAttention(one.samples.find((sample) => sample.attention?.weights));
 }
 
 // A row for each word that was written; the darker a cell, the more the model looked at the column's word.
 function drawAttention(sample) {
   byId("attention").hidden = !sample;
   if (!sample) return;
-  const {source, target, weights} = sample.attention;
-  const size = 22, left = 130, top = 110;
+  const {layer, source, target, weights} = sample.attention;
+  const longest = (words) => Math.max(...words.map((word) => word.length));
+  const size = 22, left = 16 + 8 * longest(target), top = 20 + 6 * longest(source);
   const cells = [];
   source.forEach((word, column) => {
     const x = left + column * size + size / 2 + 4;
@@ -38,16 +39,17 @@ function drawAttention(sample) {
   target.forEach((word, row) => {
     cells.push(svg("text", {x: left - 6, y: top + row * size + 15, "text-anchor": "end"}, word));
     source.forEach((from, column) => {
-      const weight = weights[row][column];
+      const weight = weights[row]?.[column] ?? 0;
       const cell = svg("rect", {class: "cell", x: left + column * size, y: top + row * size, width: size, height: size,
         "fill-opacity": weight}, svg("title", {}, `${word} looks at ${from}: ${Math.round(100 * weight)} %`));
       cells.push(cell);
     });
   });
-  const width = left + source.length * size + 60, height = top + target.length * size + 4;
+  const width = left + source.length * size + top, height = top + target.length * size + 4;
   byId("attention-text").textContent =
-    "Cross-attention of this sentence, the mean of all heads of the layer before the last: softmax(QKᵀ/√d_k), with " +
-    "queries of the output (rows) and keys of the input (columns). Each row adds up to 1; it forms as training goes on.";
+    `Cross-attention of “${sample.input}”, the mean of the heads of decoder layer ${layer + 1}: softmax(QKᵀ/√dₖ). Rows are ` +
+    "the tokens of the reference as the decoder is to predict them (queries), columns those of the input (keys); each row " +
+    "adds up to 1.";
   byId("attention-map").replaceChildren(svg("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Cross-attention from "${target.join(" ")}" to "${source.join(" ")}"`}, ...cells));
 }
