@@ -64,8 +64,9 @@ void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments);
-  const auto dashboard = start_dashboard(a);
+  auto dashboard = start_dashboard(a);
   const TrainOutcome outcome = train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
+  dashboard.reset();
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
     return;

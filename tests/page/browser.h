@@ -171,6 +171,7 @@ class Browser {
                                                 "--disable-background-networking",
                                                 "--disable-extensions",
                                                 "--mute-audio",
+                                                "--hide-scrollbars",
                                                 "--lang=en-US",
                                                 "--remote-debugging-pipe",
                                                 "about:blank",

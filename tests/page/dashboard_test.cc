@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "cli/printed_address.h"
 #include "page/page_checks.h"
-#include "reliability/training.h"
 #include "serve/http_server.h"
 
 namespace sixfold {
@@ -214,13 +214,7 @@ TEST_F(DashboardPage, TrainingIsWatched) {
   Process training({"train", config, "--output", folder_ / "run", "--dashboard", "0", "--set",
                     "train.updates=100000", "checkpoint.every_updates=1000"},
                    log);
-  std::string address;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (address.empty() && std::chrono::steady_clock::now() < until && !training.ended()) {
-    const std::string text = read_file(log);
-    if (const size_t at = text.find("http://"); at != text.npos && text.find('\n', at) != text.npos)
-      address = text.substr(at, text.find('\n', at) - at);
-  }
+  const std::string address = printed_address(training, log);
   ASSERT_FALSE(address.empty()) << read_file(log);
   Browser browser;
   browser.open(address + "/");

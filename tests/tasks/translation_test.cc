@@ -69,8 +69,8 @@ TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {
 
 /// They are the same whether all sentences are translated for a metric or only the samples.
 TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
-  write_file_atomically(folder_ / "valid.a", std::string(201, 'a') + "\nb c\na b\nc d\nb\na\n");
-  write_file_atomically(folder_ / "valid.b", "d\nc b\nb a\nd c\nb\na\n");
+  write_file_atomically(folder_ / "valid.a", std::string(201, 'a') + "\nw1 w2\nw3 w1\nw2 w3\nw1\nw3\n");
+  write_file_atomically(folder_ / "valid.b", "w4\nw2 w1\nw1 w3\nw3 w2\nw1\nw3\n");
   const auto evaluate = [&] {
     const auto task = open();
     const auto backend = make_backend();
@@ -90,14 +90,14 @@ TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
     EXPECT_LE(few.samples[i].output.size(), 203u);
     EXPECT_EQ(few.samples[i].attention.has_value(), i == 0);
   }
-  EXPECT_EQ(few.samples[0].input, "b c");
-  EXPECT_EQ(few.samples[0].reference, "c b");
-  EXPECT_EQ(few.samples[3].input, "b");
+  EXPECT_EQ(few.samples[0].input, "w1 w2");
+  EXPECT_EQ(few.samples[0].reference, "w2 w1");
+  EXPECT_EQ(few.samples[3].input, "w1");
   const ValidationSample::Attention& seen = *few.samples[0].attention;
   EXPECT_EQ(seen.layer, options_.model.decoder_layers - 2);
   ASSERT_EQ(seen.source.size(), 3u);
   EXPECT_EQ(seen.target.size(), 3u);
-  EXPECT_EQ(seen.source[0], "b");
+  EXPECT_EQ(seen.source[0], "w1");
   ASSERT_EQ(seen.weights.size(), 9u);
   for (size_t row = 0; row < 3; ++row)
     EXPECT_NEAR(seen.weights[3 * row] + seen.weights[3 * row + 1] + seen.weights[3 * row + 2], 1, 1e-5);
