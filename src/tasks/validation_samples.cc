@@ -65,7 +65,7 @@ void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
                             .teacher_forced(std::span(target).first(target.size() - 1), config.target_ends())
                             .take();
     Context context(model.backend(), arena);
-    ValidationSample::Attention& seen = sample.attention.emplace();
+    SampleAttention& seen = sample.attention.emplace();
     seen.layer = std::max(0, config.decoder_layers - 2);
     seen.source = texts_of(*tokenizers.source, source);
     seen.target = texts_of(*tokenizers.target, target);

@@ -23,7 +23,7 @@ double mean_loss(const ProgressSums& sums) { return sums.loss_weight > 0 ? sums.
 nlohmann::json json_of(const ValidationSample& sample) {
   nlohmann::json json = {{"input", sample.input}, {"output", sample.output}, {"reference", sample.reference}};
   if (!sample.attention) return json;
-  const ValidationSample::Attention& seen = *sample.attention;
+  const SampleAttention& seen = *sample.attention;
   nlohmann::json rows = nlohmann::json::array();
   for (size_t row = 0; row < seen.target.size(); ++row) {
     nlohmann::json weights = nlohmann::json::array();

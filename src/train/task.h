@@ -27,16 +27,17 @@ struct Score {
 };
 using Scores = std::map<std::string, Score>;  ///< by name: "loss", "bleu"
 
+/// Cross-attention while the decoder reads a reference.
+struct SampleAttention {
+  int layer = 0;                            ///< counted from 0
+  std::vector<std::string> source, target;  ///< tokens
+  std::vector<float> weights;               ///< [target, source], means of the heads
+};
+
 /// A sample of the validation data, and what the model makes of it, for people to look at.
 struct ValidationSample {
   std::string input, output, reference;
-  /// Cross-attention while the decoder reads the reference.
-  struct Attention {
-    int layer = 0;                            ///< counted from 0
-    std::vector<std::string> source, target;  ///< tokens
-    std::vector<float> weights;               ///< [target, source], means of the heads
-  };
-  std::optional<Attention> attention;
+  std::optional<SampleAttention> attention;
 };
 
 /// What a validation found.

@@ -93,7 +93,7 @@ TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
   EXPECT_EQ(few.samples[0].input, "w1 w2");
   EXPECT_EQ(few.samples[0].reference, "w2 w1");
   EXPECT_EQ(few.samples[3].input, "w1");
-  const ValidationSample::Attention& seen = *few.samples[0].attention;
+  const SampleAttention& seen = *few.samples[0].attention;
   EXPECT_EQ(seen.layer, options_.model.decoder_layers - 2);
   ASSERT_EQ(seen.source.size(), 3u);
   EXPECT_EQ(seen.target.size(), 3u);
