@@ -12,6 +12,7 @@ void add_classify(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
 void add_serve(CLI::App& app);
+void add_dashboard(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_average(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -41,8 +41,8 @@ void describe(CLI::App& app) {
   app.set_version_flag("--version", version, "Print version, compiler, processor and number of threads");
   app.require_subcommand(1);
   add_group(app, "Make a model",
-            {add_demo_corpus, add_demo_images, add_demo_questions, add_corpus, add_train, add_sweep,
-             add_average, add_quantize, add_shortlist});
+            {add_demo_corpus, add_demo_images, add_demo_questions, add_corpus, add_train, add_dashboard,
+             add_sweep, add_average, add_quantize, add_shortlist});
   add_group(app, "Use a model",
             {add_translate, add_generate, add_classify, add_caption, add_answer, add_serve, add_tokenize});
   add_group(app, "Exchange models", {add_import, add_export});

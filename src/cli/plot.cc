@@ -83,7 +83,8 @@ void add_attention(CLI::App& plot) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand("plot", "Draw attention, training curves and more, as SVG or PNG");
+  CLI::App& command = *app.add_subcommand(
+      "plot", "Draw attention, training curves and more, as SVG or PNG, or for TensorBoard");
   command.require_subcommand(1);
   add_attention(command);
   add_plot_curves(command);
@@ -93,6 +94,7 @@ void add_plot(CLI::App& app) {
   add_plot_accuracy(command);
   add_plot_confusion(command);
   add_plot_patches(command);
+  add_plot_tensorboard(command);
   command.footer(
       "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg\n"
       "  sixfold plot curves run --output curves.svg");

@@ -11,5 +11,6 @@ void add_plot_corpus(CLI::App& plot);
 void add_plot_accuracy(CLI::App& plot);
 void add_plot_confusion(CLI::App& plot);
 void add_plot_patches(CLI::App& plot);
+void add_plot_tensorboard(CLI::App& plot);
 
 }  // namespace sixfold::cli

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/dashboard_server.h"
 #include "cli/interrupt.h"
 #include "tasks/tasks.h"
 #include "train/trainer.h"
@@ -10,8 +13,11 @@
 namespace sixfold::cli {
 namespace {
 
+constexpr const char* dashboard_port = "7071";
+
 struct Arguments {
   std::string config, run, on_spike;
+  std::string dashboard;  ///< its port; empty: there is none
   bool resume = false, other_processor = false, fit = false;
   std::vector<std::string> assignments;
 };
@@ -34,15 +40,33 @@ void find_config(Arguments& a) {
     a.config = *word;
     a.assignments.erase(word);
   }
+  // So is a word after --dashboard that is no port.
+  if (a.config.empty() && !a.dashboard.empty() &&
+      a.dashboard.find_first_not_of("0123456789") != std::string::npos)
+    a.config = std::exchange(a.dashboard, dashboard_port);
   require(!a.config.empty(), "no config is given; expected, for example: sixfold train mine.yaml --output {}",
           a.run);
+}
+
+std::unique_ptr<DashboardServer> start_dashboard(const Arguments& a) {
+  if (a.dashboard.empty()) return nullptr;
+  int port = -1;
+  const char* end = a.dashboard.data() + a.dashboard.size();
+  const auto parsed = std::from_chars(a.dashboard.data(), end, port);
+  require(parsed.ptr == end && port >= 0 && port <= 65535,
+          "--dashboard: expected a port from 0 to 65535, found '{}'", a.dashboard);
+  auto server = std::make_unique<DashboardServer>(std::vector{a.run}, "127.0.0.1", port);
+  log_info("the run can be watched at {}", server->address());
+  return server;
 }
 
 void run(const Arguments& a) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments);
+  auto dashboard = start_dashboard(a);
   const TrainOutcome outcome = train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
+  dashboard.reset();
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
     return;
@@ -79,6 +103,12 @@ void add_train(CLI::App& app) {
       "--fit", a->fit,
       "split batches into micro-batches that fit into memory; the result is the same except for rounding (with "
       "norm: batch, which normalizes over a micro-batch, it is another), and a resumed run keeps their size");
+  command
+      ->add_option("--dashboard", a->dashboard,
+                   "show the run in a browser while it goes on, at this port of this machine [7071]")
+      ->type_name("PORT")
+      ->expected(0, 1)
+      ->default_str(dashboard_port);
   command->add_option("--on-spike", a->on_spike, "sets train.on_spike: go_on, stop or rollback")
       ->type_name("NAME");
   command

@@ -11,6 +11,7 @@
 #include "model/model_dir.h"
 #include "tasks/decoding_scores.h"
 #include "tasks/text_data.h"
+#include "tasks/validation_samples.h"
 
 namespace sixfold {
 namespace {
@@ -83,8 +84,8 @@ class ImageCaptioning : public Task {
     for (const CaptionMetric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
     return names;
   }
-  Scores scores(const Transformer& model, int64_t part_tokens,
-                const std::shared_ptr<Arena>& arena) const override;
+  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
+                      const std::shared_ptr<Arena>& arena) const override;
   int64_t score_bytes(int64_t part_tokens) const override;
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
@@ -118,14 +119,15 @@ class ImageCaptioning : public Task {
 
 /// Captions are compared as the tokenizer reads them. One with a token that is not in the vocabulary has no
 /// equal.
-Scores ImageCaptioning::scores(const Transformer& model, int64_t part_tokens,
-                               const std::shared_ptr<Arena>& arena) const {
+Evaluation ImageCaptioning::evaluate(const Transformer& model, int64_t part_tokens,
+                                     const std::shared_ptr<Arena>& arena) const {
   if (!validation_.captions()) return {};
   const Tokenizer& tokenizer = *tokenizers_.target;
   const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
   const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
   BleuStatistics bleu_sum;
   ExactMatches matches;
+  Evaluation evaluation;
   const int64_t count = captioned();
   for (int64_t begin = 0; begin < count; begin += block(part_tokens)) {
     const int64_t end = std::min(count, begin + block(part_tokens));
@@ -143,11 +145,15 @@ Scores ImageCaptioning::scores(const Transformer& model, int64_t part_tokens,
       const std::string found = tokenizer.decode(outputs[static_cast<size_t>(i - begin)]);
       const std::string reference = tokenizer.decode(caption);
       bleu_sum += bleu.statistics(found, {&reference, 1});
+      if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
+        evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
       const bool known = std::ranges::count(caption, tokenizer.unk()) == 0;
       matches += {1, known && found == reference ? 1 : 0};
     }
   }
-  return {{"exact_match", {matches.percent(), true}}, {"bleu", {bleu.score(bleu_sum).score, true}}};
+  evaluation.scores = {{"exact_match", {matches.percent(), true}},
+                       {"bleu", {bleu.score(bleu_sum).score, true}}};
+  return evaluation;
 }
 
 int64_t ImageCaptioning::score_bytes(int64_t part_tokens) const {

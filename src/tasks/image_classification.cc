@@ -92,10 +92,10 @@ class ImageClassification : public Task {
   }
 
   std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
-  Scores scores(const Transformer& model, int64_t part_tokens,
-                const std::shared_ptr<Arena>& arena) const override {
-    return class_scores(model, *valid_, part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_,
-                        arena);
+  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
+                      const std::shared_ptr<Arena>& arena) const override {
+    const int64_t most = part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
+    return {.scores = class_scores(model, *valid_, most, arena)};
   }
   std::string history() const override { return history_of(record_); }
 

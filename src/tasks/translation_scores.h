@@ -10,12 +10,13 @@
 
 namespace sixfold {
 
-/// Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and "chrf";
-/// returns no scores if no metric needs translations. The model must be packed. At most `part_tokens` source
+/// Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and "chrf" and
+/// some of the translations as samples. If no metric needs translations, only the samples are translated, and
+/// there are no scores. The model must be packed. At most `part_tokens` source
 /// tokens are translated at a time (0: the default of `SearchOptions`). Buffers come from `arena`.
-Scores translation_scores(const Transformer& model, const Tokenizers& tokenizers, const ParallelText& text,
-                          const TranslationValidationOptions& options, int64_t part_tokens,
-                          const std::shared_ptr<Arena>& arena);
+Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
+                                const ParallelText& text, const TranslationValidationOptions& options,
+                                int64_t part_tokens, const std::shared_ptr<Arena>& arena);
 
 /// Returns an estimate, in bytes, of the keys and values of the sentences that are translated at a time. It
 /// assumes translations of maximum length.

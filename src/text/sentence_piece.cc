@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "text/sentence_piece_check.h"
 #include "text/utf8.h"
 

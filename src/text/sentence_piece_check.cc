@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 #include "text/utf8.h"
 
 namespace sixfold {

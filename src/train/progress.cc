@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 namespace sixfold {
 namespace {
@@ -18,6 +19,23 @@ std::string clock_text(double seconds) {
 }
 
 double mean_loss(const ProgressSums& sums) { return sums.loss_weight > 0 ? sums.loss / sums.loss_weight : 0; }
+
+nlohmann::json json_of(const ValidationSample& sample) {
+  nlohmann::json json = {{"input", sample.input}, {"output", sample.output}, {"reference", sample.reference}};
+  if (!sample.attention) return json;
+  const SampleAttention& seen = *sample.attention;
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t row = 0; row < seen.target.size(); ++row) {
+    nlohmann::json weights = nlohmann::json::array();
+    for (size_t column = 0; column < seen.source.size(); ++column)
+      weights.push_back(
+          std::round(1000.0 * static_cast<double>(seen.weights[row * seen.source.size() + column])) / 1000.0);
+    rows.push_back(std::move(weights));
+  }
+  json["attention"] = {
+      {"layer", seen.layer}, {"source", seen.source}, {"target", seen.target}, {"weights", rows}};
+  return json;
+}
 
 }  // namespace
 
@@ -65,6 +83,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
   log_.append(nlohmann::json{{"update", s.update},
+                             {"last_update", s.last_update},
                              {"epoch", s.position.last_epoch()},
                              {"loss", loss},
                              {"perplexity", std::exp(loss)},
@@ -73,22 +92,25 @@ void Progress::line(const TrainingState& s, double learning_rate) {
                              {"tokens", s.sums.tokens},
                              {"tokens_per_second", tokens_per_second(s)},
                              {"seconds", s.seconds},
-                             {"seconds_waited", s.sums.waited}}
+                             {"seconds_waited", s.sums.waited},
+                             {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
                   .dump() +
               "\n");
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;
 }
 
-void Progress::validation(const TrainingState& s, const Scores& scores, bool better) {
+void Progress::validation(const TrainingState& s, const Evaluation& evaluation, bool better) {
   nlohmann::json json = {{"update", s.update}, {"epoch", s.position.last_epoch()}};
   std::string text = fmt::format("validation at update {}:", s.update);
-  for (const auto& [name, score] : scores) {
+  for (const auto& [name, score] : evaluation.scores) {
     json["validation"][name] = score.value;
     text += fmt::format("  {} {:.{}f}", name, score.value, name == "loss" ? 4 : 2);
   }
   say(text + (better ? "  (best so far)" : ""));
-  log_.append(json.dump() + "\n");
+  for (const ValidationSample& sample : evaluation.samples) json["samples"].push_back(json_of(sample));
+  // A token may be a part of a character.
+  log_.append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {

@@ -22,8 +22,9 @@ class Progress {
   void update(const TrainingState& state, double learning_rate);
   /// Writes a progress line and an entry of the log for the updates since the last one.
   void line(const TrainingState& state, double learning_rate);
-  /// Reports the scores of a validation. `better`: they are the best so far.
-  void validation(const TrainingState& state, const Scores& scores, bool better);
+  /// Reports the scores of a validation, and writes its samples to the log. `better`: the scores are the best
+  /// so far.
+  void validation(const TrainingState& state, const Evaluation& evaluation, bool better);
   /// Reports that the run went back from update `from` to the checkpoint of update `to`.
   void rollback(int64_t from, int64_t to, const std::string& why);
   /// Prints a line of text.

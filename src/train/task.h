@@ -27,6 +27,25 @@ struct Score {
 };
 using Scores = std::map<std::string, Score>;  ///< by name: "loss", "bleu"
 
+/// Cross-attention while the decoder reads a reference.
+struct SampleAttention {
+  int layer = 0;                            ///< counted from 0
+  std::vector<std::string> source, target;  ///< tokens
+  std::vector<float> weights;               ///< [target, source], means of the heads
+};
+
+/// A sample of the validation data, and what the model makes of it, for people to look at.
+struct ValidationSample {
+  std::string input, output, reference;
+  std::optional<SampleAttention> attention;
+};
+
+/// What a validation found.
+struct Evaluation {
+  Scores scores;
+  std::vector<ValidationSample> samples;  ///< a few short ones, the same ones at each validation
+};
+
 /// A task with its data. It is immutable; its const functions may be called from several threads.
 class Task {
  public:
@@ -50,16 +69,16 @@ class Task {
     return model.loss(batch, options, context);
   }
 
-  /// The names of `scores`.
+  /// The names of the scores of `evaluate`.
   virtual std::vector<std::string> metrics() const { return {}; }
   /// Returns the scores of the task besides "loss" and "perplexity", which the trainer computes from
-  /// `validation_data`. The model is packed. `part_tokens`: maximum number of tokens to process at a time; 0:
-  /// no limit. Buffers come from `arena`.
-  virtual Scores scores(const Transformer& /*model*/, int64_t /*part_tokens*/,
-                        const std::shared_ptr<Arena>& /*arena*/) const {
+  /// `validation_data`, and samples, if the task has any. The model is packed. `part_tokens`: maximum number of
+  /// tokens to process at a time; 0: no limit. Buffers come from `arena`.
+  virtual Evaluation evaluate(const Transformer& /*model*/, int64_t /*part_tokens*/,
+                              const std::shared_ptr<Arena>& /*arena*/) const {
     return {};
   }
-  /// Returns the number of bytes that `scores` needs besides the arena, for the memory forecast.
+  /// Returns the number of bytes that `evaluate` needs besides the arena, for the memory forecast.
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.

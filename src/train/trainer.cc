@@ -290,10 +290,10 @@ void Trainer::measure_rate() {
 void Trainer::validate() {
   if (!task_->validation_data()) return;
   replica_.optimizer().swap_average();
-  const Scores scores =
+  const Evaluation evaluation =
       validate_model(*task_, replica_.model(), options_.data, state_.part_tokens, replica_.arena());
   replica_.optimizer().swap_average();
-  const Score& score = scores.at(options_.best_by);
+  const Score& score = evaluation.scores.at(options_.best_by);
   const bool better = is_better(score, state_.best);
   if (better) {
     state_.best = score.value;
@@ -302,7 +302,7 @@ void Trainer::validate() {
   } else {
     ++state_.without_better;
   }
-  progress_->validation(state_, scores, better);
+  progress_->validation(state_, evaluation, better);
   if (better && options_.checkpoint.keep_best) {
     // If the run were killed now, a best model without a checkpoint would be all that is left of it.
     if (models_.newest_due().empty()) save();

@@ -1,5 +1,7 @@
 #include "train/training_log.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,26 +14,43 @@ namespace {
 
 using Curves = std::map<std::string, LoggedCurve>;
 
-void add_line(const nlohmann::json& line, const std::string& place, Curves& curves) {
-  require(line.is_object() && line.contains("update") && line["update"].is_number(),
-          "{}: not a line of a training log; it has no update", place);
-  const double update = line["update"].get<double>();
+/// The curves that are drawn, without gaps.
+void add_entry(const LogEntry& entry, Curves& curves) {
+  for (const auto& [name, value] : entry.values) {
+    const bool drawn =
+        name == "loss" || name == "learning_rate" || name == "gradient_norm" || name.starts_with("validation ");
+    if (std::isnan(value) || !drawn) continue;
+    curves[name].updates.push_back(static_cast<double>(entry.update));
+    curves[name].values.push_back(value);
+  }
+}
+
+LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
+  require(line.is_object() && line.contains("update"), "{}: not a line of a training log; it has no update",
+          place);
+  constexpr int64_t most_updates = 1'000'000'000'000'000;
+  LogEntry entry{.update = whole_number(line["update"], place + ": update", 0, most_updates)};
   const auto add = [&](const std::string& name, const nlohmann::json& value) {
-    if (!value.is_number()) return;
-    curves[name].updates.push_back(update);
-    curves[name].values.push_back(value.get<double>());
+    if (value.is_number()) entry.values.emplace_back(name, value.get<double>());
+    if (value.is_null()) entry.values.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
   };
-  for (const char* name : {"loss", "learning_rate", "gradient_norm"})
+  for (const char* name : {"loss", "perplexity", "learning_rate", "gradient_norm", "tokens_per_second",
+                           "memory_mb", "seconds", "last_update"})
     if (line.contains(name)) add(name, line[name]);
   if (line.contains("validation") && line["validation"].is_object())
     for (const auto& [name, value] : line["validation"].items()) add("validation " + name, value);
+  if (line.contains("samples") && line["samples"].is_array()) entry.samples = line["samples"].dump();
+  return entry;
 }
 
 }  // namespace
 
-std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
-  Curves curves;
-  int64_t torn = 0;
+LogEntry parse_log_line(const std::string& line, const std::string& place) {
+  return entry_of(parse_json(line, place), place);
+}
+
+std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take) {
+  int64_t torn = 0, figures = 0;
   std::string first_error;
   LineReader reader(path);
   for (std::string line; reader.next(line);) {
@@ -43,13 +62,21 @@ std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
       if (torn++ == 0) first_error = error.what();
       continue;
     }
-    add_line(json, reader.place(), curves);
+    const LogEntry entry = entry_of(json, reader.place());
+    figures += static_cast<int64_t>(entry.values.size());
+    take(entry);
   }
-  require(!curves.empty() || torn == 0, "{}", first_error);
-  require(!curves.empty(), "{}: has no lines yet; the first is written after log.every_updates updates", path);
-  if (torn > 0)
-    log_warning("{}; {} skipped, as the result of a crash", first_error,
-                torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
+  require(figures > 0 || torn == 0, "{}", first_error);
+  require(figures > 0, "{}: has no lines yet; the first is written after log.every_updates updates", path);
+  if (torn == 0) return {};
+  return fmt::format("{}; {} skipped, as the result of a crash", first_error,
+                     torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));
+}
+
+std::map<std::string, LoggedCurve> read_training_log(const std::string& path) {
+  Curves curves;
+  const std::string warning = read_training_log(path, [&](const LogEntry& entry) { add_entry(entry, curves); });
+  if (!warning.empty()) log_warning("{}", warning);
   return curves;
 }
 

@@ -1,18 +1,39 @@
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sixfold {
+
+/// A line of a run's train.jsonl.
+struct LogEntry {
+  int64_t update = 0;
+  /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "last_update"
+  /// (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is not finite,
+  /// the log has as null, and this as NaN.
+  std::vector<std::pair<std::string, double>> values;
+  std::string samples;  ///< of a validation: a JSON array (`ValidationSample`); empty: none
+};
+
+/// Throws an input error that begins with `place` if the line is not one of a training log.
+LogEntry parse_log_line(const std::string& line, const std::string& place);
+
+/// Reads the entries of a run's train.jsonl. An incomplete line, as a crash of the machine can leave it, is
+/// skipped; the function returns a warning about such lines, or an empty text. Throws an input error with file
+/// and line if the file is not a training log, or is empty.
+std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take);
 
 /// The values of a quantity over the updates of a run.
 struct LoggedCurve {
   std::vector<double> updates, values;
 };
 
-/// Returns the contents of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
-/// loss", "validation bleu", ... An incomplete line, as a crash of the machine can leave it, is skipped with a
-/// warning. Throws an input error with file and line if the file is not a training log, or is empty.
+/// Returns the curves of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
+/// loss", "validation bleu", ... Logs the warning of
+/// the function above, and throws like it.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold

@@ -27,15 +27,15 @@ int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens
   return part_tokens > 0 ? std::min<int64_t>(options.batch_tokens, part_tokens) : options.batch_tokens;
 }
 
-Scores validate_model(const Task& task, Transformer& model, const BatchOptions& options, int64_t part_tokens,
-                      const std::shared_ptr<Arena>& arena) {
+Evaluation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
+                          int64_t part_tokens, const std::shared_ptr<Arena>& arena) {
   model.pack();
   const double loss = mean_loss(task, model, validation_batch_tokens(options, part_tokens), arena);
-  Scores scores = task.scores(model, part_tokens, arena);
-  scores["loss"] = {loss};
-  scores["perplexity"] = {std::exp(loss)};
+  Evaluation evaluation = task.evaluate(model, part_tokens, arena);
+  evaluation.scores["loss"] = {loss};
+  evaluation.scores["perplexity"] = {std::exp(loss)};
   model.discard_packed();
-  return scores;
+  return evaluation;
 }
 
 bool is_better(const Score& score, std::optional<double> best) {

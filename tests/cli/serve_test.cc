@@ -1,10 +1,10 @@
 // The command serve: settings, signals, ports.
 #include <gtest/gtest.h>
 
+#include "cli/printed_address.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
 #include "infer/translator.h"
-#include "reliability/training.h"
 #include "serve/raw_client.h"
 #include "temporary_folder.h"
 
@@ -22,13 +22,7 @@ class ServeCommand : public testing::Test {
   void start(std::vector<std::string> arguments, const std::vector<std::string>& environment = {}) {
     arguments.insert(arguments.begin(), "serve");
     server_ = std::make_unique<Process>(arguments, log_, environment);
-    const std::string mark = "http://127.0.0.1:";
-    for (int i = 0; i < 4000 && port_ == 0 && !server_->ended(); ++i) {
-      std::this_thread::sleep_for(milliseconds(5));
-      const std::string said = log();
-      const size_t place = said.find(mark), end = said.find('\n', place);
-      if (place != said.npos && end != said.npos) port_ = std::stoi(said.substr(place + mark.size()));
-    }
+    port_ = port_of(printed_address(*server_, log_));
     ASSERT_GT(port_, 0) << log();
   }
   std::string log() const { return read_file(log_); }

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/protobuf.h"
 #include "error_message.h"
 #include "infer/binding.h"
 #include "interop/hugging_face.h"
 #include "model/model_dir.h"
 #include "temporary_folder.h"
-#include "text/protobuf.h"
 #include "text/sentence_piece.h"
 
 namespace sixfold {

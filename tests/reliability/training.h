@@ -98,7 +98,8 @@ log: {{every_updates: 4}}
 inline std::string contents_of_run(const std::string& run) {
   namespace fs = std::filesystem;
   const auto without_times = [](nlohmann::json json) {
-    for (const char* key : {"seconds", "tokens_per_second", "seconds_waited", "waited", "log_bytes"})
+    for (const char* key :
+         {"seconds", "tokens_per_second", "seconds_waited", "memory_mb", "waited", "log_bytes"})
       json.erase(key);
     return json;
   };

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/backend.h"
+#include "base/file.h"
 #include "error_message.h"
 #include "parallel_text.h"
 #include "tasks/tasks.h"
@@ -53,13 +55,52 @@ TEST_F(TranslationTest, HasTheTextAndAModelOfItsVocabulary) {
   EXPECT_FALSE(open()->validation_data());
 }
 
-TEST_F(TranslationTest, TranslationsTakeMemoryOnlyWhereAMetricAsksForThem) {
-  EXPECT_EQ(open()->score_bytes(0), 0);
+TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {
+  write_parallel_text(folder_ / "valid.a", folder_ / "valid.b", 500, 2);
+  const int64_t samples = open()->score_bytes(0);
+  EXPECT_GT(samples, 0);
+  std::filesystem::remove_all(folder_ / "run");
   options_.validation.metrics = {Metric::loss, Metric::chrf};
   const int64_t greedy = open()->score_bytes(0);
-  EXPECT_GT(greedy, 0);
+  EXPECT_GT(greedy, samples);
   options_.validation.beam_size = 16;
   EXPECT_GT(open()->score_bytes(0), greedy);
+}
+
+/// They are the same whether all sentences are translated for a metric or only the samples.
+TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
+  write_file_atomically(folder_ / "valid.a", std::string(201, 'a') + "\nw1 w2\nw3 w1\nw2 w3\nw1\nw3\n");
+  write_file_atomically(folder_ / "valid.b", "w4\nw2 w1\nw1 w3\nw3 w2\nw1\nw3\n");
+  const auto evaluate = [&] {
+    const auto task = open();
+    const auto backend = make_backend();
+    Transformer model(task->model_config(), backend, DType::f32, 1);
+    model.pack();
+    return task->evaluate(model, 0, std::make_shared<Arena>(backend));
+  };
+  const Evaluation few = evaluate();
+  EXPECT_TRUE(few.scores.empty());
+  options_.validation.metrics = {Metric::loss, Metric::bleu};
+  const Evaluation all = evaluate();
+  EXPECT_TRUE(all.scores.contains("bleu"));
+  ASSERT_EQ(few.samples.size(), 4u);
+  ASSERT_EQ(all.samples.size(), 4u);
+  for (size_t i = 0; i < few.samples.size(); ++i) {
+    EXPECT_EQ(few.samples[i].output, all.samples[i].output);
+    EXPECT_LE(few.samples[i].output.size(), 203u);
+    EXPECT_EQ(few.samples[i].attention.has_value(), i == 0);
+  }
+  EXPECT_EQ(few.samples[0].input, "w1 w2");
+  EXPECT_EQ(few.samples[0].reference, "w2 w1");
+  EXPECT_EQ(few.samples[3].input, "w1");
+  const SampleAttention& seen = *few.samples[0].attention;
+  EXPECT_EQ(seen.layer, options_.model.decoder_layers - 2);
+  ASSERT_EQ(seen.source.size(), 3u);
+  EXPECT_EQ(seen.target.size(), 3u);
+  EXPECT_EQ(seen.source[0], "w1");
+  ASSERT_EQ(seen.weights.size(), 9u);
+  for (size_t row = 0; row < 3; ++row)
+    EXPECT_NEAR(seen.weights[3 * row] + seen.weights[3 * row + 1] + seen.weights[3 * row + 2], 1, 1e-5);
 }
 
 /// A run that is resumed finds the text that it began with, or an error that names it.

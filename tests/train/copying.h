@@ -48,7 +48,7 @@ class Copying : public Task {
   const Dataset* validation_data() const override { return &valid_; }
   std::vector<std::string> metrics() const override { return {"accuracy"}; }
   /// The share of digits that are the likeliest at their place.
-  Scores scores(const Transformer& model, int64_t, const std::shared_ptr<Arena>& arena) const override {
+  Evaluation evaluate(const Transformer& model, int64_t, const std::shared_ptr<Arena>& arena) const override {
     BatchBuilder builder;
     for (int32_t i = 0; i < valid_.size(); ++i) valid_.add(i, 0, builder.sample(i));
     const Batch batch = builder.take();
@@ -60,7 +60,7 @@ class Copying : public Task {
       const auto begin = logits.begin() + static_cast<ptrdiff_t>(10 * row);
       right += std::max_element(begin, begin + 10) - begin == batch.labels[row];
     }
-    return {{"accuracy", {right / batch.loss_weight(), true}}};
+    return {.scores = {{"accuracy", {right / batch.loss_weight(), true}}}};
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/file.h"
 #include "error_message.h"
 #include "temporary_folder.h"
@@ -45,6 +47,17 @@ TEST_F(TrainingLog, SkipsLinesThatAreNotWholeWithOneWarning) {
     EXPECT_NE(warning.find("skipped"), std::string::npos) << warning;
     EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1) << warning;
   }
+}
+
+TEST_F(TrainingLog, EntriesHaveSamplesAndWhatIsNotFinite) {
+  const LogEntry entry = parse_log_line(
+      R"({"update":7,"loss":null,"validation":{"bleu":3},"samples":[{"input":"a"}],"other":1})", "log:1");
+  EXPECT_EQ(entry.update, 7);
+  ASSERT_EQ(entry.values.size(), 2u);
+  EXPECT_TRUE(std::isnan(entry.values[0].second));
+  EXPECT_EQ(entry.values[1], (std::pair<std::string, double>("validation bleu", 3)));
+  EXPECT_EQ(entry.samples, R"([{"input":"a"}])");
+  EXPECT_TRUE(parse_log_line(R"({"update":7,"samples":"none"})", "log:1").samples.empty());
 }
 
 TEST_F(TrainingLog, RefusesWhatIsNone) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "text/protobuf.h"
+#include "base/protobuf.h"
 
 // The fields of the model are defined in SentencePiece's sentencepiece_model.proto, the keys of the result in
 // the documentation of Hugging Face's tokenizers.

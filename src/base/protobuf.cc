@@ -1,7 +1,11 @@
-#include "text/protobuf.h"
+#include "base/protobuf.h"
+
+#include <bit>
 
 namespace sixfold::protobuf {
 namespace {
+
+enum class WireType : uint64_t { number = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
 
 std::string_view take(std::string_view& rest, uint64_t count) {
   expect(count <= rest.size(), "it ends in the middle of a field");
@@ -32,6 +36,8 @@ std::string varint(uint64_t value) {
   return bytes += static_cast<char>(value);
 }
 
+std::string tag(uint64_t number, WireType type) { return varint(number << 3 | static_cast<uint64_t>(type)); }
+
 }  // namespace
 
 void expect(bool condition, const char* what) {
@@ -40,21 +46,21 @@ void expect(bool condition, const char* what) {
 
 std::optional<Field> take_field(std::string_view& message) {
   if (message.empty()) return std::nullopt;
-  const uint64_t tag = take_varint(message);
+  const uint64_t key = take_varint(message);
   Field field;
-  field.number = tag >> 3;
+  field.number = key >> 3;
   expect(field.number > 0, "it holds a field without a number");
-  switch (tag & 7) {
-    case 0:
+  switch (static_cast<WireType>(key & 7)) {
+    case WireType::number:
       field.value = take_varint(message);
       break;
-    case 1:
+    case WireType::fixed64:
       field.value = take_fixed(message, 8);
       break;
-    case 2:
+    case WireType::length_delimited:
       field.bytes = take(message, take_varint(message));
       break;
-    case 5:
+    case WireType::fixed32:
       field.value = take_fixed(message, 4);
       break;
     default:
@@ -64,8 +70,19 @@ std::optional<Field> take_field(std::string_view& message) {
 }
 
 std::string bytes_field(uint64_t number, std::string_view bytes) {
-  constexpr uint64_t length_delimited = 2;
-  return varint(number << 3 | length_delimited) + varint(bytes.size()) + std::string(bytes);
+  return tag(number, WireType::length_delimited) + varint(bytes.size()) + std::string(bytes);
+}
+
+std::string number_field(uint64_t number, uint64_t value) {
+  return tag(number, WireType::number) + varint(value);
+}
+
+std::string double_field(uint64_t number, double value) {
+  return tag(number, WireType::fixed64) + little_endian(std::bit_cast<uint64_t>(value));
+}
+
+std::string float_field(uint64_t number, float value) {
+  return tag(number, WireType::fixed32) + little_endian(std::bit_cast<uint32_t>(value));
 }
 
 }  // namespace sixfold::protobuf

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "cli/plots.h"
+#include "model/ownership.h"
+#include "train/tensorboard.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Settings {
+  std::vector<std::string> runs;
+  std::string output;
+};
+
+/// The last part of a run's path.
+std::string name_of(const std::string& run) {
+  const fs::path path = fs::absolute(run).lexically_normal();
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  require(!name.empty(), "{}: is not the folder of a training run", run);
+  return name;
+}
+
+/// The folders to write to, one for each run; all are checked before the first is written.
+std::vector<std::string> folders_for(const Settings& settings) {
+  std::vector<std::string> folders;
+  for (const std::string& run : settings.runs) {
+    require(fs::exists(run), "{}: there is no folder of that name", run);
+    require(is_run_folder(run),
+            "{}: is not the folder of a training run; give the folder that 'sixfold train --output' named",
+            run);
+    const std::string folder = (fs::path(settings.output) / name_of(run)).string();
+    require(std::ranges::find(folders, folder) == folders.end(),
+            "{}: two runs have the name {}; write them to two output folders", run, name_of(run));
+    require_outside_runs(folder);
+    require(may_hold_event_file(folder),
+            "{}: already exists and holds other files than '{}'; choose a new output folder", folder,
+            event_file_name);
+    folders.push_back(folder);
+  }
+  return folders;
+}
+
+void run(const Settings& settings) {
+  require(!settings.output.empty(),
+          "the name of the output folder is empty; name a folder for the event files");
+  const std::vector<std::string> folders = folders_for(settings);
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const std::string log = settings.runs[i] + "/train.jsonl";
+    require(fs::exists(log), "{}: has no train.jsonl yet; the run has not started to train", settings.runs[i]);
+    std::error_code failure;
+    fs::create_directories(folders[i], failure);
+    if (failure) throw_environment_error("can't create the folder {}: {}", folders[i], failure.message());
+    write_event_file(log, (fs::path(folders[i]) / event_file_name).string());
+  }
+  log_info("{} written; to see {}: tensorboard --logdir {}", counted(folders.size(), "event file"),
+           folders.size() == 1 ? "it" : "them", settings.output);
+}
+
+}  // namespace
+
+void add_plot_tensorboard(CLI::App& plot) {
+  const auto settings = std::make_shared<Settings>();
+  CLI::App& command = *plot.add_subcommand("tensorboard", "Write the curves of runs as files for TensorBoard");
+  command.add_option("runs", settings->runs, "folders of training runs")->type_name("RUN")->required();
+  command
+      .add_option("-o,--output,--out", settings->output,
+                  "folder for the event files, one in a subfolder for each run; files of an earlier call are "
+                  "replaced")
+      ->type_name("DIR")
+      ->required();
+  command.footer(
+      "Example:\n  sixfold plot tensorboard run another-run --output events\n"
+      "  tensorboard --logdir events");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,65 @@
+#include "serve/dashboard.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "serve/json_text.h"
+#include "serve/page_files.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The last part of the path, or all of it where another run has the same last part.
+std::vector<std::string> names_of(const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders) {
+    const auto path = std::filesystem::absolute(folder).lexically_normal();
+    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+  }
+  std::vector<std::string> shown = names;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (std::ranges::count(names, names[i]) > 1) shown[i] = folders[i];
+  return shown;
+}
+
+}  // namespace
+
+Dashboard::Dashboard(const std::vector<std::string>& folders) {
+  require(folders.size() <= most_runs, "{} runs are too many to show; at most {} can be shown at once",
+          folders.size(), most_runs);
+  // A page that outlives the server must not take another's version for the one that it has.
+  using Clock = std::chrono::system_clock;
+  began_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+  const std::vector<std::string> names = names_of(folders);
+  for (size_t i = 0; i < folders.size(); ++i)
+    runs_.push_back(std::make_unique<RunWatcher>(names[i], folders[i]));
+}
+
+HttpAnswer Dashboard::runs(const HttpRequest& request) {
+  int64_t version = began_;
+  for (const auto& run : runs_) version += run->version();
+  const auto known = request.query.find("version");
+  if (known != request.query.end() && known->second == std::to_string(version))
+    return {.body = json_text(Json{{"version", version}})};
+  std::string all;
+  for (const auto& run : runs_) all += (all.empty() ? "" : ",") + run->look();
+  return {.body = "{\"version\":" + std::to_string(version) + ",\"runs\":[" + all + "]}"};
+}
+
+HttpAnswer Dashboard::answer(const HttpRequest& request) try {
+  if (request.method != "GET") throw HttpError(405, "only GET is answered here");
+  if (request.path == "/") return page_file("dashboard.html");
+  if (request.path == "/runs") return runs(request);
+  if (request.path.starts_with("/page/")) return page_file(request.path.substr(6));
+  throw HttpError(404, "there is no such page");
+} catch (const HttpError& error) {
+  return {.status = error.status(), .body = json_text(Json{{"error", error.what()}})};
+} catch (const std::exception& error) {
+  return {.status = 500, .body = json_text(Json{{"error", error.what()}})};
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,107 @@
+// The page of `sixfold dashboard`: asks for the runs every two seconds and draws what is new.
+import {Chart, DASHES, colour} from "/page/chart.js";
+import {drawSamples} from "/page/samples.js";
+import {duration, html, short, svg} from "/page/elements.js";
+
+const UNITS = {loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
+  tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"};
+const SCORES = {bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy: "Accuracy", macro_f1: "Macro F1",
+  squad_exact_match: "Exact match", squad_f1: "F1"};
+const charts = new Map();
+let version = 0, runs = [];
+const byId = (id) => document.getElementById(id);
+
+function key(run) {
+  const line = svg("line", {x1: 1, x2: 33, y1: 7, y2: 7, stroke: colour(run), "stroke-width": 2.4});
+  if (DASHES[run % 8]) line.setAttribute("stroke-dasharray", DASHES[run % 8]);
+  return svg("svg", {width: 34, height: 14, "aria-hidden": "true"}, line);
+}
+
+const last = (run, name) => run.curves[name]?.[1].at(-1);
+const lastUpdate = (run) => last(run, "last_update") || 0;
+
+function figures(run) {
+  const rows = [["update", short(run.update) + (lastUpdate(run) ? ` of ${short(lastUpdate(run))}` : "")],
+    ["time", duration(run.seconds)], ["loss", short(last(run, "loss") ?? null)]];
+  for (const [name, curve] of Object.entries(run.curves))
+    if (name.startsWith("validation ")) {
+      const score = name.slice(11);
+      rows.push([SCORES[score] ?? name, short(curve[1].at(-1))]);
+    }
+  const sizes = run.settings?.model;
+  if (sizes?.d_model) rows.push(["d_model", sizes.d_model]);
+  return html("dl", {}, ...rows.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, String(value)))));
+}
+
+function card(run, number) {
+  const parts = [html("div", {class: "run-name"}, key(number), html("span", {}, run.name),
+    html("span", {class: "task"}, String(run.task ?? "").replaceAll("_", " ")))];
+  const end = lastUpdate(run);
+  if (end) parts.push(html("progress", {max: end, value: Math.min(run.update, end), "aria-label": `progress of ${run.name}`}));
+  parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "There is no line of its log yet."));
+  if (run.problem) parts.push(html("p", {class: "warning"}, `Warning: ${run.problem}`));
+  return html("li", {class: "run card", title: run.path}, ...parts);
+}
+
+// What the charts show: a chart for each quantity; loss and perplexity have training and validation together.
+function chartCurves() {
+  const found = new Map(Object.values(UNITS).map((title) => [title, []]));
+  const share = byId("axis").value === "share";
+  runs.forEach((run, number) => {
+    const end = lastUpdate(run) || run.update || 1;
+    for (const [name, [updates, values]] of Object.entries(run.curves)) {
+      const valid = name.startsWith("validation ");
+      const title = UNITS[valid ? name.slice(11) : name] ?? (valid ? SCORES[name.slice(11)] ?? name.slice(11) : null);
+      if (!title) continue;
+      const x = share ? updates.map((update) => update / end) : updates;
+      const label = valid ? `${run.name} validation` : run.name;
+      found.set(title, [...(found.get(title) ?? []), {run: number, label, valid, x, y: values}]);
+    }
+  });
+  return found;
+}
+
+function drawCurves() {
+  const options = {axis: byId("axis").value, logarithmic: false};
+  for (const [title, curves] of chartCurves()) {
+    if (curves.length === 0 && !charts.has(title)) continue;
+    if (!charts.has(title)) {
+      charts.set(title, new Chart(title));
+      byId("curves").append(charts.get(title).element);
+    }
+    const logarithmic = byId("logarithmic").checked && (title === "Loss" || title === "Perplexity");
+    charts.get(title).draw(curves, {...options, logarithmic});
+  }
+}
+
+function draw() {
+  byId("runs").replaceChildren(...runs.map(card));
+  drawCurves();
+  drawSamples(runs);
+}
+
+// Screen readers read the state again whenever it is set.
+function say(text, style) {
+  const state = byId("state");
+  if (state.textContent !== text) state.textContent = text;
+  state.className = style;
+}
+
+async function ask() {
+  try {
+    const answer = await fetch(`/runs?version=${version}`);
+    const data = await answer.json();
+    if (data.runs) {
+      version = data.version, runs = data.runs;
+      draw();
+    }
+    say("The page follows the runs as they go on. Dots are validations.", "");
+  } catch {
+    say("The server does not answer; trying again. What is shown is what was last read.", "warning");
+  }
+  setTimeout(ask, document.hidden ? 10000 : 2000);
+}
+
+byId("axis").addEventListener("change", drawCurves);
+byId("logarithmic").addEventListener("change", drawCurves);
+ask();

@@ -1,0 +1,199 @@
+#include "serve/run_watcher.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "serve/json_text.h"
+#include "train/training_log.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t most_samples = 100;           // validations whose samples are kept
+constexpr size_t most_line_bytes = 1 << 20;    // a longer line is no line of a log
+constexpr size_t most_sample_bytes = 1 << 16;  // samples of a validation; larger ones are not shown
+constexpr size_t most_curves = 64;
+constexpr size_t most_known_bytes = 256;  // by which a log is known
+constexpr int64_t most_config_bytes = 1 << 20;
+
+}  // namespace
+
+/// A file that is open for reading.
+class RunWatcher::OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_ >= 0 && (::fstat(file_, &status_) != 0 || !S_ISREG(status_.st_mode))) close();
+  }
+  ~OpenFile() { close(); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  explicit operator bool() const { return file_ >= 0; }
+  uint64_t inode() const { return status_.st_ino; }
+  int64_t bytes() const { return status_.st_size; }
+  ssize_t read(char* to, size_t count, int64_t at) const { return ::pread(file_, to, count, at); }
+
+ private:
+  void close() {
+    if (file_ >= 0) ::close(file_);
+    file_ = -1;
+  }
+
+  int file_;
+  struct stat status_ {};
+};
+
+namespace {
+
+/// NaN is written as null.
+Json curve_of(const ThinCurve& curve) { return Json::array({curve.updates(), curve.values()}); }
+
+/// The keys of a run's config that tell it from others, and its task.
+void add_config(const std::string& folder, Json& run) {
+  const std::string path = folder + "/config.json";
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error || static_cast<int64_t>(bytes) > most_config_bytes) return;
+  const Json config = Json::parse(read_regular_file(path), nullptr, false);
+  if (!config.is_object()) return;
+  run["task"] = config.value("task", Json("translation"));
+  for (const char* group : {"model", "train", "optimizer", "schedule", "data"})
+    if (config.contains(group) && config[group].is_object()) run["settings"][group] = config[group];
+}
+
+}  // namespace
+
+void ThinCurve::add(double update, double value) {
+  if (pending_ == 0) {
+    if (updates_.size() == most_points) merge_neighbours();
+    updates_.push_back(update), values_.push_back(value);
+  } else {
+    const auto share = 1 / static_cast<double>(pending_ + 1);
+    updates_.back() += (update - updates_.back()) * share;
+    values_.back() += (value - values_.back()) * share;
+  }
+  pending_ = (pending_ + 1) % stride_;
+}
+
+void ThinCurve::cut(double update) {
+  const auto end = std::ranges::lower_bound(updates_, update);
+  values_.resize(static_cast<size_t>(end - updates_.begin()));
+  updates_.resize(values_.size());
+  pending_ = 0;
+}
+
+void ThinCurve::merge_neighbours() {
+  for (size_t i = 0; i < most_points / 2; ++i) {
+    updates_[i] = (updates_[2 * i] + updates_[2 * i + 1]) / 2;
+    values_[i] = (values_[2 * i] + values_[2 * i + 1]) / 2;
+  }
+  updates_.resize(most_points / 2), values_.resize(most_points / 2);
+  stride_ *= 2;
+}
+
+void RunWatcher::forget() {
+  bytes_ = lines_ = update_ = 0;
+  newest_.clear(), rest_.clear(), curves_.clear(), samples_.clear(), problem_.clear();
+  seconds_ = 0;
+  ++version_;
+}
+
+void RunWatcher::add_line(const std::string& line) {
+  ++lines_;
+  if (line.empty()) return;
+  try {
+    const LogEntry entry = parse_log_line(line, folder_ + "/train.jsonl:" + std::to_string(lines_));
+    if (entry.update < update_) go_back(entry.update);
+    update_ = entry.update;
+    for (const auto& [name, value] : entry.values)
+      if (name == "seconds")
+        seconds_ = value;
+      else if (curves_.size() < most_curves || curves_.contains(name))
+        curves_[name].add(static_cast<double>(entry.update), value);
+    if (entry.samples.empty() || entry.samples.size() > most_sample_bytes) return;
+    samples_.emplace_back(entry.update, entry.samples);
+    if (samples_.size() > most_samples) samples_.pop_front();
+  } catch (const Error& error) {
+    problem_ = error.what();  // a torn line, or a file of another kind; the lines after it are read
+  }
+}
+
+/// After a rollback.
+void RunWatcher::go_back(int64_t update) {
+  for (auto& curve : curves_) curve.second.cut(static_cast<double>(update));
+  while (!samples_.empty() && samples_.back().first >= update) samples_.pop_back();
+}
+
+/// Whether a log is the one that has been read so far. It is another after a run was replaced, or resumed from
+/// an earlier update.
+bool RunWatcher::goes_on(const OpenFile& log) const {
+  if (log.inode() != inode_ || log.bytes() < bytes_) return false;
+  std::string there(newest_.size(), '\0');
+  const auto count = log.read(there.data(), there.size(), bytes_ - std::ssize(newest_));
+  return count == std::ssize(newest_) && there == newest_;
+}
+
+void RunWatcher::read_more() {
+  const OpenFile log(folder_ + "/train.jsonl");
+  if (!log) {
+    if (bytes_ > 0) forget();
+    return;
+  }
+  if (!goes_on(log)) forget();
+  inode_ = log.inode();
+  std::string buffer(1 << 16, '\0');
+  while (true) {
+    const ssize_t count = log.read(buffer.data(), buffer.size(), bytes_);
+    if (count <= 0) return;
+    ++version_;
+    bytes_ += count;
+    newest_.append(buffer, 0, static_cast<size_t>(count));
+    newest_.erase(0, newest_.size() - std::min(newest_.size(), most_known_bytes));
+    rest_.append(buffer, 0, static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = rest_.find('\n', begin)) != rest_.npos; begin = end + 1)
+      add_line(rest_.substr(begin, end - begin));
+    rest_.erase(0, begin);
+    if (rest_.size() > most_line_bytes) {
+      problem_ = folder_ + "/train.jsonl: is not a training log; it has a line of more than 1 MiB";
+      rest_.clear();
+    }
+  }
+}
+
+int64_t RunWatcher::version() {
+  const std::lock_guard lock(mutex_);
+  read_more();
+  return version_;
+}
+
+std::string RunWatcher::look() {
+  const std::lock_guard lock(mutex_);
+  read_more();
+  Json run{{"name", name_}, {"path", folder_}, {"update", update_}, {"seconds", seconds_}};
+  try {
+    add_config(folder_, run);
+  } catch (const Error& error) {
+    run["problem"] = error.what();
+  }
+  if (!problem_.empty()) run["problem"] = problem_;
+  run["curves"] = Json::object();
+  for (const auto& [name, curve] : curves_) run["curves"][name] = curve_of(curve);
+  run["validations"] = Json::array();
+  for (const auto& [update, samples] : samples_)
+    run["validations"].push_back({{"update", update}, {"samples", Json::parse(samples, nullptr, false)}});
+  return json_text(run);
+}
+
+}  // namespace sixfold::serve
