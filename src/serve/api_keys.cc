@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -15,23 +16,27 @@ namespace sixfold::serve {
 
 ApiKeys::ApiKeys(const std::string& path) {
   if (path.empty()) return;
-  std::istringstream file(read_file(path));
+  std::string text = read_file(path);
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  std::istringstream file(text);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    std::istringstream words(line.substr(0, line.find('#')));
+    std::istringstream words(line);
     std::string key, rate, more;
-    if (!(words >> key)) continue;
+    if (!(words >> key) || key.starts_with('#')) continue;
+    require(key.find('%') == key.npos,
+            "{}:{}: a key has no '%', which would mean another character in a header", path, number);
     Key entry;
-    if (words >> rate) {
+    if (words >> rate && !rate.starts_with('#')) {
       int most = 0;
       const auto [end, error] = std::from_chars(rate.data(), rate.data() + rate.size(), most);
       require(error == std::errc{} && end == rate.data() + rate.size() && most >= 1,
               "{}:{}: '{}' is not a number of requests for a minute", path, number, rate);
       entry.most = entry.left = most;
     }
-    require(!(words >> more), "{}:{}: a line has a key and a number of requests for a minute, and no more",
-            path, number);
+    require(rate.starts_with('#') || !(words >> more) || more.starts_with('#'),
+            "{}:{}: a line has a key and a number of requests for a minute, and no more", path, number);
     require(keys_.emplace(key, entry).second, "{}:{}: the key was given before", path, number);
   }
   require(!keys_.empty(), "{}: has no keys", path);
@@ -58,8 +63,11 @@ void ApiKeys::admit(const std::string& given, Clock::time_point now) {
 
 std::string api_key_of(const HttpRequest& request) {
   const std::string authorization = request.header("authorization");
-  for (const std::string_view scheme : {"DeepL-Auth-Key ", "Bearer "})
-    if (authorization.starts_with(scheme)) return authorization.substr(scheme.size());
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  for (const std::string_view scheme : {"deepl-auth-key ", "bearer "})
+    if (authorization.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), authorization.begin(),
+                                                           [&](char a, char b) { return same(b, a); }))
+      return authorization.substr(scheme.size());
   const Fields fields(request);
   for (const char* name : {"api_key", "auth_key"})
     if (const auto key = fields.text(name)) return *key;

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "serve/http_library.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
@@ -56,11 +55,7 @@ Json fields_of(const HttpRequest& request) {
   if (request.body.empty() && type != "multipart/form-data") return of_pairs(request.query);
   if (type == "application/json") return of_json(request.body);
   if (type == "multipart/form-data") return of_pairs(request.form);
-  if (type == "application/x-www-form-urlencoded") {
-    std::multimap<std::string, std::string> form;
-    httplib::detail::parse_query_text(request.body, form);
-    return of_pairs(form);
-  }
+  if (type == "application/x-www-form-urlencoded") return of_pairs(parse_form(request.body));
   throw HttpError(415, "Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
 }
 

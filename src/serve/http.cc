@@ -3,6 +3,42 @@
 #include <algorithm>
 
 namespace sixfold::serve {
+namespace {
+
+int digit_of(char c) {
+  if ('0' <= c && c <= '9') return c - '0';
+  if ('a' <= c && c <= 'f') return c - 'a' + 10;
+  return 'A' <= c && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/// A "%" that two digits do not follow is itself.
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && digit_of(text[i + 1]) >= 0 && digit_of(text[i + 2]) >= 0) {
+      result += static_cast<char>(16 * digit_of(text[i + 1]) + digit_of(text[i + 2]));
+      i += 2;
+    } else {
+      result += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::multimap<std::string, std::string> parse_form(std::string_view text) {
+  std::multimap<std::string, std::string> fields;
+  while (!text.empty()) {
+    const std::string_view field = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(field.size() + 1, text.size()));
+    const size_t equals = std::min(field.find('='), field.size());
+    if (!field.empty())
+      fields.emplace(decoded(field.substr(0, equals)),
+                     decoded(field.substr(std::min(equals + 1, field.size()))));
+  }
+  return fields;
+}
 
 std::string HttpRequest::header(const std::string& name) const {
   const auto found = headers.find(name);

@@ -1,6 +1,7 @@
 #include "serve/http_server.h"
 
 #include <netdb.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,7 +22,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t longest_path = 2048;
-constexpr size_t most_form_parts = 64;
+constexpr size_t most_form_parts = 4096;
+/// After the grace time: for requests that were cancelled to send their answer.
+constexpr milliseconds last_moment{500};
 
 /// The connection whose request this thread answers: the library has no other way to hand it to a handler.
 thread_local Connection* this_connection = nullptr;
@@ -40,7 +43,11 @@ HttpRequest request_of(const httplib::Request& from) {
   request.method = from.method;
   request.path = from.path;
   request.address = from.remote_addr;
-  for (const auto& [name, value] : from.params) request.query.emplace(name, value);
+  const std::string_view target = from.target;
+  if (const size_t mark = target.find('?'); mark != target.npos) {
+    const std::string_view query = target.substr(mark + 1);
+    request.query = parse_form(query.substr(0, query.find('#')));
+  }
   for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
   if (this_watched) request.cancel = this_watched->token();
   return request;
@@ -72,7 +79,7 @@ bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& 
         return !too_large;
       });
   for (Upload& part : all) {
-    if (part.file_name.empty() && part.content_type.empty())
+    if (part.file_name.empty())
       request.form.emplace(part.field, part.content);
     else
       request.files.push_back(std::move(part));
@@ -86,16 +93,21 @@ void fill(httplib::Response& to, HttpAnswer from) {
   to.status = from.status;
   for (const auto& [name, value] : from.headers) to.set_header(name, value);
   if (!from.parts) return to.set_content(from.body, from.content_type);
-  to.set_chunked_content_provider(from.content_type,
-                                  [parts = std::move(from.parts)](size_t, httplib::DataSink& sink) {
-                                    bool open = true;
-                                    parts([&](std::string_view part) {
-                                      open = open && sink.is_writable() && sink.write(part.data(), part.size());
-                                      return open;
-                                    });
-                                    if (open) sink.done();
-                                    return open;
-                                  });
+  to.set_chunked_content_provider(
+      from.content_type, [parts = std::move(from.parts)](size_t, httplib::DataSink& sink) {
+        bool open = true;
+        try {
+          parts([&](std::string_view part) {
+            open = open && sink.is_writable() && sink.write(part.data(), part.size());
+            return open;
+          });
+        } catch (const std::exception& error) {  // the status has been sent
+          log_warning("an answer was not finished: {}", error.what());
+          open = false;
+        }
+        if (open) sink.done();
+        return open;
+      });
 }
 
 /// Whether this thread shall refuse a connection instead of serving it.
@@ -196,9 +208,27 @@ class HttpServer::Library final : public httplib::Server {
 
   int port = 0;
 
+  bool bind(int asked) {
+    if (asked == 0) {
+      port = bind_to_any_port(options_.host);
+      if (port <= 0) return false;
+    } else {
+      if (!bind_to_port(options_.host, asked)) return false;
+      port = asked;
+    }
+    // The library lets five connections wait to be accepted; more that come at once would lose seconds.
+    return ::listen(svr_sock_, SOMAXCONN) == 0;
+  }
+
+  /// The library ends listening when the system can't accept a connection, of which some last a moment only.
   void run() {
     started_ = true;
-    if (!stopping_) listen_after_bind();
+    while (!stopping_) {
+      listen_after_bind();
+      if (stopping_) break;
+      log_warning("a connection could not be accepted ({}); listening again", std::strerror(errno));
+      while (!stopping_ && !bind(port)) std::this_thread::sleep_for(milliseconds(200));
+    }
     ended_ = true;
   }
 
@@ -210,6 +240,7 @@ class HttpServer::Library final : public httplib::Server {
     for (; !ended_; std::this_thread::sleep_for(milliseconds(5))) {
       stop();
       if (std::chrono::steady_clock::now() >= until) watch_.end_all();
+      if (std::chrono::steady_clock::now() >= until + last_moment) watch_.cut_all();
     }
   }
 
@@ -227,6 +258,13 @@ class HttpServer::Library final : public httplib::Server {
     if (request.get_header_value_count("Content-Length") > 1 ||
         (request.has_header("Content-Length") && request.has_header("Transfer-Encoding")))
       return refuse(400, "The length of the body is given twice.");
+    if (request.has_header("Transfer-Encoding") &&
+        (request.get_header_value_count("Transfer-Encoding") > 1 ||
+         lower(request.get_header_value("Transfer-Encoding")) != "chunked"))
+      return refuse(501, "A body comes whole, or with Transfer-Encoding: chunked.");
+    if (request.has_header("Content-Encoding") &&
+        lower(request.get_header_value("Content-Encoding")) != "identity")
+      return refuse(415, "Bodies are not compressed.");
     if (const std::string length = request.get_header_value("Content-Length"); !length.empty()) {
       uint64_t bytes = 0;
       const char* const end = length.data() + length.size();
@@ -257,6 +295,10 @@ class HttpServer::Library final : public httplib::Server {
                         const httplib::ContentReader& content) {
     this_connection->begin_body();
     HttpRequest request = request_of(from);
+    const bool chunked = from.has_header("Transfer-Encoding");
+    if (!chunked && !from.has_header("Content-Length")) return fill(to, handler_(request));  // there is no body
+    // The library does not check all of a body in chunks, so that what follows may not be a request.
+    if (chunked) close_afterwards(to);
     bool too_large = false;
     const bool complete = from.is_multipart_form_data()
                               ? read_form(content, options_.body_bytes, request, too_large)
@@ -276,6 +318,10 @@ class HttpServer::Library final : public httplib::Server {
   static void refuse_unread(httplib::Response& response, int status, const std::string& message) {
     response.status = status;
     response.set_content(error_body(message), "application/json");
+    close_afterwards(response);
+  }
+
+  static void close_afterwards(httplib::Response& response) {
     response.set_header("Connection", "close");
     this_connection->linger();
   }
@@ -334,13 +380,7 @@ HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
   const auto failed = [&] {
     throw_environment_error("can't listen to {} port {}: {}", options.host, options.port, std::strerror(errno));
   };
-  if (options.port == 0) {
-    library_->port = library_->bind_to_any_port(options.host);
-    if (library_->port <= 0) failed();
-  } else {
-    if (!library_->bind_to_port(options.host, options.port)) failed();
-    library_->port = options.port;
-  }
+  if (!library_->bind(options.port)) failed();
 }
 
 HttpServer::~HttpServer() = default;

@@ -1,6 +1,7 @@
 #include "serve/request_watch.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <vector>
 
@@ -32,6 +33,11 @@ RequestWatch::End RequestWatch::Watched::end() const {
 void RequestWatch::end_all() {
   const std::lock_guard lock(mutex_);
   for (Watched* watched : all_) end(*watched, End::server_ends);
+}
+
+void RequestWatch::cut_all() {
+  const std::lock_guard lock(mutex_);
+  for (const Watched* watched : all_) ::shutdown(watched->socket_, SHUT_RDWR);
 }
 
 void RequestWatch::end(Watched& watched, End why) {

@@ -39,6 +39,8 @@ class RequestWatch {
 
   /// Ends all requests that there are.
   void end_all();
+  /// Closes the connections of all requests that there are, in both directions.
+  void cut_all();
 
  private:
   void work(const std::stop_token& stop);

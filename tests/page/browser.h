@@ -37,6 +37,17 @@ class Browser {
     return {};
   }
 
+  /// Why tests have to be skipped: there is no browser, or it can't start here. Empty: they can be run.
+  static std::string unavailable() {
+    if (program().empty()) return "chromium is not installed";
+    try {
+      const Browser browser;
+      return {};
+    } catch (const std::exception& error) {
+      return std::string("chromium can't start here: ") + error.what();
+    }
+  }
+
   Browser() {
     start();
     const std::string target = command("Target.createTarget", {{"url", "about:blank"}}).at("targetId");

@@ -14,7 +14,7 @@ namespace {
 class BrowserTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (Browser::program().empty()) GTEST_SKIP() << "chromium is not installed";
+    if (const std::string reason = Browser::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
     server_ = std::make_unique<serve::HttpServer>(
         serve::HttpOptions{.port = 0}, [this](const serve::HttpRequest& request) {
           return serve::HttpAnswer{.status = request.path == "/" ? 200 : 404,

@@ -83,7 +83,7 @@ class InventedRun {
 class DashboardPage : public testing::Test {
  protected:
   void SetUp() override {
-    if (Browser::program().empty()) GTEST_SKIP() << "chromium is not installed";
+    if (const std::string reason = Browser::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   }
   ~DashboardPage() override {
     if (!server_) return;

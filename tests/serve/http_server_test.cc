@@ -148,6 +148,39 @@ TEST_F(HttpServerTest, RefusesABodyOfTwoLengths) {
       "400");
 }
 
+/// No reader of the request may take a part of a body for another request.
+TEST_F(HttpServerTest, ReadsOneRequestOnlyWhereABodyIsDoubtful) {
+  start();
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string all =
+      ask("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX\r\n" + hidden);
+  EXPECT_EQ(all.find("GET /hidden"), std::string::npos) << all;
+  for (const char* encoding : {"gzip, chunked", "identity", "chunked\r\nTransfer-Encoding: chunked"})
+    has(ask("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + std::string(encoding) + "\r\n\r\n0\r\n\r\n"),
+        "501");
+  has(ask("POST /x HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nab"), "415");
+}
+
+TEST_F(HttpServerTest, ARequestWithoutALengthHasNoBody) {
+  start();
+  const auto begun = Clock::now();
+  const std::string all = ask("POST /x HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  has(all, "POST /x ");
+  has(all, "GET /next");
+  EXPECT_LT(Clock::now() - begun, milliseconds(5000)) << "it waited for a body";
+}
+
+/// The system keeps those that the server has not accepted yet, and loses none.
+TEST_F(HttpServerTest, TakesManyConnectionsAtOnce) {
+  start();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  const auto begun = Clock::now();
+  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<RawClient>(server_->port()));
+  EXPECT_LT(Clock::now() - begun, milliseconds(900)) << "a lost connection is asked for again after a second";
+  clients.clear();
+  has(ask("GET /still HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /still");
+}
+
 TEST_F(HttpServerTest, DoesNotWaitForSlowClients) {
   start({.arrival_time = milliseconds(300), .idle_time = milliseconds(300)});
   const RawClient idle(server_->port()), slow(server_->port()), half(server_->port());
@@ -217,6 +250,17 @@ TEST_F(HttpServerTest, CancelsRequestsAfterTheGraceTime) {
   stop(milliseconds(100));
   EXPECT_EQ(cancelled_, 1);
   has(client.receive(), "503");
+}
+
+TEST_F(HttpServerTest, CutsWhatIsHalfSentAfterTheGraceTime) {
+  start();
+  const RawClient head(server_->port()), body(server_->port());
+  head.send("GET /x HT");
+  body.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  std::this_thread::sleep_for(milliseconds(200));
+  const auto begun = Clock::now();
+  stop(milliseconds(100));
+  EXPECT_LT(Clock::now() - begun, milliseconds(10'000)) << "the arrival time is 60 s";
 }
 
 TEST_F(HttpServerTest, SurvivesNonsense) {

@@ -124,9 +124,23 @@ TEST_F(ServiceTest, BoundsTexts) {
   EXPECT_EQ(ask_for("a").status, 200) << "the refused request takes no place";
 }
 
+/// A form is read as browsers write it; a value may occur twice, and may hold "=".
+TEST_F(ServiceTest, ReadsForms) {
+  const std::string form = "application/x-www-form-urlencoded";
+  EXPECT_EQ(json(post_text("/v2/translate", "text=a+b&text=c&text=a+b&target_lang=de&source_lang=en",
+                           form))["translations"]
+                .size(),
+            3u);
+  EXPECT_EQ(json(post_text("/translate", "q=a+=+b&source=en&target=de", form)),
+            json(post("/translate", {{"q", "a = b"}, {"source", "en"}, {"target", "de"}})));
+  using Form = std::multimap<std::string, std::string>;
+  EXPECT_EQ(parse_form("a=1&a=%32&b=c%3Dd=e&c&=d&&%zz=%4"),
+            (Form{{"a", "1"}, {"a", "2"}, {"b", "c=d=e"}, {"c", ""}, {"", "d"}, {"%zz", "%4"}}));
+}
+
 TEST_F(ServiceTest, AsksForKeys) {
   const std::string keys = folder_ / "keys";
-  write_file_atomically(keys, "# of the team\nsecret\nslow 2\n");
+  write_file_atomically(keys, "\xEF\xBB\xBF# of the team\nsecret # all of us\nslow 2 # a guest\nwith#mark\n");
   start({.keys = keys});
   Json request{{"q", "a"}, {"source", "en"}, {"target", "de"}};
   expect_refused(post("/translate", request), 403, "needs an API key");
@@ -144,6 +158,11 @@ TEST_F(ServiceTest, AsksForKeys) {
       .headers = {{"content-type", "application/json"}, {"authorization", "Bearer secret"}},
       .body = R"({"text": "a", "source": "en", "target": "de"})"};
   EXPECT_EQ(ask(bearer).status, 200);
+  HttpRequest other = bearer;
+  other.headers["authorization"] = "bearer with#mark";
+  EXPECT_EQ(ask(other).status, 200);
+  write_file_atomically(keys, "a%41\n");
+  EXPECT_NE(error_message([&] { ApiKeys{keys}; }).find(":1: a key has no '%'"), std::string::npos);
 }
 
 TEST_F(ServiceTest, TellsAllAboutATranslation) {
