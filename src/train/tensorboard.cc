@@ -70,14 +70,13 @@ bool is_our_file(const fs::directory_entry& entry) {
 
 }  // namespace
 
-void write_event_file(const std::string& log, const std::string& file) {
+void write_events(const std::string& log, const std::function<void(std::string_view)>& write) {
   double seconds = 0, last = 0;
   const std::string warning =
       read_training_log(log, [&](const LogEntry& entry) { last = seconds_of(entry, last); });
   if (!warning.empty()) log_warning("{}", warning);
   const double began = time_of_change(log) - last;
-  AtomicFile output(file);
-  EventFile events([&](std::string_view record) { output.write(record); }, began, writer);
+  EventFile events(write, began, writer);
   int64_t update = 0;
   read_training_log(log, [&](const LogEntry& entry) {
     seconds = seconds_of(entry, seconds);
@@ -88,6 +87,11 @@ void write_event_file(const std::string& log, const std::string& file) {
       if (const std::string tag = tag_of(name); !tag.empty()) events.add_scalar(tag, entry.update, time, value);
     add_samples(entry, time, events);
   });
+}
+
+void write_event_file(const std::string& log, const std::string& file) {
+  AtomicFile output(file);
+  write_events(log, [&](std::string_view record) { output.write(record); });
   output.commit();
 }
 

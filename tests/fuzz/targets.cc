@@ -17,6 +17,7 @@
 #include "data/question_reader.h"
 #include "data/sequence_store.h"
 #include "data/token_corpus.h"
+#include "formats/event_file.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
@@ -47,6 +48,7 @@
 #include "text/utf8.h"
 #include "text/whitespace.h"
 #include "train/state.h"
+#include "train/tensorboard.h"
 #include "train/training_log.h"
 
 namespace sixfold {
@@ -275,7 +277,14 @@ void parallel_text(Bytes bytes) {
   for (std::string source, target; reader.next(source, target);)
     if (first_invalid_utf8(source) || first_invalid_utf8(target)) __builtin_trap();
 }
-void training_log(Bytes bytes) { read_training_log(MemoryFile(bytes).path()); }
+void training_log(Bytes bytes) {
+  const MemoryFile log(bytes);
+  read_training_log(log.path());
+  write_events(log.path(), [](std::string_view record) {
+    if (!take_record(record) || !record.empty()) __builtin_trap();
+  });
+}
+void event_file(Bytes bytes) { writer_of_events(text_of(bytes)); }
 void corpus_report(Bytes bytes) { parse_corpus_report(text_of(bytes), "report.json"); }
 void sentences(Bytes bytes) {
   static const SentenceSplitter splitter("en");
@@ -332,6 +341,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"lines", lines},
                              FuzzTarget{"parallel_text", parallel_text},
                              FuzzTarget{"training_log", training_log},
+                             FuzzTarget{"event_file", event_file},
                              FuzzTarget{"corpus_report", corpus_report},
                              FuzzTarget{"sentences", sentences},
                              FuzzTarget{"kept_text", kept_text},
