@@ -58,27 +58,53 @@ void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs
   const std::vector<size_t> slots = slots_of_banks();
   std::vector<size_t> seen(slots.size()), going_on(slots.size());
   size_t ended = 0;
-  for (const Candidate& candidate : ranked_) {
+  for (Candidate& candidate : ranked_) {
     const size_t bank = candidate.bank, place = seen[bank]++;
     if (going_on[bank] == slots[bank] || (keeps_slot_ && place >= slots[bank])) continue;
     if (!ends(candidate)) {
       next_.push_back(child_of(candidate));
+      candidate.fate = CandidateFate::continues;
       ++going_on[bank];
     } else if (place < slots[bank]) {
       finish(live_[candidate.parent], candidate);
+      candidate.fate = CandidateFate::finished;
       ++ended;
     }
   }
   if (keeps_slot_) slots_ -= ended;
   live_.swap(next_);
   if (!can_improve()) live_.clear();
+  tell();
 }
 
 void Beam::end(std::span<const float> log_probs) {
   ++length_;
-  for (size_t i = 0; i < live_.size(); ++i)
-    finish(live_[i], live_[i].log_probability + double{log_probs[i]}, FinishReason::forced_end);
+  ranked_.clear();
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const double log_probability = live_[i].log_probability + double{log_probs[i]};
+    finish(live_[i], log_probability, FinishReason::forced_end);
+    ranked_.push_back({.log_probability = log_probability,
+                       .parent = i,
+                       .id = limits_.eos,
+                       .fate = CandidateFate::finished});
+  }
   live_.clear();
+  tell();
+}
+
+/// Tells the observer the step, when it is done.
+void Beam::tell() const {
+  if (!limits_.observer) return;
+  std::vector<SearchCandidate> step;
+  for (const Candidate& one : ranked_) {
+    const bool stopped = live_.empty() && one.fate == CandidateFate::continues;
+    step.push_back({.parent = static_cast<int>(one.parent),
+                    .id = one.id,
+                    .log_probability = one.log_probability,
+                    .score = one.log_probability / normalizer(*rules_, length_),
+                    .fate = stopped ? CandidateFate::stopped : one.fate});
+  }
+  limits_.observer->see(step);
 }
 
 /// Fills `ranked_` with the candidates, best first. Returns whether a log-probability is NaN.

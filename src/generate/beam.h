@@ -4,6 +4,7 @@
 
 #include "generate/constraints.h"
 #include "generate/hypothesis.h"
+#include "generate/search_observer.h"
 #include "model/generation_config.h"
 
 namespace sixfold {
@@ -31,6 +32,7 @@ struct BeamLimits {
   int n_best = 1;                        ///< number of hypotheses to return, at most the beam size
   std::span<const int32_t> prefix = {};  ///< the first tokens of each output; fewer than `longest`
   const PhraseSet* phrases = nullptr;    ///< what each output must contain; null: nothing. It outlives the beam
+  SearchObserver* observer = nullptr;    ///< is told each step; null: nobody. It outlives the beam
 };
 
 /// The beam search for one source, independent of the model. In each step the caller reads the unfinished
@@ -89,6 +91,7 @@ class Beam {
     int32_t id;
     size_t bank = 0;
     PhraseProgress progress = {};
+    CandidateFate fate = CandidateFate::dropped;
   };
   bool rank(std::span<const int32_t> ids, std::span<const float> log_probs);
   bool place(Candidate& candidate) const;
@@ -98,6 +101,7 @@ class Beam {
   void finish(const LiveHypothesis& parent, const Candidate& candidate);
   LiveHypothesis child_of(const Candidate& candidate) const;
   bool can_improve() const;
+  void tell() const;
 
   const GenerationConfig* rules_;
   BeamLimits limits_;

@@ -76,7 +76,8 @@ int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constrai
   return std::min(longest, std::max(longest_output(rules, source_tokens), prefix + 1));
 }
 
-BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints)
+BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints,
+                       SearchObserver* observer)
     : plan_(std::move(plan)),
       constraints_(checked(std::move(constraints), plan_->vocab)),
       phrases_(constraints_.phrases),
@@ -87,7 +88,8 @@ BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, 
                            .longest = plan_->longest_with(source_tokens, constraints_),
                            .n_best = plan_->n_best,
                            .prefix = constraints_.prefix,
-                           .phrases = phrases_.empty() ? nullptr : &phrases_}),
+                           .phrases = phrases_.empty() ? nullptr : &phrases_,
+                           .observer = observer}),
       window_(plan_->context, plan_->start) {}
 
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest)

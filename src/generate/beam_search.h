@@ -38,7 +38,9 @@ class BeamSearch final : public Strategy {
  public:
   /// `source_tokens`: number of tokens of the source with its end token, which bounds the length of the output.
   /// Throws an input error if a constraint is empty, or if the prefix is longer than an output of the model.
-  BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints = {});
+  /// The observer, or null, outlives the search.
+  BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints = {},
+             SearchObserver* observer = nullptr);
   /// For a language model: continues `prompt` by at most `longest` tokens, including the end token.
   BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest);
 

@@ -40,12 +40,13 @@ BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& option
 }
 
 std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index,
-                                            const LexicalConstraints& constraints) const {
+                                            const LexicalConstraints& constraints,
+                                            SearchObserver* observer) const {
   auto request = std::make_unique<Request>();
   const int tokens = static_cast<int>(source.size()) / ids_per_row_;
   request->shortlist = allowed(source, constraints);
   request->source = std::move(source);
-  request->strategy = std::make_unique<BeamSearch>(plan_, tokens, constraints);
+  request->strategy = std::make_unique<BeamSearch>(plan_, tokens, constraints, observer);
   request->read_tokens = tokens;
   request->tokens = int64_t{tokens} * Beam::width(plan_->rules, PhraseSet(constraints.phrases));
   request->batch_tokens = batch_tokens_;

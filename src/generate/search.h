@@ -25,9 +25,10 @@ class BeamRequests {
   /// Throws an input error if the options do not fit the model. The shortlist must outlive the requests.
   BeamRequests(const ModelConfig& model, const SearchOptions& options);
   /// `source`: ids with the end token, or the values of the patches of an image; it must not be empty. The
-  /// result goes to `sink` under `index`. Throws as `BeamSearch`.
+  /// result goes to `sink` under `index`. The observer, or null, outlives the request. Throws as `BeamSearch`.
   std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index,
-                                const LexicalConstraints& constraints = {}) const;
+                                const LexicalConstraints& constraints = {},
+                                SearchObserver* observer = nullptr) const;
   /// Returns the tokens that the output for a source may contain, in ascending order; empty: all.
   std::vector<int32_t> allowed(const std::vector<int32_t>& source,
                                const LexicalConstraints& constraints = {}) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "generate/scoring.h"
 #include "model/attention_weights.h"
 #include "text/words.h"
@@ -102,15 +103,47 @@ void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std
       attention.layer = layer;
       attention.heads = open.config().heads;
       attention.weights = std::move(weights[i]);
-      for (const int32_t id : source_of(pairs[i], eos))
-        attention.source.push_back(open.source().token_text(id));
-      for (const int32_t id : output_of(pairs[i], eos))
-        attention.target.push_back(open.target().token_text(id));
+      attention.source = token_texts(open.source(), source_of(pairs[i], eos));
+      attention.target = token_texts(open.target(), output_of(pairs[i], eos));
     }
   }
 }
 
+void add_all_attention(const LoadedModel& open, const DecodeWorkspace& decoding, const ScoredPair& pair,
+                       const ExtraOutputs& extra, Translation& translation) {
+  require_observable(extra, output_of(pair, open.config().eos).size(), "translation");
+  const Batch batch = batch_of({&pair, 1}, open.config());
+  const auto source = token_texts(open.source(), batch.source.ids),
+             read = token_texts(open.target(), batch.target.ids);
+  Context context(decoding.backend, decoding.arena);
+  for (LayerAttention& layer : all_attention_weights(open.model(), batch, context)) {
+    SentenceAttention& attention = translation.all_attention.emplace_back();
+    attention.kind = layer.kind;
+    attention.source = layer.kind == AttentionKind::decoder ? read : source;
+    attention.target = layer.kind == AttentionKind::encoder ? source : read;
+    attention.layer = layer.layer;
+    attention.weights = std::move(layer.weights[0]);
+    attention.heads =
+        static_cast<int>(attention.weights.size() / (attention.source.size() * attention.target.size()));
+  }
+  std::ranges::stable_sort(translation.all_attention, {}, &SentenceAttention::kind);
+}
+
 }  // namespace
+
+std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  std::vector<std::string> texts;
+  for (const int32_t id : ids)
+    texts.push_back(id == ModelConfig::zero_start ? "(start)" : tokenizer.token_text(id));
+  return texts;
+}
+
+void require_observable(const ExtraOutputs& extra, size_t tokens, const char* what) {
+  if (extra.most_tokens == 0 || !(extra.all_attention || extra.search)) return;
+  require(tokens <= static_cast<size_t>(extra.most_tokens),
+          "the {} has {} tokens; attention of all layers and the steps of the search are shown for at most {}",
+          what, tokens, extra.most_tokens);
+}
 
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<int> words;
@@ -125,6 +158,8 @@ void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
   if (extra.tokens) add_tokens(open, decoding, pairs, common.allowed, translations);
   if (extra.alignment || extra.attention)
     add_attention(open, decoding, pairs, extra, common.prefix, translations);
+  if (extra.all_attention && !pairs.empty())
+    add_all_attention(open, decoding, pairs.front(), extra, translations.front());
 }
 
 }  // namespace sixfold

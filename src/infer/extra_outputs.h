@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "infer/loaded_model.h"
@@ -26,6 +27,13 @@ struct PairContext {
 void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations);
+
+/// The texts of tokens; that of the start token that is an embedding of zeros is "(start)".
+std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const int32_t> ids);
+
+/// Throws an input error if `extra` limits the number of tokens that are observed to fewer than there are.
+/// `what`: "sentence" or "translation".
+void require_observable(const ExtraOutputs& extra, size_t tokens, const char* what);
 
 /// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space
 /// in the decoded text. Tokens before the first word get -1.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "generate/hypothesis.h"
+#include "generate/search_observer.h"
+#include "layers/attention_kind.h"
 
 namespace sixfold {
 
@@ -15,9 +17,23 @@ struct SentenceAttention {
   std::vector<std::string> source, target;  ///< tokens, including end tokens
   int layer = 0, heads = 0;
   std::vector<float> weights;  ///< [heads, target, source]; for self-attention both sides are the same
+  AttentionKind kind = AttentionKind::cross;
 };
 
-/// The optional outputs of a translation. Each needs another pass of the model over the finished translation.
+/// A hypothesis that was considered in a step of beam search.
+struct SearchedHypothesis {
+  int parent = -1;    ///< its place in the step before; -1 in the first step
+  std::string token;  ///< the last token of it
+  double log_probability = 0, score = 0;
+  CandidateFate fate = CandidateFate::dropped;
+};
+
+/// The hypotheses of each step of beam search, best first: all but those that were dropped with a rank beyond
+/// twice the beam size.
+using SearchSteps = std::vector<std::vector<SearchedHypothesis>>;
+
+/// The optional outputs of a translation. None of them changes it. Each but `search` needs another pass of the
+/// model over the finished translation.
 struct ExtraOutputs {
   bool tokens = false;
   bool alignment = false;
@@ -26,8 +42,13 @@ struct ExtraOutputs {
   /// last. Default: the last but one, which gives the best word alignments (Garg et al. 2019), if there are
   /// several.
   std::optional<int> layer = {};
+  bool all_attention = false;  ///< of the best translation: every layer and head that attends
+  bool search = false;         ///< the steps of the beam search
+  /// With `all_attention` or `search`: the most tokens of a source and of a translation, end tokens included; 0:
+  /// any number. More are an input error.
+  int most_tokens = 0;
 
-  bool any() const { return tokens || alignment || attention; }
+  bool any() const { return tokens || alignment || attention || all_attention; }
 };
 
 /// What the translation of a sentence must begin with, must contain and must not contain.
@@ -87,6 +108,9 @@ struct Translation {
   /// source word that it attends to most; there is no pair if it attends most to the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
+  /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row of
+  /// the decoder's belongs to a token that it reads, start token included. Layers without attention are absent.
+  std::vector<SentenceAttention> all_attention;
 };
 
 /// A line and its translations.
@@ -96,6 +120,7 @@ struct TranslatedLine {
   /// Best first; a single empty one for a line without visible characters.
   std::vector<Translation> translations;
   size_t tokens_cut = 0;  ///< number of source tokens beyond `max_source_length`
+  SearchSteps search;     ///< only if requested by `ExtraOutputs`
 };
 
 enum class NextLine { line, none_yet, end };

@@ -28,6 +28,22 @@ SearchOptions search_options(const LoadedModel& open, const TranslateOptions& op
 
 }  // namespace
 
+void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidates) {
+  std::vector<SearchedHypothesis>& step = steps_.emplace_back();
+  std::vector<int> continuing;
+  for (size_t rank = 0; rank < candidates.size(); ++rank) {
+    const SearchCandidate& one = candidates[rank];
+    if (one.fate == CandidateFate::dropped && rank >= 2 * static_cast<size_t>(beam_size_)) continue;
+    if (one.fate == CandidateFate::continues) continuing.push_back(static_cast<int>(step.size()));
+    step.push_back({.parent = continued_.empty() ? -1 : continued_[static_cast<size_t>(one.parent)],
+                    .token = tokenizer_.token_text(one.id),
+                    .log_probability = one.log_probability,
+                    .score = one.score,
+                    .fate = one.fate});
+  }
+  continued_ = std::move(continuing);
+}
+
 TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSource& next,
                                const TranslateOptions& options, const TranslatedLineReceiver& emit)
     : open_(open),
@@ -106,7 +122,10 @@ bool TranslationJob::read(bool wait) {
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
   line.tokens_cut = encoded.tokens_cut;
-  Wanted wanted{.ids = encoded.ids, .constraints = {}};
+  Wanted wanted{.ids = encoded.ids, .constraints = {}, .search = nullptr};
+  require_observable(options_.details, encoded.ids.size(), "sentence");
+  if (options_.details.search)
+    wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
   const ModelConfig& config = open_.config();
   if (encoded.tokens_cut == 0 && !config.limits_length() && !options_.constraints) return wanted;
   const std::string place = fmt::format(
@@ -131,7 +150,7 @@ void TranslationJob::submit(Entry entry) {
     unmet = constraints.impossible;
     unmet.insert(unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
   } else {
-    request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens);
+    request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens, entry.wanted.search.get());
   }
   {
     const std::lock_guard lock(mutex_);
@@ -171,12 +190,13 @@ void TranslationJob::emit_ready() {
 
 void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
   Wanted wanted;
-  if (options_.details.any() || options_.constraints) {
+  if (options_.details.any() || options_.details.search || options_.constraints) {
     const std::lock_guard lock(mutex_);
     wanted = entries_[index - out_].wanted;
   }
   std::vector<Translation> ready = translations(workspace, wanted, best_first);
   const std::lock_guard lock(mutex_);
+  if (wanted.search) entries_[index - out_].line.search = wanted.search->take();
   entries_[index - out_].line.translations = std::move(ready);
   --requested_;
 }

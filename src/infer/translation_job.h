@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -27,10 +28,24 @@ class TranslationJob final : public ResultSink {
   void failed(size_t index, std::exception_ptr error) noexcept override;
 
  private:
+  /// Keeps the steps of a search.
+  class SearchRecord final : public SearchObserver {
+   public:
+    SearchRecord(const Tokenizer& tokenizer, int beam_size) : tokenizer_(tokenizer), beam_size_(beam_size) {}
+    void see(std::span<const SearchCandidate> candidates) override;
+    SearchSteps take() { return std::move(steps_); }
+
+   private:
+    const Tokenizer& tokenizer_;
+    const int beam_size_;
+    std::vector<int> continued_;  // places of the hypotheses that went on in the last step
+    SearchSteps steps_;
+  };
   /// What is asked of a line.
   struct Wanted {
     std::vector<int32_t> ids;  // of the source
     EncodedConstraints constraints;
+    std::shared_ptr<SearchRecord> search;  // null: the search is not observed
   };
   /// A line that has been read and not emitted yet.
   struct Entry {

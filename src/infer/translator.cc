@@ -54,14 +54,12 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
   const auto decoding = open.borrow();
   Context context(decoding->backend, decoding->arena);
   SentenceAttention result;
+  result.kind = kind;
   result.layer = layer < 0 ? layer + layers : layer;
   result.heads = config.heads;
   result.weights = attention_weights(open.model(), batch, kind, result.layer, context)[0];
-  const auto& ids = encoder ? batch.source.ids : batch.target.ids;
-  for (const int32_t id : ids)
-    result.source.push_back(id == ModelConfig::zero_start ? "(start)"
-                            : encoder                     ? open.source().token_text(id)
-                                                          : open.target().token_text(id));
+  result.source =
+      encoder ? token_texts(open.source(), batch.source.ids) : token_texts(open.target(), batch.target.ids);
   result.target = result.source;
   return result;
 }
@@ -81,9 +79,10 @@ struct Translator::Parts {
 
   void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
     if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();
-    require(!options.details.tokens && !options.details.attention,
-            "token scores and attention are not available for paragraphs, which are translated sentence by "
-            "sentence; turn off the splitting, or these outputs");
+    const ExtraOutputs& extra = options.details;
+    require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
+            "token scores, attention and the steps of the search are not available for paragraphs, which are "
+            "translated sentence by sentence; turn off the splitting, or these outputs");
     Paragraphs paragraphs(options.split_sentences, next, emit);
     const LineSource next_sentence = [&](std::string& line, bool wait) {
       return paragraphs.next_sentence(line, wait);

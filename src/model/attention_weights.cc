@@ -20,6 +20,43 @@ class OneLayer final : public AttentionObserver {
   Tensor weights_;
 };
 
+/// Keeps the weights of all layers.
+class AllLayers final : public AttentionObserver {
+ public:
+  struct Seen {
+    AttentionKind kind;
+    int layer;
+    Tensor weights;
+  };
+  bool wants(AttentionKind, int) const override { return true; }
+  void see(AttentionKind kind, int layer, const Tensor& weights) override {
+    seen_.push_back({kind, layer, weights});
+  }
+  const std::vector<Seen>& seen() const { return seen_; }
+
+ private:
+  std::vector<Seen> seen_;
+};
+
+/// What an observer has seen, for each sample [heads, target, source].
+std::vector<std::vector<float>> of_samples(const Tensor& weights, AttentionKind kind, const Batch& batch,
+                                           Context& context) {
+  const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
+  const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
+  const auto all = weights.to_floats(context.backend());
+  const int64_t heads = queries.tokens() > 0 ? weights.rows() / queries.tokens() : 0;
+  std::vector<std::vector<float>> result;
+  for (int i = 0; i < queries.sequences(); ++i) {
+    auto& sample = result.emplace_back();
+    for (int64_t head = 0; head < heads; ++head)
+      for (int q = queries.begin(i); q < queries.begin(i + 1); ++q) {
+        const auto row = all.begin() + (head * queries.tokens() + q) * weights.cols();
+        sample.insert(sample.end(), row, row + keys.length(i));
+      }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::vector<float>> attention_weights(const Transformer& model, const Batch& batch,
@@ -35,19 +72,17 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
   const MixerKind mixer = kind == AttentionKind::encoder ? config.encoder_mixer : config.decoder_mixer;
   require(observer.done(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
           name_of_enum(kind), name_of_enum(mixer));
-  const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
-  const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
-  const auto all = observer.weights().to_floats(context.backend());
-  std::vector<std::vector<float>> result;
-  for (int i = 0; i < queries.sequences(); ++i) {
-    auto& sample = result.emplace_back();
-    for (int head = 0; head < config.heads; ++head)
-      for (int q = queries.begin(i); q < queries.begin(i + 1); ++q) {
-        const auto row = all.begin() + (int64_t{head} * queries.tokens() + q) * observer.weights().cols();
-        sample.insert(sample.end(), row, row + keys.length(i));
-      }
-  }
-  return result;
+  return of_samples(observer.weights(), kind, batch, context);
+}
+
+std::vector<LayerAttention> all_attention_weights(const Transformer& model, const Batch& batch,
+                                                  Context& context) {
+  AllLayers observer;
+  model.states(batch, context, &observer);
+  std::vector<LayerAttention> all;
+  for (const AllLayers::Seen& seen : observer.seen())
+    all.push_back({seen.kind, seen.layer, of_samples(seen.weights, seen.kind, batch, context)});
+  return all;
 }
 
 }  // namespace sixfold

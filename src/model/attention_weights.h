@@ -11,4 +11,16 @@ namespace sixfold {
 std::vector<std::vector<float>> attention_weights(const Transformer& model, const Batch& batch,
                                                   AttentionKind kind, int layer, Context& context);
 
+/// The attention weights of a layer.
+struct LayerAttention {
+  AttentionKind kind;
+  int layer;
+  std::vector<std::vector<float>> weights;  ///< as those of `attention_weights`
+};
+
+/// The weights of all layers that attend, from one run of the model: of the encoder, then of the decoder in the
+/// order in which they are computed.
+std::vector<LayerAttention> all_attention_weights(const Transformer& model, const Batch& batch,
+                                                  Context& context);
+
 }  // namespace sixfold
