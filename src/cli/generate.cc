@@ -113,9 +113,9 @@ void stream(const Generator& generator, const std::string& prompt, const Generat
   const auto begin = [&] {
     if (!std::exchange(begun, true)) output.write(prompt);
   };
-  const auto receive = [&](size_t, size_t, std::string_view piece) {
+  const auto receive = [&](const TextPiece& piece) {
     begin();
-    output.write(piece);
+    output.write(piece.text);
     output.flush();
   };
   const auto texts = generator.generate(std::span(&prompt, 1), options, receive);

@@ -11,6 +11,7 @@
 #include "data/measure.h"
 #include "layers/positions.h"
 #include "model/model_dir.h"
+#include "model/position_encodings.h"
 #include "plot/chart.h"
 #include "plot/grid.h"
 #include "tasks/model_options.h"
@@ -47,42 +48,26 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
   const int64_t d_model = architecture.d_model;
   const int64_t positions = settings.positions.value_or(64);
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
-  require(is_sinusoidal(architecture.positions) || architecture.positions == Positions::learned,
+  require(adds_position_vectors(architecture.positions),
           "{}: positions '{}' are not vectors that are added to embeddings, so that there is no table to draw",
           settings.model, name_of_enum(architecture.positions));
-  if (architecture.positions == Positions::learned) {
-    require(folder, "{}: a config does not contain learned positions; give a model folder", settings.model);
-    const auto model = load_model(settings.model, make_backend({.device = "reference"}));
-    for (const Parameter& parameter : model->parameters())
-      if (parameter.name == "embed_positions.weight") {
-        auto all = parameter.tensor.to_floats(*model->backend());
-        require(!settings.positions || std::ssize(all) >= positions * d_model,
-                "--positions {}: the model has {}", positions, std::ssize(all) / d_model);
-        all.resize(std::min(all.size(), static_cast<size_t>(positions * d_model)));
-        return all;
-      }
-  }
-  std::vector<float> table;
-  for (int64_t p = 0; p < positions; ++p)
-    for (int64_t f = 0; f < d_model; ++f)
-      table.push_back(static_cast<float>(sinusoidal_position(p, f, d_model, architecture.positions)));
+  if (is_sinusoidal(architecture.positions)) return sinusoidal_encodings(architecture, positions);
+  require(folder, "{}: a config does not contain learned positions; give a model folder", settings.model);
+  auto table =
+      position_encodings(*load_model(settings.model, make_backend({.device = "reference"})), positions);
+  require(!settings.positions || std::ssize(table) >= positions * d_model, "--positions {}: the model has {}",
+          positions, std::ssize(table) / d_model);
   return table;
 }
 
 /// The mean cosine similarity of encodings, by their distance.
 Series similarity(const std::vector<float>& table, int64_t positions, int64_t d_model) {
-  const auto dot = [&](int64_t a, int64_t b) {
-    double sum = 0;
-    for (int64_t f = 0; f < d_model; ++f)
-      sum += static_cast<double>(table[static_cast<size_t>(a * d_model + f)]) *
-             static_cast<double>(table[static_cast<size_t>(b * d_model + f)]);
-    return sum;
-  };
+  const std::vector<double> cosines = cosine_similarity(table, d_model);
   Series series{.name = "mean cosine"};
   for (int64_t distance = 0; distance < positions; ++distance) {
     double sum = 0;
     for (int64_t p = 0; p + distance < positions; ++p)
-      sum += dot(p, p + distance) / std::sqrt(dot(p, p) * dot(p + distance, p + distance));
+      sum += cosines[static_cast<size_t>(p * positions + p + distance)];
     series.x.push_back(static_cast<double>(distance));
     series.y.push_back(sum / static_cast<double>(positions - distance));
   }

@@ -20,6 +20,10 @@ double log_sum(std::span<const float> logits) {
   return largest + std::log(sum);
 }
 
+bool are_numbers(std::span<const float> logits) {
+  return std::ranges::all_of(logits, [](float logit) { return logit <= largest_float; });  // no NaN
+}
+
 void penalize(std::span<float> logits, float penalty, std::span<const int32_t> before) {
   for (const int32_t id : before) {
     float& logit = logits[static_cast<size_t>(id)];
@@ -93,8 +97,7 @@ int32_t choose(std::span<const Choice> choices, double uniform) {
 
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform) {
-  for (const float logit : logits)
-    if (!(logit <= largest_float)) return {};  // NaN too
+  if (!are_numbers(logits)) return {};
   const double normalizer = log_sum(logits);
   const std::vector<float> own(logits.begin(), logits.end());
   if (options.repetition_penalty != 1) penalize(logits, options.repetition_penalty, before);
@@ -109,6 +112,17 @@ Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const 
                 [&](const Choice& choice) { return choice.weight < static_cast<double>(options.min_p); });
   const int32_t id = choose(choices, uniform);
   return {id, static_cast<double>(own[static_cast<size_t>(id)]) - normalizer};
+}
+
+std::vector<Drawn> likeliest(std::span<const float> logits, int count) {
+  if (count == 0 || !are_numbers(logits)) return {};
+  const double normalizer = log_sum(logits);
+  std::vector<Choice> choices = choices_of(logits, 1);
+  keep_likeliest(choices, static_cast<size_t>(count));
+  std::vector<Drawn> drawn;
+  for (const Choice& choice : choices)
+    drawn.push_back({choice.id, static_cast<double>(choice.logit) - normalizer});
+  return drawn;
 }
 
 void validate(const DrawOptions& o) {

@@ -31,6 +31,10 @@ struct Drawn {
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform);
 
+/// The `count` likeliest tokens under the model itself, likeliest first; fewer if there are fewer, none if a
+/// logit is NaN or infinite. Equally likely ones are ordered by their ids.
+std::vector<Drawn> likeliest(std::span<const float> logits, int count);
+
 /// Throws an input error that names the setting if a value is out of range.
 void validate(const DrawOptions& options);
 

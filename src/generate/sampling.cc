@@ -42,11 +42,13 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
     restrictions.push_back(std::make_unique<MinNewTokens>(least, eos));
 }
 
-Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample)
+Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
+                   DrawObserver* observer)
     : plan_(std::move(plan)),
       prompt_(prompt.size()),
       text_(std::move(prompt)),
       sample_(sample),
+      observer_(observer),
       window_(plan_->context, plan_->start) {
   for (const int32_t id : text_) use(id);
 }
@@ -67,7 +69,8 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
     restriction->edit({.ids = text_, .prompt = prompt_}, edits_);
   query_ = {.options = &plan_->draw,
             .before = used_,
-            .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_)};
+            .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_),
+            .likeliest = observer_ ? plan_->likeliest : 0};
   queries.push_back({.banned = edits_.banned, .draw = &query_});
 }
 
@@ -79,6 +82,7 @@ void Sampling::advance(std::span<const Answer> answers) {
   }
   result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
   if (id == plan_->eos) return finish(FinishReason::end_token);
+  if (observer_) observer_->see(text_, answers[0]);
   text_.push_back(id);
   use(id);
   if (plan_->stops && plan_->stops(text_, prompt_)) return finish(FinishReason::stop_string);

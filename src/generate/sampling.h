@@ -15,6 +15,15 @@ namespace sixfold {
 /// the end token if its texts do not end.
 std::vector<int> tokens_never_generated(const ModelConfig& model);
 
+/// Is told each token that is drawn, except the end token. Observing changes nothing in what is drawn.
+class DrawObserver {
+ public:
+  virtual ~DrawObserver() = default;
+  /// `answer`: the token, then the likeliest ones in its place, with log-probabilities under the model itself.
+  /// `before`: the prompt and the tokens before it. Called by the thread that decodes.
+  virtual void see(std::span<const int32_t> before, const Answer& answer) = 0;
+};
+
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
 struct SamplingPlan {
   /// Throws an input error if the options do not fit the model.
@@ -23,6 +32,7 @@ struct SamplingPlan {
   DrawOptions draw;
   int max_tokens;
   uint64_t seed;
+  int likeliest = 0;  ///< number of likeliest tokens that observers are told
   WindowStart start;
   int32_t eos;
   int context;
@@ -37,7 +47,9 @@ struct SamplingPlan {
 /// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
 class Sampling final : public Strategy {
  public:
-  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample);
+  /// The observer, or null, outlives the strategy.
+  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
+           DrawObserver* observer = nullptr);
 
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
@@ -55,6 +67,7 @@ class Sampling final : public Strategy {
   std::vector<int32_t> text_;  // the prompt and what follows it
   std::vector<int32_t> used_;  // its tokens, each once, ascending
   uint64_t sample_;
+  DrawObserver* observer_;
   ReadingWindow window_;
   std::vector<int32_t> begin_;  // what is read if the window begins
   LogitEdits edits_;

@@ -198,10 +198,13 @@ void Scorer::draw_each(std::span<const Query> queries, const Tensor& states, Con
       for (const int32_t token : tokens)
         require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
                 token, vocab);
-    const Drawn drawn = draw(std::span(logits).subspan(row * vocab, vocab), *query.options, query.before,
-                             queries[row].banned, query.uniform);
-    ids_.push_back(drawn.id);
-    log_probs_.push_back(static_cast<float>(drawn.log_probability));
+    const std::span<float> own = std::span(logits).subspan(row * vocab, vocab);
+    std::vector<Drawn> answers = likeliest(own, query.likeliest);  // before the logits are changed
+    answers.insert(answers.begin(), draw(own, *query.options, query.before, queries[row].banned, query.uniform));
+    for (const Drawn& drawn : answers) {
+      ids_.push_back(drawn.id);
+      log_probs_.push_back(static_cast<float>(drawn.log_probability));
+    }
     ends_.push_back(ids_.size());
   }
 }

@@ -28,6 +28,7 @@ struct DrawQuery {
   const DrawOptions* options = nullptr;
   std::span<const int32_t> before;  ///< the tokens that occur so far, each once
   double uniform = 0;
+  int likeliest = 0;  ///< number of likeliest tokens wanted too
 };
 
 /// A question of a strategy about the next token of a hypothesis.
@@ -47,7 +48,7 @@ struct Query {
 
 /// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. Banned
 /// tokens come last among the `top_k`, with -infinity. There are fewer than `top_k` if the vocabulary or the
-/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1. In host memory, valid until the
+/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1, then the likeliest ones. In host memory, valid until the
 /// next call of `score`.
 struct Answer {
   std::span<const int32_t> ids;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/lines.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -33,11 +34,13 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   validate(options.draw);
+  require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0", options.likeliest.value_or(0));
   wanted_.resize(prompts.size() * per_prompt_);
   if (options.beam_size == 0) {
     sampling_ = sampling_plan();
     return;
   }
+  require(!options.likeliest, "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options.stop.empty(),
           "beam search knows no stop strings; leave out the beam size, or the stop strings");
   require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
@@ -49,6 +52,7 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan = std::make_shared<SamplingPlan>(open_.config(), options_.draw, options_.max_tokens, options_.seed);
+  plan->likeliest = options_.likeliest.value_or(0);
   if (options_.no_repeat_ngram > 0)
     plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(options_.no_repeat_ngram));
   if (options_.stop.empty()) return plan;
@@ -63,9 +67,10 @@ std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   return plan;
 }
 
-std::unique_ptr<Strategy> GenerationJob::strategy(const std::vector<int32_t>& prompt, uint64_t sample) const {
-  if (sampling_) return std::make_unique<Sampling>(sampling_, prompt, sample);
-  return std::make_unique<BeamSearch>(beam_, prompt, options_.max_tokens);
+std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
+  if (!sampling_) return std::make_unique<BeamSearch>(beam_, *wanted.ids, options_.max_tokens);
+  const uint64_t sample = uint64_t{options_.first_prompt + wanted.prompt} << 16 | wanted.sample;
+  return std::make_unique<Sampling>(sampling_, *wanted.ids, sample, wanted.chosen.get());
 }
 
 std::vector<GeneratedTexts> GenerationJob::run() {
@@ -95,7 +100,6 @@ void GenerationJob::queue_prompt(size_t index) {
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();
-    request->strategy = strategy(prompt, uint64_t{options_.first_prompt + index} << 16 | sample);
     request->tokens = (std::ssize(prompt) + options_.max_tokens) * std::max(options_.beam_size, 1);
     if (config.context_tokens > 0)
       request->tokens =
@@ -108,7 +112,9 @@ void GenerationJob::queue_prompt(size_t index) {
         .sample = sample,
         .ids = ids,
         .stream =
-            receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr};
+            receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr,
+        .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(open_.target(), prompt.size()) : nullptr};
+    request->strategy = strategy(wanted_[number]);
     queue(std::move(request), number);
   }
 }
@@ -120,26 +126,34 @@ std::vector<int32_t> GenerationJob::with_prompt(const Wanted& wanted, std::span<
 }
 
 void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
-  const Wanted& wanted = wanted_[index];
-  if (!wanted.stream) return;
-  const std::string piece = wanted.stream->push(text);
-  if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
+  Wanted& wanted = wanted_[index];
+  if (wanted.stream) show(wanted, wanted.stream->push(text));
+}
+
+/// Hands a piece of a text to the caller, with the tokens that begin in it.
+void GenerationJob::show(Wanted& wanted, const std::string& piece) const {
+  if (piece.empty()) return;
+  wanted.shown += count_characters(piece);
+  receive_({.prompt = wanted.prompt,
+            .sample = wanted.sample,
+            .text = piece,
+            .chosen = wanted.chosen ? wanted.chosen->take(wanted.shown) : std::span<const ChosenToken>()});
 }
 
 GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
   TextStream whole(open_.target(), options_.stop, wanted.ids->size());
-  return {.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
-          .log_probability = hypothesis.log_probability,
-          .tokens = hypothesis.ids.size(),
-          .reason = hypothesis.reason};
+  GeneratedText result{.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
+                       .log_probability = hypothesis.log_probability,
+                       .tokens = hypothesis.ids.size(),
+                       .reason = hypothesis.reason,
+                       .chosen = {}};
+  if (wanted.chosen) result.chosen = wanted.chosen->all(result.text);
+  return result;
 }
 
 void GenerationJob::complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
-  const Wanted& wanted = wanted_[index];
-  if (wanted.stream) {
-    const std::string piece = wanted.stream->finish(with_prompt(wanted, best_first[0].ids));
-    if (!piece.empty()) receive_(wanted.prompt, wanted.sample, piece);
-  }
+  Wanted& wanted = wanted_[index];
+  if (wanted.stream) show(wanted, wanted.stream->finish(with_prompt(wanted, best_first[0].ids)));
   std::vector<GeneratedText>& texts = results_[wanted.prompt].texts;
   if (beam_) texts.resize(best_first.size());
   for (size_t i = 0; i < best_first.size(); ++i)

@@ -4,6 +4,7 @@
 
 #include "generate/beam_search.h"
 #include "generate/sampling.h"
+#include "infer/chosen_tokens.h"
 #include "infer/generator.h"
 #include "infer/loaded_model.h"
 #include "infer/request_group.h"
@@ -27,11 +28,14 @@ class GenerationJob final : public RequestGroup {
     size_t prompt = 0, sample = 0;
     std::shared_ptr<const std::vector<int32_t>> ids = {};  ///< of the prompt
     std::unique_ptr<TextStream> stream = {};
+    std::unique_ptr<ChosenTokens> chosen = {};  ///< null: not wanted
+    int64_t shown = 0;                          ///< characters of the pieces
   };
   std::shared_ptr<SamplingPlan> sampling_plan() const;
-  std::unique_ptr<Strategy> strategy(const std::vector<int32_t>& prompt, uint64_t sample) const;
+  std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void queue_prompt(size_t prompt);
+  void show(Wanted& wanted, const std::string& piece) const;
   GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
   static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 

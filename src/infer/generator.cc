@@ -11,6 +11,7 @@
 #include "infer/engine.h"
 #include "infer/generation_job.h"
 #include "infer/loaded_model.h"
+#include "model/position_encodings.h"
 
 namespace sixfold {
 namespace {
@@ -114,6 +115,12 @@ Generator::Generator(const std::string& model_folder, int threads, WeightType ty
 
 Generator::~Generator() = default;
 Generator::Generator(Generator&&) noexcept = default;
+
+const ModelConfig& Generator::config() const { return parts_->open.config(); }
+
+std::vector<float> Generator::position_encodings(int64_t positions) const {
+  return sixfold::position_encodings(parts_->open.model(), positions);
+}
 
 DecodingCounts Generator::counts() const { return parts_->engine.counts(); }
 

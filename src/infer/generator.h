@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/lines.h"
@@ -13,6 +14,7 @@
 #include "generate/draw.h"
 #include "generate/hypothesis.h"
 #include "infer/calling_threads.h"
+#include "model/config.h"
 #include "model/weight_type.h"
 
 namespace sixfold {
@@ -27,8 +29,21 @@ struct GenerateOptions {
   /// The same seed gives the same texts, with any number of threads and whatever other prompts there are.
   uint64_t seed = 1;
   size_t first_prompt = 0;        ///< number of the first prompt, on which the random numbers depend too
+  /// With a number: each token of a text is returned with its log-probability and this many of the likeliest
+  /// tokens in its place. Not with beam search. The texts are the same.
+  std::optional<int> likeliest = {};
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+/// A token of a generated text, and what else was likely.
+struct ChosenToken {
+  /// What it adds to the text; the token's own name if it adds nothing, as a part of a character does.
+  std::string text;
+  double log_probability = 0;  ///< under the model itself, whatever the options of drawing
+  int64_t offset = 0;          ///< number of characters of the text before it
+  /// Likeliest first, with log-probabilities.
+  std::vector<std::pair<std::string, double>> likeliest;
 };
 
 struct GeneratedText {
@@ -36,6 +51,7 @@ struct GeneratedText {
   double log_probability = 0;
   size_t tokens = 0;  ///< without the end token
   FinishReason reason = FinishReason::end_token;
+  std::vector<ChosenToken> chosen;  ///< only with `GenerateOptions::likeliest`; without the end token
 };
 
 /// A prompt and the texts that continue it.
@@ -46,9 +62,16 @@ struct GeneratedTexts {
   std::optional<std::string> error;  ///< why there are none: the prompt is too long
 };
 
-/// Receives pieces of a text as they come, whole characters only. Called by a thread that decodes; several
-/// threads may call it for different texts.
-using TextReceiver = std::function<void(size_t prompt, size_t sample, std::string_view piece)>;
+/// A piece of a text that is being generated. Valid during the call.
+struct TextPiece {
+  size_t prompt = 0, sample = 0;  ///< which text it is
+  std::string_view text;          ///< whole characters only
+  std::span<const ChosenToken> chosen = {};  ///< the tokens that begin in it, as `GeneratedText::chosen`
+};
+
+/// Receives pieces of texts as they come. Called by a thread that decodes; several threads may call it for
+/// different texts.
+using TextReceiver = std::function<void(const TextPiece& piece)>;
 
 /// The probability of texts under a language model.
 struct TextScore {
@@ -91,6 +114,10 @@ class Generator {
   /// the first is predicted from at least `context_tokens - stride` tokens before it, if there are so many.
   /// Throws an input error if there is no text.
   TextScore score(const std::string& path, const ScoreOptions& options = {}) const;
+
+  const ModelConfig& config() const;
+  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
+  std::vector<float> position_encodings(int64_t positions) const;
 
   /// What has been decoded since the model was loaded.
   DecodingCounts counts() const;

@@ -11,6 +11,7 @@
 #include "infer/paragraphs.h"
 #include "infer/translation_job.h"
 #include "model/attention_weights.h"
+#include "model/position_encodings.h"
 
 namespace sixfold {
 namespace {
@@ -99,6 +100,12 @@ Translator::Translator(const std::string& model_folder, int threads, WeightType 
 
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
+
+const ModelConfig& Translator::config() const { return parts_->open.config(); }
+
+std::vector<float> Translator::position_encodings(int64_t positions) const {
+  return sixfold::position_encodings(parts_->open.model(), positions);
+}
 
 DecodingCounts Translator::counts() const { return parts_->engine.counts(); }
 

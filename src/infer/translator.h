@@ -10,6 +10,7 @@
 #include "infer/calling_threads.h"
 #include "infer/translation.h"
 #include "layers/attention_kind.h"
+#include "model/config.h"
 #include "model/generation_config.h"
 #include "model/weight_type.h"
 
@@ -52,6 +53,10 @@ class Translator {
   /// that the decoder reads, start token included. Throws an input error if there is no such layer.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
                               AttentionKind kind = AttentionKind::cross) const;
+
+  const ModelConfig& config() const;
+  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
+  std::vector<float> position_encodings(int64_t positions) const;
 
   /// What has been decoded since the model was loaded.
   DecodingCounts counts() const;

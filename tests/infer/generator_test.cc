@@ -120,9 +120,9 @@ TEST_F(GeneratorTest, IsAFunctionOfSeedAndPrompt) {
 TEST_F(GeneratorTest, ShowsTheTextAsItComes) {
   std::vector<std::string> shown(prompts_.size());
   std::mutex mutex;
-  const auto receive = [&](size_t prompt, size_t, std::string_view piece) {
+  const auto receive = [&](const TextPiece& piece) {
     const std::lock_guard lock(mutex);
-    shown[prompt] += piece;
+    shown[piece.prompt] += piece.text;
   };
   const GenerateOptions options{.max_tokens = 40, .stop = {"a", "e\n"}};
   const auto results = Generator(model_, 2).generate(prompts_, options, receive);

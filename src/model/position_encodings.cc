@@ -1,0 +1,53 @@
+#include "model/position_encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "layers/positions.h"
+
+namespace sixfold {
+
+bool adds_position_vectors(Positions kind) { return is_sinusoidal(kind) || kind == Positions::learned; }
+
+std::vector<float> sinusoidal_encodings(const Architecture& architecture, int64_t positions) {
+  const int64_t d_model = architecture.d_model;
+  std::vector<float> table;
+  for (int64_t p = 0; p < positions; ++p)
+    for (int64_t f = 0; f < d_model; ++f)
+      table.push_back(static_cast<float>(sinusoidal_position(p, f, d_model, architecture.positions)));
+  return table;
+}
+
+std::vector<float> position_encodings(const Transformer& model, int64_t positions) {
+  const ModelConfig& config = model.config();
+  require(adds_position_vectors(config.positions),
+          "positions '{}' are not vectors that are added to embeddings, so that there is no table of them",
+          name_of_enum(config.positions));
+  if (is_sinusoidal(config.positions)) return sinusoidal_encodings(config, positions);
+  const auto parameters = model.parameters();
+  const auto learned = std::ranges::find(parameters, "embed_positions.weight", &Parameter::name);
+  require(learned != parameters.end(), "the model has no table of learned positions");
+  auto table = learned->tensor.to_floats(*model.backend());
+  table.resize(std::min(table.size(), static_cast<size_t>(positions * config.d_model)));
+  return table;
+}
+
+std::vector<double> cosine_similarity(std::span<const float> table, int64_t d_model) {
+  const auto width = static_cast<size_t>(d_model), rows = table.size() / width;
+  const auto dot = [&](size_t a, size_t b) {
+    double sum = 0;
+    for (size_t f = 0; f < width; ++f)
+      sum += static_cast<double>(table[a * width + f]) * static_cast<double>(table[b * width + f]);
+    return sum;
+  };
+  std::vector<double> cosines(rows * rows);
+  for (size_t a = 0; a < rows; ++a)
+    for (size_t b = 0; b < rows; ++b) {
+      const double lengths = std::sqrt(dot(a, a) * dot(b, b));
+      cosines[a * rows + b] = lengths > 0 ? dot(a, b) / lengths : 0;
+    }
+  return cosines;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/transformer.h"
+
+namespace sixfold {
+
+/// Whether positions are vectors that are added to the embeddings (section 3.5): sinusoidal or learned ones.
+bool adds_position_vectors(Positions kind);
+
+/// The encodings of the first positions, [positions, d_model], of a sinusoidal kind.
+std::vector<float> sinusoidal_encodings(const Architecture& architecture, int64_t positions);
+
+/// The encodings that a model adds to embeddings, [rows, d_model]: the first `positions`, or all if fewer were
+/// learned. Throws an input error if the model adds none.
+std::vector<float> position_encodings(const Transformer& model, int64_t positions);
+
+/// The cosine of each pair of encodings, [rows, rows]. `table`: [rows, d_model].
+std::vector<double> cosine_similarity(std::span<const float> table, int64_t d_model);
+
+}  // namespace sixfold
