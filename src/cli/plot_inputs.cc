@@ -62,12 +62,14 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
 
 /// The mean cosine similarity of encodings, by their distance.
 Series similarity(const std::vector<float>& table, int64_t positions, int64_t d_model) {
-  const std::vector<double> cosines = cosine_similarity(table, d_model);
+  const auto encoding = [&](int64_t position) {
+    return std::span(table).subspan(static_cast<size_t>(position * d_model), static_cast<size_t>(d_model));
+  };
   Series series{.name = "mean cosine"};
   for (int64_t distance = 0; distance < positions; ++distance) {
     double sum = 0;
     for (int64_t p = 0; p + distance < positions; ++p)
-      sum += cosines[static_cast<size_t>(p * positions + p + distance)];
+      sum += cosine_similarity(encoding(p), encoding(p + distance));
     series.x.push_back(static_cast<double>(distance));
     series.y.push_back(sum / static_cast<double>(positions - distance));
   }

@@ -33,21 +33,14 @@ std::vector<float> position_encodings(const Transformer& model, int64_t position
   return table;
 }
 
-std::vector<double> cosine_similarity(std::span<const float> table, int64_t d_model) {
-  const auto width = static_cast<size_t>(d_model), rows = table.size() / width;
-  const auto dot = [&](size_t a, size_t b) {
+double cosine_similarity(std::span<const float> a, std::span<const float> b) {
+  const auto dot = [](std::span<const float> x, std::span<const float> y) {
     double sum = 0;
-    for (size_t f = 0; f < width; ++f)
-      sum += static_cast<double>(table[a * width + f]) * static_cast<double>(table[b * width + f]);
+    for (size_t f = 0; f < x.size(); ++f) sum += static_cast<double>(x[f]) * static_cast<double>(y[f]);
     return sum;
   };
-  std::vector<double> cosines(rows * rows);
-  for (size_t a = 0; a < rows; ++a)
-    for (size_t b = 0; b < rows; ++b) {
-      const double lengths = std::sqrt(dot(a, a) * dot(b, b));
-      cosines[a * rows + b] = lengths > 0 ? dot(a, b) / lengths : 0;
-    }
-  return cosines;
+  const double lengths = std::sqrt(dot(a, a) * dot(b, b));
+  return lengths > 0 ? dot(a, b) / lengths : 0;
 }
 
 }  // namespace sixfold

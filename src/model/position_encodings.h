@@ -17,7 +17,7 @@ std::vector<float> sinusoidal_encodings(const Architecture& architecture, int64_
 /// learned. Throws an input error if the model adds none.
 std::vector<float> position_encodings(const Transformer& model, int64_t positions);
 
-/// The cosine of each pair of encodings, [rows, rows]. `table`: [rows, d_model].
-std::vector<double> cosine_similarity(std::span<const float> table, int64_t d_model);
+/// The cosine of two encodings of the same width; 0 if one of them is zero.
+double cosine_similarity(std::span<const float> a, std::span<const float> b);
 
 }  // namespace sixfold

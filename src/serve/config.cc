@@ -37,6 +37,8 @@ ServiceOptions ServeConfig::service() const {
           .most_alternatives = alternatives,
           .most_new_tokens = new_tokens,
           .most_samples = samples,
+          .most_observed_tokens = observed_tokens,
+          .page = page,
           .keys = api_keys,
           .glossaries = glossaries,
           .glossary_limits = {.most = static_cast<size_t>(glossary_count),

@@ -32,6 +32,8 @@ struct ServeConfig {
   int alternatives = 10;
   int new_tokens = 4096;
   int samples = 16;
+  int observed_tokens = 64;
+  bool page = true;
   double arrival_seconds = 60;
   double request_seconds = 120;
   int idle_seconds = 5;
@@ -76,6 +78,12 @@ void visit(Visitor& v, ServeConfig& o) {
   v.field("new_tokens", o.new_tokens, "most tokens of a text that a language model generates",
           between(1, 1 << 20));
   v.field("samples", o.samples, "most texts that a language model generates for a prompt", between(1, 1000));
+  v.field(
+      "observed_tokens", o.observed_tokens,
+      "most tokens of a sentence of which attention of all layers, or the steps of the search, is shown; 0: "
+      "of none",
+      between(0, 4096));
+  v.field("page", o.page, "whether the address / is a page for browsers");
   v.field("arrival_seconds", o.arrival_seconds, "most seconds in which a request must arrive",
           between(0.1, 86'400));
   v.field("request_seconds", o.request_seconds, "most seconds in which a request must be answered",

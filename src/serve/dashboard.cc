@@ -52,9 +52,9 @@ HttpAnswer Dashboard::runs(const HttpRequest& request) {
 
 HttpAnswer Dashboard::answer(const HttpRequest& request) try {
   if (request.method != "GET") throw HttpError(405, "only GET is answered here");
-  if (request.path == "/") return page_file("dashboard.html");
+  if (request.path == "/") return page_file(request, "dashboard.html");
   if (request.path == "/runs") return runs(request);
-  if (request.path.starts_with("/page/")) return page_file(request.path.substr(6));
+  if (request.path.starts_with("/page/")) return page_file(request, request.path.substr(6));
   throw HttpError(404, "there is no such page");
 } catch (const HttpError& error) {
   return {.status = error.status(), .body = json_text(Json{{"error", error.what()}})};

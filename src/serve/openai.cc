@@ -34,9 +34,11 @@ struct Wanted {
   bool stream = false, echo = false;
 };
 
+constexpr int64_t most_log_probs = 5;  // as OpenAI's
+
 /// Refuses what would silently change nothing.
 void refuse_unsupported(const Fields& fields) {
-  for (const char* name : {"suffix", "logit_bias", "logprobs"})
+  for (const char* name : {"suffix", "logit_bias"})
     if (fields.has(name)) throw HttpError(400, fmt::format("\"{}\" is not supported.", name));
   for (const char* name : {"presence_penalty", "frequency_penalty"})
     if (fields.number(name, -2, 2).value_or(0) != 0)
@@ -75,11 +77,32 @@ Wanted wanted_of(Service& service, const HttpRequest& request) {
   options.cancel = request.cancel;
   wanted.stream = fields.truth("stream").value_or(false);
   wanted.echo = fields.truth("echo").value_or(false);
+  if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
+    if (wanted.echo) throw HttpError(400, "\"logprobs\" is not supported together with \"echo\".");
+    options.likeliest = static_cast<int>(*count);
+  }
   return wanted;
 }
 
-Json choice(size_t index, const std::string& text, const Json& reason) {
-  return {{"text", text}, {"index", index}, {"logprobs", nullptr}, {"finish_reason", reason}};
+/// The tokens of a text; null if they were not wanted.
+Json log_probs_of(std::span<const ChosenToken> chosen, const Wanted& wanted) {
+  if (!wanted.options.likeliest) return nullptr;
+  Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
+  for (const ChosenToken& token : chosen) {
+    tokens.push_back(token.text);
+    own.push_back(token.log_probability);
+    offsets.push_back(token.offset);
+    Json best = Json::object();
+    for (const auto& [text, log_probability] : token.likeliest)
+      if (!best.contains(text)) best[text] = log_probability;  // of tokens with the same text the likeliest
+    all_best.push_back(std::move(best));
+  }
+  if (*wanted.options.likeliest == 0) all_best = nullptr;
+  return {{"tokens", tokens}, {"token_logprobs", own}, {"top_logprobs", all_best}, {"text_offset", offsets}};
+}
+
+Json choice(size_t index, const std::string& text, const Json& reason, const Json& log_probs = nullptr) {
+  return {{"text", text}, {"index", index}, {"logprobs", log_probs}, {"finish_reason", reason}};
 }
 
 Json completion(const Wanted& wanted, const std::string& id, Json choices) {
@@ -104,8 +127,8 @@ HttpAnswer complete(const Wanted& wanted, const std::string& id) {
     prompt_tokens += texts.prompt_tokens;
     for (const GeneratedText& text : texts.texts) {
       const std::string& prompt = wanted.prompts[texts.index];
-      choices.push_back(
-          choice(choices.size(), wanted.echo ? prompt + text.text : text.text, reason_of(text.reason)));
+      choices.push_back(choice(choices.size(), wanted.echo ? prompt + text.text : text.text,
+                               reason_of(text.reason), log_probs_of(text.chosen, wanted)));
       tokens += text.tokens;
     }
   }
@@ -123,6 +146,7 @@ class Pieces {
   struct Piece {
     size_t choice;
     std::string text;
+    std::vector<ChosenToken> chosen;
   };
   void put(Piece piece) {
     const std::lock_guard lock(mutex_);
@@ -162,8 +186,10 @@ void stream(const Wanted& wanted, const std::string& id, const WritePart& write)
   std::string error;
   std::jthread decoding([&] {
     try {
-      results = generate(own, [&](size_t prompt, size_t sample, std::string_view piece) {
-        pieces.put({prompt * samples + sample, std::string(piece)});
+      results = generate(own, [&](const TextPiece& piece) {
+        pieces.put({piece.prompt * samples + piece.sample,
+                    std::string(piece.text),
+                    {piece.chosen.begin(), piece.chosen.end()}});
       });
     } catch (const std::exception& failure) {
       error = failure.what();
@@ -178,8 +204,9 @@ void stream(const Wanted& wanted, const std::string& id, const WritePart& write)
           write(event(completion(wanted, id, Json::array({choice(i, wanted.prompts[i / samples], nullptr)}))));
   for (auto some = pieces.take(); !some.empty(); some = pieces.take())
     for (const Pieces::Piece& piece : some) {
-      open = open &&
-             write(event(completion(wanted, id, Json::array({choice(piece.choice, piece.text, nullptr)}))));
+      open = open && write(event(completion(wanted, id,
+                                            Json::array({choice(piece.choice, piece.text, nullptr,
+                                                                log_probs_of(piece.chosen, wanted))}))));
       if (!open) gone.request_stop();
     }
   decoding.join();

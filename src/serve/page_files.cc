@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace sixfold::serve {
 namespace {
 
@@ -14,13 +16,17 @@ std::string type_of(std::string_view name) {
 
 }  // namespace
 
-HttpAnswer page_file(std::string_view name) {
+HttpAnswer page_file(const HttpRequest& request, std::string_view name) {
   const auto files = page_files();
   const auto file = std::ranges::find(files, name, &PageFile::name);
   if (file == files.end()) throw HttpError(404, "there is no such page");
-  return {.content_type = type_of(name),
-          .body = std::string(file->content),
-          .headers = {{"Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'"},
+  const std::string tag = '"' + hash_hex(file->content) + '"';
+  const bool known = request.header("if-none-match").find(tag) != std::string::npos;
+  return {.status = known ? 304 : 200,
+          .content_type = type_of(name),
+          .body = known ? "" : std::string(file->content),
+          .headers = {{"ETag", tag},
+                      {"Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'"},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cache-Control", "no-cache"}}};

@@ -16,8 +16,8 @@ struct PageFile {
 /// All files of src/serve/page.
 std::span<const PageFile> page_files();
 
-/// Answers with a page's file, or with status 404. Pages load nothing from elsewhere, and browsers are told to
-/// refuse it.
-HttpAnswer page_file(std::string_view name);
+/// Answers with a page's file, with status 304 if the client has it already, or throws an `HttpError` (404).
+/// Pages load nothing from elsewhere, and browsers are told to refuse it.
+HttpAnswer page_file(const HttpRequest& request, std::string_view name);
 
 }  // namespace sixfold::serve

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "serve/service.h"
+#include "serve/own.h"
 
 namespace sixfold::serve {
 namespace {
@@ -31,6 +31,8 @@ std::vector<Route> all_routes(Service& service) {
   std::vector<Route> all = libretranslate_routes(service);
   for (const auto routes : {deepl_routes, own_routes, openai_routes})
     for (Route& route : routes(service)) all.push_back(std::move(route));
+  if (service.options().page)
+    for (Route& route : page_routes()) all.push_back(std::move(route));
   return all;
 }
 

@@ -25,8 +25,11 @@ struct ServiceOptions {
   int most_alternatives = 10;
   int most_new_tokens = 4096;  ///< of a text that is generated
   int most_samples = 16;       ///< texts for each prompt
-  std::string keys;            ///< file of API keys; empty: none are needed
-  std::string glossaries;      ///< folder in which glossaries outlive the server; empty: none
+  /// Tokens of a sentence of which attention of all layers or the search is shown; 0: of none.
+  int most_observed_tokens = 64;
+  bool page = true;        ///< whether there is a page for browsers
+  std::string keys;        ///< file of API keys; empty: none are needed
+  std::string glossaries;  ///< folder in which glossaries outlive the server; empty: none
   GlossaryLimits glossary_limits = {};
   std::string suggestions;  ///< file of suggestions; empty: none are taken
   KeptFileLimits files = {};

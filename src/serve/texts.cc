@@ -137,7 +137,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
   std::vector<TranslatedSentence> sentences;
   sentences.reserve(sources.size());
   model.translator->translate(sources, how, [&](const TranslatedLine& line) {
-    sentences.push_back({line.source, line.translations, line.tokens_cut});
+    sentences.push_back({line.source, line.translations, line.tokens_cut, line.search});
   });
   std::vector<TextResult> results;
   auto next = sentences.begin();

@@ -39,6 +39,7 @@ struct TranslatedSentence {
   std::string source;
   std::vector<Translation> translations;
   size_t tokens_cut = 0;
+  SearchSteps search = {};  ///< only if requested
 };
 
 /// A text and its translation.

@@ -1,0 +1,20 @@
+// The page for browsers. It asks the other interfaces for everything that it shows.
+#include "serve/own.h"
+#include "serve/page_files.h"
+
+namespace sixfold::serve {
+
+std::vector<Route> page_routes() {
+  return {
+      {"GET", "/",
+       [](const HttpRequest& request, const std::string&) { return page_file(request, "index.html"); },
+       own_error_body,
+       /*open=*/true},
+      {"GET", "/page/*",
+       [](const HttpRequest& request, const std::string& name) { return page_file(request, name); },
+       own_error_body,
+       /*open=*/true},
+  };
+}
+
+}  // namespace sixfold::serve
