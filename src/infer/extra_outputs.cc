@@ -78,6 +78,25 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   return alignment;
 }
 
+/// The word of each token that the encoder reads. The first `prefix` ones and the end token belong to none.
+std::vector<int> words_of_source(const LoadedModel& open, const ScoredPair& pair, int prefix) {
+  if (pair.source.empty()) return {-1};
+  const auto begin = std::min<size_t>(static_cast<size_t>(prefix), pair.source.size() - 1);
+  std::vector<int> words(begin, -1);
+  for (const int word :
+       words_of_tokens(open.source(), std::span(pair.source).subspan(begin, pair.source.size() - 1 - begin)))
+    words.push_back(word);
+  words.push_back(-1);
+  return words;
+}
+
+/// The word of each token of the expected output; the end token belongs to none.
+std::vector<int> words_of_output(const LoadedModel& open, const ScoredPair& pair) {
+  std::vector<int> words = words_of_tokens(open.target(), pair.target);
+  words.resize(output_of(pair, open.config().eos).size(), -1);
+  return words;
+}
+
 void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                    const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
   const int layer = open.decoder_layer(extra.layer.value_or(-std::min(2, open.config().decoder_layers)));
@@ -86,18 +105,10 @@ void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std
   auto weights =
       attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const Ids& source = pairs[i].source;
-    if (extra.alignment && !source.empty()) {
-      const auto begin = std::min<size_t>(static_cast<size_t>(prefix), source.size() - 1);
-      std::vector<int> source_words(begin, -1);
-      for (const int word :
-           words_of_tokens(open.source(), std::span(source).subspan(begin, source.size() - 1 - begin)))
-        source_words.push_back(word);
-      source_words.push_back(-1);
-      std::vector<int> target_words = words_of_tokens(open.target(), pairs[i].target);
-      target_words.resize(output_of(pairs[i], eos).size(), -1);
+    const std::vector<int> source_words = words_of_source(open, pairs[i], prefix),
+                           target_words = words_of_output(open, pairs[i]);
+    if (extra.alignment && !pairs[i].source.empty())
       translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
-    }
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
       attention.layer = layer;
@@ -105,6 +116,8 @@ void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std
       attention.weights = std::move(weights[i]);
       attention.source = token_texts(open.source(), source_of(pairs[i], eos));
       attention.target = token_texts(open.target(), output_of(pairs[i], eos));
+      attention.source_words = source_words;
+      attention.target_words = target_words;
     }
   }
 }

@@ -18,6 +18,9 @@ struct SentenceAttention {
   int layer = 0, heads = 0;
   std::vector<float> weights;  ///< [heads, target, source]; for self-attention both sides are the same
   AttentionKind kind = AttentionKind::cross;
+  /// For `Translation::attention`: the word that each token is part of, counted as in `Translation::alignment`;
+  /// -1: of none, as an end token is.
+  std::vector<int> source_words, target_words;
 };
 
 /// A hypothesis that was considered in a step of beam search.

@@ -48,7 +48,8 @@ Json models_json(Service& service) {
           {"limits",
            {{"alternatives", options.most_alternatives},
             {"observed_tokens", options.most_observed_tokens},
-            {"new_tokens", options.most_new_tokens}}}};
+            {"new_tokens", options.most_new_tokens}}},
+          {"key_needed", service.keys().needed()}};
 }
 
 Json positions_json(const ServedModel& model, int64_t count) {

@@ -13,6 +13,8 @@ Json attention_json(const SentenceAttention& attention) {
           {"heads", attention.heads},
           {"source", attention.source},
           {"target", attention.target},
+          {"source_words", attention.source_words},
+          {"target_words", attention.target_words},
           {"weights", attention.weights}};
 }
 

@@ -42,6 +42,40 @@ TEST(Beam, LongestOutput) {
   EXPECT_GT(longest_output(rules, 3), 1'000'000);
 }
 
+/// Keeps what it is told.
+struct KeptSteps final : SearchObserver {
+  void see(std::span<const SearchCandidate> candidates) override {
+    steps.emplace_back(candidates.begin(), candidates.end());
+  }
+  std::vector<std::vector<SearchCandidate>> steps;
+};
+
+TEST(Beam, TellsWhatBecomesOfEachCandidate) {
+  GenerationConfig rules = rules_of(2);
+  rules.stopping_criterion = StoppingCriterion::best_cannot_improve;
+  KeptSteps kept;
+  Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 1, .observer = &kept});
+  beam.extend(std::vector{a, b, eos}, std::vector{-0.5f, -1.0f, -2.0f});
+  // Of a: b at -1.5 and the end at -0.7; of b: c at -1.1 and a at -1.2. Nothing can become better than -0.7.
+  beam.extend(std::vector{eos, b, c, c, a, b}, std::vector{-0.2f, -1.0f, -9.0f, -0.1f, -0.2f, -9.0f});
+  EXPECT_TRUE(beam.done());
+  ASSERT_EQ(kept.steps.size(), 2u);
+  const auto expect = [](const SearchCandidate& one, int parent, int id, double sum, CandidateFate fate) {
+    EXPECT_EQ(one.parent, parent);
+    EXPECT_EQ(one.id, id);
+    EXPECT_NEAR(one.log_probability, sum, 1e-6);
+    EXPECT_NEAR(one.score, sum, 1e-6);  // without normalization
+    EXPECT_EQ(one.fate, fate);
+  };
+  expect(kept.steps[0][0], 0, a, -0.5, CandidateFate::continues);
+  expect(kept.steps[0][1], 0, b, -1.0, CandidateFate::continues);
+  expect(kept.steps[0][2], 0, eos, -2.0, CandidateFate::dropped);
+  expect(kept.steps[1][0], 0, eos, -0.7, CandidateFate::finished);
+  expect(kept.steps[1][1], 1, c, -1.1, CandidateFate::stopped);
+  expect(kept.steps[1][2], 1, a, -1.2, CandidateFate::stopped);
+  expect(kept.steps[1][3], 0, b, -1.5, CandidateFate::dropped);
+}
+
 TEST(Beam, GoesOnWithTheBestAndPassesOverALateEnd) {
   const GenerationConfig rules = rules_of(2);
   Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 2});

@@ -10,6 +10,7 @@
 #include "error_message.h"
 #include "temporary_folder.h"
 #include "text/characters.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -115,6 +116,44 @@ TEST_F(GeneratorTest, IsAFunctionOfSeedAndPrompt) {
   other = options;
   other.samples = 1;
   EXPECT_EQ(texts({prompts_[0]}, other)[0], all[0]);  // the first of several
+}
+
+/// Each token comes with its log-probability and what else was likely; the texts stay what they are.
+TEST_F(GeneratorTest, TellsWhatElseWasLikely) {
+  const auto tokenizer = load_tokenizers(model_).target;
+  GenerateOptions options{.max_tokens = 30, .draw = {.temperature = 0.7f}, .samples = 2, .seed = 5};
+  const auto plain = texts(prompts_, options);
+  options.likeliest = 3;
+  size_t number = 0, best_drawn = 0;
+  for (const GeneratedTexts& one : Generator(model_, 2).generate(prompts_, options))
+    for (const GeneratedText& text : one.texts) {
+      EXPECT_EQ(text.text, plain[number++]);
+      std::string joined;
+      double sum = 0;
+      Ids ids = tokenizer->encode_text(prompts_[one.index]);
+      for (const ChosenToken& token : text.chosen) {
+        EXPECT_EQ(token.offset, count_characters(joined));
+        ASSERT_EQ(token.likeliest.size(), 3u);
+        best_drawn += token.likeliest[0].first == token.text;
+        if (ids.size() < 12) {  // the window is full of the text alone
+          const auto probabilities = next(ids);
+          EXPECT_NEAR(token.likeliest[0].second, *std::ranges::max_element(probabilities), 1e-4);
+        }
+        for (const auto& [other, log_probability] : token.likeliest) {
+          EXPECT_LE(log_probability, token.likeliest[0].second);
+          if (other == token.text) {
+            EXPECT_EQ(log_probability, token.log_probability);
+          }
+        }
+        joined += token.text;
+        sum += token.log_probability;
+        const Ids added = tokenizer->encode_text(token.text);
+        ids.insert(ids.end(), added.begin(), added.end());
+      }
+      EXPECT_EQ(joined, text.text);
+      EXPECT_NEAR(sum, text.log_probability, 1e-4);
+    }
+  EXPECT_GT(best_drawn, 30u);
 }
 
 TEST_F(GeneratorTest, ShowsTheTextAsItComes) {

@@ -291,6 +291,103 @@ TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
   EXPECT_NE(error_message([&] { translator.translate(lines(), options); }).find("layer 2"), std::string::npos);
 }
 
+/// Watching changes no bit. The steps lead to the translations: the best finished hypothesis is the best one.
+TEST_F(TranslatorTest, ShowsTheStepsOfTheSearch) {
+  const Translator translator(path(), 2);
+  std::vector<Translation> plain;
+  const auto text = lines();
+  translator.translate(text, {.n_best = 2}, [&](const TranslatedLine& line) {
+    EXPECT_TRUE(line.search.empty());
+    plain.insert(plain.end(), line.translations.begin(), line.translations.end());
+  });
+  size_t next = 0;
+  translator.translate(text, {.n_best = 2, .details = {.search = true}}, [&](const TranslatedLine& line) {
+    std::vector<double> finished;
+    for (size_t step = 0; step < line.search.size(); ++step) {
+      ASSERT_FALSE(line.search[step].empty());
+      size_t going_on = 0;
+      for (const SearchedHypothesis& one : line.search[step]) {
+        going_on += one.fate == CandidateFate::continues;
+        if (one.fate == CandidateFate::finished) finished.push_back(one.score);
+        if (step == 0) {
+          EXPECT_EQ(one.parent, -1);
+          continue;
+        }
+        ASSERT_LT(static_cast<size_t>(one.parent), line.search[step - 1].size());
+        const SearchedHypothesis& parent = line.search[step - 1][static_cast<size_t>(one.parent)];
+        EXPECT_EQ(parent.fate, CandidateFate::continues);
+        EXPECT_LE(one.log_probability, parent.log_probability);
+      }
+      EXPECT_LE(going_on, 4u);
+      EXPECT_EQ(going_on == 0, step + 1 == line.search.size());
+    }
+    std::ranges::sort(finished, std::greater());
+    for (size_t rank = 0; rank < line.translations.size(); ++rank) {
+      const Translation &own = line.translations[rank], &expected = plain[next++];
+      EXPECT_EQ(own.text, expected.text);
+      EXPECT_EQ(own.score, expected.score);
+      if (line.search.empty()) continue;  // of a line without text
+      ASSERT_LT(rank, finished.size());
+      EXPECT_EQ(own.score, finished[rank]);
+    }
+  });
+  EXPECT_EQ(next, plain.size());
+}
+
+TEST_F(TranslatorTest, ShowsTheAttentionOfAllLayers) {
+  const Translator translator(path(), 1);
+  const std::string line = sample::english()[0];
+  const auto translated = [&](const ExtraOutputs& details) {
+    TranslatedLine result;
+    translator.translate(std::vector{line}, {.details = details},
+                         [&](const TranslatedLine& one) { result = one; });
+    return result.translations.at(0);
+  };
+  const Translation plain = translated({}), shown = translated({.attention = true, .all_attention = true});
+  EXPECT_EQ(shown.text, plain.text);
+  EXPECT_EQ(shown.score, plain.score);
+  ASSERT_EQ(shown.all_attention.size(),
+            5u);  // one layer of the encoder, two kinds in two layers of the decoder
+  for (const SentenceAttention& layer : shown.all_attention) {
+    const size_t keys = layer.source.size(), queries = layer.target.size();
+    EXPECT_EQ(layer.heads, 2);
+    ASSERT_EQ(layer.weights.size(), 2 * keys * queries);
+    for (size_t row = 0; row < 2 * queries; ++row) {
+      double sum = 0;
+      for (size_t key = 0; key < keys; ++key) {
+        const float weight = layer.weights[row * keys + key];
+        sum += static_cast<double>(weight);
+        const bool masked = layer.kind == AttentionKind::decoder && key > row % queries;
+        EXPECT_TRUE(!masked || weight == 0);
+      }
+      EXPECT_NEAR(sum, 1, 1e-4);
+    }
+  }
+  // That of one layer by itself is the same.
+  const auto same = std::ranges::find_if(shown.all_attention, [&](const SentenceAttention& layer) {
+    return layer.kind == AttentionKind::cross && layer.layer == shown.attention->layer;
+  });
+  ASSERT_NE(same, shown.all_attention.end());
+  ASSERT_EQ(same->weights.size(), shown.attention->weights.size());
+  for (size_t i = 0; i < same->weights.size(); ++i)
+    EXPECT_NEAR(same->weights[i], shown.attention->weights[i], 1e-5);
+  EXPECT_EQ(same->source, shown.attention->source);
+  EXPECT_EQ(same->target.size(), shown.attention->target.size());  // these are the tokens before
+}
+
+TEST_F(TranslatorTest, ObservesSentencesOfABoundedLength) {
+  const Translator translator(path(), 1);
+  const auto error = [&](const ExtraOutputs& details) {
+    return error_message(
+        [&] { translator.translate(std::vector{sample::english()[0]}, {.details = details}); });
+  };
+  EXPECT_NE(error({.search = true, .most_tokens = 2}).find("are shown for at most 2"), std::string::npos);
+  EXPECT_NE(error({.all_attention = true, .most_tokens = 2}).find("the sentence has"), std::string::npos);
+  for (const ExtraOutputs& details : {ExtraOutputs{.tokens = true, .most_tokens = 2},
+                                      ExtraOutputs{.all_attention = true, .search = true, .most_tokens = 500}})
+    EXPECT_NO_THROW(translator.translate(std::vector{sample::english()[0]}, {.details = details}));
+}
+
 TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
   const Translator translator(path(), 2);
   std::vector<std::string> sources, targets;

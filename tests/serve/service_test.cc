@@ -272,6 +272,102 @@ TEST_F(ServiceTest, CompletesTexts) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(pieces[i], answer["choices"][i]["text"]);
 }
 
+/// As OpenAI's: lists of the same length, for the whole text or for each piece of a stream.
+TEST_F(ServiceTest, TellsLogProbabilities) {
+  Json request{{"model", "text"}, {"prompt", "a b"}, {"max_tokens", 6}, {"seed", 7}, {"logprobs", 2}};
+  const Json choice = json(post("/v1/completions", request))["choices"][0], whole = choice["logprobs"];
+  ASSERT_EQ(whole["tokens"].size(), 6u);
+  std::string joined;
+  for (const Json& token : whole["tokens"]) joined += token.get<std::string>();
+  EXPECT_EQ(joined, choice["text"]);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_LE(whole["token_logprobs"][i], 0);
+    EXPECT_EQ(whole["top_logprobs"][i].size(), 2u);
+    EXPECT_EQ(whole["text_offset"][i], i);
+  }
+  request["stream"] = true;
+  Json together{{"tokens", Json::array()},
+                {"token_logprobs", Json::array()},
+                {"top_logprobs", Json::array()},
+                {"text_offset", Json::array()}};
+  for (const Json& event : events_of(post("/v1/completions", request))) {
+    const Json& part = event["choices"][0]["logprobs"];
+    if (part.is_null()) continue;
+    for (auto& [name, list] : together.items()) list.insert(list.end(), part[name].begin(), part[name].end());
+  }
+  EXPECT_EQ(together, whole);
+  request.erase("stream");
+  request["logprobs"] = 0;
+  const Json none = json(post("/v1/completions", request))["choices"][0]["logprobs"];
+  EXPECT_EQ(none["tokens"], whole["tokens"]);
+  EXPECT_TRUE(none["top_logprobs"].is_null());
+  request.erase("logprobs");
+  EXPECT_TRUE(json(post("/v1/completions", request))["choices"][0]["logprobs"].is_null());
+}
+
+TEST_F(ServiceTest, TellsWhatThePageShows) {
+  Json request{{"text", "a b c"}, {"model", "en-de"}, {"n_best", 2}};
+  const Json plain = json(post("/v1/translate", request));
+  request["all_attention"] = request["search"] = true;
+  const Json full = json(post("/v1/translate", request)), line = full["results"][0]["sentences"][0];
+  EXPECT_EQ(full["results"][0]["text"], plain["results"][0]["text"]);
+  ASSERT_EQ(line["translations"].size(), 2u);
+  EXPECT_EQ(line["translations"][0]["score"], plain["results"][0]["sentences"][0]["translations"][0]["score"]);
+  EXPECT_EQ(line["translations"][0]["all_attention"].size(), 5u);  // 1 + 2 * 2 layers
+  EXPECT_FALSE(line["translations"][1].contains("all_attention"));
+  EXPECT_TRUE(line["search"][0][0]["parent"].is_null());
+  EXPECT_NE(line["search"].dump().find("\"finished\""), std::string::npos);
+  const auto refused = [&](const Json& change, const std::string& part) {
+    Json changed = request;
+    changed.update(change);
+    expect_refused(post("/v1/translate", changed), 400, part);
+  };
+  refused({{"text", "a\nb"}}, "a single text of one line");
+  refused({{"text", {"a", "b"}}}, "a single text of one line");
+  refused({{"split_sentences", true}}, "split_sentences");
+  std::string longer = "a";
+  for (int i = 0; i < 70; ++i) longer += " b";
+  refused({{"text", longer}}, "at most 64");
+  start({.most_observed_tokens = 0});
+  refused(Json::object(), "observed_tokens is 0");
+}
+
+TEST_F(ServiceTest, DescribesModels) {
+  const Json all = json(get("/v1/models"));
+  EXPECT_EQ(all["key_needed"], false);
+  EXPECT_EQ(json(get("/v1/models/en-de")), all["data"][0]);
+  EXPECT_EQ(all["data"][0]["architecture"]["heads"], 2);
+  EXPECT_EQ(all["data"][0]["source_name"], "English");
+  EXPECT_EQ(all["data"][2]["kind"], "language model");
+  expect_refused(get("/v1/models/none"), 404, "no model named none");
+  HttpRequest request{.method = "GET", .path = "/v1/models/en-de/positions", .query = {{"count", "3"}}};
+  const Json positions = json(ask(request));
+  EXPECT_EQ(positions["kind"], "sinusoidal");
+  EXPECT_EQ(positions["positions"], 3);
+  ASSERT_EQ(positions["encodings"].size(), 3u * 8);
+  EXPECT_NEAR(positions["encodings"][8].get<double>(), std::sin(1), 1e-4);
+  ASSERT_EQ(positions["similarity"].size(), 9u);
+  for (const size_t i : {0, 4, 8}) EXPECT_EQ(positions["similarity"][i], 1.0);
+  EXPECT_EQ(positions["similarity"][1], positions["similarity"][3]);
+  request.query = {{"count", "257"}};
+  expect_refused(ask(request), 400, "count");
+}
+
+/// A page's files are kept by browsers until they change.
+TEST_F(ServiceTest, HasAPage) {
+  const HttpAnswer page = get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  HttpRequest again{.method = "GET", .path = "/"};
+  for (const auto& [name, value] : page.headers)
+    if (name == "ETag") again.headers = {{"if-none-match", value}};
+  EXPECT_EQ(ask(again).status, 304);
+  expect_refused(get("/page/../service.cc"), 404, "no such page");
+  start({.page = false});
+  EXPECT_EQ(get("/").status, 404);
+  EXPECT_EQ(get("/page/index.js").status, 404);
+}
+
 TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   const auto refused = [&](Json request, int status, const std::string& part) {
     request.emplace("model", "text");
@@ -281,7 +377,8 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   };
   refused({{"model", "en-de"}}, 400, "translates");
   refused({{"model", "none"}}, 404, "no model named none");
-  refused({{"prompt", "a"}, {"logprobs", 2}}, 400, "logprobs");
+  refused({{"prompt", "a"}, {"logprobs", 6}}, 400, "logprobs");
+  refused({{"prompt", "a"}, {"logprobs", 1}, {"echo", true}}, 400, "logprobs");
   refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
   refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
   refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");

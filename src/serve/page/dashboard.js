@@ -1,7 +1,7 @@
 // The page of `sixfold dashboard`: asks for the runs every two seconds and draws what is new.
 import {Chart, DASHES, colour} from "/page/chart.js";
 import {drawSamples} from "/page/samples.js";
-import {duration, html, short, svg} from "/page/elements.js";
+import {byId, duration, html, short, svg} from "/page/elements.js";
 
 const UNITS = {loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
   tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"};
@@ -9,7 +9,6 @@ const SCORES = {bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy
   squad_exact_match: "Exact match", squad_f1: "F1"};
 const charts = new Map();
 let version = 0, runs = [];
-const byId = (id) => document.getElementById(id);
 
 function key(run) {
   const line = svg("line", {x1: 1, x2: 33, y1: 7, y2: 7, stroke: colour(run), "stroke-width": 2.4});

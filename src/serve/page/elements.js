@@ -7,6 +7,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
+export const byId = (id) => document.getElementById(id);
 export const html = (name, attributes, ...children) => filled(document.createElement(name), attributes, children);
 export const svg = (name, attributes, ...children) =>
   filled(document.createElementNS(SVG, name), attributes, children);

@@ -1,7 +1,7 @@
 // Sentences of the validation data and what the model made of them at each validation, and the cross-attention of one.
-import {html, svg} from "/page/elements.js";
+import {byId, html} from "/page/elements.js";
+import {matrix} from "/page/matrix.js";
 
-const byId = (id) => document.getElementById(id);
 let runs = [], following = true;
 
 function validations() {
@@ -29,29 +29,12 @@ function drawAttention(sample) {
   byId("attention").hidden = !sample;
   if (!sample) return;
   const {layer, source, target, weights} = sample.attention;
-  const longest = (words) => Math.max(...words.map((word) => word.length));
-  const size = 22, left = 16 + 8 * longest(target), top = 20 + 6 * longest(source);
-  const cells = [];
-  source.forEach((word, column) => {
-    const x = left + column * size + size / 2 + 4;
-    cells.push(svg("text", {x, y: top - 6, transform: `rotate(-50 ${x} ${top - 6})`}, word));
-  });
-  target.forEach((word, row) => {
-    cells.push(svg("text", {x: left - 6, y: top + row * size + 15, "text-anchor": "end"}, word));
-    source.forEach((from, column) => {
-      const weight = weights[row]?.[column] ?? 0;
-      const cell = svg("rect", {class: "cell", x: left + column * size, y: top + row * size, width: size, height: size,
-        "fill-opacity": weight}, svg("title", {}, `${word} looks at ${from}: ${Math.round(100 * weight)} %`));
-      cells.push(cell);
-    });
-  });
-  const width = left + source.length * size + top, height = top + target.length * size + 4;
   byId("attention-text").textContent =
     `Cross-attention of “${sample.input}”, the mean of the heads of decoder layer ${layer + 1}: softmax(QKᵀ/√dₖ). Rows are ` +
     "the tokens of the reference as the decoder is to predict them (queries), columns those of the input (keys); each row " +
     "adds up to 1.";
-  byId("attention-map").replaceChildren(svg("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `Cross-attention from "${target.join(" ")}" to "${source.join(" ")}"`}, ...cells));
+  byId("attention-map").replaceChildren(matrix({source, target, weight: (row, column) => weights[row]?.[column] ?? 0,
+    name: `Cross-attention from "${target.join(" ")}" to "${source.join(" ")}"`}));
 }
 
 export function drawSamples(all) {

@@ -1,0 +1,60 @@
+// The page of `sixfold serve`: one model at a time, and what there is to see of it.
+import {ask, useKey} from "/page/api.js";
+import {describeScores, showAlternatives} from "/page/alternatives.js";
+import {showBeam} from "/page/beam.js";
+import {byId, html} from "/page/elements.js";
+import {showHeads} from "/page/heads.js";
+import {startLanguage, useLanguageModel} from "/page/language.js";
+import {showPositions} from "/page/positions.js";
+import {startTranslating, useModel} from "/page/translate.js";
+import {showWords} from "/page/words.js";
+
+let models = [], limits = {};
+
+function show(sentence) {
+  showAlternatives(sentence, (translation) => showWords(sentence, translation));
+  showHeads(sentence);
+  showBeam(sentence);
+}
+
+const many = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+const sizes = ({architecture: a}) => [a.encoder_layers && many(a.encoder_layers, "encoder layer"), many(a.decoder_layers, "decoder layer"),
+  many(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${many(a.vocabulary, "token")}`]
+  .filter((part) => part).join(", ");
+
+async function choose() {
+  const model = models[byId("model").selectedIndex], translates = model.kind === "translation";
+  byId("problem").textContent = "";
+  byId("model-sizes").textContent = sizes(model);
+  byId("translation-panels").hidden = !translates;
+  byId("language-panels").hidden = translates;
+  if (translates) {
+    describeScores(model);
+    useModel(model, limits);
+  } else {
+    useLanguageModel(model, limits);
+  }
+  await showPositions(model);
+}
+
+async function start() {
+  try {
+    const answer = await (await ask("/v1/models")).json();
+    models = answer.data, limits = answer.limits;
+    byId("key-label").hidden = !answer.key_needed;
+    byId("model").replaceChildren(...models.map((model) => html("option", {value: model.id}, model.id)));
+    await choose();
+  } catch (error) {
+    byId("problem").textContent = error.message;
+  }
+}
+
+const chooseAgain = () => choose().catch((error) => { byId("problem").textContent = error.message; });
+byId("model").addEventListener("change", chooseAgain);
+byId("key").addEventListener("change", () => {
+  useKey(byId("key").value.trim());
+  chooseAgain();
+});
+startTranslating(show);
+startLanguage();
+start();

@@ -1,0 +1,82 @@
+// A language model writes on: tokens come as they are drawn, with their probabilities and what else was likely.
+import {ask, events} from "/page/api.js";
+import {tokenChip} from "/page/alternatives.js";
+import {byId, html} from "/page/elements.js";
+import {percent} from "/page/matrix.js";
+
+let model = null, running = null, followed = false;
+const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·");
+
+// `likeliest`: log-probabilities by token; the drawn one need not be among them.
+function showLikely(chip, token, own, likeliest) {
+  for (const other of byId("language-tokens").querySelectorAll("[aria-pressed='true']")) other.setAttribute("aria-pressed", "false");
+  chip.setAttribute("aria-pressed", "true");
+  const all = new Map([[token, own], ...Object.entries(likeliest ?? {})]);
+  const rows = [...all].sort((a, b) => b[1] - a[1]).map(([text, logProbability]) => {
+    const bar = html("span", {class: "bar", "aria-hidden": "true"});
+    bar.style.setProperty("--share", Math.exp(logProbability));
+    return html("tr", {}, html("td", {}, visible(text) + (text === token ? " (drawn)" : "")),
+      html("td", {class: "number"}, percent(Math.exp(logProbability))), html("td", {class: "wide"}, bar));
+  });
+  byId("likely").replaceChildren(html("table", {}, html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "Token"),
+    html("th", {scope: "col", class: "number"}, "Probability"), html("th", {scope: "col"}, html("span", {class: "visually-hidden"}, "Bar")))),
+    html("tbody", {}, ...rows)));
+}
+
+function add(logprobs) {
+  logprobs.tokens.forEach((token, i) => {
+    const own = logprobs.token_logprobs[i], likeliest = logprobs.top_logprobs?.[i], chip = tokenChip(visible(token), own, "button");
+    chip.type = "button";
+    chip.setAttribute("aria-pressed", "false");
+    for (const event of ["pointerenter", "focus", "click"])
+      chip.addEventListener(event, () => { followed = true; showLikely(chip, token, own, likeliest); });
+    byId("language-tokens").append(html("li", {}, chip));
+    if (!followed) showLikely(chip, token, own, likeliest);
+  });
+}
+
+function state(text, warning = false) {
+  byId("language-state").textContent = text;
+  byId("language-state").className = warning ? "warning" : "quiet";
+}
+
+async function generate() {
+  running?.abort();
+  const mine = running = new AbortController();
+  followed = false;
+  byId("language-tokens").replaceChildren();
+  byId("likely").replaceChildren();
+  byId("stop").disabled = false;
+  state("Writing…");
+  const number = (id) => Number(byId(id).value);
+  let count = 0, why = "";
+  try {
+    const answer = await ask("/v1/completions", {model: model.id, prompt: byId("prompt").value, stream: true, logprobs: 5,
+      max_tokens: number("max-tokens"), temperature: number("temperature"), seed: number("seed")}, mine.signal);
+    for await (const event of events(answer)) {
+      if (event.error) throw new Error(event.error.message);
+      const {logprobs, finish_reason: reason} = event.choices[0] ?? {};
+      if (logprobs) add(logprobs), count += logprobs.tokens.length;
+      why = reason ?? why;
+    }
+    state(`${count} tokens; ${why === "length" ? "as many as were asked for" : "the model ended the text"}.`);
+  } catch (error) {
+    if (mine === running) state(error.name === "AbortError" ? `Stopped after ${count} tokens.` : error.message, error.name !== "AbortError");
+  } finally {
+    if (mine === running) byId("stop").disabled = true;
+  }
+}
+
+export function startLanguage() {
+  byId("generate").addEventListener("click", generate);
+  byId("stop").addEventListener("click", () => running?.abort());
+}
+
+export function useLanguageModel(chosen, limits) {
+  model = chosen;
+  running?.abort();
+  byId("max-tokens").max = limits.new_tokens;
+  byId("language-tokens").replaceChildren();
+  byId("likely").replaceChildren();
+  state("");
+}

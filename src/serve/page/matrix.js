@@ -1,0 +1,91 @@
+// A matrix of weights as a picture: a row for each query, a column for each key.
+import {html, svg} from "/page/elements.js";
+
+const SIZE = 22;
+export const percent = (share) => share > 0 && share < 0.0095 ? "under 1 %" : `${Math.round(100 * share)} %`;
+
+// `weight(row, column)` is from 0 to 1. The picture takes the focus: arrow keys move from cell to cell, and `read` gets
+// the row and the column of the cell that is looked at.
+export function matrix({source, target, weight, name, read}) {
+  const longest = (words) => Math.max(...words.map((word) => word.length));
+  const left = 16 + 8 * longest(target), top = 20 + 6 * longest(source);
+  const parts = [], cells = [];
+  source.forEach((word, column) => {
+    const x = left + column * SIZE + SIZE / 2 + 4;
+    parts.push(svg("text", {x, y: top - 6, transform: `rotate(-50 ${x} ${top - 6})`}, word));
+  });
+  target.forEach((word, row) => {
+    parts.push(svg("text", {x: left - 6, y: top + row * SIZE + 15, "text-anchor": "end"}, word));
+    source.forEach((from, column) => {
+      const cell = svg("rect", {class: "cell", x: left + column * SIZE, y: top + row * SIZE, width: SIZE, height: SIZE,
+        "fill-opacity": weight(row, column)});
+      if (!read) cell.append(svg("title", {}, `${word} looks at ${from}: ${percent(weight(row, column))}`));
+      parts.push(cell), cells.push(cell);
+    });
+  });
+  const width = left + source.length * SIZE + top, height = top + target.length * SIZE + 4;
+  const image = svg("svg", {class: "matrix", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": name}, ...parts);
+  if (read) followCells(image, cells, source.length, read);
+  return image;
+}
+
+// Arrow keys move through `count` places in rows of `columns`; `show` gets the place. `goTo` of the element moves to one.
+function followKeys(element, count, columns, show) {
+  let at = 0;
+  element.goTo = (index) => {
+    at = index;
+    show(at);
+  };
+  element.setAttribute("tabindex", "0");
+  element.addEventListener("keydown", (event) => {
+    const move = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns}[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const next = at + move, leavesRow = Math.abs(move) === 1 && Math.floor(next / columns) !== Math.floor(at / columns);
+    if (next >= 0 && next < count && !leavesRow) element.goTo(next);
+  });
+  element.addEventListener("focus", () => show(at));
+}
+
+function followCells(image, cells, columns, read) {
+  let marked = cells[0];
+  followKeys(image, cells.length, columns, (index) => {
+    marked.classList.remove("at");
+    marked = cells[index];
+    marked.classList.add("at");
+    marked.parentNode.append(marked);  // on top of its neighbours
+    read(Math.floor(index / columns), index % columns);
+  });
+  image.addEventListener("pointermove", (event) => {
+    const index = cells.indexOf(event.target);
+    if (index >= 0 && event.target !== marked) image.goTo(index);
+  });
+}
+
+// A picture of values from 0 to 1 with one dot for each, without labels: rows of `columns` values. Without a name it is
+// decoration. With `read` it takes the focus and is read as a matrix is.
+export function dots(values, columns, name, read) {
+  const rows = values.length / columns, label = name ? {role: "img", "aria-label": name} : {"aria-hidden": "true"};
+  const canvas = html("canvas", {class: "dots", width: columns, height: rows, ...label});
+  const paint = () => {
+    const colour = getComputedStyle(document.documentElement).getPropertyValue("--heat").split(",").map(Number);
+    const context = canvas.getContext("2d"), picture = context.createImageData(columns, rows);
+    values.forEach((value, i) => picture.data.set([...colour, Math.round(255 * Math.min(1, Math.max(0, value)))], 4 * i));
+    context.putImageData(picture, 0, 0);
+  };
+  paint();
+  canvas.paint = paint;
+  if (!read) return canvas;
+  const show = (index) => read(Math.floor(index / columns), index % columns);
+  followKeys(canvas, values.length, columns, show);
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect(), inside = (part, size, count) =>
+      Math.min(count - 1, Math.max(0, Math.floor(part / size * count)));
+    canvas.goTo(inside(event.clientY - box.top, box.height, rows) * columns + inside(event.clientX - box.left, box.width, columns));
+  });
+  return canvas;
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change",
+  () => document.querySelectorAll("canvas.dots").forEach((canvas) => canvas.paint()));

@@ -1,0 +1,46 @@
+// The position encodings of a model, and how similar those of two positions are.
+import {ask} from "/page/api.js";
+import {byId, html} from "/page/elements.js";
+import {dots} from "/page/matrix.js";
+
+const COUNT = 64;
+const KINDS = {
+  sinusoidal: "Position encodings are added to the embeddings, so that the model knows the order of the tokens: PE(pos, 2i) = " +
+    "sin(pos/10000^(2i/d)), PE(pos, 2i+1) = cos(pos/10000^(2i/d)) (section 3.5). The similarity of two positions depends on " +
+    "their distance alone.",
+  learned: "A learned vector for each position is added to the embeddings; the paper found it as good as sines (section 3.5, " +
+    "table 3 row E). Whatever structure the pictures show was learned.",
+  rotary: "This model adds no encodings. Rotary positions turn each pair of features of queries and keys by an angle that grows " +
+    "with the position, so that their product depends on the distance (Su et al. 2021).",
+  alibi: "This model adds no encodings. ALiBi takes from each attention score an amount that grows with the distance, with a slope " +
+    "for each head (Press et al. 2022).",
+  none: "This model has no position encodings: what it knows of the order it knows from the mask of the decoder, or from layers " +
+    "that read one token after the other.",
+};
+const OTHER = "This model adds no encodings: attention itself depends on the distance of two tokens.";
+
+const value = (number) => number.toFixed(2).replace("-", "−");
+
+const rangeOf = (values) => values.reduce(([least, most], one) => [Math.min(least, one), Math.max(most, one)], [Infinity, -Infinity]);
+
+// A picture of values, from pale to the full colour.
+function draw(id, values, columns, {name, read}) {
+  const [least, most] = rangeOf(values);
+  const picture = dots(values.map((one) => (one - least) / (most - least || 1)), columns, name,
+    (row, column) => { byId("positions-reading").textContent = read(row, column, values[row * columns + column]); });
+  byId(id).replaceChildren(picture, html("p", {class: "hint"}, `pale: ${value(least)}; full colour: ${value(most)}`));
+}
+
+export async function showPositions(model) {
+  byId("positions-reading").textContent = "";
+  const answer = await ask(`/v1/models/${encodeURIComponent(model.id)}/positions?count=${COUNT}`);
+  const {kind, d_model: width, positions, encodings, similarity} = await answer.json();
+  const learned = kind.startsWith("learned");
+  byId("positions-text").textContent = positions ? KINDS[learned ? "learned" : "sinusoidal"] : KINDS[kind] ?? OTHER;
+  byId("positions-maps").hidden = positions === 0;
+  if (!positions) return;
+  draw("encodings", encodings, width, {name: `Encodings of the first ${positions} positions, ${width} features`,
+    read: (row, column, one) => `Position ${row}, feature ${column}: ${value(one)}`});
+  draw("similarity", similarity, positions, {name: `Cosine of each pair of the first ${positions} positions`,
+    read: (row, column, one) => `Positions ${row} and ${column}: cosine ${value(one)}`});
+}

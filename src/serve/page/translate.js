@@ -1,0 +1,98 @@
+// Translates what is typed, and asks for all that is known about one sentence of it.
+import {Refused, ask} from "/page/api.js";
+import {byId, html} from "/page/elements.js";
+
+const PAUSE = 250;  // milliseconds without a key before the server is asked
+let model = null, limits = {}, running = null, timer = 0;
+let receive = () => {};  // gets what is known about the chosen sentence
+
+const beamSize = () => Math.min(32, Math.max(1, Math.round(Number(byId("beam-size").value)) || 1));
+
+function say(text, warning = false) {
+  byId("state").textContent = text;
+  byId("state").className = warning ? "warning" : "quiet";
+}
+
+// Everything about one sentence. A sentence that is too long to be observed is still translated.
+async function details(text, signal) {
+  const most = Math.min(beamSize(), limits.alternatives + 1);
+  const wanted = {model: model.id, text, n_best: most, beam_size: beamSize(), tokens: true, alignment: true, attention: true};
+  let unwatched = "";
+  if (limits.observed_tokens > 0) {
+    try {
+      const answer = await ask("/v1/translate", {...wanted, all_attention: true, search: true}, signal);
+      return {...(await answer.json()).results[0].sentences[0], unwatched: ""};
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 400) throw error;
+      unwatched = `Not shown: ${error.message}. The setting observed_tokens of the server is this limit.`;
+    }
+  } else {
+    unwatched = "This server does not show them: its setting observed_tokens is 0.";
+  }
+  // Without line ends in it, and not split, the text is the same one sentence.
+  const answer = await ask("/v1/translate", {...wanted, split_sentences: false}, signal);
+  return {...(await answer.json()).results[0].sentences[0], unwatched};
+}
+
+function offerSentences(sentences) {
+  const select = byId("sentence"), before = select.selectedIndex;
+  select.replaceChildren(...sentences.map((sentence, i) =>
+    html("option", {value: i}, `${i + 1}: ${sentence.source.slice(0, 60)}`)));
+  select.selectedIndex = Math.min(Math.max(0, before), sentences.length - 1);
+  byId("sentence-label").hidden = sentences.length < 2;
+  return sentences[select.selectedIndex];
+}
+
+function clear() {
+  byId("target-text").textContent = "";
+  byId("sentence-label").hidden = true;
+  say("");
+  receive(null);
+}
+
+async function translate() {
+  running?.abort();
+  const mine = running = new AbortController();
+  const text = byId("source-text").value;
+  if (!text.trim()) return clear();
+  byId("target-text").classList.add("old");
+  const began = performance.now();
+  try {
+    const answer = await ask("/v1/translate", {model: model.id, text, beam_size: beamSize()}, mine.signal);
+    const result = (await answer.json()).results[0];
+    if (mine !== running) return;
+    byId("target-text").textContent = result.text;
+    byId("target-text").classList.remove("old");
+    const cut = result.sentences.filter((sentence) => sentence.tokens_cut > 0).length;
+    const time = `${Math.round(performance.now() - began)} ms`;
+    if (cut) say(`${cut} of ${result.sentences.length} sentences are longer than the model reads: their ends are not translated.`, true);
+    else say(result.sentences.length > 1 ? `${result.sentences.length} sentences in ${time}` : time);
+    const sentence = offerSentences(result.sentences.filter((one) => one.source.trim()));
+    const all = sentence ? await details(sentence.source, mine.signal) : null;
+    if (mine === running) receive(all);
+  } catch (error) {
+    if (error.name !== "AbortError" && mine === running) say(error.message, true);
+  }
+}
+
+function soon() {
+  clearTimeout(timer);
+  timer = setTimeout(translate, PAUSE);
+}
+
+export function startTranslating(told) {
+  receive = told;
+  byId("source-text").addEventListener("input", soon);
+  byId("beam-size").addEventListener("input", soon);
+  byId("sentence").addEventListener("change", translate);
+}
+
+export function useModel(chosen, allLimits) {
+  model = chosen, limits = allLimits;
+  byId("source-label").textContent = model.source_name || "Text";
+  byId("target-label").textContent = model.target_name || "Translation";
+  byId("source-text").lang = model.source || "";
+  byId("target-text").lang = model.target || "";
+  byId("beam-size").value = model.generation.beam_size;
+  translate();
+}

@@ -1,0 +1,69 @@
+// The words of a sentence and of its translation: each shows what it attends to, and its alignment.
+import {byId, html} from "/page/elements.js";
+import {percent} from "/page/matrix.js";
+
+const wordsOf = (text) => text.split(/\s+/u).filter((word) => word);
+
+// Weights between words: the mean of the heads, the sum over the tokens of a source word, the mean over those of a
+// target word. What is missing to 1 goes to the end token.
+function wordWeights({heads, source_words: sources, target_words: targets, weights}, sourceCount, targetCount) {
+  const table = Array.from({length: targetCount}, () => new Array(sourceCount).fill(0));
+  const tokens = new Array(targetCount).fill(0);
+  for (const word of targets) if (word >= 0) ++tokens[word];
+  for (let head = 0; head < heads; ++head)
+    targets.forEach((target, row) => sources.forEach((source, column) => {
+      if (target >= 0 && source >= 0)
+        table[target][source] += weights[(head * targets.length + row) * sources.length + column] / (heads * tokens[target]);
+    }));
+  return table;
+}
+
+function chip(word) {
+  const bar = html("span", {class: "bar", "aria-hidden": "true"});
+  return {bar, share: html("span", {class: "share"}, "\u00a0"), word, button: html("button", {type: "button", class: "chip"})};
+}
+
+function mark(chips, shares, aligned, from) {
+  chips.forEach((one, i) => {
+    const share = shares ? shares[i] : 0;
+    one.bar.style.setProperty("--share", share);
+    one.share.textContent = shares ? percent(share) : "\u00a0";
+    one.button.classList.toggle("aligned", aligned.includes(i));
+    one.button.classList.toggle("from", i === from);
+  });
+}
+
+function read(word, chips, shares, aligned, direction) {
+  const order = shares.map((share, i) => [share, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([share]) => share >= 0.005);
+  const list = order.map(([share, i]) => `“${chips[i].word}” ${percent(share)}`).join(", ");
+  const names = aligned.map((i) => `“${chips[i].word}”`).join(" and ");
+  byId("words-reading").textContent = `“${word}” ${direction} ${list || "no word with more than half a percent"}. ` +
+    (names ? `Aligned with ${names}.` : "Aligned with no word.");
+}
+
+// What happens at a word of either side. `shares`: its row or column of the table.
+function follow(one, own, others, index, {shares, aligned, direction}) {
+  const look = () => {
+    mark(own, null, [], index);
+    mark(others, shares, aligned, -1);
+    read(one.word, others, shares, aligned, direction);
+  };
+  one.button.append(html("span", {}, one.word), one.share, one.bar);
+  for (const event of ["pointerenter", "focus", "click"]) one.button.addEventListener(event, look);
+}
+
+export function showWords(sentence, translation) {
+  const sources = sentence && translation ? wordsOf(sentence.source).map(chip) : [];
+  const targets = sources.length ? wordsOf(translation.text).map(chip) : [];
+  byId("source-words").replaceChildren(...sources.map((one) => one.button));
+  byId("target-words").replaceChildren(...targets.map((one) => one.button));
+  const attention = translation?.attention;
+  byId("words-layer").textContent = attention ? attention.layer + 1 : "–";
+  byId("words-reading").textContent = sources.length && !attention ? "This model has no cross-attention to show." : "";
+  if (!attention) return;
+  const table = wordWeights(attention, sources.length, targets.length), pairs = translation.alignment ?? [];
+  targets.forEach((one, i) => follow(one, targets, sources, i, {shares: table[i], direction: "attends to",
+    aligned: pairs.filter((pair) => pair[1] === i).map((pair) => pair[0])}));
+  sources.forEach((one, i) => follow(one, sources, targets, i, {shares: table.map((row) => row[i]),
+    direction: "is attended to by", aligned: pairs.filter((pair) => pair[0] === i).map((pair) => pair[1])}));
+}
