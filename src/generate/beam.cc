@@ -83,10 +83,8 @@ void Beam::end(std::span<const float> log_probs) {
   for (size_t i = 0; i < live_.size(); ++i) {
     const double log_probability = live_[i].log_probability + double{log_probs[i]};
     finish(live_[i], log_probability, FinishReason::forced_end);
-    ranked_.push_back({.log_probability = log_probability,
-                       .parent = i,
-                       .id = limits_.eos,
-                       .fate = CandidateFate::finished});
+    ranked_.push_back(
+        {.log_probability = log_probability, .parent = i, .id = limits_.eos, .fate = CandidateFate::finished});
   }
   live_.clear();
   tell();

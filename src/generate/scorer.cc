@@ -200,7 +200,8 @@ void Scorer::draw_each(std::span<const Query> queries, const Tensor& states, Con
                 token, vocab);
     const std::span<float> own = std::span(logits).subspan(row * vocab, vocab);
     std::vector<Drawn> answers = likeliest(own, query.likeliest);  // before the logits are changed
-    answers.insert(answers.begin(), draw(own, *query.options, query.before, queries[row].banned, query.uniform));
+    answers.insert(answers.begin(),
+                   draw(own, *query.options, query.before, queries[row].banned, query.uniform));
     for (const Drawn& drawn : answers) {
       ids_.push_back(drawn.id);
       log_probs_.push_back(static_cast<float>(drawn.log_probability));

@@ -48,8 +48,8 @@ struct Query {
 
 /// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. Banned
 /// tokens come last among the `top_k`, with -infinity. There are fewer than `top_k` if the vocabulary or the
-/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1, then the likeliest ones. In host memory, valid until the
-/// next call of `score`.
+/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1, then the likeliest ones. In host
+/// memory, valid until the next call of `score`.
 struct Answer {
   std::span<const int32_t> ids;
   std::span<const float> log_probs;

@@ -34,13 +34,15 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   validate(options.draw);
-  require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0", options.likeliest.value_or(0));
+  require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0",
+          options.likeliest.value_or(0));
   wanted_.resize(prompts.size() * per_prompt_);
   if (options.beam_size == 0) {
     sampling_ = sampling_plan();
     return;
   }
-  require(!options.likeliest, "beam search chooses no tokens one by one, so that it gives none with its likeliest");
+  require(!options.likeliest,
+          "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options.stop.empty(),
           "beam search knows no stop strings; leave out the beam size, or the stop strings");
   require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);

@@ -28,7 +28,7 @@ struct GenerateOptions {
   int samples = 1;  ///< number of texts for each prompt
   /// The same seed gives the same texts, with any number of threads and whatever other prompts there are.
   uint64_t seed = 1;
-  size_t first_prompt = 0;        ///< number of the first prompt, on which the random numbers depend too
+  size_t first_prompt = 0;  ///< number of the first prompt, on which the random numbers depend too
   /// With a number: each token of a text is returned with its log-probability and this many of the likeliest
   /// tokens in its place. Not with beam search. The texts are the same.
   std::optional<int> likeliest = {};
@@ -64,8 +64,8 @@ struct GeneratedTexts {
 
 /// A piece of a text that is being generated. Valid during the call.
 struct TextPiece {
-  size_t prompt = 0, sample = 0;  ///< which text it is
-  std::string_view text;          ///< whole characters only
+  size_t prompt = 0, sample = 0;             ///< which text it is
+  std::string_view text;                     ///< whole characters only
   std::span<const ChosenToken> chosen = {};  ///< the tokens that begin in it, as `GeneratedText::chosen`
 };
 

@@ -47,8 +47,8 @@ struct ExtraOutputs {
   std::optional<int> layer = {};
   bool all_attention = false;  ///< of the best translation: every layer and head that attends
   bool search = false;         ///< the steps of the beam search
-  /// With `all_attention` or `search`: the most tokens of a source and of a translation, end tokens included; 0:
-  /// any number. More are an input error.
+  /// With `all_attention` or `search`: the most tokens of a source and of a translation, end tokens included;
+  /// 0: any number. More are an input error.
   int most_tokens = 0;
 
   bool any() const { return tokens || alignment || attention || all_attention; }
@@ -111,8 +111,9 @@ struct Translation {
   /// source word that it attends to most; there is no pair if it attends most to the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
-  /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row of
-  /// the decoder's belongs to a token that it reads, start token included. Layers without attention are absent.
+  /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row
+  /// of the decoder's belongs to a token that it reads, start token included. Layers without attention are
+  /// absent.
   std::vector<SentenceAttention> all_attention;
 };
 
