@@ -8,7 +8,7 @@ int main(int argc, char** argv) try {
   const sixfold::Generator generator(argv[1]);
   const std::string prompt = argv[2];
   std::cout << prompt;
-  const auto show = [](size_t, size_t, std::string_view piece) { std::cout << piece << std::flush; };
+  const auto show = [](const sixfold::TextPiece& piece) { std::cout << piece.text << std::flush; };
   const auto results = generator.generate(std::span(&prompt, 1), {.draw = {.temperature = 0.8f}}, show);
   if (results[0].error) throw sixfold::Error(sixfold::Fault::input, *results[0].error);
   std::cout << "\n";
