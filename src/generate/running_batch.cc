@@ -146,7 +146,7 @@ void RunningBatch::finish(Active& active) {
   try {
     if (error) std::rethrow_exception(error);
     request->sink->done(request->index, workspace_, std::move(best));
-    ++ended_;
+    note_end(*request);
   } catch (...) {
     fail(*request, std::current_exception());
   }
@@ -163,7 +163,14 @@ void RunningBatch::fail(Active& active, const std::exception_ptr& error) noexcep
 
 void RunningBatch::fail(Request& request, const std::exception_ptr& error) noexcept {
   request.sink->failed(request.index, error);
-  ++ended_;
+  note_end(request);
+}
+
+void RunningBatch::note_end(const Request& request) noexcept {
+  try {
+    ended_.push_back(request.client);
+  } catch (const std::bad_alloc&) {  // who waits for the request sees it later
+  }
 }
 
 /// The decoding state is lost with the error. A new one is made when it is needed.

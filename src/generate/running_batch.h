@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "generate/request_queue.h"
@@ -22,8 +23,9 @@ class RunningBatch {
   /// of the batch. Returns whether any request is left.
   bool step(const BatchRoom& limits = {});
   bool empty() const { return active_.empty(); }
-  /// The number of requests that have been completed so far, successfully or not.
-  size_t ended() const { return ended_; }
+  /// The clients of the requests that have been completed since the last call, successfully or not. If memory
+  /// is exhausted, some may be missing.
+  std::vector<uint64_t> take_ended() { return std::exchange(ended_, {}); }
 
  private:
   struct Active {
@@ -43,6 +45,7 @@ class RunningBatch {
   void fail(Active& active, const std::exception_ptr& error) noexcept;
   void fail(Request& request, const std::exception_ptr& error) noexcept;
   void fail_all(const std::exception_ptr& error) noexcept;
+  void note_end(const Request& request) noexcept;
   void free_memory();
   void free_scorer() noexcept;
 
@@ -52,8 +55,8 @@ class RunningBatch {
   RequestQueue::Requests entering_;
   std::vector<Active> active_;
   std::vector<int> free_numbers_;
-  int numbers_ = 0;  // request numbers assigned so far
-  size_t ended_ = 0;
+  int numbers_ = 0;              // request numbers assigned so far
+  std::vector<uint64_t> ended_;  // clients
   std::vector<Extension> extensions_;
   std::vector<Query> queries_;
   std::vector<size_t> begins_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/threads.h"
 
@@ -22,9 +23,22 @@ Engine::~Engine() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-uint64_t Engine::new_client() {
-  const std::lock_guard lock(mutex_);
-  return ++clients_;
+Engine::Client::Client(Engine& engine) : engine_(engine) {
+  const std::lock_guard lock(engine.mutex_);
+  number_ = ++engine.last_client_;
+  next_ = std::exchange(engine.clients_, this);
+}
+
+Engine::Client::~Client() {
+  const std::lock_guard lock(engine_.mutex_);
+  Client** place = &engine_.clients_;
+  while (*place != this) place = &(*place)->next_;
+  *place = next_;
+}
+
+void Engine::submit(const Client& client, std::unique_ptr<Request> request) {
+  request->client = client.number_;
+  queue_.push(std::move(request));
 }
 
 DecodingCounts Engine::counts() const {
@@ -33,14 +47,21 @@ DecodingCounts Engine::counts() const {
   return counts;
 }
 
-void Engine::help(uint64_t client) {
+void Engine::help(Client& client) {
   const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
   if (calling_ == CallingThreads::wait) {
     if (!queue_.empty()) call_worker(lock);
-    if (!workers_.empty()) return void(changed_.wait_for(lock, std::chrono::milliseconds(20)));
+    if (!workers_.empty()) return wait(client, std::chrono::milliseconds(200), lock);
   }  // without any worker, since the system refuses to start one, calling threads decode after all
-  if (!decode_next(lock, client)) changed_.wait_for(lock, std::chrono::milliseconds(2));
+  if (!decode_next(lock, client.number_)) wait(client, std::chrono::milliseconds(2), lock);
+}
+
+/// Only the client whose request was completed is woken: with many clients, waking all of them would cost more
+/// than a step of decoding.
+void Engine::wait(Client& client, std::chrono::milliseconds most, Lock& lock) {
+  client.changed_.wait_for(lock, most, [&] { return client.ended_; });
+  client.ended_ = false;
 }
 
 void Engine::work(int worker) {
@@ -101,11 +122,15 @@ void Engine::decode(Slot& slot, Lock& lock) {
   const int64_t free = std::max<int64_t>(threads_ - busy + 1, 1);
   const int64_t share = (waiting + free - 1) / free;
   if (share < waiting && queue_.size() > 1) call_worker(lock);
-  const size_t ended = slot.batch.ended();
   lock.unlock();
   slot.batch.step({.share = share, .client = slot.client});
   lock.lock();
-  if (slot.batch.ended() != ended) changed_.notify_all();
+  const std::vector<uint64_t> ended = slot.batch.take_ended();
+  for (Client* client = ended.empty() ? nullptr : clients_; client; client = client->next_) {
+    if (std::ranges::find(ended, client->number_) == ended.end()) continue;
+    client->ended_ = true;
+    client->changed_.notify_one();
+  }
 }
 
 /// Wakes an idle worker, or starts as many as there is work for.
@@ -169,7 +194,7 @@ void Engine::do_task(Tasks& tasks, Lock& lock) {
   }
   lock.lock();
   if (error && !tasks.error) tasks.error = error;
-  if (--tasks.running == 0 && !tasks.open()) changed_.notify_all();
+  if (--tasks.running == 0 && !tasks.open()) tasks_ended_.notify_all();
 }
 
 void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
@@ -178,7 +203,7 @@ void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
   Lock lock(mutex_);
   tasks_.push_back(&tasks);
   while (tasks.open()) do_task(tasks, lock);
-  while (tasks.running > 0) changed_.wait(lock);
+  while (tasks.running > 0) tasks_ended_.wait(lock);
   std::erase(tasks_, &tasks);
   if (tasks.error) std::rethrow_exception(tasks.error);
 }

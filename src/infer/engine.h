@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -28,19 +29,34 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// A call whose requests the engine decodes. For one thread. Must outlive its requests.
+  class Client {
+   public:
+    explicit Client(Engine& engine);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+   private:
+    friend class Engine;
+    Engine& engine_;
+    uint64_t number_;
+    Client* next_;        // the clients form a list, since waiting must not fail for want of memory
+    bool ended_ = false;  // whether a request has been completed since the client last waited
+    std::condition_variable changed_;
+  };
+
   int threads() const { return threads_; }
-  /// Returns a new client number; see `Request::client`.
-  uint64_t new_client();
-  /// Queues a request. The caller must call `help` until the request is completed.
-  void submit(std::unique_ptr<Request> request) { queue_.push(std::move(request)); }
+  /// Queues a request of the client, which must call `help` until the request is completed.
+  void submit(const Client& client, std::unique_ptr<Request> request);
   /// Fails a client's requests that are not being decoded yet with `Cancelled`.
-  void withdraw(uint64_t client) noexcept { queue_.withdraw(client); }
+  void withdraw(const Client& client) noexcept { queue_.withdraw(client.number_); }
   /// The total size in tokens of a client's requests that are not being decoded yet.
-  int64_t waiting_tokens(uint64_t client) const { return queue_.tokens(client); }
+  int64_t waiting_tokens(const Client& client) const { return queue_.tokens(client.number_); }
   DecodingCounts counts() const;
   /// Decodes one step of the client's requests. If all of them are being decoded by other threads, or calling
-  /// threads only wait, waits until a request is completed, but at most a short time.
-  void help(uint64_t client);
+  /// threads only wait, waits until one is completed, but at most a short time.
+  void help(Client& client);
   /// Calls `task(i)` for each i in [0, count), on this thread and the engine's threads, in any order. Returns
   /// when all calls have ended. If a call throws, no further calls begin, and one of the exceptions is
   /// rethrown.
@@ -61,6 +77,7 @@ class Engine {
   };
   using Lock = std::unique_lock<std::mutex>;
 
+  static void wait(Client& client, std::chrono::milliseconds most, Lock& lock);
   bool decode_next(Lock& lock, std::optional<uint64_t> client);
   bool do_open_task(Lock& lock);
   void do_task(Tasks& tasks, Lock& lock);
@@ -75,12 +92,13 @@ class Engine {
   const std::function<DecodeWorkspace()> workspace_;
   RequestQueue queue_;
   std::mutex mutex_;  // guards all members below
-  std::condition_variable changed_, more_work_;
+  std::condition_variable tasks_ended_, more_work_;
+  Client* clients_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Tasks*> tasks_;
   std::vector<std::thread> workers_;
   int most_workers_, idle_workers_ = 0;
-  uint64_t clients_ = 0;
+  uint64_t last_client_ = 0;
   bool stop_ = false;
 };
 

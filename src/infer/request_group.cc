@@ -30,7 +30,6 @@ void RequestGroup::run(const std::stop_token& cancel, const std::function<void()
 void RequestGroup::queue(std::unique_ptr<Request> request, size_t index) {
   const size_t ids = request->source.size();
   while (!has_room(ids)) engine_.help(client_);
-  request->client = client_;
   request->cancel = stop_.get_token();
   request->sink = this;
   request->index = index;
@@ -41,7 +40,7 @@ void RequestGroup::queue(std::unique_ptr<Request> request, size_t index) {
     ++requested_;
   }
   try {
-    engine_.submit(std::move(request));
+    engine_.submit(client_, std::move(request));
   } catch (...) {
     failed(index, std::current_exception());
   }

@@ -19,7 +19,7 @@ class RequestGroup : public ResultSink {
   void failed(size_t index, std::exception_ptr error) noexcept final;
 
  protected:
-  explicit RequestGroup(Engine& engine) : engine_(engine), client_(engine.new_client()) {}
+  explicit RequestGroup(Engine& engine) : engine_(engine), client_(engine) {}
 
   /// Calls `queue_all`, which calls `queue` for each request, and returns when all of them are complete.
   /// Rethrows the first error; throws `Cancelled` if `cancel` was requested.
@@ -39,7 +39,7 @@ class RequestGroup : public ResultSink {
   void end_one(size_t index);
 
   Engine& engine_;
-  const uint64_t client_;
+  Engine::Client client_;
   std::stop_source stop_;
   std::mutex mutex_;      // guards all members below
   size_t requested_ = 0;  // number of requests that are not completed

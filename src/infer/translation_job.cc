@@ -51,7 +51,7 @@ TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSour
       next_line_(next),
       options_(options),
       emit_(emit),
-      client_(engine.new_client()),
+      client_(engine),
       language_token_(open.language_token(options.target_language)),
       prefix_(language_token_.empty() ? 0 : 1),
       shortlist_(open.shortlist(options.shortlist)),
@@ -159,9 +159,8 @@ void TranslationJob::submit(Entry entry) {
   }
   ++read_;
   if (!request) return;
-  request->client = client_;
   try {
-    engine_.submit(std::move(request));
+    engine_.submit(client_, std::move(request));
   } catch (...) {
     failed(read_ - 1, std::current_exception());
   }

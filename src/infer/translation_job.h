@@ -67,7 +67,7 @@ class TranslationJob final : public ResultSink {
   const LineSource& next_line_;
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
-  const uint64_t client_;
+  Engine::Client client_;
   std::string language_token_;
   int prefix_;  // number of tokens added before each source: 1 for a language token, else 0
   std::shared_ptr<const Shortlist> shortlist_;

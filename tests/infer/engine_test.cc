@@ -21,20 +21,18 @@ namespace {
 class Client final : public ResultSink {
  public:
   Client(Engine& engine, const Transformer& model, const SearchOptions& options)
-      : engine_(engine), requests_(model.config(), options), number_(engine.new_client()) {}
+      : engine_(engine), requests_(model.config(), options), client_(engine) {}
   void run(const std::vector<std::vector<int32_t>>& sources) {
     submit(sources);
     while (left_ > 0) help();
   }
   int left() const { return left_; }
-  void help() { engine_.help(number_); }
-  void withdraw() { engine_.withdraw(number_); }
+  void help() { engine_.help(client_); }
+  void withdraw() { engine_.withdraw(client_); }
   void submit(const std::vector<std::vector<int32_t>>& sources) {
     left_ = static_cast<int>(sources.size());
     for (size_t i = 0; i < sources.size(); ++i) {
-      auto request = requests_.make(sources[i], *this, i);
-      request->client = number_;
-      engine_.submit(std::move(request));
+      engine_.submit(client_, requests_.make(sources[i], *this, i));
     }
   }
   void done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
@@ -52,7 +50,7 @@ class Client final : public ResultSink {
  private:
   Engine& engine_;
   BeamRequests requests_;
-  uint64_t number_;
+  Engine::Client client_;
   std::mutex mutex_;
   std::atomic<int> left_{0};
 };
