@@ -3,7 +3,8 @@
 // EXPECTED [--source en] [--target de] [--clients N] [--requests N] [--hostile SHARE]
 // [--rate R] [--seed N] [--pid PID]
 // Prints one line of JSON: requests answered, refused, wrong and lost, lines/s, percentiles of the latency in
-// milliseconds, what hostile requests were told, and with --pid the peak memory of the server.
+// milliseconds, of all requests and by their number of lines, what hostile requests were told, and with --pid
+// the peak memory of the server.
 
 #include <CLI/CLI.hpp>
 #include <fstream>
@@ -65,9 +66,14 @@ int main(int argc, char** argv) try {
                               {"seconds", result.seconds},
                               {"requests_per_second", static_cast<double>(result.answered) / result.seconds},
                               {"lines_per_second", static_cast<double>(result.lines) / result.seconds}};
-  for (const auto& [name, share] :
-       {std::pair("p50_ms", 0.5), std::pair("p90_ms", 0.9), std::pair("p99_ms", 0.99)})
-    said[name] = 1000 * result.latency(share);
+  const auto say_percentiles = [](nlohmann::ordered_json& json, const std::vector<double>& latencies) {
+    for (const auto& [name, share] :
+         {std::pair("p50_ms", 0.5), std::pair("p90_ms", 0.9), std::pair("p99_ms", 0.99)})
+      json[name] = 1000 * serve::percentile(latencies, share);
+  };
+  say_percentiles(said, result.all_latencies());
+  for (const auto& [count, latencies] : result.latencies)
+    say_percentiles(said["requests_of_lines"][std::to_string(count)], latencies);
   for (const auto& [kind, statuses] : result.hostile)
     for (const auto& [status, count] : statuses) said["hostile"][kind][std::to_string(status)] = count;
   if (process) said["peak_mb"] = peak_mb_of(process);

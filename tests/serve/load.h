@@ -40,15 +40,22 @@ struct LoadResult {
   int64_t wrong = 0, lost = 0;                        ///< requests with another answer, or with none
   std::string first_wrong;                            ///< request and answer
   std::map<std::string, std::map<int, int>> hostile;  ///< kind, status (0: no answer), count
-  std::vector<double> latencies;                      ///< of those answered, in seconds, sorted
+  std::map<int64_t, std::vector<double>> latencies;   ///< of those answered, in seconds, by their lines
   double seconds = 0;
 
-  double latency(double share) const {
-    return latencies.empty()
-               ? 0
-               : latencies[static_cast<size_t>(share * static_cast<double>(latencies.size() - 1))];
+  std::vector<double> all_latencies() const {
+    std::vector<double> all;
+    for (const auto& [count, some] : latencies) all.insert(all.end(), some.begin(), some.end());
+    return all;
   }
 };
+
+/// The latency that this share of the requests does not exceed.
+inline double percentile(std::vector<double> latencies, double share) {
+  if (latencies.empty()) return 0;
+  std::ranges::sort(latencies);
+  return latencies[static_cast<size_t>(share * static_cast<double>(latencies.size() - 1))];
+}
 
 struct LoadAnswer {
   int status = 0;  ///< 0: none came
@@ -184,7 +191,7 @@ class LoadClient {
     const int64_t before = result_.answered;
     count(question, connection_.ask(question.request));
     if (result_.answered > before)
-      result_.latencies.push_back(
+      result_.latencies[question.lines].push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - due).count());
   }
 
@@ -270,11 +277,11 @@ inline LoadResult run_load(const LoadText& text, const LoadOptions& options) {
         if (all.first_wrong.empty()) all.first_wrong = result.first_wrong;
         for (const auto& [kind, statuses] : result.hostile)
           for (const auto& [status, count] : statuses) all.hostile[kind][status] += count;
-        all.latencies.insert(all.latencies.end(), result.latencies.begin(), result.latencies.end());
+        for (const auto& [count, some] : result.latencies)
+          all.latencies[count].insert(all.latencies[count].end(), some.begin(), some.end());
       });
   }
   all.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::ranges::sort(all.latencies);
   return all;
 }
 
