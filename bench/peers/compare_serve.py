@@ -123,7 +123,7 @@ def main():
                 with server(command, a) as (port, pid):
                     whole = load(port, pid, lines, folder, a, a.requests)
                     half = load(port, pid, lines, folder, a, a.requests, rate=whole["all"] / whole["seconds"] / 2)
-                    lines_per_answer = whole["lines"] / max(1, whole["answered"])
+                    lines_per_answer = whole["lines_per_second"] * whole["seconds"] / max(1, whole["answered"])
                     rates[name].append(whole["all"] * lines_per_answer / whole["seconds"])
                     others[name].append((half["p50_ms"], half["p99_ms"], whole["peak_mb"], whole["wrong"] / whole["all"]))
         print(f"{a.clients} clients, {a.requests} requests a round, {a.threads} threads, beam {a.beam}\n")
