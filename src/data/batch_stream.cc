@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/threads.h"
 
@@ -11,10 +12,35 @@ namespace {
 // The batches that wait are at most so many, and have at most so many bytes unless there is only one.
 constexpr int64_t ahead = 8, most_bytes = 32 << 20;
 
+std::vector<Batch> parts_of(Batch shard, int64_t most_tokens) {
+  if (most_tokens > 0 && shard.tokens() > most_tokens) return split(shard, most_tokens);
+  std::vector<Batch> parts;
+  if (shard.size() > 0) parts.push_back(std::move(shard));
+  return parts;
+}
+
 }  // namespace
 
-BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens)
-    : batcher_(batcher), most_tokens_(most_tokens), thread_(start_thread([this] { work(); })) {}
+void UpdateBatch::add(Batch part, size_t shard) {
+  loss_weight += part.loss_weight();
+  tokens += part.tokens();
+  if (shards.size() <= shard) shards.resize(shard + 1);
+  shards[shard].push_back(std::move(part));
+}
+
+void UpdateBatch::add(UpdateBatch next) {
+  loss_weight += next.loss_weight;
+  tokens += next.tokens;
+  if (shards.size() < next.shards.size()) shards.resize(next.shards.size());
+  for (size_t s = 0; s < next.shards.size(); ++s)
+    std::ranges::move(next.shards[s], std::back_inserter(shards[s]));
+}
+
+BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens, ShardRange shards)
+    : batcher_(batcher),
+      most_tokens_(most_tokens),
+      shards_(shards),
+      thread_(start_thread([this] { work(); })) {}
 
 int64_t BatchStream::bytes(int64_t batch_bytes) {
   const int64_t waiting = std::max(batch_bytes, std::min(ahead * batch_bytes, most_bytes));
@@ -35,11 +61,17 @@ BatchStream::Next BatchStream::make() {
   Next next;
   Batch batch = batcher_.next();
   next.after = batcher_.position();
-  if (most_tokens_ > 0 && batch.tokens() > most_tokens_)
-    next.parts = split(batch, most_tokens_);
+  next.batch.loss_weight = batch.loss_weight();
+  next.batch.tokens = batch.tokens();
+  std::vector<Batch> shards;
+  if (shards_.count > 1)
+    shards = divide(batch, shards_.count);
   else
-    next.parts.push_back(std::move(batch));
-  for (const Batch& part : next.parts) next.bytes += part.bytes();
+    shards.push_back(std::move(batch));
+  for (int s = shards_.begin; s < shards_.end; ++s)
+    next.batch.shards.push_back(parts_of(std::move(shards[static_cast<size_t>(s)]), most_tokens_));
+  for (const auto& shard : next.batch.shards)
+    for (const Batch& part : shard) next.bytes += part.bytes();
   return next;
 }
 

@@ -83,6 +83,12 @@ void add_sample(Batch& to, const Batch& from, int i) {
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
 }
 
+int64_t sample_tokens(const Batch& batch, int i) {
+  const Ragged &sources = batch.source.rows, &targets = batch.target.rows;
+  return int64_t{sources.sequences() > 0 ? sources.length(i) : 0} +
+         (targets.sequences() > 0 ? targets.length(i) : 0);
+}
+
 }  // namespace
 
 void Batch::check() const {
@@ -183,13 +189,24 @@ std::vector<Batch> split(const Batch& batch, int64_t max_tokens) {
   batch.check();
   std::vector<Batch> parts;
   for (int i = 0; i < batch.size(); ++i) {
-    const Ragged &sources = batch.source.rows, &targets = batch.target.rows;
-    const int64_t more =
-        (sources.sequences() > 0 ? sources.length(i) : 0) + (targets.sequences() > 0 ? targets.length(i) : 0);
-    if (parts.empty() || parts.back().tokens() + more > max_tokens) parts.emplace_back();
+    if (parts.empty() || parts.back().tokens() + sample_tokens(batch, i) > max_tokens) parts.emplace_back();
     add_sample(parts.back(), batch, i);
   }
   return parts;
+}
+
+std::vector<Batch> divide(const Batch& batch, int count) {
+  batch.check();
+  std::vector<Batch> shares(static_cast<size_t>(count));
+  const int64_t all = 2 * std::max<int64_t>(1, batch.tokens());
+  int64_t before = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    const int64_t own = sample_tokens(batch, i);
+    const int64_t middle = 2 * before + own;  // a sample goes where the middle of its tokens is
+    add_sample(shares[static_cast<size_t>(std::min<int64_t>(count - 1, middle * count / all))], batch, i);
+    before += own;
+  }
+  return shares;
 }
 
 }  // namespace sixfold

@@ -87,13 +87,14 @@ std::string NonFiniteReport::describe() const {
   return text + (samples.size() > 2 ? ", ..." : "");
 }
 
-NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches) {
+NonFiniteReport find_non_finite(const Replay& replay, const std::vector<std::vector<Batch>>& shards) {
   clear_gradients(replay.model);
-  for (const Batch& batch : batches)
-    if (auto report = replay_batch(replay, batch)) {
-      add_samples(replay, batch, *report);
-      return *report;
-    }
+  for (const auto& shard : shards)
+    for (const Batch& part : shard)
+      if (auto report = replay_batch(replay, part)) {
+        add_samples(replay, part, *report);
+        return *report;
+      }
   return {};
 }
 

@@ -28,9 +28,9 @@ struct Replay {
   double label_smoothing, loss_scale;
 };
 
-/// Repeats the step of these batches and returns the first op whose result or gradient is not finite.
+/// Repeats the step of these shards and returns the first op whose result or gradient is not finite.
 /// Overwrites the gradients of the weights.
-NonFiniteReport find_non_finite(const Replay& replay, const std::vector<Batch>& batches);
+NonFiniteReport find_non_finite(const Replay& replay, const std::vector<std::vector<Batch>>& shards);
 
 /// Returns the report as JSON, for a file.
 std::string to_json_text(const NonFiniteReport& report, int64_t update);

@@ -17,7 +17,7 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
       backend_->run(kernel::Fill{t.view(), 0});
       return t;
     };
-    Slot slot{parameter, like(), like(), like(), has_average() ? like() : Tensor()};
+    Slot slot{parameter, like(), like(), like(), has_average() ? like() : Tensor(), {}};
     if (slot.average) backend_->run(kernel::Scale{slot.average.view(), w.view(), 1});
     w.set_gradient(slot.gradient);
     slots_.push_back(std::move(slot));
@@ -37,6 +37,23 @@ int64_t Optimizer::trained_weights() const {
 
 void Optimizer::clear_gradients() {
   for (const auto& slot : slots_) backend_->run(kernel::Fill{slot.gradient.view(), 0});
+}
+
+void Optimizer::set_gradients_aside() {
+  const auto memory = lasting_memory(backend_);
+  for (auto& slot : slots_) {
+    const Tensor& g = slot.gradient;
+    if (slot.aside.size() == aside_) slot.aside.emplace_back(memory, g.rows(), g.cols(), g.dtype());
+    std::swap(slot.gradient, slot.aside[aside_]);
+    slot.weight.tensor.set_gradient(slot.gradient);
+  }
+  ++aside_;
+}
+
+void Optimizer::add_gradients_aside() {
+  --aside_;
+  for (const auto& slot : slots_)
+    backend_->run(kernel::Add{slot.gradient.view(), slot.aside[aside_].view(), slot.gradient.view()});
 }
 
 int64_t Optimizer::gradient_blocks() const {

@@ -17,6 +17,11 @@ class Optimizer {
 
   /// Sets all gradients to zero.
   void clear_gradients();
+  /// Sets the gradients aside, for those of other shards to be computed, and `add_gradients_aside` then adds: the
+  /// gradients become the sum of those that were set aside last and of their own. Calls come in pairs, which may be
+  /// nested; the memory is kept for the next pair.
+  void set_gradients_aside();
+  void add_gradients_aside();
   /// The number of blocks for which `square_gradients` computes a sum.
   int64_t gradient_blocks() const;
   /// Computes the sums of squares of all gradients, block by block, into `sums`, which has `gradient_blocks()`
@@ -43,11 +48,13 @@ class Optimizer {
   struct Slot {
     Parameter weight;
     Tensor gradient, moment1, moment2, average;
+    std::vector<Tensor> aside;  ///< the first `aside_` hold gradients
   };
   std::shared_ptr<Backend> backend_;
   OptimizerOptions options_;
   double ema_decay_;
   std::vector<Slot> slots_;
+  size_t aside_ = 0;
 };
 
 }  // namespace sixfold

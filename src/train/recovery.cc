@@ -66,7 +66,7 @@ std::string Recovery::find_cause(const StepResult& step, const UpdateBatch& batc
                                                   .seeds = seeds,
                                                   .label_smoothing = options_.train.label_smoothing,
                                                   .loss_scale = 1 / batch.loss_weight},
-                                                 batch.parts);
+                                                 batch.shards);
   write_file_atomically(report_, to_json_text(report, update));
   return fmt::format("the {} is not finite; {}; the full report is in {}",
                      std::isfinite(step.loss_sum) ? "gradient" : "loss", report.describe(), report_);

@@ -20,13 +20,14 @@ std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<
   return trained;
 }
 
-}  // namespace
-
-void UpdateBatch::add(Batch part) {
-  loss_weight += part.loss_weight();
-  tokens += part.tokens();
-  parts.push_back(std::move(part));
+/// The sum of the numbers by the tree over shards.
+double tree_sum(std::span<const double> numbers) {
+  if (numbers.size() == 1) return numbers[0];
+  const size_t half = numbers.size() / 2;
+  return tree_sum(numbers.first(half)) + tree_sum(numbers.subspan(half));
 }
+
+}  // namespace
 
 bool StepResult::finite() const { return std::isfinite(loss_sum) && std::isfinite(gradient_norm); }
 
@@ -37,7 +38,6 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
       model_(task.model_config(), backend_, dtype, options.train.seed),
       optimizer_(backend_, trained_parameters(model_, options.start.freeze), options.optimizer,
                  options.train.ema_decay),
-      sums_(lasting_memory(backend_), 1, 1 + optimizer_.gradient_blocks(), DType::f64),
       label_smoothing_(options.train.label_smoothing),
       clip_norm_(options.train.clip_norm) {
   for (const Parameter& buffer : model_.buffers()) {
@@ -47,25 +47,44 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
 }
 
 StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
-  optimizer_.clear_gradients();
+  const auto shards = std::ssize(batch.shards);
+  const int64_t blocks = optimizer_.gradient_blocks();
+  if (!sums_ || sums_.cols() != shards + blocks)
+    sums_ = Tensor(lasting_memory(backend_), 1, shards + blocks, DType::f64);
   stage_buffers();
-  const View loss_sum = sums_.view().slice_cols(0, 1);
-  for (const Batch& part : batch.parts) {
+  add_shards(batch, seeds, 0, batch.shards.size());
+  optimizer_.square_gradients(sums_.view().slice_cols(shards, blocks).span<double>());
+  const std::vector<double> sums = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
+  const std::span all(sums);
+  const double loss = tree_sum(all.first(batch.shards.size()));
+  return {.loss_sum = loss,
+          .loss = loss / batch.loss_weight,
+          .gradient_norm = optimizer_.gradient_norm(all.subspan(batch.shards.size()))};
+}
+
+void Replica::add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end) {
+  if (end - begin == 1) return run_shard(batch, seeds, begin);
+  const size_t middle = (begin + end) / 2;
+  add_shards(batch, seeds, begin, middle);
+  optimizer_.set_gradients_aside();
+  add_shards(batch, seeds, middle, end);
+  optimizer_.add_gradients_aside();
+}
+
+void Replica::run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard) {
+  optimizer_.clear_gradients();
+  const View loss_sum = sums_.view().slice_cols(static_cast<int64_t>(shard), 1);
+  const std::vector<Batch>& parts = batch.shards[shard];
+  if (parts.empty()) backend_->run(kernel::Fill{loss_sum, 0});
+  for (const Batch& part : parts) {
     Tape tape;
     Context context(backend_, arena_, tape, seeds);
     const Tensor loss = task_.loss(
         model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
-    backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/&part != &batch.parts.front()});
+    backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/&part != &parts.front()});
     tape.backward();
     for (const BufferUpdate& update : context.take_deferred()) stage(update);
   }
-  // With several processes, gradients and losses would be summed here, and `batch.loss_weight` would be that of
-  // all processes.
-  optimizer_.square_gradients(sums_.view().slice_cols(1, optimizer_.gradient_blocks()).span<double>());
-  const std::vector<double> sums = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
-  return {.loss_sum = sums.front(),
-          .loss = sums.front() / batch.loss_weight,
-          .gradient_norm = optimizer_.gradient_norm(std::span(sums).subspan(1))};
 }
 
 void Replica::update(int64_t step, double learning_rate, double gradient_norm) {

@@ -2,19 +2,11 @@
 #include <memory>
 #include <vector>
 
+#include "data/batch_stream.h"
 #include "train/optimizer.h"
 #include "train/task.h"
 
 namespace sixfold {
-
-/// The batch of one update.
-struct UpdateBatch {
-  std::vector<Batch> parts;  ///< processed one after the other; their gradients are added
-  double loss_weight = 0;    ///< sum over the parts; the loss is divided by it
-  int64_t tokens = 0;        ///< source and target tokens of all parts
-
-  void add(Batch part);
-};
 
 /// The loss and the gradient norm of a step.
 struct StepResult {
@@ -41,7 +33,10 @@ class Replica {
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
   /// Computes the gradients of the batch's loss, divided by its loss weight, and stores them with the weights.
-  /// Changes neither weights nor buffers. Waits for the kernels.
+  /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m) and
+  /// of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them before
+  /// others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes neither weights
+  /// nor buffers. Waits for the kernels.
   StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
   /// Applies update number `step`, counted from 1, with these gradients. They are clipped if `gradient_norm`
   /// exceeds the limit in the options. The buffers, running averages, take up the statistics of each part of
@@ -53,6 +48,9 @@ class Replica {
   struct Staged {
     Tensor buffer, next;
   };
+  /// Computes the gradients of the shards [begin, end) of the batch.
+  void add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end);
+  void run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard);
   void stage_buffers();
   void stage(const BufferUpdate& update);
 
@@ -61,7 +59,7 @@ class Replica {
   std::shared_ptr<Arena> arena_;
   Transformer model_;
   Optimizer optimizer_;
-  Tensor sums_;  ///< [1, 1 + gradient blocks] f64: of the loss, and of the gradients' squares
+  Tensor sums_;  ///< [1, shards + gradient blocks] f64: of the losses, and of the gradients' squares
   std::vector<Staged> staged_;
   double label_smoothing_, clip_norm_;
 };
