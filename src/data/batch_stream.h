@@ -12,8 +12,8 @@ namespace sixfold {
 
 /// The batch of one update, divided into shards. A process of a run has some of them, in a row.
 struct UpdateBatch {
-  /// The shards of this process. The parts of a shard are processed one after the other, and their gradients are
-  /// added. A shard without samples has no parts.
+  /// The shards of this process. The parts of a shard are processed one after the other, and their gradients
+  /// are added. A shard without samples has no parts.
   std::vector<std::vector<Batch>> shards;
   double loss_weight = 0;  ///< sum over the shards of all processes; the loss is divided by it
   int64_t tokens = 0;      ///< source and target tokens of the shards of all processes

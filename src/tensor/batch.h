@@ -82,8 +82,8 @@ class BatchBuilder {
 /// is kept.
 std::vector<Batch> split(const Batch& batch, int64_t max_tokens);
 
-/// Divides a batch into `count` batches of about as many tokens each, some of which may be empty. The order of the
-/// samples is kept.
+/// Divides a batch into `count` batches of about as many tokens each, some of which may be empty. The order of
+/// the samples is kept.
 std::vector<Batch> divide(const Batch& batch, int count);
 
 }  // namespace sixfold

@@ -92,6 +92,7 @@ struct TrainingOptions {
   float label_smoothing = 0.1f;
   float clip_norm = 0;
   int accumulate = 1;
+  int shards = 0;
   float ema_decay = 0;
   int average_last = 1;
   OnSpike on_spike = OnSpike::go_on;
@@ -111,6 +112,11 @@ void visit(Visitor& v, TrainingOptions& o) {
   v.field("clip_norm", o.clip_norm, "clip the global gradient norm to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "number of batches whose gradients are accumulated for one update",
           at_least(1));
+  v.field("shards", o.shards,
+          "number of shards into which the batch of an update is divided, for as many processes at most; 0: as "
+          "many "
+          "as there are processes when the run begins",
+          between(0, 4096));
   v.field("ema_decay", o.ema_decay,
           "decay of an exponential moving average of the weights, which is validated and saved; 0: off",
           from_to_below(0, 1));

@@ -1,6 +1,7 @@
 #include "train/forecast.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "backend/meta_backend.h"
@@ -34,8 +35,8 @@ int64_t longest_sample(const Dataset& data) {
 }
 
 /// Passes on the first batches of the run, and a batch with the longest sample, which may exceed the token
-/// limit, in parts of at most `most` tokens. Returns the bytes of the largest batch.
-int64_t sample_batches(const Dataset& data, const TrainOptions& options, int64_t most,
+/// limit, divided into shards, in parts of at most `most` tokens. Returns the bytes of the largest batch.
+int64_t sample_batches(const Dataset& data, const TrainOptions& options, int shards, int64_t most,
                        const std::function<void(const Batch& part)>& use) {
   Batcher batcher(
       data,
@@ -43,8 +44,13 @@ int64_t sample_batches(const Dataset& data, const TrainOptions& options, int64_t
   int64_t bytes = 0;
   const auto use_parts = [&](const Batch& batch) {
     bytes = std::max(bytes, batch.bytes());
-    if (most <= 0 || batch.tokens() <= most) return use(batch);
-    for (const Batch& part : split(batch, most)) use(part);
+    for (const Batch& shard : divide(batch, shards)) {
+      if (shard.size() == 0) continue;
+      if (most <= 0 || shard.tokens() <= most)
+        use(shard);
+      else
+        for (const Batch& part : split(shard, most)) use(part);
+    }
   };
   for (int i = 0; i < sampled_batches; ++i) use_parts(batcher.next());
   BatchBuilder longest;
@@ -94,11 +100,14 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
     gradients += bytes;
     forecast.checkpoint = std::max(forecast.checkpoint, bytes);
   }
+  const int shards = std::max(1, options.train.shards);
+  const int levels = std::bit_width(static_cast<unsigned>(shards - 1));  // gradients that are set aside
   forecast.weights = weights + gradients;
   forecast.optimizer = static_cast<int64_t>(dry->in_use()) - forecast.weights;
+  forecast.weights += levels * gradients;
   const auto arena = std::make_shared<Arena>(dry);
   const int64_t batch_bytes =
-      sample_batches(task.training_data(), options, part_tokens, [&](const Batch& part) {
+      sample_batches(task.training_data(), options, shards, part_tokens, [&](const Batch& part) {
         Tape tape;
         Context context(dry, arena, tape, {});
         task.loss(model, part, {}, context);

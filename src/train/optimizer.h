@@ -17,9 +17,9 @@ class Optimizer {
 
   /// Sets all gradients to zero.
   void clear_gradients();
-  /// Sets the gradients aside, for those of other shards to be computed, and `add_gradients_aside` then adds: the
-  /// gradients become the sum of those that were set aside last and of their own. Calls come in pairs, which may be
-  /// nested; the memory is kept for the next pair.
+  /// Sets the gradients aside, for those of other shards to be computed, and `add_gradients_aside` then adds:
+  /// the gradients become the sum of those that were set aside last and of their own. Calls come in pairs,
+  /// which may be nested; the memory is kept for the next pair.
   void set_gradients_aside();
   void add_gradients_aside();
   /// The number of blocks for which `square_gradients` computes a sum.

@@ -33,10 +33,10 @@ class Replica {
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
   /// Computes the gradients of the batch's loss, divided by its loss weight, and stores them with the weights.
-  /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m) and
-  /// of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them before
-  /// others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes neither weights
-  /// nor buffers. Waits for the kernels.
+  /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m)
+  /// and of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them
+  /// before others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes
+  /// neither weights nor buffers. Waits for the kernels.
   StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
   /// Applies update number `step`, counted from 1, with these gradients. They are clipped if `gradient_norm`
   /// exceeds the limit in the options. The buffers, running averages, take up the statistics of each part of

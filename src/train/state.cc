@@ -39,6 +39,7 @@ void visit_fields(Visitor& v, State& s) {
   v.field("changes", s.changes);
   v.newer_field("best_by", s.best_by);
   v.newer_field("interrupted", s.interrupted);
+  v.newer_field("shards", s.shards);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {

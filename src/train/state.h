@@ -42,6 +42,7 @@ struct TrainingState {
   double loss_ema = 0;        ///< running mean of the loss of a target token; 0: not known yet
   int64_t rollbacks = 0;
   int64_t part_tokens = 0;      ///< maximum number of tokens of a part of a batch; 0: batches are not divided
+  int64_t shards = 1;           ///< into which the batch of an update is divided
   bool rate_measured = false;   ///< whether train.minutes has been converted to updates
   std::string validation_data;  ///< hash of the validation data; empty if there are none
   OptionNode options;           ///< `TaskConfig::options` of the run, with all changes applied

@@ -148,7 +148,9 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   }
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
-  stream_.emplace(batcher_, state_.part_tokens);
+  if (options_.train.shards > 0) state_.shards = options_.train.shards;
+  const auto shards = static_cast<int>(state_.shards);
+  stream_.emplace(batcher_, state_.part_tokens, ShardRange{.count = shards, .begin = 0, .end = shards});
   progress_.emplace(folder_.log(), state_);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
@@ -260,7 +262,7 @@ UpdateBatch Trainer::next_update() {
   for (int i = 0; i < options_.train.accumulate; ++i) {
     BatchStream::Next next = stream_->next();
     state_.position = next.after;
-    for (Batch& part : next.parts) batch.add(std::move(part));
+    batch.add(std::move(next.batch));
   }
   state_.sums.waited += stream_->seconds_waited() - waited;
   return batch;

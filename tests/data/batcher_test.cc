@@ -159,9 +159,62 @@ TEST(Batcher, AStreamGivesTheSameBatchesInParts) {
     const auto parts = split(alone.next(), 100);
     const BatchStream::Next next = stream.next();
     EXPECT_EQ(next.after, alone.position());
-    ASSERT_EQ(next.parts.size(), parts.size());
-    for (size_t part = 0; part < parts.size(); ++part) expect_equal(next.parts[part], parts[part]);
+    ASSERT_EQ(next.batch.shards.size(), 1u);
+    const std::vector<Batch>& shard = next.batch.shards[0];
+    ASSERT_EQ(shard.size(), parts.size());
+    for (size_t part = 0; part < parts.size(); ++part) expect_equal(shard[part], parts[part]);
   }
+}
+
+/// Each process makes its own shards alone, and all know what the whole batch counts.
+TEST(Batcher, StreamsOfSeveralProcessesShareTheShardsOfABatch) {
+  const PairDataset corpus = many_pairs(100);
+  const BatcherOptions options{.batch_tokens = 250, .seed = 3};
+  Batcher alone(corpus, options), whole(corpus, options), left(corpus, options), right(corpus, options);
+  BatchStream all(whole, 60, {.count = 5, .begin = 0, .end = 5}),
+      first(left, 60, {.count = 5, .begin = 0, .end = 2}),
+      second(right, 60, {.count = 5, .begin = 2, .end = 5});
+  for (int i = 0; i < 20; ++i) {
+    const Batch batch = alone.next();
+    const UpdateBatch wanted = all.next().batch, a = first.next().batch, b = second.next().batch;
+    ASSERT_EQ(wanted.shards.size(), 5u);
+    ASSERT_EQ(a.shards.size(), 2u);
+    ASSERT_EQ(b.shards.size(), 3u);
+    std::vector<int32_t> samples;
+    for (size_t s = 0; s < 5; ++s) {
+      const std::vector<Batch>& own = s < 2 ? a.shards[s] : b.shards[s - 2];
+      ASSERT_EQ(own.size(), wanted.shards[s].size());
+      for (size_t part = 0; part < own.size(); ++part) {
+        expect_equal(own[part], wanted.shards[s][part]);
+        EXPECT_TRUE(own[part].tokens() <= 60 || own[part].size() == 1);
+        samples.insert(samples.end(), own[part].samples.begin(), own[part].samples.end());
+      }
+    }
+    EXPECT_EQ(samples, batch.samples);
+    for (const UpdateBatch& update : {wanted, a, b}) {
+      EXPECT_EQ(update.tokens, batch.tokens());
+      EXPECT_EQ(update.loss_weight, batch.loss_weight());
+    }
+  }
+}
+
+TEST(Batcher, ShardsHaveAboutEquallyManyTokens) {
+  const PairDataset corpus = many_pairs(100);
+  Batcher batcher(corpus, {.batch_tokens = 500, .seed = 3});
+  for (int i = 0; i < 20; ++i) {
+    const Batch batch = batcher.next();
+    int64_t longest = 0;
+    for (const Batch& one : split(batch, 1)) longest = std::max(longest, one.tokens());
+    for (const int count : {1, 2, 3, 7}) {
+      const std::vector<Batch> shards = divide(batch, count);
+      ASSERT_EQ(shards.size(), static_cast<size_t>(count));
+      for (const Batch& shard : shards) EXPECT_LE(std::abs(shard.tokens() - batch.tokens() / count), longest);
+    }
+  }
+  const Batch one = split(batcher.next(), 1).front();
+  int whole = 0;
+  for (const Batch& shard : divide(one, 4)) whole += shard.size();
+  EXPECT_EQ(whole, 1);
 }
 
 TEST(Batcher, PlacesThatAreNotThereAreErrors) {

@@ -68,7 +68,7 @@ TEST(BatchNormTraining, BuffersTakeUpEachPartInOrder) {
   Replica replica(make_backend({.device = "reference"}), task, replica_options(), DType::f64);
   Values expected = buffers_of(replica);
   const UpdateBatch batch = two_parts(1);
-  for (const Batch& part : batch.parts) {
+  for (const Batch& part : batch.shards[0]) {
     Tape tape;
     Context context(replica.backend(), replica.arena(), tape, seeds);
     task.loss(replica.model(), part, {}, context);
@@ -135,7 +135,7 @@ TEST(BatchNormTraining, AReplayLeavesBuffers) {
   const Values buffers = buffers_of(replica);
   const NonFiniteReport report = find_non_finite(
       {.task = task, .model = replica.model(), .seeds = seeds, .label_smoothing = 0, .loss_scale = 1},
-      two_parts(9).parts);
+      two_parts(9).shards);
   EXPECT_TRUE(report.module.empty()) << report.module;
   EXPECT_EQ(buffers_of(replica), buffers);
 }

@@ -65,7 +65,7 @@ TEST(Replica, LossAndNormAreThoseOfTheWholeUpdate) {
   const UpdateBatch batch = two_parts(1);
   const StepResult result = replica.gradients(batch, {3, 1});
   double loss = 0, squares = 0;
-  for (const Batch& part : batch.parts) {
+  for (const Batch& part : batch.shards[0]) {
     Tape tape;
     Context context(replica.backend(), replica.arena(), tape, {3, 1});
     loss += replica.model().loss(part, {.label_smoothing = 0.1}, context).item(*replica.backend());
@@ -76,6 +76,49 @@ TEST(Replica, LossAndNormAreThoseOfTheWholeUpdate) {
   EXPECT_EQ(result.loss_sum, loss);
   EXPECT_EQ(result.loss, loss / batch.loss_weight);
   EXPECT_NEAR(result.gradient_norm, std::sqrt(squares), 1e-12 * result.gradient_norm);
+}
+
+/// Two random pairs each. The third shard is empty, as in a batch of few samples.
+UpdateBatch five_shards() {
+  UpdateBatch batch;
+  for (const size_t shard : {0, 1, 3, 4}) {
+    Batch part = random_pairs({{4, 5}, {7, 3}}, small_config(), shard);
+    part.labels = part.target.ids;
+    batch.add(std::move(part), shard);
+  }
+  return batch;
+}
+
+std::vector<std::vector<float>> gradients_of(const Replica& replica) {
+  std::vector<std::vector<float>> gradients;
+  for (const Parameter& parameter : replica.model().parameters())
+    gradients.push_back(parameter.tensor.gradient().to_floats(*replica.backend()));
+  return gradients;
+}
+
+/// The sum is ((0) + (1)) + ((2) + ((3) + (4))), whose terms are computed here one by one.
+TEST(Replica, AddsShardsByATree) {
+  const UpdateBatch batch = five_shards();
+  Replica replica(make_backend(), task, options());
+  const StepResult all = replica.gradients(batch, {3, 1});
+  const auto actual = gradients_of(replica);
+  std::vector<std::vector<std::vector<float>>> terms;
+  std::vector<double> losses;
+  for (const std::vector<Batch>& shard : batch.shards) {
+    UpdateBatch alone{.shards = {shard}, .loss_weight = batch.loss_weight, .tokens = batch.tokens};
+    losses.push_back(replica.gradients(alone, {3, 1}).loss_sum);
+    terms.push_back(gradients_of(replica));
+  }
+  EXPECT_EQ(all.loss_sum, (losses[0] + losses[1]) + (losses[2] + (losses[3] + losses[4])));
+  EXPECT_EQ(losses[2], 0);
+  double squares = 0;
+  for (size_t p = 0; p < actual.size(); ++p)
+    for (size_t i = 0; i < actual[p].size(); ++i) {
+      const auto term = [&](size_t shard) { return terms[shard][p][i]; };
+      ASSERT_EQ(actual[p][i], (term(0) + term(1)) + (term(2) + (term(3) + term(4)))) << p << " " << i;
+      squares += double{actual[p][i]} * actual[p][i];
+    }
+  EXPECT_NEAR(all.gradient_norm, std::sqrt(squares), 1e-6 * all.gradient_norm);
 }
 
 TEST(Replica, TradesWeightsForTheirAverageAndBack) {

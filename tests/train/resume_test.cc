@@ -95,6 +95,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"train.label_smoothing", "0.3"},
           {"train.clip_norm", "3"},
           {"train.accumulate", "3"},
+          {"train.shards", "3"},
           {"train.ema_decay", "0.3"},
           {"train.average_last", "3"},
           {"train.on_spike", "stop"},

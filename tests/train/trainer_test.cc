@@ -123,6 +123,32 @@ TEST_F(TrainerTest, PartsOfABatchGiveTheSameGradient) {
   EXPECT_GT(distance(run("whole"), run("other")), 1e-1);
 }
 
+TEST_F(TrainerTest, ShardsOfABatchGiveTheSameGradient) {
+  options_.train.updates = 1;
+  options_.train.clip_norm = 0;
+  train(options_, {.run = run("whole")});
+  options_.train.shards = 3;
+  train(options_, {.run = run("shards")});
+  EXPECT_LT(distance(run("whole"), run("shards")), 1e-6);
+  EXPECT_GT(distance(run("whole"), run("shards")), 0);
+}
+
+TEST_F(TrainerTest, AResumedRunKeepsItsShardsUnlessItIsToldOthers) {
+  options_.train.shards = 3;
+  for (const char* name : {"whole", "resumed"}) train(options_, {.run = run(name)});
+  fs::remove_all(last_checkpoint("resumed"));
+  options_.train.threads = 2;
+  train(options_, {.run = run("resumed"), .resume = true});
+  for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
+    EXPECT_TRUE(read_file(last_checkpoint("whole") + file) == read_file(last_checkpoint("resumed") + file))
+        << file;
+  EXPECT_EQ(state_of(last_checkpoint("resumed")).at("shards"), 3);
+  fs::remove_all(last_checkpoint("resumed"));
+  options_.train.shards = 2;
+  train(options_, {.run = run("resumed"), .resume = true});
+  EXPECT_EQ(state_of(last_checkpoint("resumed")).at("shards"), 2);
+}
+
 TEST_F(TrainerTest, AccumulationCountsUpdates) {
   options_.train.accumulate = 3;
   train(options_, {.run = run("a")});

@@ -91,7 +91,7 @@ class Replay {
   void update(int64_t step) {
     const UpdateBatch batch = next_update();
     std::vector<int32_t> samples;
-    for (const Batch& part : batch.parts)
+    for (const Batch& part : batch.shards[0])
       samples.insert(samples.end(), part.samples.begin(), part.samples.end());
     EXPECT_EQ(samples, golden_.update(step).at("samples").get<std::vector<int32_t>>());
     const StepResult result = replica_.gradients(
@@ -116,8 +116,7 @@ class Replay {
 
   UpdateBatch next_update() {
     UpdateBatch batch;
-    for (int i = 0; i < golden_.options.train.accumulate; ++i)
-      for (Batch& part : stream_.next().parts) batch.add(std::move(part));
+    for (int i = 0; i < golden_.options.train.accumulate; ++i) batch.add(stream_.next().batch);
     return batch;
   }
 
