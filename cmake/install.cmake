@@ -3,6 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS sixfold_cli RUNTIME)
+if(TARGET sixfold_mpi)
+  install(TARGETS sixfold_mpi LIBRARY DESTINATION ${sixfold_module_dir})
+endif()
 install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
 
 # What users begin with has a short name as well: <sixfold/translator.h>.

@@ -9,6 +9,8 @@ namespace sixfold {
 /// them.
 void log_line(const std::string& text);
 void warn_line(const std::string& text);
+/// From now on nothing is written: of several processes only one does.
+void silence_log();
 
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {

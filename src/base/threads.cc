@@ -63,6 +63,19 @@ int available_threads(const std::string& root) {
   return paid < processors ? std::max(1, static_cast<int>(paid + 0.5)) : processors;
 }
 
+std::string allowed_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return "";
+  std::string names;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &set)) continue;
+    const int begin = i;
+    while (i + 1 < CPU_SETSIZE && CPU_ISSET(i + 1, &set)) ++i;
+    names += (names.empty() ? "" : ",") + std::to_string(begin) + (i > begin ? "-" + std::to_string(i) : "");
+  }
+  return names;
+}
+
 #if defined(__x86_64__)
 SubnormalsAsZero::SubnormalsAsZero() : before_(_mm_getcsr()) {
   _mm_setcsr(before_ | 0x8040);  // operands and results

@@ -17,6 +17,9 @@ namespace sixfold {
 /// /sys.
 int available_threads(const std::string& root = "/");
 
+/// Names the processors that this process may run on: "0-3,8".
+std::string allowed_processors();
+
 /// Starts a thread. If the system refuses, prints a warning and returns a thread that is not joinable; the
 /// caller must then do the work itself.
 /// `wanted` and `used` are for the warning: the threads that were asked for, and those that there will be.

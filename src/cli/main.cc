@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/threads.h"
 #include "cli/commands.h"
+#include "cli/distributed_run.h"
 #include "cli/interrupt.h"
 #include "cli/text_io.h"
 
@@ -109,8 +110,9 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::Success& help_or_version) {
     app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "error: " << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
-              << " --help\n";
+    if (speaks_for_all())
+      std::cerr << "error: " << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
+                << " --help\n";
     return usage;
   }
   flush_standard_output();

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/dashboard_server.h"
+#include "cli/distributed_run.h"
 #include "cli/interrupt.h"
 #include "tasks/tasks.h"
 #include "train/trainer.h"
@@ -60,16 +61,17 @@ std::unique_ptr<DashboardServer> start_dashboard(const Arguments& a) {
   return server;
 }
 
-void run(const Arguments& a) {
+int run(const Arguments& a, Processes& processes) {
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments);
-  auto dashboard = start_dashboard(a);
-  const TrainOutcome outcome = train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts()});
+  auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
+  const TrainOutcome outcome =
+      train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts(), processes});
   dashboard.reset();
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);
-    return;
+    return 0;
   }
   // The config in the run's folder includes the changes by --set.
   const std::string command =
@@ -79,7 +81,7 @@ void run(const Arguments& a) {
     log_info("stopped before the first update; to start again: {}", command);
   else
     log_info("stopped at update {}; to resume: {}", outcome.updates, command);
-  std::exit(interrupt_status());
+  return interrupt_status();
 }
 
 }  // namespace
@@ -134,7 +136,8 @@ void add_train(CLI::App& app) {
       "  sixfold train recipes/demo.yaml --output run --resume");
   command->callback([a] {
     find_config(*a);
-    run(*a);
+    const int status = on_all_processes([&](Processes& processes) { return run(*a, processes); });
+    if (status != 0) std::exit(status);
   });
 }
 

@@ -25,11 +25,11 @@ std::string weights_path(const std::string& folder) { return fs::path(folder) / 
 /// Opens a file of tensors and checks that it has exactly those of `parameters`. Tensors in int8 also have
 /// scales.
 std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
-                                                       std::span<const Parameter> parameters) {
+                                                       std::span<const NamedShape> parameters) {
   auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
   file->verify();
   std::set<std::string> wanted;
-  for (const Parameter& parameter : parameters) {
+  for (const NamedShape& parameter : parameters) {
     const TensorInfo& tensor = file->at(parameter.name);
     require(tensor.shape == parameter.shape,
             "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", path, parameter.name,
@@ -42,6 +42,12 @@ std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
             "{}: tensor '{}' does not belong to this model; copy config and weights from the same model", path,
             name);
   return file;
+}
+
+std::vector<NamedShape> shapes_of(std::span<const Parameter> parameters) {
+  std::vector<NamedShape> shapes;
+  for (const Parameter& parameter : parameters) shapes.push_back({parameter.name, parameter.shape});
+  return shapes;
 }
 
 void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values) {
@@ -158,7 +164,7 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
-  const auto file = open_parameters(weights_path(folder), stored);
+  const auto file = open_parameters(weights_path(folder), shapes_of(stored));
   for (Parameter& parameter : stored) map_parameter(file, parameter, model->backend(), type);
   if (type == WeightType::int8) file->let_go_pages();  // the fp32 weights, which have been quantized
   return model;
@@ -218,8 +224,24 @@ void write_parameters(const std::string& path, std::span<const Parameter> parame
 }
 
 void read_parameters(const std::string& path, std::span<Parameter> parameters, Backend& backend) {
-  const auto file = open_parameters(path, parameters);
-  for (Parameter& parameter : parameters) parameter.tensor.copy_from(backend, values_of(*file, parameter.name));
+  read_values(path, shapes_of(parameters), [&](size_t i, const std::vector<float>& values) {
+    parameters[i].tensor.copy_from(backend, values);
+  });
+}
+
+void write_values(const std::string& path, std::span<const NamedShape> tensors,
+                  const std::function<std::vector<float>(size_t)>& values) {
+  std::vector<TensorEntry> entries;
+  for (const NamedShape& tensor : tensors) entries.push_back({tensor.name, DType::f32, tensor.shape});
+  SafetensorsWriter file(path, entries);
+  for (size_t i = 0; i < tensors.size(); ++i) file.add(values(i).data());
+  file.commit();
+}
+
+void read_values(const std::string& path, std::span<const NamedShape> tensors,
+                 const std::function<void(size_t, const std::vector<float>&)>& use) {
+  const auto file = open_parameters(path, tensors);
+  for (size_t i = 0; i < tensors.size(); ++i) use(i, values_of(*file, tensors[i].name));
 }
 
 }  // namespace sixfold

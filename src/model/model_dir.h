@@ -46,10 +46,21 @@ int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
                                    const std::function<bool(const Parameter&)>& wanted,
                                    std::vector<std::string>& others);
 
-/// Write named tensors, such as those of an optimizer, to a safetensors file in fp32, and read them back as
-/// `load_weights` does. Tensors in int8 are written as int8 with their scales in `NAME.scales` and can't be
-/// read back.
+/// Write named tensors to a safetensors file in fp32, and read them back as `load_weights` does. Tensors in
+/// int8 are written as int8 with their scales in `NAME.scales` and can't be read back.
 void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend);
 void read_parameters(const std::string& path, std::span<Parameter> parameters, Backend& backend);
+
+/// The name and shape of a tensor in a file.
+struct NamedShape {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+/// The same for numbers, such as those of an optimizer, one tensor at a time: `values(i)` gives the elements of
+/// the tensor i, and `use(i, elements)` gets them.
+void write_values(const std::string& path, std::span<const NamedShape> tensors,
+                  const std::function<std::vector<float>(size_t i)>& values);
+void read_values(const std::string& path, std::span<const NamedShape> tensors,
+                 const std::function<void(size_t i, const std::vector<float>& values)>& use);
 
 }  // namespace sixfold

@@ -20,17 +20,30 @@ struct Block {
   std::vector<std::vector<std::string>> answers;          // by question
 };
 
-AnswerStatistics statistics_of(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena) {
+/// Appends the statistics of each question: exact match, F1.
+void answer(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena,
+            std::vector<double>& results) {
   for (const Batch& batch : block.reader.take_batches()) {
     Context context(model.backend(), arena);
     block.reader.read(model, batch, context);
   }
   const AnswerMetric metric;
-  AnswerStatistics sum;
   for (size_t i = 0; i < block.texts.size(); ++i) {
     const auto found = block.reader.answer(i).value_or(FoundSpan());
     const std::string answer = block.texts[i]->text.substr(found.begin, found.end - found.begin);
-    sum += metric.statistics(answer, block.answers[i]);
+    const AnswerStatistics statistics = metric.statistics(answer, block.answers[i]);
+    results.insert(results.end(), {static_cast<double>(statistics.exact), statistics.f1});
+  }
+}
+
+/// Adds the results of the questions in their order, which does not depend on the number of processes.
+AnswerStatistics sum_of(const std::vector<std::vector<double>>& results, const QuestionDataset& data) {
+  std::vector<size_t> next(results.size(), 0);
+  AnswerStatistics sum;
+  for (int64_t i = 0; i < data.texts().size(); ++i) {
+    const auto process = static_cast<size_t>(i) % results.size();
+    for (int32_t k = 0; k < StoredQuestionedText(data.texts()[i]).questions(); ++k, next[process] += 2)
+      sum += {1, static_cast<int64_t>(results[process][next[process]]), results[process][next[process] + 1]};
   }
   return sum;
 }
@@ -38,14 +51,14 @@ AnswerStatistics statistics_of(const Transformer& model, Block& block, const std
 }  // namespace
 
 Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
-                     const std::shared_ptr<Arena>& arena) {
+                     const EvaluationRun& run) {
   const auto new_block = [&] {
     return Block{{data.windows(), batch_tokens, model.config().answers.max_tokens}, {}, {}};
   };
-  AnswerStatistics sum;
+  std::vector<double> own;
   Block block = new_block();
   int64_t tokens = 0;
-  for (int64_t i = 0; i < data.texts().size(); ++i) {
+  for (int64_t i = run.processes.rank(); i < data.texts().size(); i += run.processes.size()) {
     const StoredQuestionedText stored(data.texts()[i]);
     const auto text = std::make_shared<LocatedText>(stored.text(), stored.located());
     size_t place = stored.first_question();
@@ -55,12 +68,13 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data, int6
       block.texts.push_back(text);
       block.answers.push_back(std::move(question.answers));
       if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
-      sum += statistics_of(model, block, arena);
+      answer(model, block, run.arena, own);
       block = new_block();
       tokens = 0;
     }
   }
-  sum += statistics_of(model, block, arena);
+  answer(model, block, run.arena, own);
+  const AnswerStatistics sum = sum_of(run.processes.gather_numbers(own), data);
   return {{"squad_exact_match", {100 * sum.exact_match(), true}}, {"squad_f1", {100 * sum.mean_f1(), true}}};
 }
 

@@ -6,16 +6,22 @@
 namespace sixfold {
 
 Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch_tokens,
-                    const std::shared_ptr<Arena>& arena) {
+                    const EvaluationRun& run) {
   Batcher batcher(data, {.batch_tokens = batch_tokens, .shuffle = false});
-  ClassCounts counts(model.config().labels.size());
-  while (batcher.position().epoch == 0) {
+  std::vector<double> own;  // truth and prediction, by sample
+  for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
     const Batch batch = batcher.next();
-    Context context(model.backend(), arena);
+    if (turn != run.processes.rank()) continue;
+    Context context(model.backend(), run.arena);
     const std::vector<ClassProbabilities> predicted = class_probabilities(model, batch, context);
     for (size_t i = 0; i < predicted.size(); ++i)
-      counts.add(static_cast<size_t>(batch.labels[i]), likeliest(predicted[i]));
+      own.insert(own.end(),
+                 {static_cast<double>(batch.labels[i]), static_cast<double>(likeliest(predicted[i]))});
   }
+  ClassCounts counts(model.config().labels.size());
+  for (const std::vector<double>& pairs : run.processes.gather_numbers(own))
+    for (size_t i = 0; i < pairs.size(); i += 2)
+      counts.add(static_cast<size_t>(pairs[i]), static_cast<size_t>(pairs[i + 1]));
   return {{"accuracy", {100 * counts.accuracy(), true}}, {"macro_f1", {100 * counts.macro_f1(), true}}};
 }
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 #include <vector>
 
 #include "data/dataset.h"
@@ -8,9 +7,9 @@
 
 namespace sixfold {
 
-/// Classifies a dataset whose samples have a label each, in batches of at most `batch_tokens` tokens, and
-/// returns the scores accuracy and macro_f1 in percent. Buffers come from `arena`.
+/// Collective. Classifies a dataset whose samples have a label each, in batches of at most `batch_tokens`
+/// tokens, and returns the scores accuracy and macro_f1 in percent.
 Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch_tokens,
-                    const std::shared_ptr<Arena>& arena);
+                    const EvaluationRun& run);
 
 }  // namespace sixfold

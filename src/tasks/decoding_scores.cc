@@ -1,6 +1,7 @@
 #include "tasks/decoding_scores.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "generate/beam.h"
 #include "generate/search.h"
@@ -28,15 +29,24 @@ int64_t ScoredDecoding::tokens() const {
 
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
-                                                 const ScoredDecoding& how,
-                                                 const std::shared_ptr<Arena>& arena) {
+                                                 const ScoredDecoding& how, const EvaluationRun& run) {
+  const auto rank = static_cast<size_t>(run.processes.rank()), size = static_cast<size_t>(run.processes.size());
+  std::vector<std::vector<int32_t>> own;
+  for (size_t i = rank; i < sources.size(); i += size) own.push_back(sources[i]);
   SearchOptions options{.rules = model.config().generation, .batch_tokens = how.tokens()};
   options.rules.beam_size = how.beam_size;
-  std::vector<std::vector<int32_t>> outputs(sources.size());
+  std::vector<std::string> found_by_us(own.size());
   DecodeWorkspace decoding(model);
-  decoding.arena = arena;
-  search(decoding, sources, options,
-         [&](size_t i, std::vector<Hypothesis> found) { outputs[i] = std::move(found[0].ids); });
+  decoding.arena = run.arena;
+  search(decoding, own, options, [&](size_t i, const std::vector<Hypothesis>& found) {
+    const std::vector<int32_t>& ids = found[0].ids;
+    found_by_us[i].assign(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
+  });
+  std::vector<std::vector<int32_t>> outputs;
+  for (const std::string& bytes : run.processes.interleave(found_by_us)) {
+    auto& ids = outputs.emplace_back(bytes.size() / sizeof(int32_t));
+    if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), bytes.size());
+  }
   return outputs;
 }
 

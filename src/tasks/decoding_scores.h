@@ -1,10 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
-#include "model/transformer.h"
+#include "train/task.h"
 
 namespace sixfold {
 
@@ -17,12 +16,11 @@ struct ScoredDecoding {
   int64_t tokens() const;
 };
 
-/// Searches the best output of each source: ids of tokens, without the end token. Sources are as for `search`.
-/// The model must be packed. Buffers come from `arena`.
+/// Collective. Searches the best output of each source: ids of tokens, without the end token. Sources are as
+/// for `search`. The model must be packed.
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
-                                                 const ScoredDecoding& how,
-                                                 const std::shared_ptr<Arena>& arena);
+                                                 const ScoredDecoding& how, const EvaluationRun& run);
 
 /// Returns an estimate, in bytes, of the keys and values of the sources that are decoded at a time.
 /// `source_tokens(i)`: the number of tokens, or patches, of source i. It assumes outputs of maximum length.

@@ -84,8 +84,7 @@ class ImageCaptioning : public Task {
     for (const CaptionMetric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
     return names;
   }
-  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
-                      const std::shared_ptr<Arena>& arena) const override;
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override;
   int64_t score_bytes(int64_t part_tokens) const override;
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
@@ -119,8 +118,7 @@ class ImageCaptioning : public Task {
 
 /// Captions are compared as the tokenizer reads them. One with a token that is not in the vocabulary has no
 /// equal.
-Evaluation ImageCaptioning::evaluate(const Transformer& model, int64_t part_tokens,
-                                     const std::shared_ptr<Arena>& arena) const {
+Evaluation ImageCaptioning::evaluate(const Transformer& model, const EvaluationRun& run) const {
   if (!validation_.captions()) return {};
   const Tokenizer& tokenizer = *tokenizers_.target;
   const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
@@ -129,8 +127,8 @@ Evaluation ImageCaptioning::evaluate(const Transformer& model, int64_t part_toke
   ExactMatches matches;
   Evaluation evaluation;
   const int64_t count = captioned();
-  for (int64_t begin = 0; begin < count; begin += block(part_tokens)) {
-    const int64_t end = std::min(count, begin + block(part_tokens));
+  for (int64_t begin = 0; begin < count; begin += block(run.part_tokens)) {
+    const int64_t end = std::min(count, begin + block(run.part_tokens));
     BatchBuilder images;
     for (int64_t i = begin; i < end; ++i) valid_->add(i, 0, images.sample(static_cast<int32_t>(i)));
     const Batch batch = images.take();
@@ -139,7 +137,7 @@ Evaluation ImageCaptioning::evaluate(const Transformer& model, int64_t part_toke
       const auto values = batch.source.sequence(i);
       sources.emplace_back(values.begin(), values.end());
     }
-    const auto outputs = decode_outputs(model, sources, decoding(part_tokens), arena);
+    const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run);
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int32_t> caption = valid_->caption(i);
       const std::string found = tokenizer.decode(outputs[static_cast<size_t>(i - begin)]);

@@ -92,10 +92,9 @@ class ImageClassification : public Task {
   }
 
   std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
-  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
-                      const std::shared_ptr<Arena>& arena) const override {
-    const int64_t most = part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
-    return {.scores = class_scores(model, *valid_, most, arena)};
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
+    return {.scores = class_scores(model, *valid_, most, run)};
   }
   std::string history() const override { return history_of(record_); }
 

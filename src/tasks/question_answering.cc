@@ -77,9 +77,8 @@ class QuestionAnswering : public Task {
   }
 
   std::vector<std::string> metrics() const override { return {"squad_exact_match", "squad_f1"}; }
-  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
-                      const std::shared_ptr<Arena>& arena) const override {
-    return {.scores = answer_scores(model, *valid_, most_tokens(part_tokens), arena)};
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    return {.scores = answer_scores(model, *valid_, most_tokens(run.part_tokens), run)};
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return answer_score_bytes(*valid_, most_tokens(part_tokens));

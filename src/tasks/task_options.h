@@ -26,6 +26,7 @@ struct TaskOptions {
   CheckpointOptions checkpoint;
   Validation validation;
   LogOptions log;
+  DistributedOptions distributed;
 };
 
 /// The metric that decides which model is best. Tasks with metrics of their own overload it.
@@ -42,6 +43,7 @@ TrainOptions training_of(const TaskOptions<Data, Validation>& o) {
           .checkpoint = o.checkpoint,
           .validation = o.validation,
           .log = o.log,
+          .distributed = o.distributed,
           .best_by = best_metric(o.validation)};
 }
 

@@ -59,9 +59,8 @@ class Translation : public Task {
     for (const Metric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
     return names;
   }
-  Evaluation evaluate(const Transformer& model, int64_t part_tokens,
-                      const std::shared_ptr<Arena>& arena) const override {
-    return evaluate_translation(model, tokenizers_, valid_text_, validation_, part_tokens, arena);
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    return evaluate_translation(model, tokenizers_, valid_text_, validation_, run);
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);

@@ -19,14 +19,14 @@ int64_t considered(const TranslationValidationOptions& options, int64_t all) {
 /// Translates lines of the text.
 std::vector<std::string> translate(const Transformer& model, const Tokenizers& tokenizers,
                                    const ParallelText& text, std::span<const size_t> lines,
-                                   const ScoredDecoding& how, const std::shared_ptr<Arena>& arena) {
+                                   const ScoredDecoding& how, const EvaluationRun& run) {
   std::vector<std::vector<int32_t>> sources;
   for (const size_t line : lines) {
     sources.push_back(tokenizers.source->encode(text.source[line]));
     sources.back().push_back(tokenizers.source->eos());
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, how, arena))
+  for (const auto& ids : decode_outputs(model, sources, how, run))
     translations.push_back(tokenizers.target->decode(ids));
   return translations;
 }
@@ -52,7 +52,7 @@ Scores scores_of(const std::vector<std::string>& translations, const Tokenizer& 
 
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
                                 const ParallelText& text, const TranslationValidationOptions& options,
-                                int64_t part_tokens, const std::shared_ptr<Arena>& arena) {
+                                const EvaluationRun& run) {
   const auto count = static_cast<size_t>(considered(options, text.size()));
   const std::vector<size_t> shown =
       sample_pairs(std::span(text.source).first(count), std::span(text.target).first(count));
@@ -62,13 +62,13 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     std::iota(lines.begin(), lines.end(), 0);
   }
   const auto translations = translate(model, tokenizers, text, lines,
-                                      {.beam_size = options.beam_size, .part_tokens = part_tokens}, arena);
+                                      {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run);
   Evaluation evaluation;
   if (options.translates()) evaluation.scores = scores_of(translations, *tokenizers.target, text);
   for (size_t i = 0; i < shown.size(); ++i)
     evaluation.samples.push_back(sample_of(
         text.source[shown[i]], translations[options.translates() ? shown[i] : i], text.target[shown[i]]));
-  add_cross_attention(model, tokenizers, evaluation.samples, arena);
+  add_cross_attention(model, tokenizers, evaluation.samples, run.arena);
   return evaluation;
 }
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <memory>
-
 #include "data/corpus.h"
 #include "data/token_corpus.h"
 #include "model/transformer.h"
@@ -10,13 +8,12 @@
 
 namespace sixfold {
 
-/// Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and "chrf" and
-/// some of the translations as samples. If no metric needs translations, only the samples are translated, and
-/// there are no scores. The model must be packed. At most `part_tokens` source
-/// tokens are translated at a time (0: the default of `SearchOptions`). Buffers come from `arena`.
+/// Collective. Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and
+/// "chrf" and some of the translations as samples. If no metric needs translations, only the samples are
+/// translated, and there are no scores. The model must be packed.
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
                                 const ParallelText& text, const TranslationValidationOptions& options,
-                                int64_t part_tokens, const std::shared_ptr<Arena>& arena);
+                                const EvaluationRun& run);
 
 /// Returns an estimate, in bytes, of the keys and values of the sentences that are translated at a time. It
 /// assumes translations of maximum length.

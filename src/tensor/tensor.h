@@ -27,7 +27,9 @@ class Tensor {
   /// The elements of an i32 tensor; an empty span if the tensor is empty.
   DeviceSpan<const int32_t> ids() const;
   /// Whether no other tensor shares the elements.
-  bool unique() const { return state_.use_count() == 1; }
+  bool unique() const { return holders() == 1; }
+  /// The number of tensors that share the elements, this one included.
+  int64_t holders() const { return state_.use_count(); }
   /// Whether both tensors share their elements.
   bool same_as(const Tensor& other) const { return state_ == other.state_; }
 

@@ -35,12 +35,13 @@ bool is_of_interruption(const std::string& checkpoint) {
 
 void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
                        const std::function<void(const std::string&)>& add) const {
+  if (!optimizer.is_root()) return optimizer.save("");
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
   const std::string saved = fmt::format("{}/update-{:09}", folder_, state.update);
   write_model_folder(saved, model, [&](const std::string& folder) {
-    write_parameters(folder + "/optimizer.safetensors", optimizer.state(), *model.backend());
+    optimizer.save(folder + "/optimizer.safetensors");
     write_file_atomically(folder + "/state.json", to_json_text(state));
     add(folder);
   });
@@ -57,8 +58,7 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
 
 void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
   load_weights(checkpoint + "/model.safetensors", model);
-  std::vector<Parameter> state = optimizer.state();
-  read_parameters(checkpoint + "/optimizer.safetensors", state, *model.backend());
+  optimizer.load(checkpoint + "/optimizer.safetensors");
 }
 
 TrainingState Checkpoints::read_state(const std::string& checkpoint) {

@@ -15,8 +15,9 @@ class Checkpoints {
  public:
   Checkpoints(const std::string& run, int keep_last) : folder_(run + "/checkpoints"), keep_last_(keep_last) {}
 
-  /// Writes a checkpoint. Removes older ones beyond `keep_last`, and those of interruptions. `add` writes the
-  /// other files of the model into the folder. Throws an environment error if the disk fails.
+  /// Collective: the root writes a checkpoint. Removes older ones beyond `keep_last`, and those of
+  /// interruptions. `add` writes the other files of the model into the folder. Throws an environment error if
+  /// the disk fails.
   void save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
             const std::function<void(const std::string& folder)>& add) const;
   /// Restores weights and optimizer as they were saved. Throws an input error if a file is missing or damaged.

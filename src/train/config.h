@@ -67,6 +67,32 @@ void visit(Visitor& v, StartOptions& o) {
           "parts whose weights stay fixed: embeddings (with the output projection), encoder, decoder");
 }
 
+/// The type in which the processes of a run send gradients to each other.
+enum class WireType { fp32, bf16 };
+
+template <>
+struct EnumNames<WireType> {
+  static constexpr std::pair<WireType, std::string_view> names[] = {{WireType::fp32, "fp32"},
+                                                                    {WireType::bf16, "bf16"}};
+};
+
+/// Training with several processes (docs/scaling.md).
+struct DistributedOptions {
+  double timeout = 60;
+  WireType wire = WireType::fp32;
+};
+
+template <class Visitor>
+void visit(Visitor& v, DistributedOptions& o) {
+  v.field("timeout", o.timeout,
+          "number of seconds after which a process that is not heard of has failed, and the run ends",
+          between(1, 86400));
+  v.field(
+      "wire", o.wire,
+      "type in which gradients are sent: fp32, or bf16, which halves their bytes but makes the results depend "
+      "on the number of processes");
+}
+
 /// How samples become batches.
 struct BatchOptions {
   int batch_tokens = 8192;
@@ -234,6 +260,7 @@ struct TrainOptions {
   CheckpointOptions checkpoint;
   ValidationOptions validation;
   LogOptions log;
+  DistributedOptions distributed;
   /// The validation score that decides which model is best. It is a key of the config only if the task offers a
   /// choice.
   std::string best_by = "loss";
@@ -250,6 +277,7 @@ void visit_training_groups(Visitor& v, Options& o) {
   v.group("checkpoint", o.checkpoint, "when to save checkpoints, and which to keep");
   v.group("validation", o.validation, "when and how to evaluate the model on the validation data");
   v.group("log", o.log, "progress messages");
+  v.group("distributed", o.distributed, "training with several processes, which a launcher of MPI starts");
 }
 
 template <class Visitor>

@@ -86,7 +86,8 @@ std::string MemoryForecast::describe() const {
       megabytes(batches), megabytes(std::max(validation, checkpoint)), megabytes(now));
 }
 
-MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens) {
+MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens,
+                               BatchDivision division) {
   MemoryForecast forecast;
   forecast.now = resident_memory();
   const auto dry = std::make_shared<MetaBackend>();
@@ -100,14 +101,14 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
     gradients += bytes;
     forecast.checkpoint = std::max(forecast.checkpoint, bytes);
   }
-  const int shards = std::max(1, options.train.shards);
-  const int levels = std::bit_width(static_cast<unsigned>(shards - 1));  // gradients that are set aside
+  const int own_shards = (division.shards + division.processes - 1) / division.processes;
+  const int levels = std::bit_width(static_cast<unsigned>(own_shards - 1));  // gradients that are set aside
   forecast.weights = weights + gradients;
-  forecast.optimizer = static_cast<int64_t>(dry->in_use()) - forecast.weights;
-  forecast.weights += levels * gradients;
+  forecast.optimizer = (static_cast<int64_t>(dry->in_use()) - forecast.weights) / division.processes;
+  forecast.weights += levels * gradients + WeightExchange::most_bytes(division.processes);
   const auto arena = std::make_shared<Arena>(dry);
   const int64_t batch_bytes =
-      sample_batches(task.training_data(), options, shards, part_tokens, [&](const Batch& part) {
+      sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
         Tape tape;
         Context context(dry, arena, tape, {});
         task.loss(model, part, {}, context);
@@ -121,16 +122,16 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
   return forecast;
 }
 
-int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
-                      bool fit) {
-  const MemoryForecast forecast = forecast_memory(task, options, asked);
+int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available, bool fit,
+                      BatchDivision division) {
+  const MemoryForecast forecast = forecast_memory(task, options, asked, division);
   log_info("memory: {}", forecast.describe());
   const auto fits = [&](const MemoryForecast& f) { return available == 0 || f.total() - f.now <= available; };
   if (fits(forecast)) return asked;
   const int64_t whole =
       asked > 0 ? std::min<int64_t>(asked, options.data.batch_tokens) : options.data.batch_tokens;
   for (int64_t tokens = whole / 2; tokens >= 16; tokens /= 2) {
-    const MemoryForecast smaller = forecast_memory(task, options, tokens);
+    const MemoryForecast smaller = forecast_memory(task, options, tokens, division);
     if (!fits(smaller)) continue;
     if (fit) {
       log_info("memory: batches are processed in parts of {} tokens to fit into {}", tokens,

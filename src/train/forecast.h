@@ -26,15 +26,21 @@ struct MemoryForecast {
   std::string describe() const;
 };
 
-/// Forecasts the memory of a run. Runs a training step and a validation without computing (`MetaBackend`), on
-/// the first batches and on a batch with the longest sample, in parts of `part_tokens` tokens (0: whole
-/// batches).
-MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens);
+/// How the batches of a run are shared.
+struct BatchDivision {
+  int shards = 1, processes = 1;
+};
+
+/// Forecasts the memory of a run, of each of its processes. Runs a training step and a validation without
+/// computing (`MetaBackend`), on the first batches and on a batch with the longest sample, in parts of
+/// `part_tokens` tokens (0: whole batches).
+MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens,
+                               BatchDivision division = {});
 
 /// Checks whether the run fits into `available` bytes (0: unknown) with parts of `asked` tokens (0: whole
 /// batches). Returns the part size to train with: `asked`, or, if that needs too much memory and `fit` is set,
 /// a smaller one. Throws an input error if the run does not fit; the message names the size that would.
-int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
-                      bool fit);
+int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available, bool fit,
+                      BatchDivision division = {});
 
 }  // namespace sixfold

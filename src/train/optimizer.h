@@ -1,19 +1,27 @@
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "layers/parameters.h"
+#include "model/model_dir.h"
 #include "train/config.h"
+#include "train/weight_exchange.h"
 
 namespace sixfold {
 
-/// The Adam optimizer (section 5.3) of a model's weights, with its state. Weights that need no gradient are
-/// left out. For one thread at a time.
+/// The Adam optimizer (section 5.3) of a model's weights. Weights that need no gradient are left out. With
+/// several processes each has the optimizer's state of the parts of the weights that it owns. For one thread at
+/// a time.
 class Optimizer {
  public:
-  /// `ema_decay`: decay of the moving average of the weights; 0: no average.
+  /// `ema_decay`: decay of the moving average of the weights; 0: no average. `exchange` is that of the
+  /// processes of a run, for these parameters; null: there is one process.
   Optimizer(std::shared_ptr<Backend> backend, const std::vector<Parameter>& parameters,
-            const OptimizerOptions& options, double ema_decay);
+            const OptimizerOptions& options, double ema_decay,
+            std::shared_ptr<WeightExchange> exchange = nullptr);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
 
   /// Sets all gradients to zero.
   void clear_gradients();
@@ -22,38 +30,66 @@ class Optimizer {
   /// which may be nested; the memory is kept for the next pair.
   void set_gradients_aside();
   void add_gradients_aside();
-  /// The number of blocks for which `square_gradients` computes a sum.
+  /// Instead of the calls that are due: adds all that was set aside to the gradients of one weight, the last
+  /// first, and, after all weights, forgets that it was.
+  void add_all_aside(size_t weight);
+  void end_aside() { aside_ = 0; }
+  /// The gradients, by weight.
+  std::vector<Tensor> gradients() const;
+
+  /// The number of blocks of this process for which `square_gradients` computes a sum.
   int64_t gradient_blocks() const;
-  /// Computes the sums of squares of all gradients, block by block, into `sums`, which has `gradient_blocks()`
-  /// elements. Does not wait for the kernels.
+  /// Computes the sums of squares of the gradients of the parts that this process owns, block by block, into
+  /// `sums`, which has `gradient_blocks()` elements. Does not wait for the kernels.
   void square_gradients(DeviceSpan<double> sums) const;
-  /// Returns the norm of the whole gradient, given these sums.
+  /// Returns the norm of the whole gradient, given the sums of all processes, one process after the other.
   double gradient_norm(std::span<const double> squares) const;
-  /// Performs update number `step`, counted from 1, with the gradients multiplied by `gradient_scale`.
+
+  /// Collective. Performs update number `step`, counted from 1, with the gradients multiplied by
+  /// `gradient_scale`.
   void update(int64_t step, double learning_rate, double gradient_scale);
-  /// Exchanges the weights with their moving average. A second call exchanges them back. Does nothing without
-  /// an average.
+  /// Collective. Exchanges the weights with their moving average. A second call exchanges them back. Does
+  /// nothing without an average.
   void swap_average();
   /// Sets the moving average to the current weights.
   void restart_average();
   /// The number of elements of all weights that are trained.
   int64_t trained_weights() const;
+  bool is_root() const { return exchange_->processes().is_root(); }
   bool has_average() const { return ema_decay_ > 0; }
 
-  /// The state of the optimizer, to be saved or loaded: tensors named "moment1.<weight>", "moment2.<weight>"
-  /// and "average.<weight>".
-  std::vector<Parameter> state() const;
+  /// The tensors of the state: "moment1.<weight>", "moment2.<weight>" and "average.<weight>".
+  std::vector<NamedShape> state() const;
+  /// Collective: the root writes the state to a safetensors file.
+  void save(const std::string& path) const;
+  /// Reads it: each process the parts that it owns. Throws an input error if it is damaged, or that of other
+  /// weights.
+  void load(const std::string& path);
 
  private:
-  struct Slot {
-    Parameter weight;
-    Tensor gradient, moment1, moment2, average;
-    std::vector<Tensor> aside;  ///< the first `aside_` hold gradients
+  /// A part of a weight, with the optimizer's state.
+  struct Part {
+    WeightPart place;
+    Tensor moment1, moment2, average;
+
+    Tensor& state(int kind) { return kind == 0 ? moment1 : kind == 1 ? moment2 : average; }
+    const Tensor& state(int kind) const { return const_cast<Part*>(this)->state(kind); }
   };
+  int kinds() const { return has_average() ? 3 : 2; }
+  std::vector<float> values(size_t weight, int kind) const;
+  void set_values(size_t weight, int kind, std::span<const float> values);
+  View weight(const WeightPart& part) const;
+  View gradient(const WeightPart& part) const;
+  void share_weights();
+
   std::shared_ptr<Backend> backend_;
   OptimizerOptions options_;
   double ema_decay_;
-  std::vector<Slot> slots_;
+  std::shared_ptr<WeightExchange> exchange_;
+  std::vector<Parameter> parameters_;
+  std::vector<Tensor> gradients_;
+  std::vector<std::vector<Tensor>> set_aside_;  ///< by weight; the first `aside_` hold gradients
+  std::vector<Part> parts_;
   size_t aside_ = 0;
 };
 

@@ -40,12 +40,13 @@ nlohmann::json json_of(const ValidationSample& sample) {
 }  // namespace
 
 Progress::Progress(const std::string& jsonl, const TrainingState& state)
-    : log_(jsonl, state.log_bytes),
-      terminal_(isatty(2)),
+    : terminal_(isatty(2)),
       started_(state.seconds),
       started_update_(state.update),
       stretch_began_(state.seconds),
-      stretch_tokens_(state.sums.tokens) {}
+      stretch_tokens_(state.sums.tokens) {
+  if (!jsonl.empty()) log_.emplace(jsonl, state.log_bytes);
+}
 
 Progress::~Progress() { clear_line(); }
 
@@ -73,34 +74,36 @@ std::string Progress::describe(const TrainingState& s, double learning_rate) con
 }
 
 void Progress::update(const TrainingState& s, double learning_rate) {
-  if (!terminal_ || s.seconds - shown_at_ < 0.5) return;
+  if (!log_ || !terminal_ || s.seconds - shown_at_ < 0.5) return;
   std::fputs(("\r" + describe(s, learning_rate) + "\033[K").c_str(), stderr);
   line_shown_ = true;
   shown_at_ = s.seconds;
 }
 
 void Progress::line(const TrainingState& s, double learning_rate) {
+  if (!log_) return;
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
-  log_.append(nlohmann::json{{"update", s.update},
-                             {"last_update", s.last_update},
-                             {"epoch", s.position.last_epoch()},
-                             {"loss", loss},
-                             {"perplexity", std::exp(loss)},
-                             {"learning_rate", learning_rate},
-                             {"gradient_norm", s.sums.gradient_norm},
-                             {"tokens", s.sums.tokens},
-                             {"tokens_per_second", tokens_per_second(s)},
-                             {"seconds", s.seconds},
-                             {"seconds_waited", s.sums.waited},
-                             {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
-                  .dump() +
-              "\n");
+  log_->append(nlohmann::json{{"update", s.update},
+                              {"last_update", s.last_update},
+                              {"epoch", s.position.last_epoch()},
+                              {"loss", loss},
+                              {"perplexity", std::exp(loss)},
+                              {"learning_rate", learning_rate},
+                              {"gradient_norm", s.sums.gradient_norm},
+                              {"tokens", s.sums.tokens},
+                              {"tokens_per_second", tokens_per_second(s)},
+                              {"seconds", s.seconds},
+                              {"seconds_waited", s.sums.waited},
+                              {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
+                   .dump() +
+               "\n");
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;
 }
 
 void Progress::validation(const TrainingState& s, const Evaluation& evaluation, bool better) {
+  if (!log_) return;
   nlohmann::json json = {{"update", s.update}, {"epoch", s.position.last_epoch()}};
   std::string text = fmt::format("validation at update {}:", s.update);
   for (const auto& [name, score] : evaluation.scores) {
@@ -110,15 +113,17 @@ void Progress::validation(const TrainingState& s, const Evaluation& evaluation, 
   say(text + (better ? "  (best so far)" : ""));
   for (const ValidationSample& sample : evaluation.samples) json["samples"].push_back(json_of(sample));
   // A token may be a part of a character.
-  log_.append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  log_->append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
+  if (!log_) return;
   say(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));
-  log_.append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
+  log_->append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
 }
 
 void Progress::say(const std::string& text) {
+  if (!log_) return;
   clear_line();
   log_line(text);
 }

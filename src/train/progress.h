@@ -12,7 +12,7 @@ namespace sixfold {
 class Progress {
  public:
   /// Appends to `jsonl`, after truncating it to its length at `state`, the state in which the run starts or
-  /// resumes.
+  /// resumes. With an empty name nothing is reported: only the root of several processes does.
   Progress(const std::string& jsonl, const TrainingState& state);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -31,16 +31,18 @@ class Progress {
   void say(const std::string& text);
 
   /// The length of the log in bytes.
-  int64_t log_bytes() const { return log_.bytes(); }
+  int64_t log_bytes() const { return log_ ? log_->bytes() : 0; }
   /// Flushes the log to disk.
-  void flush_log() { log_.flush_to_disk(); }
+  void flush_log() {
+    if (log_) log_->flush_to_disk();
+  }
 
  private:
   double tokens_per_second(const TrainingState& state) const;
   std::string describe(const TrainingState& state, double learning_rate) const;
   void clear_line();
 
-  AppendingFile log_;
+  std::optional<AppendingFile> log_;
   bool terminal_;
   bool line_shown_ = false;
   double shown_at_ = 0;

@@ -67,9 +67,16 @@ std::string Recovery::find_cause(const StepResult& step, const UpdateBatch& batc
                                                   .label_smoothing = options_.train.label_smoothing,
                                                   .loss_scale = 1 / batch.loss_weight},
                                                  batch.shards);
-  write_file_atomically(report_, to_json_text(report, update));
+  // The process that has the sample finds the cause.
+  Processes& processes = replica_.processes();
+  std::vector<std::string> causes = processes.gather(report.module.empty() ? "" : report.describe());
+  std::vector<std::string> reports = processes.gather(to_json_text(report, update));
+  size_t found = 0;
+  while (found + 1 < causes.size() && causes[found].empty()) ++found;
+  if (processes.is_root()) write_file_atomically(report_, reports[found]);
   return fmt::format("the {} is not finite; {}; the full report is in {}",
-                     std::isfinite(step.loss_sum) ? "gradient" : "loss", report.describe(), report_);
+                     std::isfinite(step.loss_sum) ? "gradient" : "loss",
+                     causes[found].empty() ? report.describe() : causes[found], report_);
 }
 
 }  // namespace sixfold

@@ -32,12 +32,18 @@ double tree_sum(std::span<const double> numbers) {
 bool StepResult::finite() const { return std::isfinite(loss_sum) && std::isfinite(gradient_norm); }
 
 Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, DType dtype)
+    : Replica(std::move(backend), task, options, Processes::one(), 1, dtype) {}
+
+Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options,
+                 Processes& processes, int shards, DType dtype)
     : task_(task),
       backend_(std::move(backend)),
       arena_(std::make_shared<Arena>(backend_)),
       model_(task.model_config(), backend_, dtype, options.train.seed),
-      optimizer_(backend_, trained_parameters(model_, options.start.freeze), options.optimizer,
-                 options.train.ema_decay),
+      trained_(trained_parameters(model_, options.start.freeze)),
+      exchange_(std::make_shared<WeightExchange>(processes, ShardTree(shards, processes.size()), backend_,
+                                                 trained_, options.distributed.wire)),
+      optimizer_(backend_, trained_, options.optimizer, options.train.ema_decay, exchange_),
       label_smoothing_(options.train.label_smoothing),
       clip_norm_(options.train.clip_norm) {
   for (const Parameter& buffer : model_.buffers()) {
@@ -51,15 +57,39 @@ StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
   const int64_t blocks = optimizer_.gradient_blocks();
   if (!sums_ || sums_.cols() != shards + blocks)
     sums_ = Tensor(lasting_memory(backend_), 1, shards + blocks, DType::f64);
-  stage_buffers();
+  statistics_.clear();
   add_shards(batch, seeds, 0, batch.shards.size());
+  exchange_->finish();
   optimizer_.square_gradients(sums_.view().slice_cols(shards, blocks).span<double>());
-  const std::vector<double> sums = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
-  const std::span all(sums);
-  const double loss = tree_sum(all.first(batch.shards.size()));
-  return {.loss_sum = loss,
-          .loss = loss / batch.loss_weight,
-          .gradient_norm = optimizer_.gradient_norm(all.subspan(batch.shards.size()))};
+  const std::vector<double> own = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
+  return sum_up(own, shards, batch.loss_weight);
+}
+
+/// Adds the sums of all processes.
+StepResult Replica::sum_up(std::span<const double> own, int64_t shards, double loss_weight) {
+  Processes& processes = exchange_->processes();
+  std::vector<double> losses, squares, statistics;
+  const auto count = static_cast<size_t>(shards);
+  if (processes.size() == 1) {
+    losses.assign(own.begin(), own.begin() + shards);
+    squares.assign(own.begin() + shards, own.end());
+    statistics = statistics_;
+  } else {
+    const std::vector<double> head{static_cast<double>(count), static_cast<double>(own.size() - count)};
+    std::vector<double> sent(head);
+    sent.insert(sent.end(), own.begin(), own.end());
+    sent.insert(sent.end(), statistics_.begin(), statistics_.end());
+    for (const std::vector<double>& one : processes.gather_numbers(sent)) {
+      const auto begin = one.begin() + 2, middle = begin + static_cast<ptrdiff_t>(one.at(0));
+      const auto end = middle + static_cast<ptrdiff_t>(one.at(1));
+      losses.insert(losses.end(), begin, middle);
+      squares.insert(squares.end(), middle, end);
+      statistics.insert(statistics.end(), end, one.end());
+    }
+  }
+  stage_buffers(statistics);
+  const double loss = tree_sum(losses);
+  return {.loss_sum = loss, .loss = loss / loss_weight, .gradient_norm = optimizer_.gradient_norm(squares)};
 }
 
 void Replica::add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end) {
@@ -68,23 +98,55 @@ void Replica::add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t 
   add_shards(batch, seeds, begin, middle);
   optimizer_.set_gradients_aside();
   add_shards(batch, seeds, middle, end);
-  optimizer_.add_gradients_aside();
+  // What is set aside when the last shard is computed is added weight by weight (`complete_to`).
+  if (end < batch.shards.size()) optimizer_.add_gradients_aside();
 }
 
 void Replica::run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard) {
   optimizer_.clear_gradients();
   const View loss_sum = sums_.view().slice_cols(static_cast<int64_t>(shard), 1);
   const std::vector<Batch>& parts = batch.shards[shard];
-  if (parts.empty()) backend_->run(kernel::Fill{loss_sum, 0});
-  for (const Batch& part : parts) {
-    Tape tape;
-    Context context(backend_, arena_, tape, seeds);
-    const Tensor loss = task_.loss(
-        model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
-    backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/&part != &parts.front()});
-    tape.backward();
-    for (const BufferUpdate& update : context.take_deferred()) stage(update);
+  const bool last = shard + 1 == batch.shards.size();
+  if (last) {
+    exchange_->begin(optimizer_.gradients());
+    complete_ = trained_.size();
   }
+  backend_->run(kernel::Fill{loss_sum, 0});
+  for (const Batch& part : parts) run_part(batch, seeds, part, loss_sum, last && &part == &parts.back());
+  if (!last) return;
+  complete_to(0);
+  optimizer_.end_aside();
+}
+
+void Replica::run_part(const UpdateBatch& batch, Context::Seeds seeds, const Batch& part, View loss_sum,
+                       bool last) {
+  holders_.clear();
+  for (const Parameter& parameter : trained_) holders_.push_back(parameter.tensor.holders());
+  Tape tape;
+  Context context(backend_, arena_, tape, seeds);
+  const Tensor loss =
+      task_.loss(model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
+  backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/true});
+  if (last)
+    backward_with_exchange(tape);
+  else
+    tape.backward();
+  for (const BufferUpdate& update : context.take_deferred()) note(update);
+}
+
+/// The gradients of a weight are complete when the tape does not hold the weight any more. They are exchanged
+/// while those of earlier weights are computed.
+void Replica::backward_with_exchange(Tape& tape) {
+  tape.backward([this](const Tape::Node&) {
+    size_t weight = complete_;
+    while (weight > 0 && trained_[weight - 1].tensor.holders() == holders_[weight - 1]) --weight;
+    if (weight < complete_) complete_to(weight);
+  });
+}
+
+void Replica::complete_to(size_t weight) {
+  while (complete_ > weight) optimizer_.add_all_aside(--complete_);
+  exchange_->complete_from(weight);
 }
 
 void Replica::update(int64_t step, double learning_rate, double gradient_norm) {
@@ -94,21 +156,34 @@ void Replica::update(int64_t step, double learning_rate, double gradient_norm) {
     backend_->run(kernel::Scale{staged.buffer.view(), staged.next.view(), 1});
 }
 
-/// Begins with the buffers as they are. What was staged and not applied is forgotten.
-void Replica::stage_buffers() {
-  for (const Staged& staged : staged_)
-    backend_->run(kernel::Scale{staged.next.view(), staged.buffer.view(), 1});
-}
-
-void Replica::stage(const BufferUpdate& update) {
+/// Notes the change of a buffer as numbers, which processes can exchange: its number, momentum, factor, and
+/// the statistic.
+void Replica::note(const BufferUpdate& update) {
   const auto staged =
       std::ranges::find_if(staged_, [&](const Staged& s) { return s.buffer.same_as(update.buffer); });
   require(staged != staged_.end(), "a buffer that is to be updated is not one of the model");
-  const View next = staged->next.view();
-  const Tensor share(arena_, next.rows, next.cols, next.dtype);
-  backend_->run(kernel::Scale{share.view(), update.statistic.view(), update.momentum * update.factor});
-  backend_->run(kernel::Scale{next, next, 1 - update.momentum});
-  backend_->run(kernel::Add{next, next, share.view()});
+  for (const double number : {static_cast<double>(staged - staged_.begin()), update.momentum, update.factor})
+    statistics_.push_back(number);
+  const std::vector<double> values = update.statistic.to_doubles(*backend_);
+  statistics_.insert(statistics_.end(), values.begin(), values.end());
+}
+
+/// Computes the next values of the buffers from what all processes noted. What was staged before and not
+/// applied is forgotten.
+void Replica::stage_buffers(std::span<const double> statistics) {
+  for (const Staged& staged : staged_)
+    backend_->run(kernel::Scale{staged.next.view(), staged.buffer.view(), 1});
+  while (!statistics.empty()) {
+    const View next = staged_[static_cast<size_t>(statistics[0])].next.view();
+    const double momentum = statistics[1], factor = statistics[2];
+    const auto values = statistics.subspan(3, static_cast<size_t>(next.rows * next.cols));
+    Tensor share(arena_, next.rows, next.cols, next.dtype);
+    share.copy_from(*backend_, std::vector<double>(values.begin(), values.end()));
+    backend_->run(kernel::Scale{share.view(), share.view(), momentum * factor});
+    backend_->run(kernel::Scale{next, next, 1 - momentum});
+    backend_->run(kernel::Add{next, next, share.view()});
+    statistics = statistics.subspan(3 + values.size());
+  }
 }
 
 }  // namespace sixfold

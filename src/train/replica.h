@@ -5,6 +5,7 @@
 #include "data/batch_stream.h"
 #include "train/optimizer.h"
 #include "train/task.h"
+#include "train/weight_exchange.h"
 
 namespace sixfold {
 
@@ -17,11 +18,16 @@ struct StepResult {
   bool finite() const;
 };
 
-/// A model in training, with its backend, buffers and optimizer. For one thread at a time.
+/// A model in training, with its backend, buffers and optimizer. Each process of a run has one; their weights
+/// are the same. For one thread at a time.
 class Replica {
  public:
-  /// `task` must outlive this object. Weights are initialised from the run's seed. `dtype` is that of the
-  /// weights, their gradients and the optimizer's state; `backend` must compute in it.
+  /// `task` and `processes` must outlive this object. Weights are initialised from the run's seed. The batch of
+  /// an update has `shards` shards. `dtype` is that of the weights, their gradients and the optimizer's state;
+  /// `backend` must compute in it.
+  Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, Processes& processes,
+          int shards, DType dtype = DType::f32);
+  /// The only process of a run, with batches of one shard.
   Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options,
           DType dtype = DType::f32);
 
@@ -29,18 +35,25 @@ class Replica {
   const Transformer& model() const { return model_; }
   Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
+  Processes& processes() const { return exchange_->processes(); }
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
-  /// Computes the gradients of the batch's loss, divided by its loss weight, and stores them with the weights.
+  /// Which shards of a batch this process has.
+  const ShardInterval& own_shards() const {
+    return exchange_->tree().of_process(exchange_->processes().rank());
+  }
+
+  /// Collective. Computes the gradients of the batch's loss, divided by its loss weight, and stores them with
+  /// the weights, as far as this process owns these.
   /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m)
   /// and of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them
   /// before others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes
   /// neither weights nor buffers. Waits for the kernels.
   StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
-  /// Applies update number `step`, counted from 1, with these gradients. They are clipped if `gradient_norm`
-  /// exceeds the limit in the options. The buffers, running averages, take up the statistics of each part of
-  /// the batch, in the order of the parts and, within a part, of the layers.
+  /// Collective. Applies update number `step`, counted from 1, with these gradients. They are clipped if
+  /// `gradient_norm` exceeds the limit in the options. The buffers, running averages, take up the statistics of
+  /// each part of the batch, in the order of the parts and, within a part, of the layers.
   void update(int64_t step, double learning_rate, double gradient_norm);
 
  private:
@@ -48,18 +61,28 @@ class Replica {
   struct Staged {
     Tensor buffer, next;
   };
-  /// Computes the gradients of the shards [begin, end) of the batch.
+  /// Computes the gradients of the shards [begin, end) of this process.
   void add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end);
   void run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard);
-  void stage_buffers();
-  void stage(const BufferUpdate& update);
+  void run_part(const UpdateBatch& batch, Context::Seeds seeds, const Batch& part, View loss_sum, bool last);
+  void backward_with_exchange(Tape& tape);
+  void complete_to(size_t weight);
+  void note(const BufferUpdate& update);
+  void stage_buffers(std::span<const double> statistics);
+  StepResult sum_up(std::span<const double> own, int64_t shards, double loss_weight);
 
   const Task& task_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   Transformer model_;
+  std::vector<Parameter> trained_;
+  std::shared_ptr<WeightExchange> exchange_;
   Optimizer optimizer_;
-  Tensor sums_;  ///< [1, shards + gradient blocks] f64: of the losses, and of the gradients' squares
+  Tensor
+      sums_;  ///< [1, own shards + own blocks of gradients] f64: of the losses, and of the gradients' squares
+  size_t complete_ = 0;             ///< the gradients of this weight and later ones are complete
+  std::vector<int64_t> holders_;    ///< of each trained weight, while no tape holds it
+  std::vector<double> statistics_;  ///< of the parts of the batch, for buffers
   std::vector<Staged> staged_;
   double label_smoothing_, clip_norm_;
 };

@@ -47,7 +47,8 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "validation.every_updates",
                                               "validation.every_epochs",
                                               "validation.patience",
-                                              "log.every_updates"};
+                                              "log.every_updates",
+                                              "distributed.wire"};
 
 constexpr std::string_view unchangeable[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
 
@@ -163,7 +164,7 @@ void forget_missing_best(TrainingState& state, const std::string& best, bool kee
 OnResume on_resume(const TaskConfig& config, std::string_view key) {
   if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
   if (std::ranges::find(unchangeable, key) != std::end(unchangeable)) return OnResume::refused;
-  if (key == "train.threads") return OnResume::ignored;
+  if (key == "train.threads" || key == "distributed.timeout") return OnResume::ignored;
   return key == "start.model" ? OnResume::input_file : config.on_resume(key);
 }
 

@@ -60,9 +60,8 @@ std::string prepared(std::string path) {
 }  // namespace
 
 RunFolder::RunFolder(const std::string& path, const std::function<bool(std::string_view)>& is_data_file)
-    : path_(prepared(path)),
-      mark_(path_, run_mark, run_mark_text,
-            "another process is training in this folder; wait until it ends, or give another --output") {
+    : path_(prepared(path)) {
+  open_mark();
   const auto is_file = [&](std::string_view name) {
     return is_checkpoint_file(name) || (is_data_file && is_data_file(name));
   };
@@ -70,13 +69,22 @@ RunFolder::RunFolder(const std::string& path, const std::function<bool(std::stri
   remove_unfinished(path_ + "/checkpoints", Checkpoints::is_checkpoint_name, is_file);
 }
 
+RunFolder::RunFolder(const std::string& path, OfAnotherProcess) : path_(prepared(path)) {
+  if (!is_run_folder(path_)) open_mark();
+}
+
+void RunFolder::open_mark() {
+  mark_.emplace(path_, run_mark, run_mark_text,
+                "another process is training in this folder; wait until it ends, or give another --output");
+}
+
 bool RunFolder::had_checkpoint() const {
-  return read_regular_file(mark_.path()).find(checkpoint_note) != std::string::npos;
+  return read_regular_file(mark_->path()).find(checkpoint_note) != std::string::npos;
 }
 
 void RunFolder::note_checkpoint() const {
   if (had_checkpoint()) return;
-  mark_.append(checkpoint_note);
+  mark_->append(checkpoint_note);
 }
 
 }  // namespace sixfold

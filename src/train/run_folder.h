@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ class RunFolder {
   /// a run's folder.
   explicit RunFolder(const std::string& path,
                      const std::function<bool(std::string_view name)>& is_data_file = {});
+  /// The folder for another process of the run, which has been called after the one with the lock. It removes
+  /// nothing. On a host that does not share the folder it creates one, and holds the lock there.
+  struct OfAnotherProcess {};
+  RunFolder(const std::string& path, OfAnotherProcess);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
@@ -34,7 +39,8 @@ class RunFolder {
 
  private:
   std::string path_;
-  FolderMark mark_;
+  std::optional<FolderMark> mark_;
+  void open_mark();
 };
 
 }  // namespace sixfold

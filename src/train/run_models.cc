@@ -32,7 +32,8 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
       task_(task),
       replica_(replica),
       newest_(std::move(newest)),
-      newest_due_(newest_.empty() ? "" : checkpoints.newest_due()),
+      newest_due_(replica.processes().from_root(
+          newest_.empty() || !replica.processes().is_root() ? "" : checkpoints.newest_due())),
       earlier_steps_(steps_before(newest_, options.start.model)) {}
 
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
@@ -47,15 +48,17 @@ void RunModels::add_to_model(const std::string& folder, const TrainingState& sta
 }
 
 void RunModels::write(const std::string& folder, const TrainingState& state) const {
+  if (!replica_.processes().is_root()) return;
   write_model_folder(folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); });
 }
 
 void RunModels::save_checkpoint(const TrainingState& state) {
   checkpoints_.save(replica_.model(), replica_.optimizer(), state,
                     [&](const std::string& path) { add_to_model(path, state); });
-  newest_ = checkpoints_.list().back();
+  Processes& processes = replica_.processes();
+  if (processes.is_root()) folder_.note_checkpoint();
+  newest_ = processes.from_root(processes.is_root() ? checkpoints_.list().back() : "");
   if (!state.interrupted) newest_due_ = newest_;
-  folder_.note_checkpoint();
 }
 
 void RunModels::save_best(const TrainingState& state) {
@@ -65,19 +68,21 @@ void RunModels::save_best(const TrainingState& state) {
 }
 
 bool RunModels::has_best(const TrainingState& state) const {
-  return stored_best_update(folder_.best()) == state.best_update;
+  return replica_.processes().from_root(stored_best_update(folder_.best()) == state.best_update ? 1 : 0) != 0;
 }
 
 std::string RunModels::save_result(const TrainingState& state) {
-  const auto all = checkpoints_.list();
   const auto wanted = static_cast<size_t>(options_.train.average_last);
   std::string which;
   if (wanted > 1) {
+    if (!replica_.processes().is_root()) return which;
+    const auto all = checkpoints_.list();
     const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
                                         all.end());
     average_weights(last, replica_.model());
     which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
   } else if (state.best && options_.checkpoint.keep_best && has_best(state)) {
+    if (!replica_.processes().is_root()) return which;
     load_weights(folder_.best() + "/model.safetensors", replica_.model());
     which = fmt::format("the best at validation, of update {}", state.best_update);
   } else {

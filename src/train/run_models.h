@@ -9,7 +9,8 @@
 
 namespace sixfold {
 
-/// Writes the models of a run into its folder: checkpoints, the best at validation, and the result.
+/// Writes the models of a run into its folder: checkpoints, the best at validation, and the result. All calls
+/// but those of `newest` and `newest_due` are collective; the root writes.
 class RunModels {
  public:
   /// All arguments must outlive this object. `newest`: the checkpoint from which the run resumes; empty: it

@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "data/dataset.h"
+#include "distributed/processes.h"
 #include "model/model_dir.h"
 #include "model/transformer.h"
 #include "train/config.h"
@@ -46,6 +47,13 @@ struct Evaluation {
   std::vector<ValidationSample> samples;  ///< a few short ones, the same ones at each validation
 };
 
+/// What an evaluation uses.
+struct EvaluationRun {
+  int64_t part_tokens = 0;                  ///< maximum number of tokens to process at a time; 0: no limit
+  std::shared_ptr<Arena> arena;             ///< of its buffers
+  Processes& processes = Processes::one();  ///< they share the work, and all get the result
+};
+
 /// A task with its data. It is immutable; its const functions may be called from several threads.
 class Task {
  public:
@@ -71,13 +79,9 @@ class Task {
 
   /// The names of the scores of `evaluate`.
   virtual std::vector<std::string> metrics() const { return {}; }
-  /// Returns the scores of the task besides "loss" and "perplexity", which the trainer computes from
-  /// `validation_data`, and samples, if the task has any. The model is packed. `part_tokens`: maximum number of
-  /// tokens to process at a time; 0: no limit. Buffers come from `arena`.
-  virtual Evaluation evaluate(const Transformer& /*model*/, int64_t /*part_tokens*/,
-                              const std::shared_ptr<Arena>& /*arena*/) const {
-    return {};
-  }
+  /// Collective. Returns the scores of the task besides "loss" and "perplexity", which the trainer computes
+  /// from `validation_data`, and samples, if the task has any. The model is packed.
+  virtual Evaluation evaluate(const Transformer& /*model*/, const EvaluationRun& /*run*/) const { return {}; }
   /// Returns the number of bytes that `evaluate` needs besides the arena, for the memory forecast.
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/join.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -31,15 +32,42 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// The processors of this process: those that its launcher has bound it to, divided among the processes of this
+/// host that were bound to the same ones.
+int available_to(Processes& processes) {
+  const int available = available_threads();
+  const std::string own = processes.size() > 1 ? processes.hosts()[static_cast<size_t>(processes.rank())] : "";
+  const auto alike = processes.gather(own + "\n" + allowed_processors());
+  const auto sharing = std::ranges::count(alike, alike[static_cast<size_t>(processes.rank())]);
+  return std::max(1, available / static_cast<int>(sharing));
+}
+
 /// The threads of a kernel wait for each other, so that more threads than processors would be much slower than
 /// fewer.
-int threads_of(const TrainingOptions& options) {
-  const int available = available_threads();
+int threads_of(const TrainingOptions& options, Processes& processes) {
+  const int available = available_to(processes);
   if (options.threads > available)
     log_warning("train.threads is {}, but {} available; {} used", options.threads,
                 available == 1 ? "one processor is" : fmt::format("{} processors are", available),
                 available == 1 ? "one thread is" : fmt::format("{} threads are", available));
   return options.threads > 0 ? std::min(options.threads, available) : available;
+}
+
+std::string hash_of_program() {
+  const MappedFile program("/proc/self/exe");
+  return hash_hex({reinterpret_cast<const char*>(program.data()), program.size()});
+}
+
+/// The first line in which two texts differ.
+std::string difference(std::string_view a, std::string_view b) {
+  const auto differ = std::ranges::mismatch(a, b);
+  const auto line = [&](std::string_view text, size_t at) {
+    const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    const std::string_view one = text.substr(begin, text.find('\n', at) - begin);
+    return std::string(one.substr(0, 200));
+  };
+  const auto at = static_cast<size_t>(differ.in1 - a.begin());
+  return fmt::format("'{}' there, '{}' here", line(a, at), line(b, at));
 }
 
 /// A training run.
@@ -52,6 +80,7 @@ class Trainer {
   TrainingState first_state();
   std::shared_ptr<Backend> make_backend() const;
   void save_options() const;
+  std::unique_ptr<const RunFolder> open_folder() const;
   std::unique_ptr<const Task> open_task();
   void check_validation(const Task& task);
   int64_t choose_parts(const Task& task);
@@ -62,7 +91,9 @@ class Trainer {
   double learning_rate() const;
   void account(const StepResult& step, const UpdateBatch& batch);
   void measure_rate();
-  bool stop_requested() const { return request_.stop && request_.stop->load() != 0; }
+  bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
+  void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
+  void check_agreement(std::initializer_list<std::pair<const char*, std::string>> facts) const;
   void validate();
   void save();
   std::string build_model();
@@ -70,7 +101,9 @@ class Trainer {
   const TaskConfig& config_;
   const TrainRequest request_;
   const TrainOptions options_;
-  const RunFolder folder_;
+  Processes& processes_;
+  const std::unique_ptr<const RunFolder> open_folder_;
+  const RunFolder& folder_ = *open_folder_;
   const int threads_;
   const Checkpoints checkpoints_;
   const std::string resumed_from_;  ///< a checkpoint; empty: the run starts from the beginning
@@ -126,15 +159,17 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
     : config_(config),
       request_(request),
       options_(config.training()),
-      folder_(request.run, [&](std::string_view name) { return config.is_data_file(name); }),
-      threads_(threads_of(options_.train)),
+      processes_(request.processes),
+      open_folder_(processes_.one_after_the_other([&] { return open_folder(); })),
+      threads_(threads_of(options_.train, processes_)),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
-      resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume)),
+      resumed_from_(processes_.from_root(
+          processes_.is_root() ? checkpoint_to_resume(config, folder_, checkpoints_, request.resume) : "")),
       start_(resumed_from_.empty() ? RunStart{first_state()}
                                    : resume_from(resumed_from_, folder_, config, request.other_processor)),
       backend_(make_backend()),
       task_(open_task()),
-      replica_(backend_, *task_, options_),
+      replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards)),
       batcher_(task_->training_data(), {.batch_tokens = options_.data.batch_tokens,
                                         .shuffle = options_.data.shuffle,
                                         .seed = options_.train.seed}),
@@ -148,14 +183,16 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   }
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
-  if (options_.train.shards > 0) state_.shards = options_.train.shards;
-  const auto shards = static_cast<int>(state_.shards);
-  stream_.emplace(batcher_, state_.part_tokens, ShardRange{.count = shards, .begin = 0, .end = shards});
-  progress_.emplace(folder_.log(), state_);
+  const ShardInterval& own = replica_.own_shards();
+  stream_.emplace(batcher_, state_.part_tokens,
+                  ShardRange{.count = static_cast<int>(state_.shards), .begin = own.begin, .end = own.end});
+  progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
-  log_info("model: {} parameters; {}, {}", parameter_count(replica_.model().config()), backend_->name(),
+  log_info("model: {} parameters; {}, {}{}", parameter_count(replica_.model().config()), backend_->name(),
+           processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process")) : "",
            counted(threads_, "thread"));
+  if (state_.shards > 1) log_info("a batch has {}", counted(state_.shards, "shard"));
   began_ = now() - state_.seconds;
 }
 
@@ -163,8 +200,12 @@ TrainingState Trainer::first_state() {
   TrainingState state;
   state.options = run_options(config_);
   state.instruction_set = sixfold::make_backend()->name();
+  state.shards = options_.train.shards > 0 ? options_.train.shards : processes_.size();
   const Precision asked = options_.train.precision;
-  state.precision = asked == Precision::automatic ? choose_precision(asked, product_rates()) : asked;
+  state.precision = asked;
+  if (asked != Precision::automatic) return state;
+  const bool bf16 = processes_.is_root() && choose_precision(asked, product_rates()) == Precision::bf16;
+  state.precision = processes_.any(bf16) ? Precision::bf16 : Precision::fp32;
   return state;
 }
 
@@ -174,22 +215,48 @@ std::shared_ptr<Backend> Trainer::make_backend() const {
       {.threads = threads_, .products = bf16 ? MatmulPrecision::bf16 : MatmulPrecision::fp32});
 }
 
-void Trainer::save_options() const { write_file_atomically(folder_.config(), to_json(state_.options)); }
+std::unique_ptr<const RunFolder> Trainer::open_folder() const {
+  if (!processes_.is_root())
+    return std::make_unique<const RunFolder>(request_.run, RunFolder::OfAnotherProcess());
+  return std::make_unique<const RunFolder>(
+      request_.run, [this](std::string_view name) { return config_.is_data_file(name); });
+}
+
+void Trainer::save_options() const {
+  if (processes_.is_root()) write_file_atomically(folder_.config(), to_json(state_.options));
+}
 
 /// Reads the data, and chooses parts of batches that fit into memory together with the data.
 std::unique_ptr<const Task> Trainer::open_task() {
   // A run that is stopped while it reads its data can be started again with this file.
-  if (!std::filesystem::exists(folder_.config())) save_options();
+  if (processes_.is_root() && !std::filesystem::exists(folder_.config())) save_options();
+  if (options_.train.shards > 0) state_.shards = options_.train.shards;
+  const ShardTree division(static_cast<int>(state_.shards), processes_.size());  // refuses too many processes
+  check_agreement({{"program", hash_of_program()},
+                   {"processor", sixfold::make_backend()->name()},
+                   {"config", to_json(config_.options())}});
   TaskStart start{.run = folder_.path(),
                   .model = resumed_from_.empty() ? options_.start.model : resumed_from_,
                   .resumed = std::nullopt,
                   .threads = threads_,
                   .stop = request_.stop};
   if (!resumed_from_.empty()) start.resumed = {state_.training_data, state_.validation_data};
-  std::unique_ptr<const Task> task = config_.open(start);
+  std::unique_ptr<const Task> task = processes_.one_after_the_other([&] { return config_.open(start); });
+  check_agreement({{"training data", task->training_data().hash()},
+                   {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
   check_validation(*task);
   state_.part_tokens = choose_parts(*task);
   return task;
+}
+
+/// All processes must compute the same. Throws an input error that names the first that does not.
+void Trainer::check_agreement(std::initializer_list<std::pair<const char*, std::string>> facts) const {
+  for (const auto& [what, value] : facts) {
+    const std::vector<std::string> all = processes_.gather(value);
+    for (int rank = 1; rank < processes_.size(); ++rank)
+      require(all[static_cast<size_t>(rank)] == all[0], "the {} of {} is not that of {}: {}", what,
+              processes_.name(rank), processes_.name(0), difference(all[static_cast<size_t>(rank)], all[0]));
+  }
 }
 
 /// The settings of validation must fit the task.
@@ -213,7 +280,15 @@ int64_t Trainer::choose_parts(const Task& task) {
   const int64_t asked =
       resumed && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
   const bool kept = resumed && !start_.parts_changed && task.model_config().norm == Norm::batch;
-  const int64_t parts = fitting_parts(task, options_, asked, available_memory(), request_.fit && !kept);
+  const int64_t own_parts =
+      fitting_parts(task, options_, asked, available_memory() / processes_.local_size(), request_.fit && !kept,
+                    {.shards = static_cast<int>(state_.shards), .processes = processes_.size()});
+  // 0 means whole batches.
+  int64_t parts = own_parts;
+  const auto own = static_cast<double>(own_parts);
+  for (const std::vector<double>& other : processes_.gather_numbers({&own, 1}))
+    if (other.at(0) > 0 && (parts == 0 || other[0] < static_cast<double>(parts)))
+      parts = static_cast<int64_t>(other[0]);
   if (resumed && parts != asked)
     state_.changes.push_back(
         {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});
@@ -276,7 +351,7 @@ void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
   state_.sums.tokens += batch.tokens;
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
-  state_.seconds = now() - began_;
+  pass_time();
 }
 
 void Trainer::measure_rate() {
@@ -293,7 +368,8 @@ void Trainer::validate() {
   if (!task_->validation_data()) return;
   replica_.optimizer().swap_average();
   const Evaluation evaluation =
-      validate_model(*task_, replica_.model(), options_.data, state_.part_tokens, replica_.arena());
+      validate_model(*task_, replica_.model(), options_.data,
+                     {.part_tokens = state_.part_tokens, .arena = replica_.arena(), .processes = processes_});
   replica_.optimizer().swap_average();
   const Score& score = evaluation.scores.at(options_.best_by);
   const bool better = is_better(score, state_.best);
@@ -310,7 +386,7 @@ void Trainer::validate() {
     if (models_.newest_due().empty()) save();
     models_.save_best(state_);
   }
-  state_.seconds = now() - began_;
+  pass_time();
 }
 
 void Trainer::save() {
@@ -333,7 +409,8 @@ TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
   validate(config.training());
   try {
     return Trainer(config, request).run();
-  } catch (const Cancelled&) {  // while the data were read
+  } catch (const Cancelled&) {                // while the data were read
+    if (request.processes.size() > 1) throw;  // the others are waiting
     TrainOutcome outcome;
     for (const std::string& checkpoint : Checkpoints(request.run, 1).list())
       outcome = {.model = "", .checkpoint = checkpoint, .updates = Checkpoints::read_state(checkpoint).update};

@@ -18,6 +18,9 @@ struct TrainRequest {
   bool fit = false;  ///< if batches need more memory than available, process them in smaller parts
   /// When it becomes nonzero: save after the current update and return.
   const std::atomic<int>* stop = nullptr;
+  /// The processes of the run, all of which call `train` with the same config and request. The root reads and
+  /// writes the run's folder, which all must be able to read.
+  Processes& processes = Processes::one();
 };
 
 struct TrainOutcome {
@@ -26,10 +29,10 @@ struct TrainOutcome {
   int64_t updates = 0;
 };
 
-/// Runs a training: reads the data, trains, validates, and writes checkpoints and the resulting model.
-/// RUN/model is the mean of the last checkpoints if `train.average_last` is more than 1; otherwise the best
-/// model at validation if there is one (`checkpoint.keep_best`); otherwise the last weights, or their moving
-/// average if there is one. Throws `Error`. For one run in a folder at a time.
+/// Collective. Runs a training: reads the data, trains, validates, and writes checkpoints and the resulting
+/// model. RUN/model is the mean of the last checkpoints if `train.average_last` is more than 1; otherwise the
+/// best model at validation if there is one (`checkpoint.keep_best`); otherwise the last weights, or their
+/// moving average if there is one. Throws `Error`. For one run in a folder at a time.
 TrainOutcome train(const TaskConfig& config, const TrainRequest& request);
 
 }  // namespace sixfold

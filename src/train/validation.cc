@@ -8,16 +8,23 @@
 namespace sixfold {
 namespace {
 
-double mean_loss(const Task& task, const Transformer& model, int64_t batch_tokens,
-                 const std::shared_ptr<Arena>& arena) {
+double mean_loss(const Task& task, const Transformer& model, int64_t batch_tokens, const EvaluationRun& run) {
   Batcher batcher(*task.validation_data(), {.batch_tokens = batch_tokens, .shuffle = false});
-  double loss = 0, loss_weight = 0;
-  while (batcher.position().epoch == 0) {
+  double loss_weight = 0;
+  std::vector<double> own;
+  for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
     const Batch batch = batcher.next();
-    Context context(model.backend(), arena);
-    loss += task.loss(model, batch, {}, context).item(*model.backend());
     loss_weight += batch.loss_weight();
+    if (turn != run.processes.rank()) continue;
+    Context context(model.backend(), run.arena);
+    own.push_back(task.loss(model, batch, {}, context).item(*model.backend()));
   }
+  // Added in the order of the batches, whatever the number of processes.
+  const std::vector<std::vector<double>> all = run.processes.gather_numbers(own);
+  double loss = 0;
+  for (size_t i = 0; i < all.front().size(); ++i)
+    for (const std::vector<double>& losses : all)
+      if (i < losses.size()) loss += losses[i];
   return loss / loss_weight;
 }
 
@@ -28,10 +35,10 @@ int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens
 }
 
 Evaluation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
-                          int64_t part_tokens, const std::shared_ptr<Arena>& arena) {
+                          const EvaluationRun& run) {
   model.pack();
-  const double loss = mean_loss(task, model, validation_batch_tokens(options, part_tokens), arena);
-  Evaluation evaluation = task.evaluate(model, part_tokens, arena);
+  const double loss = mean_loss(task, model, validation_batch_tokens(options, run.part_tokens), run);
+  Evaluation evaluation = task.evaluate(model, run);
   evaluation.scores["loss"] = {loss};
   evaluation.scores["perplexity"] = {std::exp(loss)};
   model.discard_packed();

@@ -76,7 +76,7 @@ TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
     const auto backend = make_backend();
     Transformer model(task->model_config(), backend, DType::f32, 1);
     model.pack();
-    return task->evaluate(model, 0, std::make_shared<Arena>(backend));
+    return task->evaluate(model, {.arena = std::make_shared<Arena>(backend)});
   };
   const Evaluation few = evaluate();
   EXPECT_TRUE(few.scores.empty());

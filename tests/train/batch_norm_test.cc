@@ -99,7 +99,7 @@ TEST(BatchNormTraining, TheAverageOfTheWeightsLeavesBuffers) {
   EXPECT_EQ(buffers_of(replica), buffers);
   replica.optimizer().swap_average();
   EXPECT_EQ(buffers_of(replica), buffers);
-  for (const Parameter& parameter : replica.optimizer().state())
+  for (const NamedShape& parameter : replica.optimizer().state())
     EXPECT_EQ(parameter.name.find("running"), std::string::npos) << parameter.name;
 }
 

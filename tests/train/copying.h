@@ -48,11 +48,11 @@ class Copying : public Task {
   const Dataset* validation_data() const override { return &valid_; }
   std::vector<std::string> metrics() const override { return {"accuracy"}; }
   /// The share of digits that are the likeliest at their place.
-  Evaluation evaluate(const Transformer& model, int64_t, const std::shared_ptr<Arena>& arena) const override {
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
     BatchBuilder builder;
     for (int32_t i = 0; i < valid_.size(); ++i) valid_.add(i, 0, builder.sample(i));
     const Batch batch = builder.take();
-    Context context(model.backend(), arena);
+    Context context(model.backend(), run.arena);
     const auto logits =
         ops::logits(context, model.states(batch, context), model.output()).to_floats(*model.backend());
     double right = 0;

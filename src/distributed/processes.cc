@@ -1,0 +1,433 @@
+#include "distributed/processes.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sixfold {
+namespace {
+
+enum Kind : int32_t { alive, failed, left };
+
+constexpr double seconds_to_report = 1, seconds_to_leave = 5;
+constexpr size_t most_in_head = 248;  ///< bytes of a text that are sent with its length
+
+Processes::Buffer buffer_of(std::string_view bytes) {
+  Processes::Buffer buffer(new std::byte[std::max<size_t>(bytes.size(), 1)]);
+  if (!bytes.empty()) std::memcpy(buffer.get(), bytes.data(), bytes.size());
+  return buffer;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+template <class T>
+std::string_view bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+}  // namespace
+
+/// A message.
+struct Processes::Entry {
+  int peer = 0;
+  bool sends = false;
+  Buffer buffer;
+  size_t bytes = 0;
+  Transport::Operation operation = 0;
+  bool done = false;
+};
+
+/// What processes tell each other besides their messages.
+struct Processes::Control {
+  int32_t kind = alive;
+  char text[1020] = {};  ///< of a failure
+};
+
+/// What is known of another process.
+struct Processes::Peer {
+  Control incoming, outgoing;
+  Transport::Operation receiving = 0;
+  std::optional<Transport::Operation> sending;
+  std::deque<Control> to_send;
+  Clock::time_point heard;
+  bool failed = false, left = false;
+};
+
+Processes::Processes(Transport& transport, double timeout_seconds)
+    : transport_(&transport), rank_(transport.rank()), size_(transport.size()), timeout_(timeout_seconds) {
+  hosts_.assign(static_cast<size_t>(size_), "");
+  told_ = looked_ = Clock::now();
+  for (int rank = 0; rank < size_; ++rank) {
+    auto& peer = peers_.emplace_back(rank == rank_ ? nullptr : std::make_unique<Peer>());
+    if (!peer) continue;
+    peer->heard = Clock::now();
+    peer->receiving = transport_->receive(rank, Transport::Channel::control,
+                                          {reinterpret_cast<std::byte*>(&peer->incoming), sizeof(Control)});
+  }
+  thread_ = std::jthread([this](const std::stop_token& ended) { work(ended); });
+  hosts_ = gather(host_name());
+}
+
+Processes::Processes() = default;
+
+Processes& Processes::one() {
+  static Processes process;
+  return process;
+}
+
+Processes::~Processes() = default;
+
+int Processes::local_rank() const {
+  if (size_ == 1) return 0;
+  return static_cast<int>(
+      std::count(hosts_.begin(), hosts_.begin() + rank_, hosts_[static_cast<size_t>(rank_)]));
+}
+
+int Processes::local_size() const {
+  if (size_ == 1) return 1;
+  return static_cast<int>(std::count(hosts_.begin(), hosts_.end(), hosts_[static_cast<size_t>(rank_)]));
+}
+
+std::string Processes::name(int rank) const {
+  const std::string host = size_ == 1 ? host_name() : hosts_[static_cast<size_t>(rank)];
+  return host.empty() ? fmt::format("process {}", rank) : fmt::format("process {} on {}", rank, host);
+}
+
+void Processes::set_timeout(double seconds) {
+  const std::lock_guard lock(mutex_);
+  timeout_ = seconds;
+}
+
+/// A text is sent as a head, with its length and its beginning, and, if it is longer, as a rest.
+Processes::Outgoing Processes::send_text(int to, const std::string& text) {
+  const uint64_t size = text.size();
+  std::string head(bytes_of(size));
+  head.append(text, 0, most_in_head);
+  head.resize(sizeof size + most_in_head);
+  Outgoing messages{send(to, buffer_of(head), head.size())};
+  if (size > most_in_head)
+    messages.push_back(send(to, buffer_of(text.substr(most_in_head)), size - most_in_head));
+  return messages;
+}
+
+Processes::Incoming Processes::expect_text(int from) {
+  const Buffer head(new std::byte[sizeof(uint64_t) + most_in_head]);
+  return {from, head, receive(from, head, sizeof(uint64_t) + most_in_head)};
+}
+
+std::string Processes::take_text(const Incoming& incoming) {
+  wait(incoming.message);
+  uint64_t size = 0;
+  std::memcpy(&size, incoming.head.get(), sizeof size);
+  const auto* begin = reinterpret_cast<const char*>(incoming.head.get()) + sizeof size;
+  std::string text(begin, std::min<size_t>(size, most_in_head));
+  if (size <= most_in_head) return text;
+  const Buffer rest(new std::byte[size - most_in_head]);
+  wait(receive(incoming.from, rest, size - most_in_head));
+  return text.append(reinterpret_cast<const char*>(rest.get()), size - most_in_head);
+}
+
+std::vector<std::string> Processes::gather(const std::string& own) {
+  if (size_ == 1) return {own};
+  std::vector<std::string> all(static_cast<size_t>(size_));
+  all[static_cast<size_t>(rank_)] = own;
+  Outgoing sent;
+  std::vector<Incoming> incoming;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_) continue;
+    const Outgoing messages = send_text(rank, own);
+    sent.insert(sent.end(), messages.begin(), messages.end());
+    incoming.push_back(expect_text(rank));
+  }
+  for (const Incoming& text : incoming) all[static_cast<size_t>(text.from)] = take_text(text);
+  for (const Message message : sent) wait(message);
+  return all;
+}
+
+std::vector<std::string> Processes::gather_at_root(const std::string& own) {
+  if (size_ == 1) return {own};
+  if (!is_root()) {
+    for (const Message message : send_text(0, own)) wait(message);
+    return {};
+  }
+  std::vector<std::string> all{own};
+  std::vector<Incoming> incoming;
+  for (int rank = 1; rank < size_; ++rank) incoming.push_back(expect_text(rank));
+  for (const Incoming& text : incoming) all.push_back(take_text(text));
+  return all;
+}
+
+std::string Processes::from_root(const std::string& value) {
+  if (size_ == 1) return value;
+  if (!is_root()) return take_text(expect_text(0));
+  Outgoing sent;
+  for (int rank = 1; rank < size_; ++rank) {
+    const Outgoing messages = send_text(rank, value);
+    sent.insert(sent.end(), messages.begin(), messages.end());
+  }
+  for (const Message message : sent) wait(message);
+  return value;
+}
+
+std::vector<std::vector<double>> Processes::gather_numbers(std::span<const double> own) {
+  std::vector<std::vector<double>> all;
+  for (const std::string& bytes :
+       gather(std::string(reinterpret_cast<const char*>(own.data()), own.size_bytes()))) {
+    auto& numbers = all.emplace_back(bytes.size() / sizeof(double));
+    if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
+  }
+  return all;
+}
+
+double Processes::from_root(double value) {
+  const std::string bytes = from_root(std::string(bytes_of(value)));
+  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+  return value;
+}
+
+bool Processes::any(bool value) {
+  return std::ranges::any_of(gather(value ? "1" : ""), [](const std::string& one) { return !one.empty(); });
+}
+
+std::vector<std::string> Processes::interleave(const std::vector<std::string>& own) {
+  if (size_ == 1) return own;
+  std::string packed;
+  for (const std::string& one : own) packed.append(bytes_of(uint64_t{one.size()})).append(one);
+  const std::vector<std::string> all = gather(packed);
+  std::vector<size_t> read(all.size(), 0);
+  std::vector<std::string> elements;
+  for (size_t from = 0; read[from] < all[from].size(); from = (from + 1) % all.size()) {
+    uint64_t size = 0;
+    std::memcpy(&size, all[from].data() + read[from], sizeof size);
+    elements.push_back(all[from].substr(read[from] + sizeof size, size));
+    read[from] += sizeof size + size;
+  }
+  return elements;
+}
+
+Processes::Message Processes::send(int to, Buffer buffer, size_t bytes) {
+  bytes_sent_ += static_cast<int64_t>(bytes);
+  return post(to, true, std::move(buffer), bytes);
+}
+
+Processes::Message Processes::receive(int from, Buffer buffer, size_t most_bytes) {
+  return post(from, false, std::move(buffer), most_bytes);
+}
+
+Processes::Message Processes::post(int peer, bool sends, Buffer buffer, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  check_failure();
+  auto entry = std::make_shared<Entry>();
+  *entry = {.peer = peer, .sends = sends, .buffer = std::move(buffer), .bytes = bytes};
+  posted_.push_back(entry);
+  entries_.emplace(next_, std::move(entry));
+  changed_.notify_all();
+  return next_++;
+}
+
+Processes::Entry& Processes::entry(Message message) {
+  const auto found = entries_.find(message);
+  require(found != entries_.end(), "a message was waited for twice");
+  return *found->second;
+}
+
+bool Processes::done(Message message) {
+  const std::lock_guard lock(mutex_);
+  check_failure();
+  return entry(message).done;
+}
+
+size_t Processes::wait(Message message) {
+  std::unique_lock lock(mutex_);
+  Entry& waited = entry(message);
+  if (!waited.done) {
+    const auto begun = Clock::now();
+    waiting_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return waited.done || failure_; });
+    waiting_ = false;
+    seconds_waited_ += std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+  if (!waited.done) check_failure();
+  const size_t bytes = waited.bytes;
+  entries_.erase(message);
+  return bytes;
+}
+
+void Processes::check_failure() {
+  if (!failure_) return;
+  failure_taken_ = true;
+  throw ProcessFailure(*failure_);
+}
+
+/// The thread that moves the messages. It is the only one that uses the transport.
+void Processes::work(const std::stop_token& ended) {
+  using std::chrono::microseconds;
+  auto moved = Clock::now();
+  while (!ended.stop_requested()) {
+    std::unique_lock lock(mutex_);
+    const auto now = Clock::now();
+    if (move_data() || move_control(now)) moved = now;
+    check_silence(now);
+    // While nobody waits, or nothing has come for a while, it leaves the processor to others.
+    const auto pause = !waiting_ && active_.empty()                   ? microseconds(1000)
+                       : now - moved < microseconds(100)              ? microseconds(0)
+                       : waiting_ || now - moved < microseconds(1000) ? microseconds(50)
+                                                                      : microseconds(200);
+    if (pause.count() == 0) {
+      lock.unlock();
+      std::this_thread::yield();
+    } else {
+      changed_.wait_for(lock, pause, [&] { return !posted_.empty() || ended.stop_requested(); });
+    }
+  }
+}
+
+/// Starts and completes messages. Returns whether there were any.
+bool Processes::move_data() {
+  bool any = !posted_.empty();
+  for (; !posted_.empty(); posted_.pop_front()) {
+    std::shared_ptr<Entry>& entry = posted_.front();
+    const std::span bytes(entry->buffer.get(), entry->bytes);
+    entry->operation = entry->sends ? transport_->send(entry->peer, Transport::Channel::data, bytes)
+                                    : transport_->receive(entry->peer, Transport::Channel::data, bytes);
+    active_.push_back(std::move(entry));
+  }
+  const auto finish = [&](const std::shared_ptr<Entry>& entry) {
+    const std::optional<size_t> bytes = transport_->done(entry->operation);
+    if (!bytes) return false;
+    if (!entry->sends) {
+      entry->bytes = *bytes;
+      peers_[static_cast<size_t>(entry->peer)]->heard = Clock::now();
+    }
+    return entry->done = true;
+  };
+  if (std::erase_if(active_, finish) == 0) return any;
+  changed_.notify_all();
+  return true;
+}
+
+/// Receives what the others tell, and tells them, five times in the timeout, that this process lives.
+bool Processes::move_control(Clock::time_point now) {
+  bool any = false;
+  if (std::chrono::duration<double>(now - told_).count() > timeout_ / 5) {
+    told_ = now;
+    for (const auto& peer : peers_)
+      if (peer && !peer->sending && peer->to_send.empty()) peer->to_send.emplace_back();
+  }
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_) continue;
+    Peer& peer = *peers_[static_cast<size_t>(rank)];
+    if (transport_->done(peer.receiving)) {
+      any = true;
+      take(rank, peer.incoming);
+      peer.receiving = transport_->receive(rank, Transport::Channel::control,
+                                           {reinterpret_cast<std::byte*>(&peer.incoming), sizeof(Control)});
+    }
+    if (peer.sending && transport_->done(*peer.sending)) peer.sending.reset();
+    if (!peer.sending && !peer.to_send.empty()) {
+      peer.outgoing = peer.to_send.front();
+      peer.to_send.pop_front();
+      peer.sending = transport_->send(rank, Transport::Channel::control,
+                                      {reinterpret_cast<const std::byte*>(&peer.outgoing), sizeof(Control)});
+    }
+  }
+  return any;
+}
+
+void Processes::take(int from, const Control& control) {
+  Peer& peer = *peers_[static_cast<size_t>(from)];
+  peer.heard = Clock::now();
+  if (control.kind == failed) {
+    peer.failed = true;
+    fail(from, fmt::format("{}: {}", name(from), control.text));
+  } else if (control.kind == left) {
+    peer.left = true;
+  }
+  changed_.notify_all();
+}
+
+void Processes::tell_all(int32_t kind, const std::string& text) {
+  Control control{.kind = kind};
+  text.copy(control.text, sizeof control.text - 1);
+  for (const auto& peer : peers_)
+    if (peer) peer->to_send.push_back(control);
+}
+
+/// A process that has not been heard of for the timeout has failed. If it was this process that slept, all are
+/// given the time once more.
+void Processes::check_silence(Clock::time_point now) {
+  const auto seconds_since = [&](Clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
+  const bool slept = seconds_since(looked_) > timeout_ / 2;
+  looked_ = now;
+  for (int rank = 0; rank < size_; ++rank) {
+    Peer* peer = peers_[static_cast<size_t>(rank)].get();
+    if (!peer) continue;
+    if (slept) peer->heard = now;
+    if (peer->left || failure_ || seconds_since(peer->heard) <= timeout_) continue;
+    fail(rank_, fmt::format("{} has not answered for {:g} seconds (distributed.timeout): it has been ended or "
+                            "stopped, or the network is down",
+                            name(rank), timeout_));
+  }
+  // Who computes for long does not ask; the others can't go on without it.
+  if (failure_ && !failure_taken_ && seconds_since(failed_) > timeout_ / 2) transport_->abort(1);
+}
+
+void Processes::fail(int reporter, const std::string& what) {
+  if (failure_) return;
+  failure_.emplace(reporter, what);
+  failed_ = Clock::now();
+  changed_.notify_all();
+}
+
+bool Processes::others_left() const {
+  return std::ranges::all_of(peers_, [](const auto& peer) { return !peer || peer->left; });
+}
+
+bool Processes::report(const std::string& failure) {
+  if (size_ == 1) return true;
+  std::unique_lock lock(mutex_);
+  fail(rank_, failure);
+  failure_taken_ = true;
+  tell_all(failed, failure);
+  const auto earlier_reports = [&] {
+    return std::any_of(peers_.begin(), peers_.begin() + rank_, [](const auto& peer) { return peer->failed; });
+  };
+  changed_.wait_for(lock, std::chrono::duration<double>(rank_ == 0 ? 0 : seconds_to_report), earlier_reports);
+  return !earlier_reports();
+}
+
+void Processes::close() {
+  if (size_ == 1) return;
+  std::unique_lock lock(mutex_);
+  tell_all(left);
+  const auto told = [&] {
+    return std::ranges::all_of(peers_, [](const auto& p) { return !p || (!p->sending && p->to_send.empty()); });
+  };
+  const auto ended = [&] { return others_left() && told(); };
+  while (!ended() && !failure_) changed_.wait_for(lock, std::chrono::milliseconds(10));
+  if (failure_) {
+    failure_taken_ = true;
+    // The first one ends all; the others have it do so.
+    const double seconds = seconds_to_leave + (rank_ == 0 ? 0 : seconds_to_report);
+    const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+    while (!ended() && Clock::now() < deadline) changed_.wait_for(lock, std::chrono::milliseconds(10));
+  }
+  const bool all = ended();
+  lock.unlock();
+  thread_.request_stop();
+  thread_.join();
+  if (all)
+    transport_->close();
+  else
+    transport_->abort(1);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "distributed/division.h"
+#include "distributed/processes.h"
+#include "layers/parameters.h"
+#include "train/config.h"
+
+namespace sixfold {
+
+/// Adds the gradients of the processes of a run, and shares the updated weights (ZeRO stage 1, Rajbhandari et
+/// al. 2020). Each process owns some parts of the weights. It receives their gradients from all others, and
+/// sends their new values to all; so each process sends the gradients and the weights about once, whatever
+/// their number. With one process there is nothing to do. For one thread at a time.
+class WeightExchange {
+ public:
+  /// `processes` must outlive this object. `weights`: those that are trained, of one type.
+  WeightExchange(Processes& processes, ShardTree tree, std::shared_ptr<Backend> backend,
+                 const std::vector<Parameter>& weights, WireType wire);
+
+  Processes& processes() const { return processes_; }
+  const ShardTree& tree() const { return tree_; }
+  /// The memory of the messages of one process that are under way, in bytes.
+  static int64_t most_bytes(int processes);
+  /// The parts that this process, or another one, owns, by weight and place.
+  const std::vector<WeightPart>& own_parts() const { return own_; }
+  std::vector<WeightPart> parts_of(int process) const;
+
+  /// Begins to add gradients, one for each weight, which must stay as they are from their completion to
+  /// `finish`.
+  void begin(std::vector<Tensor> gradients);
+  /// The gradients of this weight and later ones are complete. Sends what can be sent, without waiting.
+  void complete_from(size_t weight);
+  /// Collective: completes all. Then the parts that this process owns hold the sums; the others hold anything.
+  void finish();
+  /// Collective: copies the parts of the tensors, one for each weight, from their owners to all processes.
+  void share(std::vector<Tensor> tensors);
+
+ private:
+  using Bucket = WeightDivision::Bucket;
+  static constexpr size_t most_under_way = 4;  ///< buckets
+  struct Receipt {
+    int from = 0;
+    Processes::Buffer buffer;
+    Processes::Message message = 0;
+  };
+  /// The messages of a bucket that are under way.
+  struct Traffic {
+    std::vector<Receipt> incoming;
+    std::vector<Processes::Message> outgoing;
+  };
+
+  void start(std::vector<Tensor> tensors);
+  void advance();
+  bool has_arrived(size_t bucket);
+  void receive(size_t bucket, int owner, WireType wire);
+  void send(size_t bucket, int owner, int to, WireType wire);
+  void add_up(size_t bucket);
+  bool release_sent(bool wait);
+  size_t bytes_of(const Bucket& bucket, int owner, WireType wire) const;
+  Processes::Buffer pack(const std::vector<WeightPart>& parts, WireType wire);
+  void unpack(const std::vector<WeightPart>& parts, const std::byte* bytes);
+  View view_of(const WeightPart& part) const;
+  template <class Use>
+  void for_others(const Use& use) const;
+
+  Processes& processes_;
+  ShardTree tree_;
+  std::shared_ptr<Backend> backend_;
+  DType dtype_;
+  WireType wire_;
+  WeightDivision division_;
+  std::vector<WeightPart> own_;
+
+  std::vector<Tensor> tensors_;  ///< that are exchanged, by weight
+  size_t complete_from_ = 0;
+  std::vector<Traffic> traffic_;                               ///< by bucket
+  size_t received_ = 0, sent_ = 0, added_ = 0, released_ = 0;  ///< buckets
+};
+
+}  // namespace sixfold
