@@ -23,6 +23,7 @@ const std::atomic<int>& note_interrupts() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGHUP, on_signal);
+  std::signal(SIGUSR1, on_signal);  // which launchers of several processes pass on
   return noted;
 }
 

@@ -1,3 +1,5 @@
+#include "cli/translate.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,13 +10,11 @@
 
 #include "base/plural.h"
 #include "cli/commands.h"
-#include "cli/constraint_files.h"
+#include "cli/distributed_run.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
-#include "cli/text_io.h"
-#include "cli/translation_writer.h"
-#include "infer/text_translator.h"
+#include "cli/translation_parts.h"
 
 namespace sixfold {
 
@@ -30,59 +30,7 @@ struct EnumNames<TextKind> {
 namespace cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Settings {
-  std::string model;
-  TextPaths paths;
-  ConstraintPaths constraints;
-  TranslateOptions options;
-  WriterOptions writer;
-  TextKind markup = TextKind::plain;  ///< lines of text, or a document
-  XmlOptions xml;
-  bool no_outline_detection = false;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
-};
-
-/// Prints progress to standard error if that is a terminal: a line that is updated, unless translations go to
-/// the terminal too, and one line at the end.
-class Meter {
- public:
-  explicit Meter(const std::string& output)
-      : terminal_(::isatty(STDERR_FILENO)), renews_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
-
-  /// `done` is the share of the input that has been read, from 0 to 1, or 0 if it is not known.
-  void count(double done) {
-    ++sentences_;
-    const Clock::time_point now = Clock::now();
-    if (!renews_ || now - shown_at_ < std::chrono::milliseconds(500)) return;
-    shown_at_ = now;
-    const double seconds = seconds_until(now);
-    const std::string left =
-        done > 0 ? fmt::format(", {:.0f} %, {:.0f} s left", 100 * done, seconds * (1 - done) / done) : "";
-    fmt::print(stderr, "\r\033[K{}{}", text(seconds), left);
-  }
-
-  void finish() const {
-    if (terminal_) fmt::print(stderr, "{}{}\n", renews_ ? "\r\033[K" : "", text(seconds_until(Clock::now())));
-  }
-
- private:
-  double seconds_until(Clock::time_point now) const {
-    return std::chrono::duration<double>(now - begun_).count();
-  }
-  std::string text(double seconds) const {
-    return fmt::format("{}, {:.1f} s, {:.1f} sentences/s", counted(sentences_, "sentence"), seconds,
-                       static_cast<double>(sentences_) / std::max(seconds, 1e-3));
-  }
-
-  bool terminal_, renews_;
-  int64_t sentences_ = 0;
-  Clock::time_point begun_ = Clock::now(), shown_at_ = begun_;
-};
-
-void check_markup(const Settings& settings) {
+void check_markup(const TranslateSettings& settings) {
   const bool xml = settings.markup == TextKind::xml;
   const bool xml_options = settings.no_outline_detection || !settings.xml.splitting_tags.empty() ||
                            !settings.xml.non_splitting_tags.empty() || !settings.xml.ignore_tags.empty();
@@ -102,7 +50,7 @@ void check_markup(const Settings& settings) {
           "--invalid-utf8 skip: a document has no lines to skip; choose replace or error");
 }
 
-void check_constraints(const Settings& settings) {
+void check_constraints(const TranslateSettings& settings) {
   require(!settings.constraints.by_line() || settings.options.split_sentences.empty(),
           "--prefixes, --constraints and --avoid are for lines that are translated whole; leave out "
           "--split-sentences, or these");
@@ -111,16 +59,42 @@ void check_constraints(const Settings& settings) {
           "standard input is for the lines to translate; give a file of constraints its name");
 }
 
-/// The files that the command reads.
-std::vector<std::string> inputs_of(const Settings& settings) {
+}  // namespace
+
+TranslationMeter::TranslationMeter(const std::string& output)
+    : terminal_(::isatty(STDERR_FILENO)), renews_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
+
+void TranslationMeter::count(double done) {
+  ++sentences_;
+  const Clock::time_point now = Clock::now();
+  if (!renews_ || now - shown_at_ < std::chrono::milliseconds(500)) return;
+  shown_at_ = now;
+  const double seconds = seconds_until(now);
+  const std::string left =
+      done > 0 ? fmt::format(", {:.0f} %, {:.0f} s left", 100 * done, seconds * (1 - done) / done) : "";
+  fmt::print(stderr, "\r\033[K{}{}", text(seconds), left);
+}
+
+void TranslationMeter::finish() const {
+  if (terminal_) fmt::print(stderr, "{}{}\n", renews_ ? "\r\033[K" : "", text(seconds_until(Clock::now())));
+}
+
+std::string TranslationMeter::text(double seconds) const {
+  return fmt::format("{}, {:.1f} s, {:.1f} sentences/s", counted(sentences_, "sentence"), seconds,
+                     static_cast<double>(sentences_) / std::max(seconds, 1e-3));
+}
+
+std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   std::vector<std::string> inputs = settings.constraints.all();
   inputs.push_back(settings.paths.input);
   inputs.push_back(settings.options.shortlist);
   return inputs;
 }
 
+namespace {
+
 /// Translates the whole input as one document.
-void run_on_document(const Settings& settings) {
+void run_on_document(const TranslateSettings& settings) {
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
   if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
@@ -138,16 +112,13 @@ void run_on_document(const Settings& settings) {
   output.close();
 }
 
-void run(const Settings& settings) {
-  check(settings.writer);
-  check_markup(settings);
-  check_constraints(settings);
-  if (settings.markup != TextKind::plain) return run_on_document(settings);
+/// Translates the lines of the input as they come.
+void run_on_stream(const TranslateSettings& settings) {
   LineReader input(readable_path(settings.paths.input));
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.paths.output, inputs_of(settings));
-  Meter meter(settings.paths.output);
+  TranslationMeter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
@@ -177,7 +148,24 @@ void run(const Settings& settings) {
   meter.finish();
 }
 
-void add_markup_options(CLI::App& command, Settings& settings) {
+int run(const TranslateSettings& settings, Processes& processes) {
+  check(settings.writer);
+  check_markup(settings);
+  check_constraints(settings);
+  require(settings.part.empty() || processes.size() == 1,
+          "--part is for processes that don't know each other; leave it out with a launcher of MPI");
+  const bool begun = settings.paths.output != "-" && TranslationParts(settings.paths.output).exist();
+  if (processes.size() > 1 || !settings.part.empty() || begun) {
+    translate_in_parts(settings, processes);
+  } else if (settings.markup != TextKind::plain) {
+    run_on_document(settings);
+  } else {
+    run_on_stream(settings);
+  }
+  return 0;
+}
+
+void add_markup_options(CLI::App& command, TranslateSettings& settings) {
   add_named_option(command, "--markup", settings.markup,
                    "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
                    "with its tags; none: "
@@ -197,7 +185,7 @@ void add_markup_options(CLI::App& command, Settings& settings) {
 }  // namespace
 
 void add_translate(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<TranslateSettings>();
   CLI::App& command = *app.add_subcommand("translate", "Translate text line by line, or a document");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
@@ -216,6 +204,11 @@ void add_translate(CLI::App& app) {
       ->type_name("LANGUAGE");
   add_markup_options(command, *settings);
   add_constraint_options(command, settings->constraints);
+  command
+      .add_option("--part", settings->part,
+                  "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
+                  "parts are done, the same command without --part joins them")
+      ->type_name("I/N");
   add_beam_size_option(command, options.beam_size);
   command
       .add_option("--shortlist", options.shortlist,
@@ -233,7 +226,10 @@ void add_translate(CLI::App& app) {
       "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
-  command.callback([settings] { run(*settings); });
+  command.callback([settings] {
+    const int status = on_all_processes([&](Processes& processes) { return run(*settings, processes); });
+    if (status != 0) std::exit(status);
+  });
 }
 
 }  // namespace cli

@@ -131,12 +131,13 @@ void TranslationWriter::write(const TranslatedLine& line) {
       break;
     case OutputFormat::tsv:
       for (size_t i = 0; i < translations.size(); ++i)
-        output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", line.index + 1, i + 1, translations[i].score,
-                                       column(translations[i].text), detail_columns(translations[i], details)));
+        output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", lines_before_ + line.index + 1, i + 1,
+                                       translations[i].score, column(translations[i].text),
+                                       detail_columns(translations[i], details)));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {
-      ordered_json object{{"line", line.index + 1}, {"source", line.source}};
+      ordered_json object{{"line", lines_before_ + line.index + 1}, {"source", line.source}};
       object["translations"] = ordered_json::array();
       for (const Translation& translation : translations)
         object["translations"].push_back(json_of(translation, details));

@@ -41,9 +41,9 @@ void check(const WriterOptions& options);
 class TranslationWriter {
  public:
   /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
-  /// translations.
-  TranslationWriter(TextOutput& output, const WriterOptions& options, int n_best)
-      : output_(output), options_(options), n_best_(static_cast<size_t>(n_best)) {}
+  /// translations. `lines_before`: the number of lines before the first one that is written.
+  TranslationWriter(TextOutput& output, const WriterOptions& options, int n_best, size_t lines_before = 0)
+      : output_(output), options_(options), n_best_(static_cast<size_t>(n_best)), lines_before_(lines_before) {}
 
   void write(const TranslatedLine& line);
   /// Call once, last.
@@ -52,7 +52,7 @@ class TranslationWriter {
  private:
   TextOutput& output_;
   WriterOptions options_;
-  size_t n_best_;
+  size_t n_best_, lines_before_;
   bool begun_ = false;
 };
 

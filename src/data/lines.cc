@@ -146,6 +146,12 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
+bool LineReader::at_end() {
+  while (used_ == buffer_.size() && !ended_ && fill()) {
+  }
+  return used_ == buffer_.size();
+}
+
 std::string LineReader::rest() {
   while (!ended_ && fill()) {
   }

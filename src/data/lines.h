@@ -62,6 +62,8 @@ class LineReader {
   /// The share of the file that was read, from 0 to 1, or 0 if it is not a regular file.
   double part_read() const;
 
+  /// Whether there is no line more. May wait for input.
+  bool at_end();
   /// The number of lines that were read.
   int64_t line_number() const { return line_number_; }
   /// The place of the last line that was read: "path:line" or "standard input:line".

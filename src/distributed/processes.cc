@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-enum Kind : int32_t { alive, failed, left };
+enum Kind : int32_t { alive, failed, left, ask_for_ticket, ticket };
 
 constexpr double seconds_to_report = 1, seconds_to_leave = 5;
 constexpr size_t most_in_head = 248;  ///< bytes of a text that are sent with its length
@@ -348,15 +348,36 @@ void Processes::take(int from, const Control& control) {
     fail(from, fmt::format("{}: {}", name(from), control.text));
   } else if (control.kind == left) {
     peer.left = true;
+  } else if (control.kind == ask_for_ticket) {
+    tell(peer, ticket, std::to_string(tickets_++));
+  } else if (control.kind == ticket) {
+    ticket_ = std::stoll(control.text);
   }
   changed_.notify_all();
 }
 
-void Processes::tell_all(int32_t kind, const std::string& text) {
+void Processes::tell(Peer& peer, int32_t kind, const std::string& text) {
   Control control{.kind = kind};
   text.copy(control.text, sizeof control.text - 1);
+  peer.to_send.push_back(control);
+}
+
+void Processes::tell_all(int32_t kind, const std::string& text) {
   for (const auto& peer : peers_)
-    if (peer) peer->to_send.push_back(control);
+    if (peer) tell(*peer, kind, text);
+}
+
+int64_t Processes::next_ticket() {
+  std::unique_lock lock(mutex_);
+  if (is_root()) return tickets_++;
+  check_failure();
+  ticket_.reset();
+  tell(*peers_[0], ask_for_ticket);
+  waiting_ = true;
+  changed_.wait(lock, [&] { return ticket_ || failure_; });
+  waiting_ = false;
+  if (!ticket_) check_failure();
+  return *ticket_;
 }
 
 /// A process that has not been heard of for the timeout has failed. If it was this process that slept, all are

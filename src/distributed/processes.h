@@ -75,6 +75,10 @@ class Processes {
   template <class Work>
   auto one_after_the_other(const Work& work);
 
+  /// Returns 0, 1, 2, ..., each number to one caller among all processes, so that work is done by who is free.
+  /// Not collective; the root answers while it computes.
+  int64_t next_ticket();
+
   /// Messages, which all calls above use too: each process must receive in the order in which the other sends.
   /// The elements of the buffer must not be changed until the message is done.
   using Message = int64_t;
@@ -119,6 +123,7 @@ class Processes {
   bool move_data();
   bool move_control(Clock::time_point now);
   void take(int from, const Control& control);
+  void tell(Peer& peer, int32_t kind, const std::string& text = "");
   void tell_all(int32_t kind, const std::string& text = "");
   void check_silence(Clock::time_point now);
   void fail(int reporter, const std::string& what);
@@ -144,6 +149,8 @@ class Processes {
       looked_;  ///< when: the others were told, a failure was known, `work` looked
   std::optional<ProcessFailure> failure_;
   bool failure_taken_ = false;
+  int64_t tickets_ = 0;            ///< that the root has given
+  std::optional<int64_t> ticket_;  ///< that this process was given
   std::jthread thread_;
 };
 

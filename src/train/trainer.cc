@@ -13,6 +13,7 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "data/batch_stream.h"
+#include "distributed/processors.h"
 #include "model/model_dir.h"
 #include "train/calendar.h"
 #include "train/forecast.h"
@@ -32,20 +33,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The processors of this process: those that its launcher has bound it to, divided among the processes of this
-/// host that were bound to the same ones.
-int available_to(Processes& processes) {
-  const int available = available_threads();
-  const std::string own = processes.size() > 1 ? processes.hosts()[static_cast<size_t>(processes.rank())] : "";
-  const auto alike = processes.gather(own + "\n" + allowed_processors());
-  const auto sharing = std::ranges::count(alike, alike[static_cast<size_t>(processes.rank())]);
-  return std::max(1, available / static_cast<int>(sharing));
-}
-
 /// The threads of a kernel wait for each other, so that more threads than processors would be much slower than
 /// fewer.
 int threads_of(const TrainingOptions& options, Processes& processes) {
-  const int available = available_to(processes);
+  const int available = available_threads(processes);
   if (options.threads > available)
     log_warning("train.threads is {}, but {} available; {} used", options.threads,
                 available == 1 ? "one processor is" : fmt::format("{} processors are", available),
@@ -190,7 +181,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
   log_info("model: {} parameters; {}, {}{}", parameter_count(replica_.model().config()), backend_->name(),
-           processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process")) : "",
+           processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process", "processes")) : "",
            counted(threads_, "thread"));
   if (state_.shards > 1) log_info("a batch has {}", counted(state_.shards, "shard"));
   began_ = now() - state_.seconds;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "distributed/threads.h"
 
@@ -54,6 +55,16 @@ TEST_P(SomeProcesses, InterleaveWhatEachHasComputed) {
       EXPECT_EQ(processes.interleave(own), all);
     }
   });
+}
+
+TEST_P(SomeProcesses, GetEachTicketOnce) {
+  constexpr int64_t all = 40;
+  std::array<std::atomic<int>, all> taken{};
+  on_processes(GetParam(), [&](Processes& processes) {
+    for (int64_t i = processes.next_ticket(); i < all; i = processes.next_ticket()) ++taken[static_cast<size_t>(i)];
+    processes.barrier();
+  });
+  for (const auto& count : taken) EXPECT_EQ(count, 1);
 }
 
 TEST_P(SomeProcesses, TheRootIsTheFirstInTurn) {

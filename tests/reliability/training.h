@@ -19,13 +19,13 @@
 
 namespace sixfold {
 
-/// The program at work, as another process.
+/// The program at work, or another one, as another process.
 class Process {
  public:
   /// `environment`: "NAME=value" besides our own. What it prints goes to `log`.
   Process(const std::vector<std::string>& arguments, const std::string& log,
-          const std::vector<std::string>& environment = {}) {
-    std::vector<char*> argv{const_cast<char*>(SIXFOLD_BINARY)};
+          const std::vector<std::string>& environment = {}, const char* program = SIXFOLD_BINARY) {
+    std::vector<char*> argv{const_cast<char*>(program)};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -33,7 +33,7 @@ class Process {
     if (pid_ == 0) {
       ::dup2(out, 1), ::dup2(out, 2);
       for (const std::string& variable : environment) ::putenv(const_cast<char*>(variable.c_str()));
-      ::execv(argv[0], argv.data());
+      ::execvp(argv[0], argv.data());
       ::_exit(127);
     }
     ::close(out);

@@ -121,7 +121,9 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"validation.patience", "9"},
           {"validation.beam_size", "9"},
           {"validation.max_sentences", "9"},
-          {"log.every_updates", "9"}};
+          {"log.every_updates", "9"},
+          {"distributed.timeout", "9"},
+          {"distributed.wire", "bf16"}};
 }
 
 void collect_keys(const OptionNode& node, const std::string& prefix, std::set<std::string>& keys) {

@@ -1,0 +1,179 @@
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backend/backend.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "cli/interrupt.h"
+#include "cli/translate.h"
+#include "cli/translation_parts.h"
+#include "distributed/processors.h"
+#include "infer/translator.h"
+#include "model/ownership.h"
+
+namespace sixfold::cli {
+namespace {
+
+void check_parts(const TranslateSettings& settings) {
+  require(settings.markup == TextKind::plain,
+          "--markup: a document is translated by one process; leave out --part, or start one process");
+  require(settings.paths.input != "-" && settings.paths.output != "-",
+          "several processes need files; give --input and --output");
+  require(
+      std::filesystem::is_regular_file(settings.paths.input) || !std::filesystem::exists(settings.paths.input),
+      "{}: several processes read the input, so that it must be a regular file", settings.paths.input);
+  require(!settings.constraints.by_line(),
+          "--prefixes, --constraints and --avoid are read along with the input by one process; leave them out");
+  require(settings.writer.format != OutputFormat::json,
+          "--format json is one array; several processes can write text, tsv and jsonl");
+}
+
+std::string hash_of_file(const std::string& path) {
+  if (path.empty()) return "";
+  const MappedFile file(path);
+  return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
+}
+
+/// Describes what determines the bytes of a translation, as JSON.
+std::string describe_job(const TranslateSettings& settings) {
+  nlohmann::ordered_json model;
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(settings.model))
+    if (entry.is_regular_file()) files[entry.path().filename()] = hash_of_file(entry.path());
+  const TranslateOptions& options = settings.options;
+  const ExtraOutputs& details = settings.writer.details;
+  const nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
+                                   {"processor", make_backend()->name()},
+                                   {"chunk_lines", TranslationParts::chunk_lines},
+                                   {"model", files},
+                                   {"input", hash_of_file(settings.paths.input)},
+                                   {"invalid_utf8", name_of_enum(settings.paths.invalid)},
+                                   {"glossary", hash_of_file(settings.constraints.glossary)},
+                                   {"shortlist", hash_of_file(options.shortlist)},
+                                   {"beam_size", options.beam_size.value_or(0)},
+                                   {"n_best", options.n_best},
+                                   {"max_source_length", options.max_source_length},
+                                   {"target_language", options.target_language},
+                                   {"split_sentences", options.split_sentences},
+                                   {"precision", name_of_enum(settings.precision)},
+                                   {"format", name_of_enum(settings.writer.format)},
+                                   {"token_scores", details.tokens},
+                                   {"alignments", details.alignment},
+                                   {"attention", details.attention},
+                                   {"layer", details.layer ? *details.layer : 0}};
+  return job.dump(1) + "\n";
+}
+
+/// Translates chunks of the input, and joins them if all are there.
+class PartsRun {
+ public:
+  PartsRun(const TranslateSettings& settings, Processes& processes)
+      : settings_(settings),
+        processes_(processes),
+        parts_(settings.paths.output),
+        input_(readable_path(settings.paths.input)),
+        constraints_(settings.constraints, settings.paths.invalid),
+        meter_(settings.paths.output) {}
+
+  void run() {
+    require_output_file(settings_.paths.output, inputs_of(settings_));
+    const std::string job = describe_job(settings_);
+    const std::string at_root = processes_.from_root(job);
+    require(job == at_root,
+            "the model, the input, the program or the processor of {} is not that of {}; all must be the same",
+            processes_.name(processes_.rank()), processes_.name(0));
+    if (processes_.is_root()) parts_.open(job);
+    processes_.barrier();
+    options_ = settings_.options;
+    options_.details = settings_.writer.details;
+    options_.constraints = constraints_.constraints();
+    note_interrupts();
+    const StopOnInterrupt interrupt;
+    options_.cancel = interrupt.token();
+    translate_chunks();
+    processes_.barrier();
+    if (processes_.is_root()) finish();
+  }
+
+ private:
+  /// Translates those that nobody else takes. Reads the input to its end.
+  void translate_chunks() {
+    const int threads = settings_.threads > 0 ? settings_.threads : available_threads(processes_);
+    const Translator translator(settings_.model, threads, settings_.precision);
+    const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
+    int64_t wanted = part.number - 1;
+    for (;;) {
+      if (processes_.size() > 1) wanted = processes_.next_ticket();
+      std::string line;
+      while (input_.line_number() < wanted * TranslationParts::chunk_lines && next_line(input_, line)) {
+      }
+      if (input_.line_number() < wanted * TranslationParts::chunk_lines || input_.at_end()) return;
+      if (!parts_.has(wanted)) translate_chunk(translator, wanted);
+      wanted += part.of;
+    }
+  }
+
+  void translate_chunk(const Translator& translator, int64_t chunk) {
+    const auto before = static_cast<size_t>(input_.line_number());
+    TextOutput output(parts_.file(chunk));
+    TranslationWriter writer(output, settings_.writer, settings_.options.n_best, before);
+    options_.first_line = before + 1;
+    const auto next = [&](std::string& line, bool) {
+      check_interrupt();
+      const bool full = input_.line_number() - static_cast<int64_t>(before) == TranslationParts::chunk_lines;
+      if (full || !input_.next(line)) return NextLine::end;
+      make_valid(line, input_, settings_.paths.invalid);
+      return NextLine::line;
+    };
+    translator.translate(next, options_, [&](const TranslatedLine& line) {
+      check_interrupt();
+      warn_of_unmet(line.translations.front(), fmt::format("line {}", before + line.index + 1));
+      writer.write(line);
+      if (processes_.is_root()) meter_.count(input_.part_read());
+    });
+    writer.finish();
+    output.close();
+  }
+
+  void finish() {
+    const int64_t chunks =
+        (input_.line_number() + TranslationParts::chunk_lines - 1) / TranslationParts::chunk_lines;
+    const std::vector<int64_t> missing = parts_.missing(chunks);
+    meter_.finish();
+    if (!settings_.part.empty()) {
+      log_info("part {} is done; {} of {} are missing in {}{}", settings_.part, missing.size(),
+               counted(chunks, "chunk"), parts_.folder(),
+               missing.empty() ? ": the same command without --part joins them" : "");
+      return;
+    }
+    require(
+        missing.empty(),
+        "{}: {} are missing, which other processes made; the folder of the output must be one that all hosts "
+        "share",
+        parts_.folder(), counted(missing.size(), "chunk"));
+    TextOutput output(settings_.paths.output, inputs_of(settings_));
+    parts_.read(chunks, [&](const std::string& text) { output.write(text); });
+    output.close();
+    parts_.remove();
+  }
+
+  const TranslateSettings& settings_;
+  Processes& processes_;
+  TranslationParts parts_;
+  LineReader input_;
+  ConstraintFiles constraints_;
+  TranslationMeter meter_;
+  TranslateOptions options_;
+};
+
+}  // namespace
+
+void translate_in_parts(const TranslateSettings& settings, Processes& processes) {
+  check_parts(settings);
+  PartsRun(settings, processes).run();
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,105 @@
+#include "cli/translation_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/ownership.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* job_file = "translation.json";
+
+bool is_chunk_name(std::string_view name) {
+  return name.size() >= 9 && name.starts_with("chunk-") &&
+         name.find_first_not_of("0123456789", 6) == std::string_view::npos;
+}
+
+bool is_own_file(std::string_view name) {
+  const auto temporary = parse_temporary_name(name);
+  const std::string_view base = temporary ? std::string_view(temporary->name) : name;
+  return base == job_file || is_chunk_name(base);
+}
+
+/// "model (a, it was b)"
+std::string differences(const nlohmann::json& now, const nlohmann::json& before) {
+  std::string text;
+  for (const auto& [key, value] : now.items())
+    if (!before.contains(key) || before[key] != value)
+      text += fmt::format("{}{} ({}, and was {})", text.empty() ? "" : ", ", key, value.dump(),
+                          before.contains(key) ? before[key].dump() : "nothing");
+  return text.empty() ? "it has other keys" : text;
+}
+
+}  // namespace
+
+PartOfText parse_part(const std::string& text) {
+  PartOfText part;
+  const char* end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, part.number);
+  const bool slash = number.ec == std::errc() && number.ptr != end && *number.ptr == '/';
+  const auto of =
+      slash ? std::from_chars(number.ptr + 1, end, part.of) : std::from_chars_result{text.data(), {}};
+  require(slash && of.ec == std::errc() && of.ptr == end && part.number >= 1 && part.number <= part.of &&
+              part.of <= 1'000'000,
+          "--part: expected a part and their number, such as 3/16, found '{}'", text);
+  return part;
+}
+
+bool TranslationParts::exist() const {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder_) / job_file, ignored);
+}
+
+void TranslationParts::open(const std::string& job) const {
+  require_outside_runs(folder_);
+  std::error_code failure;
+  if (fs::exists(folder_, failure))
+    require(fs::is_directory(folder_, failure) && (exist() || fs::is_empty(folder_, failure)),
+            "{}: the parts of the translation are to be put there, but it holds something else; give another "
+            "--output",
+            folder_);
+  fs::create_directory(folder_, failure);
+  if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
+  const std::string path = (fs::path(folder_) / job_file).string();
+  if (!exist()) return write_file_atomically(path, job);
+  const auto before = nlohmann::json::parse(read_regular_file(path), nullptr, /*allow_exceptions=*/false);
+  const auto now = nlohmann::json::parse(job);
+  require(before.is_object(), "{}: damaged; remove {} to translate from the beginning", path, folder_);
+  require(before == now,
+          "{} holds chunks of another translation: {}. Translate with the same model, input and options, or "
+          "remove it to begin again",
+          folder_, differences(now, before));
+}
+
+std::string TranslationParts::file(int64_t chunk) const {
+  return (fs::path(folder_) / fmt::format("chunk-{:09}", chunk)).string();
+}
+
+bool TranslationParts::has(int64_t chunk) const {
+  std::error_code ignored;
+  return fs::exists(file(chunk), ignored);
+}
+
+std::vector<int64_t> TranslationParts::missing(int64_t chunks) const {
+  std::vector<int64_t> missing;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    if (!has(chunk)) missing.push_back(chunk);
+  return missing;
+}
+
+void TranslationParts::read(int64_t chunks, const std::function<void(const std::string&)>& use) const {
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) use(read_regular_file(file(chunk)));
+}
+
+void TranslationParts::remove() const { remove_known_files(folder_, is_own_file); }
+
+}  // namespace sixfold::cli

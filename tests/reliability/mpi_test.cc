@@ -1,0 +1,278 @@
+// Training and translating with several processes that mpirun starts. Skipped where there is no Open MPI.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "reliability/training.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+/// mpirun on one machine, whatever it is: as root, with more processes than processors, without ssh.
+const std::vector<std::string> environment{"OMPI_ALLOW_RUN_AS_ROOT=1",
+                                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                                           "OMPI_MCA_rmaps_base_oversubscribe=1",
+                                           "OMPI_MCA_hwloc_base_binding_policy=none",
+                                           "OMPI_MCA_plm=isolated",
+                                           "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
+
+bool has_mpi() {
+  return fs::exists(fs::path(SIXFOLD_BINARY).parent_path() / "sixfold_mpi.so") &&
+         std::system("command -v mpirun > /dev/null") == 0;
+}
+
+class Mpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_mpi()) GTEST_SKIP() << "Open MPI (openmpi-bin, libopenmpi-dev) is not here";
+    // Gradients of four shards, and messages of a process that is not heard of for long.
+    shared_ = {"train.shards=4", "train.updates=40", "distributed.timeout=30"};
+  }
+
+  std::string log() const { return folder_ / "log"; }
+  std::string contents(const std::string& run) const { return contents_of_run(folder_ / run); }
+
+  std::vector<std::string> training(const std::string& run) const {
+    std::vector<std::string> arguments{"train", config_, "--output", folder_ / run, "--resume", "--set"};
+    arguments.insert(arguments.end(), shared_.begin(), shared_.end());
+    return arguments;
+  }
+  /// Runs the program, or a script that runs it, in several processes.
+  Process start(int processes, const std::vector<std::string>& arguments, std::vector<std::string> how = {},
+                const std::string& program = SIXFOLD_BINARY) const {
+    how.insert(how.begin(), {"-n", std::to_string(processes)});
+    how.push_back(program);
+    how.insert(how.end(), arguments.begin(), arguments.end());
+    return Process(how, log(), environment, "mpirun");
+  }
+
+  /// The process of a rank; -1 if there is none.
+  pid_t process_of(int rank) const {
+    const std::string variable = fmt::format("OMPI_COMM_WORLD_RANK={}", rank) + '\0';
+    for (const pid_t pid : own_processes()) {
+      const std::string values = contents_of(fmt::format("/proc/{}/environ", pid));
+      if (values.find(variable) != values.npos) return pid;
+    }
+    return -1;
+  }
+  /// The processes that were started with this test's folder among their arguments, but for mpirun.
+  std::vector<pid_t> own_processes() const {
+    std::vector<pid_t> processes;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != name.npos) continue;
+      const std::string command = contents_of(entry.path().string() + "/cmdline");
+      if (command.find(folder_.path().string()) != command.npos && !command.starts_with("mpirun"))
+        processes.push_back(std::stoi(name));
+    }
+    return processes;
+  }
+  static std::string contents_of(const std::string& path) {
+    try {
+      return read_file(path);
+    } catch (const Error&) {
+      return "";
+    }
+  }
+  void expect_no_process_left() const {
+    for (int i = 0; i < 100 && !own_processes().empty(); ++i) std::this_thread::sleep_for(milliseconds(100));
+    EXPECT_TRUE(own_processes().empty());
+  }
+  /// Waits until the run has got so far.
+  bool reach(Process& process, const std::string& run, const std::string& file) const {
+    while (!process.ended(milliseconds(2)))
+      if (fs::exists(folder_ / (run + "/" + file))) return true;
+    return false;
+  }
+  /// A script that runs the program, in one process with something before it.
+  std::string script(int rank, const std::string& before) const {
+    const std::string path = folder_ / "script";
+    write_file_atomically(path, fmt::format("#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = {} ]; then {}; fi\n"
+                                            "exec {} \"$@\"\n",
+                                            rank, before, SIXFOLD_BINARY));
+    ::chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  TemporaryFolder folder_;
+  const std::string config_ = write_small_training(folder_.path());
+  std::vector<std::string> shared_;
+};
+
+TEST_F(Mpi, TwoProcessesMakeWhatOneMakes) {
+  EXPECT_EQ(Process(training("one"), log()).wait(), 0) << read_file(log());
+  Process two = start(2, training("two"));
+  EXPECT_EQ(two.wait(), 0) << read_file(log());
+  EXPECT_EQ(first_difference(contents("one"), contents("two")), "");
+  // only one of them speaks
+  const std::string said = read_file(log());
+  EXPECT_EQ(said.find("done: "), said.rfind("done: ")) << said;
+}
+
+TEST_F(Mpi, SlowAnyNumberOfProcessesAndAnyNetworkMakeTheSame) {
+  EXPECT_EQ(Process(training("one"), log()).wait(), 0) << read_file(log());
+  for (const int processes : {1, 2, 3, 4})
+    for (const char* network : {"self,vader", "self,tcp"}) {
+      const std::string run = fmt::format("run-{}-{}", processes, network);
+      EXPECT_EQ(start(processes, training(run), {"--mca", "btl", network}).wait(), 0) << read_file(log());
+      EXPECT_EQ(first_difference(contents("one"), contents(run)), "") << run;
+    }
+}
+
+/// Killed at several moments, among them those at which the root writes, and resumed with other numbers of
+/// processes, a run makes what an unbroken one makes.
+TEST_F(Mpi, SlowAKilledProcessEndsAllAndLosesNothing) {
+  EXPECT_EQ(Process(training("whole"), log()).wait(), 0) << read_file(log());
+  int killed = 0;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const int processes = 2 + attempt % 3, victim = attempt % processes;
+    const std::string checkpoint = fmt::format("checkpoints/update-{:09}", 3 * (attempt / 2 + 1));
+    Process run = start(processes, training("broken"));
+    if (!reach(run, "broken", attempt % 2 == 0 ? checkpoint : "checkpoints")) break;
+    std::this_thread::sleep_for(milliseconds(7 * attempt % 40));
+    const pid_t pid = process_of(victim);
+    if (pid > 0) ::kill(pid, SIGKILL);
+    EXPECT_TRUE(run.ended(milliseconds(30'000)));
+    const bool finished = fs::exists(folder_ / "broken/model");
+    if (!finished) {
+      ++killed;
+      EXPECT_NE(run.wait(), 0) << read_file(log());
+      const std::string said = read_file(log());  // mpirun names the process, its host and the signal
+      EXPECT_NE(said.find(fmt::format("process rank {}", victim)), said.npos) << said;
+    }
+    expect_no_process_left();
+    if (finished) break;
+  }
+  EXPECT_GT(killed, 5);
+  EXPECT_EQ(start(4, training("broken")).wait(), 0) << read_file(log());
+  EXPECT_EQ(first_difference(contents("whole"), contents("broken")), "");
+}
+
+TEST_F(Mpi, SlowAProcessThatIsStoppedEndsAllWithItsName) {
+  shared_ = {"train.shards=4", "train.updates=100000", "distributed.timeout=2"};
+  for (const int victim : {0, 2}) {
+    fs::remove_all(folder_ / "run");
+    Process run = start(3, training("run"));
+    ASSERT_TRUE(reach(run, "run", "checkpoints")) << read_file(log());
+    const pid_t pid = process_of(victim);
+    ASSERT_GT(pid, 0);
+    ::kill(pid, SIGSTOP);
+    EXPECT_TRUE(run.ended(milliseconds(25'000)));
+    EXPECT_NE(run.wait(), 0);
+    expect_no_process_left();
+    const std::string said = read_file(log());
+    EXPECT_NE(said.find(fmt::format("process {} on ", victim)), said.npos) << said;
+    EXPECT_NE(said.find("has not answered for 2 seconds (distributed.timeout)"), said.npos) << said;
+  }
+}
+
+TEST_F(Mpi, SlowFailuresOfOneProcessAreSaidOnceWithItsName) {
+  // The disk of the root is full.
+  {
+    Process run = start(2, training("full"), {}, script(0, "ulimit -f 20"));
+    EXPECT_TRUE(run.ended(milliseconds(30'000)));
+    EXPECT_EQ(run.wait(), 1) << read_file(log());
+  }
+  std::string said = read_file(log());
+  EXPECT_NE(said.find("File too large"), said.npos) << said;
+  expect_no_process_left();
+  // Another config.
+  {
+    Process run = start(2, training("other"), {}, script(1, "set -- \"$@\" train.clip_norm=7"));
+    EXPECT_TRUE(run.ended(milliseconds(30'000)));
+    EXPECT_EQ(run.wait(), 2) << read_file(log());
+  }
+  said = read_file(log());
+  EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
+  EXPECT_EQ(said.find("error: "), said.rfind("error: ")) << said;
+  // A host where the text is missing.
+  {
+    Process run =
+        start(2, training("text"), {}, script(1, "set -- train /missing.yaml --output " + folder_ / "x"));
+    EXPECT_TRUE(run.ended(milliseconds(30'000)));
+    EXPECT_NE(run.wait(), 0);
+  }
+  said = read_file(log());
+  EXPECT_NE(said.find("error: process 1 on "), said.npos) << said;
+  EXPECT_NE(said.find("/missing.yaml"), said.npos) << said;
+  expect_no_process_left();
+}
+
+TEST_F(Mpi, SlowASignalSavesAndSaysHowToGoOn) {
+  EXPECT_EQ(Process(training("whole"), log()).wait(), 0) << read_file(log());
+  Process run = start(2, training("broken"));
+  ASSERT_TRUE(reach(run, "broken", "checkpoints")) << read_file(log());
+  run.send(SIGUSR1);  // mpirun passes it on
+  EXPECT_EQ(run.wait(), 128 + SIGUSR1) << read_file(log());
+  const std::string said = read_file(log());
+  EXPECT_NE(said.find("to resume: sixfold train"), said.npos) << said;
+  EXPECT_EQ(start(2, training("broken")).wait(), 0) << read_file(log());
+  EXPECT_EQ(first_difference(contents("whole"), contents("broken")), "");
+}
+
+class MpiTranslation : public Mpi {
+ protected:
+  void SetUp() override {
+    Mpi::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_EQ(Process(training("run"), log()).wait(), 0) << read_file(log());
+    std::string text;
+    for (int i = 0; i < 9; ++i) text += read_file(folder_ / "train.a");  // 5,400 lines: six chunks
+    write_file_atomically(folder_ / "input", text);
+    Process whole(translation("whole"), log());
+    ASSERT_EQ(whole.wait(), 0) << read_file(log());
+  }
+  std::vector<std::string> translation(const std::string& output, std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"translate", folder_ / "run/model", "--input", folder_ / "input",
+                                     "--output", folder_ / output, "--format", "tsv", "--threads", "1"});
+    return options;
+  }
+};
+
+TEST_F(MpiTranslation, ProcessesAndPartsGiveTheBytesOfOne) {
+  const std::string whole = read_file(folder_ / "whole");
+  EXPECT_EQ(start(3, translation("three")).wait(), 0) << read_file(log());
+  EXPECT_TRUE(read_file(folder_ / "three") == whole);
+  EXPECT_FALSE(fs::exists(folder_ / "three.parts"));
+  for (const char* part : {"2/2", "1/2"}) {
+    EXPECT_EQ(Process(translation("parts", {"--part", part}), log()).wait(), 0) << read_file(log());
+    EXPECT_FALSE(fs::exists(folder_ / "parts"));
+  }
+  EXPECT_NE(read_file(log()).find("without --part joins them"), std::string::npos) << read_file(log());
+  EXPECT_EQ(Process(translation("parts"), log()).wait(), 0) << read_file(log());
+  EXPECT_TRUE(read_file(folder_ / "parts") == whole);
+  EXPECT_FALSE(fs::exists(folder_ / "parts.parts"));
+}
+
+TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
+  EXPECT_EQ(Process(translation("output", {"--part", "1/3"}), log()).wait(), 0) << read_file(log());
+  const std::string chunk = folder_ / "output.parts/chunk-000000000";
+  const auto made = fs::last_write_time(chunk);
+  fs::last_write_time(chunk, made - std::chrono::hours(1));
+  Process other(translation("output", {"--part", "2/3", "--beam-size", "2"}), log());
+  EXPECT_EQ(other.wait(), 2);
+  EXPECT_NE(read_file(log()).find("holds chunks of another translation: beam_size (2, and was 0)"),
+            std::string::npos)
+      << read_file(log());
+  EXPECT_EQ(Process(translation("output", {"--part", "2/3"}), log()).wait(), 0) << read_file(log());
+  EXPECT_TRUE(fs::last_write_time(chunk) == made - std::chrono::hours(1));
+  EXPECT_EQ(start(2, translation("output")).wait(), 0) << read_file(log());
+  EXPECT_TRUE(read_file(folder_ / "output") == read_file(folder_ / "whole"));
+}
+
+TEST_F(MpiTranslation, FilesOfSomebodyElseStay) {
+  fs::create_directory(folder_ / "output.parts");
+  write_file_atomically(folder_ / "output.parts/mine", "mine\n");
+  EXPECT_EQ(Process(translation("output", {"--part", "1/2"}), log()).wait(), 2) << read_file(log());
+  EXPECT_EQ(read_file(folder_ / "output.parts/mine"), "mine\n");
+  for (const char* wrong : {"0/2", "3/2", "x", "1/", "/2", "1/2/3", "-1/2"})
+    EXPECT_NE(Process(translation("other", {"--part", wrong}), log()).wait(), 0) << wrong;
+}
+
+}  // namespace
+}  // namespace sixfold
