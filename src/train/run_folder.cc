@@ -18,9 +18,22 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_note = "It has checkpoints.\n";
 
+/// Whether a process has ended, but its parent has not asked for its status yet.
+bool is_zombie(int process) {
+  try {
+    const std::string status = read_regular_file(fmt::format("/proc/{}/stat", process));
+    const size_t name_end = status.rfind(')');  // the name of the program may hold anything
+    return name_end != status.npos && status.substr(name_end).starts_with(") Z");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Whether the process that created a temporary file may still be running. Our own process has created none
 /// yet.
-bool may_be_alive(int process) { return process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH); }
+bool may_be_alive(int process) {
+  return process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH) && !is_zombie(process);
+}
 
 /// Removes the incomplete files that a killed process left of a part of the run.
 template <class IsPart, class IsFile>

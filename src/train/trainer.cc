@@ -167,6 +167,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       length_(options_, task_->training_data(), batcher_),
       calendar_(options_, length_, state_),
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
+  processes_.set_timeout(options_.distributed.timeout);
   resumed_from_.empty() ? begin() : resume();
   if (start_.stops_changed) {
     state_.last_update = length_.planned(state_);
