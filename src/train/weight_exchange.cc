@@ -59,6 +59,19 @@ void WeightExchange::complete_from(size_t weight) {
 
 /// Receives, sends and adds as many buckets as possible without waiting.
 void WeightExchange::advance() {
+  do {
+    start_messages();
+  } while (add_arrived());
+}
+
+/// Adds the buckets that have arrived. Returns whether there were any, so that others can be received.
+bool WeightExchange::add_arrived() {
+  const size_t before = added_;
+  while (added_ < std::min(sent_, received_) && has_arrived(added_)) add_up(added_++);
+  return added_ > before;
+}
+
+void WeightExchange::start_messages() {
   const auto& buckets = division_.buckets();
   for (; received_ < buckets.size() && received_ - added_ < most_under_way; ++received_)
     for_others([&](int from) {
@@ -80,7 +93,6 @@ void WeightExchange::advance() {
       traffic_[sent_].outgoing.push_back(
           processes_.send(to, pack(parts, wire_), bytes_of(buckets[sent_], to, wire_)));
     });
-  while (added_ < sent_ && has_arrived(added_)) add_up(added_++);
 }
 
 bool WeightExchange::has_arrived(size_t bucket) {
@@ -94,7 +106,7 @@ void WeightExchange::finish() {
   advance();
   while (added_ < division_.buckets().size()) {
     // All others send this bucket without waiting for later ones.
-    if (added_ < sent_)
+    if (added_ < std::min(sent_, received_))
       add_up(added_++);
     else
       release_sent(true);

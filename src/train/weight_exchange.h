@@ -53,6 +53,8 @@ class WeightExchange {
 
   void start(std::vector<Tensor> tensors);
   void advance();
+  void start_messages();
+  bool add_arrived();
   bool has_arrived(size_t bucket);
   void receive(size_t bucket, int owner, WireType wire);
   void send(size_t bucket, int owner, int to, WireType wire);
