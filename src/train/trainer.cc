@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/join.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -15,6 +14,7 @@
 #include "data/batch_stream.h"
 #include "distributed/processors.h"
 #include "model/model_dir.h"
+#include "train/agreement.h"
 #include "train/calendar.h"
 #include "train/forecast.h"
 #include "train/loss_guard.h"
@@ -44,23 +44,6 @@ int threads_of(const TrainingOptions& options, Processes& processes) {
   return options.threads > 0 ? std::min(options.threads, available) : available;
 }
 
-std::string hash_of_program() {
-  const MappedFile program("/proc/self/exe");
-  return hash_hex({reinterpret_cast<const char*>(program.data()), program.size()});
-}
-
-/// The first line in which two texts differ.
-std::string difference(std::string_view a, std::string_view b) {
-  const auto differ = std::ranges::mismatch(a, b);
-  const auto line = [&](std::string_view text, size_t at) {
-    const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-    const std::string_view one = text.substr(begin, text.find('\n', at) - begin);
-    return std::string(one.substr(0, 200));
-  };
-  const auto at = static_cast<size_t>(differ.in1 - a.begin());
-  return fmt::format("'{}' there, '{}' here", line(a, at), line(b, at));
-}
-
 /// A training run.
 class Trainer {
  public:
@@ -84,7 +67,6 @@ class Trainer {
   void measure_rate();
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
-  void check_agreement(std::initializer_list<std::pair<const char*, std::string>> facts) const;
   void validate();
   void save();
   std::string build_model();
@@ -181,9 +163,10 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
-  log_info("model: {} parameters; {}, {}{}", parameter_count(replica_.model().config()), backend_->name(),
-           processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process", "processes")) : "",
-           counted(threads_, "thread"));
+  log_info(
+      "model: {} parameters; {}, {}{}", parameter_count(replica_.model().config()), backend_->name(),
+      processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process", "processes")) : "",
+      counted(threads_, "thread"));
   if (state_.shards > 1) log_info("a batch has {}", counted(state_.shards, "shard"));
   began_ = now() - state_.seconds;
 }
@@ -224,9 +207,9 @@ std::unique_ptr<const Task> Trainer::open_task() {
   if (processes_.is_root() && !std::filesystem::exists(folder_.config())) save_options();
   if (options_.train.shards > 0) state_.shards = options_.train.shards;
   const ShardTree division(static_cast<int>(state_.shards), processes_.size());  // refuses too many processes
-  check_agreement({{"program", hash_of_program()},
-                   {"processor", sixfold::make_backend()->name()},
-                   {"config", to_json(config_.options())}});
+  check_agreement(processes_, {{"program", hash_of_program()},
+                               {"processor", sixfold::make_backend()->name()},
+                               {"config", to_json(config_.options())}});
   TaskStart start{.run = folder_.path(),
                   .model = resumed_from_.empty() ? options_.start.model : resumed_from_,
                   .resumed = std::nullopt,
@@ -234,21 +217,12 @@ std::unique_ptr<const Task> Trainer::open_task() {
                   .stop = request_.stop};
   if (!resumed_from_.empty()) start.resumed = {state_.training_data, state_.validation_data};
   std::unique_ptr<const Task> task = processes_.one_after_the_other([&] { return config_.open(start); });
-  check_agreement({{"training data", task->training_data().hash()},
+  check_agreement(processes_,
+                  {{"training data", task->training_data().hash()},
                    {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
   check_validation(*task);
   state_.part_tokens = choose_parts(*task);
   return task;
-}
-
-/// All processes must compute the same. Throws an input error that names the first that does not.
-void Trainer::check_agreement(std::initializer_list<std::pair<const char*, std::string>> facts) const {
-  for (const auto& [what, value] : facts) {
-    const std::vector<std::string> all = processes_.gather(value);
-    for (int rank = 1; rank < processes_.size(); ++rank)
-      require(all[static_cast<size_t>(rank)] == all[0], "the {} of {} is not that of {}: {}", what,
-              processes_.name(rank), processes_.name(0), difference(all[static_cast<size_t>(rank)], all[0]));
-  }
 }
 
 /// The settings of validation must fit the task.

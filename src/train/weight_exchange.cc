@@ -41,7 +41,8 @@ std::vector<WeightPart> WeightExchange::parts_of(int process) const {
 }
 
 void WeightExchange::start(std::vector<Tensor> tensors) {
-  tensors_ = std::move(tensors);
+  tensors_.clear();
+  for (Tensor& tensor : tensors) tensors_.push_back(std::make_shared<const Tensor>(std::move(tensor)));
   traffic_.assign(division_.buckets().size(), {});
   received_ = sent_ = added_ = released_ = 0;
   complete_from_ = tensors_.size();
@@ -74,30 +75,58 @@ bool WeightExchange::add_arrived() {
 void WeightExchange::start_messages() {
   const auto& buckets = division_.buckets();
   for (; received_ < buckets.size() && received_ - added_ < most_under_way; ++received_)
-    for_others([&](int from) {
-      if (buckets[received_].elements(processes_.rank()) == 0) return;
-      const size_t bytes = bytes_of(buckets[received_], processes_.rank(), wire_);
-      // Room for the numbers in fp32, which those in bf16 become.
-      const size_t room = bytes_of(buckets[received_], processes_.rank(), WireType::fp32);
-      const Processes::Buffer buffer(new std::byte[room]);
-      traffic_[received_].incoming.push_back({from, buffer, processes_.receive(from, buffer, bytes)});
-    });
+    for_others([&](int from) { receive_gradients(buckets[received_], traffic_[received_], from); });
   while (release_sent(false)) {
   }
   for (; sent_ < buckets.size() && sent_ - released_ < most_under_way &&
          buckets[sent_].first_weight >= complete_from_;
        ++sent_)
-    for_others([&](int to) {
-      const auto& parts = buckets[sent_].parts[static_cast<size_t>(to)];
-      if (parts.empty()) return;
-      traffic_[sent_].outgoing.push_back(
-          processes_.send(to, pack(parts, wire_), bytes_of(buckets[sent_], to, wire_)));
-    });
+    for_others(
+        [&](int to) { send(buckets[sent_].parts[static_cast<size_t>(to)], to, wire_, traffic_[sent_]); });
+}
+
+/// Receives the gradients of the parts that this process owns, one after the other in a buffer.
+void WeightExchange::receive_gradients(const Bucket& bucket, Traffic& traffic, int from) {
+  const auto& parts = bucket.parts[static_cast<size_t>(processes_.rank())];
+  if (parts.empty()) return;
+  // Room for the numbers in fp32, which those in bf16 become.
+  Receipt receipt{
+      from, take_buffer(static_cast<size_t>(bucket.elements(processes_.rank())) * size_of(dtype_)), {}};
+  std::byte* next = receipt.buffer.get();
+  for (const WeightPart& part : parts) {
+    const size_t bytes = bytes_of(part, wire_);
+    receipt.messages.push_back(processes_.receive(from, Processes::Buffer(receipt.buffer, next), bytes));
+    next += bytes;
+  }
+  traffic.incoming.push_back(std::move(receipt));
+}
+
+/// Sends parts to a process, from where they are unless they have to be rounded.
+void WeightExchange::send(const std::vector<WeightPart>& parts, int to, WireType wire, Traffic& traffic) {
+  for (const WeightPart& part : parts) {
+    Processes::Buffer elements = buffer_of(part);
+    if (wire == WireType::bf16) elements = rounded_to_bf16(elements.get(), part.count);
+    traffic.outgoing.push_back(processes_.send(to, std::move(elements), bytes_of(part, wire)));
+  }
+}
+
+/// The elements of a part, which stay as long as the buffer does.
+Processes::Buffer WeightExchange::buffer_of(const WeightPart& part) const {
+  return {tensors_[part.weight], static_cast<std::byte*>(view_of(part).data)};
+}
+
+/// A buffer that is not used any more, or a new one.
+Processes::Buffer WeightExchange::take_buffer(size_t bytes) {
+  for (auto& [buffer, size] : buffers_)
+    if (buffer.use_count() == 1 && size >= bytes) return buffer;
+  buffers_.emplace_back(Processes::Buffer(new std::byte[bytes]), bytes);
+  return buffers_.back().first;
 }
 
 bool WeightExchange::has_arrived(size_t bucket) {
-  return std::ranges::all_of(traffic_[bucket].incoming,
-                             [&](const Receipt& receipt) { return processes_.done(receipt.message); });
+  return std::ranges::all_of(traffic_[bucket].incoming, [&](const Receipt& receipt) {
+    return std::ranges::all_of(receipt.messages, [&](auto message) { return processes_.done(message); });
+  });
 }
 
 void WeightExchange::finish() {
@@ -123,7 +152,7 @@ void WeightExchange::add_up(size_t bucket) {
   int64_t elements = 0;
   for (const WeightPart& part : parts) elements += part.count;
   for (const Receipt& receipt : traffic_[bucket].incoming) {
-    processes_.wait(receipt.message);
+    for (const Processes::Message message : receipt.messages) processes_.wait(message);
     if (wire_ == WireType::bf16) expand_from_bf16(receipt.buffer.get(), elements);
     sums[static_cast<size_t>(receipt.from)] = receipt.buffer.get();
   }
@@ -140,11 +169,16 @@ void WeightExchange::add_up(size_t bucket) {
       begin += part.count;
     }
   }
-  if (sums[0]) unpack(parts, sums[0]);
+  for (const WeightPart& part : parts) {
+    if (!sums[0]) break;
+    const size_t bytes = bytes_of(part, WireType::fp32);
+    backend_->upload(view_of(part).data, {sums[0], bytes});
+    sums[0] += bytes;
+  }
   traffic_[bucket].incoming.clear();
 }
 
-/// Forgets the sent messages of a bucket. Returns whether it did.
+/// Forgets the messages of a bucket that were sent. Returns whether it did.
 bool WeightExchange::release_sent(bool wait) {
   if (released_ == sent_) return false;
   auto& messages = traffic_[released_].outgoing;
@@ -161,60 +195,27 @@ void WeightExchange::share(std::vector<Tensor> tensors) {
   start(std::move(tensors));
   const auto& buckets = division_.buckets();
   for (; added_ < buckets.size(); ++added_) {
-    for (; sent_ < buckets.size() && sent_ - added_ < most_under_way; ++sent_) {
-      const Bucket& bucket = buckets[sent_];
-      const auto& own = bucket.parts[static_cast<size_t>(processes_.rank())];
-      const Processes::Buffer packed = own.empty() ? nullptr : pack(own, WireType::fp32);
+    for (; sent_ < buckets.size() && sent_ - added_ < most_under_way; ++sent_)
       for_others([&](int other) {
-        if (packed)
+        const auto& parts = buckets[sent_].parts;
+        send(parts[static_cast<size_t>(processes_.rank())], other, WireType::fp32, traffic_[sent_]);
+        for (const WeightPart& part : parts[static_cast<size_t>(other)])
           traffic_[sent_].outgoing.push_back(
-              processes_.send(other, packed, bytes_of(bucket, processes_.rank(), WireType::fp32)));
-        const size_t bytes = bytes_of(bucket, other, WireType::fp32);
-        if (bytes == 0) return;
-        const Processes::Buffer buffer(new std::byte[bytes]);
-        traffic_[sent_].incoming.push_back({other, buffer, processes_.receive(other, buffer, bytes)});
+              processes_.receive(other, buffer_of(part), bytes_of(part, WireType::fp32)));
       });
-    }
-    for (const Receipt& receipt : traffic_[added_].incoming) {
-      processes_.wait(receipt.message);
-      unpack(buckets[added_].parts[static_cast<size_t>(receipt.from)], receipt.buffer.get());
-    }
-    traffic_[added_].incoming.clear();
     release_sent(true);
   }
   tensors_.clear();
 }
 
-size_t WeightExchange::bytes_of(const Bucket& bucket, int owner, WireType wire) const {
-  return static_cast<size_t>(bucket.elements(owner)) * (wire == WireType::bf16 ? 2 : size_of(dtype_));
+size_t WeightExchange::bytes_of(const WeightPart& part, WireType wire) const {
+  return static_cast<size_t>(part.count) * (wire == WireType::bf16 ? 2 : size_of(dtype_));
 }
 
 View WeightExchange::view_of(const WeightPart& part) const {
-  const View whole = tensors_[part.weight].view();
+  const View whole = tensors_[part.weight]->view();
   const int64_t elements = whole.rows * whole.cols;
   return View{whole.data, whole.dtype, 1, elements, elements}.slice_cols(part.begin, part.count);
-}
-
-Processes::Buffer WeightExchange::pack(const std::vector<WeightPart>& parts, WireType wire) {
-  size_t bytes = 0;
-  for (const WeightPart& part : parts) bytes += static_cast<size_t>(part.count) * size_of(dtype_);
-  Processes::Buffer buffer(new std::byte[bytes]);
-  std::byte* next = buffer.get();
-  for (const WeightPart& part : parts) {
-    const size_t size = static_cast<size_t>(part.count) * size_of(dtype_);
-    backend_->download({next, size}, view_of(part).data);
-    next += size;
-  }
-  if (wire == WireType::bf16) round_to_bf16(buffer.get(), static_cast<int64_t>(bytes / sizeof(float)));
-  return buffer;
-}
-
-void WeightExchange::unpack(const std::vector<WeightPart>& parts, const std::byte* bytes) {
-  for (const WeightPart& part : parts) {
-    const size_t size = static_cast<size_t>(part.count) * size_of(dtype_);
-    backend_->upload(view_of(part).data, {bytes, size});
-    bytes += size;
-  }
 }
 
 template <class Use>

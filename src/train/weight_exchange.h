@@ -43,26 +43,26 @@ class WeightExchange {
   struct Receipt {
     int from = 0;
     Processes::Buffer buffer;
-    Processes::Message message = 0;
+    std::vector<Processes::Message> messages;  ///< one for each part
   };
   /// The messages of a bucket that are under way.
   struct Traffic {
-    std::vector<Receipt> incoming;
-    std::vector<Processes::Message> outgoing;
+    std::vector<Receipt> incoming;             ///< gradients, which are to be added
+    std::vector<Processes::Message> outgoing;  ///< others
   };
 
   void start(std::vector<Tensor> tensors);
   void advance();
   void start_messages();
+  void receive_gradients(const Bucket& bucket, Traffic& traffic, int from);
+  void send(const std::vector<WeightPart>& parts, int to, WireType wire, Traffic& traffic);
   bool add_arrived();
   bool has_arrived(size_t bucket);
-  void receive(size_t bucket, int owner, WireType wire);
-  void send(size_t bucket, int owner, int to, WireType wire);
   void add_up(size_t bucket);
   bool release_sent(bool wait);
-  size_t bytes_of(const Bucket& bucket, int owner, WireType wire) const;
-  Processes::Buffer pack(const std::vector<WeightPart>& parts, WireType wire);
-  void unpack(const std::vector<WeightPart>& parts, const std::byte* bytes);
+  size_t bytes_of(const WeightPart& part, WireType wire) const;
+  Processes::Buffer buffer_of(const WeightPart& part) const;
+  Processes::Buffer take_buffer(size_t bytes);
   View view_of(const WeightPart& part) const;
   template <class Use>
   void for_others(const Use& use) const;
@@ -75,7 +75,9 @@ class WeightExchange {
   WeightDivision division_;
   std::vector<WeightPart> own_;
 
-  std::vector<Tensor> tensors_;  ///< that are exchanged, by weight
+  std::vector<std::shared_ptr<const Tensor>> tensors_;  ///< that are exchanged, by weight
+  std::vector<std::pair<Processes::Buffer, size_t>>
+      buffers_;  ///< of gradients that are received, and their sizes
   size_t complete_from_ = 0;
   std::vector<Traffic> traffic_;                               ///< by bucket
   size_t received_ = 0, sent_ = 0, added_ = 0, released_ = 0;  ///< buckets

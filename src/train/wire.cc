@@ -14,13 +14,15 @@ uint16_t rounded(float value) {
 
 }  // namespace
 
-void round_to_bf16(std::byte* numbers, int64_t count) {
+std::shared_ptr<std::byte[]> rounded_to_bf16(const std::byte* numbers, int64_t count) {
+  std::shared_ptr<std::byte[]> result(new std::byte[2 * static_cast<size_t>(count)]);
   for (int64_t i = 0; i < count; ++i) {
     float value;
     std::memcpy(&value, numbers + 4 * i, sizeof value);
     const uint16_t short_value = rounded(value);
-    std::memcpy(numbers + 2 * i, &short_value, sizeof short_value);
+    std::memcpy(result.get() + 2 * i, &short_value, sizeof short_value);
   }
+  return result;
 }
 
 void expand_from_bf16(std::byte* numbers, int64_t count) {
