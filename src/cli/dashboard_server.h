@@ -23,7 +23,10 @@ class DashboardServer {
   DashboardServer(const DashboardServer&) = delete;
   DashboardServer& operator=(const DashboardServer&) = delete;
 
-  std::string address() const { return "http://" + host_ + ":" + std::to_string(server_.port()); }
+  std::string address() const {
+    return "http://" + (host_.find(':') == host_.npos ? host_ : "[" + host_ + "]") + ":" +
+           std::to_string(server_.port());
+  }
 
  private:
   serve::Dashboard dashboard_;

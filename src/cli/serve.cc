@@ -73,7 +73,8 @@ void run(const Settings& settings) {
     signals.release();
     server.stop(std::chrono::milliseconds(static_cast<int64_t>(config.grace_seconds * 1000)));
   });
-  log_info("{} at http://{}:{}", counted(service.models().all().size(), "model"), config.host, server.port());
+  log_info("{} at http://{}:{}", counted(service.models().all().size(), "model"),
+           config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]", server.port());
   server.run();
   ends.join();
 }

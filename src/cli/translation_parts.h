@@ -20,7 +20,7 @@ PartOfText parse_part(const std::string& text);
 /// number of processes may use the folder at once.
 class TranslationParts {
  public:
-  static constexpr int64_t chunk_lines = 512;
+  static constexpr int64_t chunk_lines = 1024;
 
   /// The folder for an output; it need not exist.
   explicit TranslationParts(const std::string& output) : folder_(output + ".parts") {}

@@ -10,7 +10,7 @@ namespace {
 
 enum Kind : int32_t { alive, failed, left, ask_for_ticket, ticket };
 
-constexpr double seconds_to_report = 1, seconds_to_leave = 5;
+constexpr double seconds_to_report = 1, most_seconds_to_leave = 5;
 
 std::string host_name() {
   char name[256] = {};
@@ -190,10 +190,10 @@ bool Processes::move_data() {
   return true;
 }
 
-/// Receives what the others tell, and tells them, five times in the timeout, that this process lives.
+/// Receives what the others tell, and tells them, ten times in the timeout, that this process lives.
 bool Processes::move_control(Clock::time_point now) {
   bool any = false;
-  if (std::chrono::duration<double>(now - told_).count() > timeout_ / 5) {
+  if (std::chrono::duration<double>(now - told_).count() > timeout_ / 10) {
     told_ = now;
     for (const auto& peer : peers_)
       if (peer && !peer->sending && peer->to_send.empty()) peer->to_send.emplace_back();
@@ -258,7 +258,7 @@ int64_t Processes::next_ticket() {
   return *ticket_;
 }
 
-/// A process that has not been heard of for the timeout has failed. If it was this process that slept, all are
+/// A process that is not heard of has failed. If it was this process that slept, all are
 /// given the time once more.
 void Processes::check_silence(Clock::time_point now) {
   const auto seconds_since = [&](Clock::time_point then) {
@@ -270,13 +270,15 @@ void Processes::check_silence(Clock::time_point now) {
     Peer* peer = peers_[static_cast<size_t>(rank)].get();
     if (!peer) continue;
     if (slept) peer->heard = now;
-    if (peer->left || failure_ || seconds_since(peer->heard) <= timeout_) continue;
-    fail(rank_, fmt::format("{} has not answered for {:g} seconds (distributed.timeout): it has been ended or "
-                            "stopped, or the network is down",
-                            name(rank), timeout_));
+    // So early that all have ended within the timeout.
+    if (peer->left || failure_ || seconds_since(peer->heard) <= 0.7 * timeout_) continue;
+    fail(rank_,
+         fmt::format("{} has not answered in time (distributed.timeout: {:g} seconds): it has been ended or "
+                     "stopped, or the network is down",
+                     name(rank), timeout_));
   }
   // Who computes for long does not ask; the others can't go on without it.
-  if (failure_ && !failure_taken_ && seconds_since(failed_) > timeout_ / 2) transport_->abort(1);
+  if (failure_ && !failure_taken_ && seconds_since(failed_) > timeout_ / 5) transport_->abort(1);
 }
 
 void Processes::fail(int reporter, const std::string& what) {
@@ -315,7 +317,8 @@ void Processes::close() {
   if (failure_) {
     failure_taken_ = true;
     // The first one ends all; the others have it do so.
-    const double seconds = seconds_to_leave + (rank_ == 0 ? 0 : seconds_to_report);
+    const double seconds =
+        std::min(most_seconds_to_leave, timeout_ / 10) + (rank_ == 0 ? 0 : seconds_to_report);
     const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
     while (!ended() && Clock::now() < deadline) changed_.wait_for(lock, std::chrono::milliseconds(10));
   }

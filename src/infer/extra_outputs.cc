@@ -159,9 +159,14 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
 }
 
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+  // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
+  constexpr std::string_view unknown = " \u2047 ";
   std::vector<int> words;
-  for (size_t i = 1; i <= tokens.size(); ++i)
-    words.push_back(static_cast<int>(count_words(tokenizer.decode(tokens.first(i)))) - 1);
+  for (size_t i = 1; i <= tokens.size(); ++i) {
+    std::string text = tokenizer.decode(tokens.first(i));
+    for (size_t at = 0; (at = text.find(unknown, at)) != text.npos;) text.replace(at, unknown.size(), "?");
+    words.push_back(static_cast<int>(count_words(text)) - 1);
+  }
   return words;
 }
 

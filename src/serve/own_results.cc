@@ -8,6 +8,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Attention has many numbers: five decimals are enough to show them.
+Json weights_json(const SentenceAttention& attention) {
+  Json weights = Json::array();
+  for (const float weight : attention.weights)
+    weights.push_back(std::round(static_cast<double>(weight) * 1e5) / 1e5);
+  return weights;
+}
+
 Json attention_json(const SentenceAttention& attention) {
   return {{"layer", attention.layer},
           {"heads", attention.heads},
@@ -15,22 +23,18 @@ Json attention_json(const SentenceAttention& attention) {
           {"target", attention.target},
           {"source_words", attention.source_words},
           {"target_words", attention.target_words},
-          {"weights", attention.weights}};
+          {"weights", weights_json(attention)}};
 }
 
-/// Attention of many layers has many numbers: five decimals are enough to show them.
 Json all_attention_json(const std::vector<SentenceAttention>& layers) {
   Json all = Json::array();
   for (const SentenceAttention& layer : layers) {
-    Json weights = Json::array();
-    for (const float weight : layer.weights)
-      weights.push_back(std::round(static_cast<double>(weight) * 1e5) / 1e5);
     all.push_back({{"kind", name_of_enum(layer.kind)},
                    {"layer", layer.layer},
                    {"heads", layer.heads},
                    {"source", layer.source},
                    {"target", layer.target},
-                   {"weights", std::move(weights)}});
+                   {"weights", weights_json(layer)}});
   }
   return all;
 }

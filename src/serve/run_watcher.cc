@@ -65,7 +65,7 @@ void add_config(const std::string& folder, Json& run) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   if (error || static_cast<int64_t>(bytes) > most_config_bytes) return;
-  const Json config = Json::parse(read_regular_file(path), nullptr, false);
+  const Json config = parse_json(read_regular_file(path), path);
   if (!config.is_object()) return;
   run["task"] = config.value("task", Json("translation"));
   for (const char* group : {"model", "train", "optimizer", "schedule", "data"})
@@ -81,7 +81,11 @@ void ThinCurve::add(double update, double value) {
   } else {
     const auto share = 1 / static_cast<double>(pending_ + 1);
     updates_.back() += (update - updates_.back()) * share;
-    values_.back() += (value - values_.back()) * share;
+    // A value that is not finite is a gap only if its neighbours are gaps too.
+    if (!std::isfinite(values_.back()))
+      values_.back() = value;
+    else if (std::isfinite(value))
+      values_.back() += (value - values_.back()) * share;
   }
   pending_ = (pending_ + 1) % stride_;
 }
@@ -96,7 +100,8 @@ void ThinCurve::cut(double update) {
 void ThinCurve::merge_neighbours() {
   for (size_t i = 0; i < most_points / 2; ++i) {
     updates_[i] = (updates_[2 * i] + updates_[2 * i + 1]) / 2;
-    values_[i] = (values_[2 * i] + values_[2 * i + 1]) / 2;
+    const double first = values_[2 * i], second = values_[2 * i + 1];
+    values_[i] = !std::isfinite(first) ? second : !std::isfinite(second) ? first : (first + second) / 2;
   }
   updates_.resize(most_points / 2), values_.resize(most_points / 2);
   stride_ *= 2;

@@ -61,6 +61,9 @@ std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSen
   return text;
 }
 
+/// Of an answer. Further sentences and translations have none.
+constexpr size_t most_attention_weights = 1'000'000;
+
 std::string translate_one(const std::string& document, size_t number, const TextOptions& options,
                           const TextTranslator& translate) {
   return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
@@ -136,8 +139,14 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
   const TranslateOptions how = translator_options(options);
   std::vector<TranslatedSentence> sentences;
   sentences.reserve(sources.size());
+  size_t weights = 0;
   model.translator->translate(sources, how, [&](const TranslatedLine& line) {
     sentences.push_back({line.source, line.translations, line.tokens_cut, line.search});
+    for (Translation& translation : sentences.back().translations) {
+      if (!translation.attention) continue;
+      weights += translation.attention->weights.size();
+      if (weights > most_attention_weights) translation.attention.reset();
+    }
   });
   std::vector<TextResult> results;
   auto next = sentences.begin();

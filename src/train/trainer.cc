@@ -69,6 +69,7 @@ class Trainer {
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
   void validate();
   void save();
+  void say_traffic();
   std::string build_model();
 
   const TaskConfig& config_;
@@ -94,7 +95,9 @@ class Trainer {
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
   Batcher::Position before_;  ///< position at which the current batch began
-  double began_ = 0;          ///< time at which the run would have started if it had never been stopped
+  int64_t begun_with_ = 0;    ///< the update at which this process began
+  double started_ = now();
+  double began_ = 0;  ///< time at which the run would have started if it had never been stopped
 };
 
 /// The training loop.
@@ -119,6 +122,7 @@ TrainOutcome Trainer::run() {
     if (calendar_.validation(state_, before_)) validate();
     if (calendar_.checkpoint(state_)) save();
   }
+  say_traffic();
   if (state_.update > 0) {
     state_.interrupted = !calendar_.finished(state_);
     save();
@@ -168,6 +172,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process", "processes")) : "",
       counted(threads_, "thread"));
   if (state_.shards > 1) log_info("a batch has {}", counted(state_.shards, "shard"));
+  begun_with_ = state_.update;
   began_ = now() - state_.seconds;
 }
 
@@ -361,6 +366,15 @@ void Trainer::save() {
   state_.log_bytes = progress_->log_bytes();
   models_.save_checkpoint(state_);
   calendar_.note_checkpoint(state_);
+}
+
+void Trainer::say_traffic() {
+  const int64_t updates = state_.update - begun_with_;
+  if (processes_.size() == 1 || updates <= 0) return;
+  progress_->say(
+      fmt::format("this process sent {:.2f} MB in an update, and waited for others for {:.1f}% of the time",
+                  static_cast<double>(processes_.bytes_sent()) / 1e6 / static_cast<double>(updates),
+                  100 * processes_.seconds_waited() / (now() - started_)));
 }
 
 std::string Trainer::build_model() {

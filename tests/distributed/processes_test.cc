@@ -61,7 +61,8 @@ TEST_P(SomeProcesses, GetEachTicketOnce) {
   constexpr int64_t all = 40;
   std::array<std::atomic<int>, all> taken{};
   on_processes(GetParam(), [&](Processes& processes) {
-    for (int64_t i = processes.next_ticket(); i < all; i = processes.next_ticket()) ++taken[static_cast<size_t>(i)];
+    for (int64_t i = processes.next_ticket(); i < all; i = processes.next_ticket())
+      ++taken[static_cast<size_t>(i)];
     processes.barrier();
   });
   for (const auto& count : taken) EXPECT_EQ(count, 1);
@@ -169,7 +170,7 @@ TEST(FailingProcesses, OneThatIsSilentIsNamedAfterTheTimeout) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   EXPECT_LT(seconds, 15);
   for (const size_t other : {0, 1})
-    EXPECT_NE(outcome.errors[other].find("has not answered for 1 seconds (distributed.timeout)"),
+    EXPECT_NE(outcome.errors[other].find("has not answered in time (distributed.timeout: 1 seconds)"),
               std::string::npos)
         << outcome.errors[other];
   EXPECT_NE((outcome.errors[0] + outcome.errors[1]).find("process 2 on "), std::string::npos);

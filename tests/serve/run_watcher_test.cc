@@ -51,6 +51,12 @@ TEST(ThinCurve, KeepsTheShapeOfACurveOfAnyLength) {
   EXPECT_GT(curve.updates().back(), points - points / 500);
 }
 
+TEST(ThinCurve, AFewValuesThatAreNotFiniteLeaveTheCurve) {
+  ThinCurve curve;
+  for (int i = 0; i < 200'000; ++i) curve.add(i, i % 150 == 0 ? NAN : 1.0);
+  for (const double value : curve.values()) EXPECT_EQ(value, 1);
+}
+
 TEST(ThinCurve, ForgetsWhatARollbackUndid) {
   ThinCurve curve;
   for (int i = 1; i <= 10; ++i) curve.add(i, i);
@@ -115,6 +121,15 @@ TEST_F(RunWatcherTest, SaysWhatIsWrongWithALogAndReadsOn) {
   fs::remove(log_);
   fs::create_directories(log_);
   EXPECT_TRUE(look().at("curves").empty());
+}
+
+TEST_F(RunWatcherTest, ADeepConfigIsAProblemAndNoCrash) {
+  write(line(1, 2));
+  const std::string deep(300'000, '[');
+  write_file_atomically(folder_ / "run" + "/config.json",
+                        R"({"task":"translation","model":{"a":)" + deep + std::string(deep.size(), ']') + "}}");
+  EXPECT_NE(look().value("problem", "").find("config.json"), std::string::npos);
+  EXPECT_EQ(updates("loss"), std::vector<double>{1});
 }
 
 TEST_F(RunWatcherTest, WhatIsNotFiniteIsAGap) {

@@ -21,9 +21,8 @@ function ticks(least, most, logarithmic) {
   const smallest = (most - least) / 5.5;
   const power = 10 ** Math.floor(Math.log10(smallest));
   const step = [1, 2, 5, 10].find((one) => one * power >= smallest) * power;
-  const found = [];
-  for (let value = Math.ceil(least / step) * step; value <= most + step / 1e6; value += step) found.push(value);
-  return found;
+  const first = Math.ceil(least / step);
+  return Array.from({length: 7}, (_, i) => (first + i) * step).filter((value) => value <= most + step / 1e6);
 }
 
 function range(values) {
@@ -33,7 +32,7 @@ function range(values) {
     least = Math.min(least, value), most = Math.max(most, value);
   }
   if (least > most) return null;
-  if (least === most) return [least - (Math.abs(least) || 1) * 0.1, most + (Math.abs(most) || 1) * 0.1];
+  if (most - least <= 1e-12 * Math.max(Math.abs(least), Math.abs(most))) return [least - (Math.abs(least) || 1) * 0.1, most + (Math.abs(most) || 1) * 0.1];
   return [least, most];
 }
 
@@ -91,7 +90,7 @@ export class Chart {
     });
     const line = svg("path", {class: curve.valid ? "line valid" : "line", d: path, stroke: colour(curve.run)});
     if (DASHES[curve.run % 8]) line.setAttribute("stroke-dasharray", DASHES[curve.run % 8]);
-    return [line, ...marks.slice(0, 120)];
+    return [line, ...marks.slice(-120)];
   }
 
   describe() {

@@ -62,8 +62,14 @@ function chartCurves() {
 
 function drawCurves() {
   const options = {axis: byId("axis").value, logarithmic: false};
-  for (const [title, curves] of chartCurves()) {
-    if (curves.length === 0 && !charts.has(title)) continue;
+  const found = chartCurves();
+  for (const [title, chart] of charts) {  // those of a run that was replaced or deleted
+    if (found.get(title)?.length) continue;
+    chart.element.remove();
+    charts.delete(title);
+  }
+  for (const [title, curves] of found) {
+    if (curves.length === 0) continue;
     if (!charts.has(title)) {
       charts.set(title, new Chart(title));
       byId("curves").append(charts.get(title).element);
@@ -86,19 +92,22 @@ function say(text, style) {
   state.className = style;
 }
 
-async function ask() {
+async function answerOf(path) {
   try {
-    const answer = await fetch(`/runs?version=${version}`);
-    const data = await answer.json();
-    if (data.runs) {
-      version = data.version, runs = data.runs;
-      draw();
-    }
-    say("The page follows the runs as they go on. Dots are validations.", "");
+    return await (await fetch(path)).json();
   } catch {
-    say("The server does not answer; trying again. What is shown is what was last read.", "warning");
+    return null;
   }
+}
+
+async function ask() {
   setTimeout(ask, document.hidden ? 10000 : 2000);
+  const data = await answerOf(`/runs?version=${version}`);
+  if (!data) return say("The server does not answer; trying again. What is shown is what was last read.", "warning");
+  say("The page follows the runs as they go on. Dots are validations.", "");
+  if (!data.runs) return;
+  version = data.version, runs = data.runs;
+  draw();
 }
 
 byId("axis").addEventListener("change", drawCurves);

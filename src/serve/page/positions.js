@@ -14,10 +14,20 @@ const KINDS = {
     "with the position, so that their product depends on the distance (Su et al. 2021).",
   alibi: "This model adds no encodings. ALiBi takes from each attention score an amount that grows with the distance, with a slope " +
     "for each head (Press et al. 2022).",
+  sinusoidal_halves: "Position encodings are added to the embeddings, so that the model knows the order of the tokens. They are those of " +
+    "section 3.5, but all sines come before all cosines: PE(pos, i) = sin(pos/10000^(2i/d)), PE(pos, d/2 + i) = cos(pos/10000^(2i/d)). " +
+    "The similarity of two positions depends on their distance alone.",
+  sinusoidal_marian: "Position encodings are added to the embeddings, so that the model knows the order of the tokens. They are those of " +
+    "Marian: all sines come before all cosines, with the wavelengths 10000^(i/(d/2 - 1)). The similarity of two positions depends on " +
+    "their distance alone.",
+  index: "The position itself is the last feature of the input of the first layer, instead of encodings.",
+  relative_index: "The position as a share of the sentence is the last feature of the input of the first layer, instead of encodings.",
+  t5: "This model adds no encodings: attention itself depends on the distance of two tokens, by a learned number for each range of " +
+    "distances and each head (Raffel et al. 2020).",
   none: "This model has no position encodings: what it knows of the order it knows from the mask of the decoder, or from layers " +
     "that read one token after the other.",
 };
-const OTHER = "This model adds no encodings: attention itself depends on the distance of two tokens.";
+const OTHER = "This model adds no encodings of its own kind to show.";
 
 const value = (number) => number.toFixed(2).replace("-", "−");
 
@@ -31,12 +41,17 @@ function draw(id, values, columns, {name, read}) {
   byId(id).replaceChildren(picture, html("p", {class: "hint"}, `pale: ${value(least)}; full colour: ${value(most)}`));
 }
 
+let shown = null;  // the model whose positions are asked for
+
 export async function showPositions(model) {
+  shown = model;
   byId("positions-reading").textContent = "";
   const answer = await ask(`/v1/models/${encodeURIComponent(model.id)}/positions?count=${COUNT}`);
-  const {kind, d_model: width, positions, encodings, similarity} = await answer.json();
+  const known = await answer.json();
+  if (shown !== model) return;  // another model was chosen meanwhile
+  const {kind, d_model: width, positions, encodings, similarity} = known;
   const learned = kind.startsWith("learned");
-  byId("positions-text").textContent = positions ? KINDS[learned ? "learned" : "sinusoidal"] : KINDS[kind] ?? OTHER;
+  byId("positions-text").textContent = learned ? KINDS.learned : KINDS[kind] ?? OTHER;
   byId("positions-maps").hidden = positions === 0;
   if (!positions) return;
   draw("encodings", encodings, width, {name: `Encodings of the first ${positions} positions, ${width} features`,

@@ -36,7 +36,7 @@ function mark(chips, shares, aligned, from) {
 function read(word, chips, shares, aligned, direction) {
   const order = shares.map((share, i) => [share, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([share]) => share >= 0.005);
   const list = order.map(([share, i]) => `“${chips[i].word}” ${percent(share)}`).join(", ");
-  const names = aligned.map((i) => `“${chips[i].word}”`).join(" and ");
+  const names = aligned.filter((i) => chips[i]).map((i) => `“${chips[i].word}”`).join(" and ");
   byId("words-reading").textContent = `“${word}” ${direction} ${list || "no word with more than half a percent"}. ` +
     (names ? `Aligned with ${names}.` : "Aligned with no word.");
 }
@@ -59,7 +59,7 @@ export function showWords(sentence, translation) {
   byId("target-words").replaceChildren(...targets.map((one) => one.button));
   const attention = translation?.attention;
   byId("words-layer").textContent = attention ? attention.layer + 1 : "–";
-  byId("words-reading").textContent = sources.length && !attention ? "This model has no cross-attention to show." : "";
+  byId("words-reading").textContent = sources.length && !attention ? "There is no cross-attention to show: the model has none, or the text is too long." : "";
   if (!attention) return;
   const table = wordWeights(attention, sources.length, targets.length), pairs = translation.alignment ?? [];
   targets.forEach((one, i) => follow(one, targets, sources, i, {shares: table[i], direction: "attends to",
