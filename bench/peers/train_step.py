@@ -9,11 +9,14 @@ chunks; fused Adam; subnormal numbers flushed to zero. Prints one line of JSON.
 
     python train_step.py BATCHES.jsonl --preset tiny|small|base [--mixer attention|lstm] [--threads 2] [--updates 20]
                          [--onednn | --compile] [--autocast]
+
+Under torchrun several processes share each batch (DistributedDataParallel over gloo); tokens/s are those of all.
 """
 
 import argparse
 import json
 import math
+import os
 import statistics
 import time
 from dataclasses import dataclass, replace
@@ -23,6 +26,7 @@ import torch.nn.functional as F
 from torch import nn
 
 BOS, EOS, PAD = 1, 2, -1
+RANK, PROCESSES = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))  # under torchrun
 WARMUP_UPDATES = 3
 
 
@@ -208,7 +212,7 @@ def padded(sequences):
 
 
 def read_batch(line):
-    pairs = json.loads(line)
+    pairs = {side: sequences[RANK::PROCESSES] for side, sequences in json.loads(line).items()}
     source = padded(pairs["source"])
     target_input = padded([[BOS, *ids] for ids in pairs["target"]])
     target_output = padded([[*ids, EOS] for ids in pairs["target"]])
@@ -232,15 +236,19 @@ def smoothed_loss(states, weight, targets, smoothing=0.1):
     return loss + smoothing * (states * (F.embedding(targets, weight) - weight.mean(0))).sum(1).mean()
 
 
+def embedding(model):
+    return model.module.embedding if PROCESSES > 1 else model.embedding
+
+
 def update(model, optimizer, batch, options):
     with torch.autocast("cpu", torch.bfloat16, enabled=options.autocast):
         states = model(batch.source, batch.target_input, batch.source_bias, batch.causal_bias, batch.lengths)
         states = states.flatten(0, 1)
         states, targets = states[batch.real_target], batch.target_output.flatten()[batch.real_target]
         if options.onednn:
-            loss = OneDnnLoss.apply(states, model.embedding.weight, targets, 0.1)
+            loss = OneDnnLoss.apply(states, embedding(model).weight, targets, 0.1)
         else:
-            loss = smoothed_loss(states, model.embedding.weight, targets)
+            loss = smoothed_loss(states, embedding(model).weight, targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -277,6 +285,9 @@ def main():
     Lstm.padded = options.padded
     model = Transformer(replace(PRESETS[options.preset], mixer=options.mixer))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    if PROCESSES > 1:  # under torchrun: each process has every n-th pair of a batch
+        torch.distributed.init_process_group("gloo")
+        model = nn.parallel.DistributedDataParallel(model)
     if options.compile:
         model.compile(dynamic=True)
 
@@ -286,7 +297,7 @@ def main():
         start = time.perf_counter()
         loss = update(model, optimizer, batch, options)
         seconds.append(time.perf_counter() - start)
-        tokens.append(batch.tokens)
+        tokens.append(batch.tokens * PROCESSES)
     seconds, tokens = seconds[WARMUP_UPDATES:], tokens[WARMUP_UPDATES:]
     result = {
         "preset": options.preset,
@@ -298,7 +309,10 @@ def main():
         "loss": round(loss, 4),
         "version": f"PyTorch {torch.__version__}",
     }
-    print(json.dumps(result))
+    if RANK == 0:
+        print(json.dumps(result))
+    if PROCESSES > 1:
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

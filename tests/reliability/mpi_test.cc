@@ -13,12 +13,12 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 /// mpirun on one machine, whatever it is: as root, with more processes than processors, without ssh.
-const std::vector<std::string> environment{"OMPI_ALLOW_RUN_AS_ROOT=1",
-                                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+const std::vector<std::string> environment{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                                            "OMPI_MCA_rmaps_base_oversubscribe=1",
-                                           "OMPI_MCA_hwloc_base_binding_policy=none",
-                                           "OMPI_MCA_plm=isolated",
-                                           "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
+                                           "OMPI_MCA_hwloc_base_binding_policy=none", "OMPI_MCA_plm=isolated",
+                                           "OMPI_MCA_btl_vader_single_copy_mechanism=none",
+                                           // What MPI's own modules leave is not known by name after its end.
+                                           "ASAN_OPTIONS=detect_leaks=0"};
 
 bool has_mpi() {
   return fs::exists(fs::path(SIXFOLD_BINARY).parent_path() / "sixfold_mpi.so") &&
