@@ -1,6 +1,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -18,26 +20,11 @@ struct Settings {
   std::vector<std::string> models, assignments;
 };
 
-/// Waits for signals in a thread of its own: SIGHUP loads the models again, SIGINT and SIGTERM end the server.
-/// A second of these ends the program at once. All other threads must have been started with these signals
-/// blocked.
-class Signals {
- public:
-  Signals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  int wait() const {
-    int signal = 0;
-    sigwait(&set_, &signal);
-    return signal;
-  }
-  /// The next signals have their usual effects.
-  void release() const { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
-
- private:
-  sigset_t set_{};
+/// A server and what it serves.
+struct Running {
+  serve::Service& service;
+  serve::HttpServer& server;
+  double grace_seconds;
 };
 
 void reload(serve::Service& service) {
@@ -48,6 +35,65 @@ void reload(serve::Service& service) {
     log_warning("the models were not loaded again, and the old ones go on: {}", error.what());
   }
 }
+
+/// Waits for signals in a thread of its own: SIGHUP loads the models again, SIGINT and SIGTERM end the server,
+/// or the program before there is a server. A second of these ends the program at once. Other threads must be
+/// started later: they have these signals blocked.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  }
+
+  /// While it lives, signals act on a server.
+  class Acting {
+   public:
+    Acting(Signals& signals, const Running& running) : signals_(signals) {
+      const std::lock_guard lock(signals_.mutex_);
+      signals_.running_.emplace(running);
+    }
+    ~Acting() {
+      const std::lock_guard lock(signals_.mutex_);
+      signals_.running_.reset();
+    }
+    Acting(const Acting&) = delete;
+    Acting& operator=(const Acting&) = delete;
+
+   private:
+    Signals& signals_;
+  };
+
+ private:
+  void work(const std::stop_token& stop) {
+    const timespec moment{0, 100'000'000};
+    while (!stop.stop_requested()) {
+      const int signal = sigtimedwait(&set_, nullptr, &moment);
+      if (signal < 0) continue;
+      const std::lock_guard lock(mutex_);
+      if (signal != SIGHUP) return end(signal);
+      if (running_) reload(running_->service);
+    }
+  }
+
+  /// The next signals have their usual effects.
+  void end(int signal) {
+    pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+    if (!running_) {
+      std::raise(signal);
+      return;
+    }
+    log_info("ending: requests that were accepted have {} s to end", running_->grace_seconds);
+    running_->server.stop(std::chrono::milliseconds(static_cast<int64_t>(running_->grace_seconds * 1000)));
+  }
+
+  sigset_t set_{};
+  std::mutex mutex_;  // guards `running_`
+  std::optional<Running> running_;
+  std::jthread thread_;  // last: it uses the members above
+};
 
 /// The options of the command are assignments that come last.
 serve::ServeConfig config_of(const Settings& settings) {
@@ -61,22 +107,17 @@ serve::ServeConfig config_of(const Settings& settings) {
 }
 
 void run(const Settings& settings) {
-  const Signals signals;  // first: threads inherit the mask
+  Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
   serve::Service service({config.models.begin(), config.models.end()}, config.engine(), config.service());
   const serve::Router router(service, serve::all_routes(service));
   serve::HttpServer server(config.http(),
                            [&](const serve::HttpRequest& request) { return router.answer(request); });
-  std::thread ends([&] {
-    for (int signal; (signal = signals.wait()) == SIGHUP;) reload(service);
-    log_info("ending: requests that were accepted have {} s to end", config.grace_seconds);
-    signals.release();
-    server.stop(std::chrono::milliseconds(static_cast<int64_t>(config.grace_seconds * 1000)));
-  });
+  const Signals::Acting acting(signals,
+                               {.service = service, .server = server, .grace_seconds = config.grace_seconds});
   log_info("{} at http://{}:{}", counted(service.models().all().size(), "model"),
            config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]", server.port());
   server.run();
-  ends.join();
 }
 
 }  // namespace

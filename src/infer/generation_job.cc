@@ -19,6 +19,19 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
 
 }  // namespace
 
+EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt) {
+  if (const auto fault = fault_of_text(prompt))
+    return {.refusal = fmt::format("the prompt is not text: {}", *fault)};
+  EncodedPrompt encoded{.ids = open.target().encode_text(prompt)};
+  const ModelConfig& config = open.config();
+  const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
+  if (config.context_tokens > 0 && std::ssize(encoded.ids) > longest)
+    encoded.refusal =
+        fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
+                    encoded.ids.size(), longest);
+  return encoded;
+}
+
 GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
     : RequestGroup(engine),
@@ -85,19 +98,12 @@ std::vector<GeneratedTexts> GenerationJob::run() {
 void GenerationJob::queue_prompt(size_t index) {
   GeneratedTexts& result = results_[index];
   result.index = index;
-  if (const auto fault = fault_of_text(prompts_[index])) {
-    result.error = fmt::format("the prompt is not text: {}", *fault);
-    return;
-  }
-  const auto ids = std::make_shared<const std::vector<int32_t>>(open_.target().encode_text(prompts_[index]));
+  EncodedPrompt encoded = encode_prompt(open_, prompts_[index]);
+  result.error = std::move(encoded.refusal);
+  if (result.error) return;
+  const auto ids = std::make_shared<const std::vector<int32_t>>(std::move(encoded.ids));
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = open_.config();
-  const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
-  if (config.context_tokens > 0 && std::ssize(prompt) > longest) {
-    result.error = fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
-                               prompt.size(), longest);
-    return;
-  }
   result.prompt_tokens = prompt.size();
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {

@@ -12,6 +12,14 @@
 
 namespace sixfold {
 
+/// The tokens of a prompt, or why the model can't continue it.
+struct EncodedPrompt {
+  std::vector<int32_t> ids = {};
+  std::optional<std::string> refusal = {};
+};
+
+EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt);
+
 /// The generation of texts for a list of prompts.
 class GenerationJob final : public RequestGroup {
  public:

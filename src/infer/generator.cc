@@ -130,6 +130,10 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
   return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
 }
 
+std::optional<std::string> Generator::refusal(const std::string& prompt) const {
+  return encode_prompt(parts_->open, prompt).refusal;
+}
+
 TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
   constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
   const ModelConfig& config = parts_->open.config();

@@ -102,12 +102,15 @@ class Generator {
   ~Generator();
   Generator(Generator&&) noexcept;
 
-  /// Continues each prompt, which may be empty. Returns the results in the order of the prompts. A prompt of
-  /// more tokens than the model reads at once has an error; the others are served. Throws an input error if the
+  /// Continues each prompt, which may be empty. Returns the results in the order of the prompts. A prompt that
+  /// the model can't continue (`refusal`) has an error; the others are served. Throws an input error if the
   /// options do not fit the model.
   std::vector<GeneratedTexts> generate(std::span<const std::string> prompts,
                                        const GenerateOptions& options = {},
                                        const TextReceiver& receive = {}) const;
+
+  /// Why the model can't continue a prompt: it is not text, or has too many tokens. Nothing if it can.
+  std::optional<std::string> refusal(const std::string& prompt) const;
 
   /// Scores the texts of a file, which are of the kind that the model was trained on
   /// (`ModelConfig::text_unit`). Texts longer than the model reads at once are read in windows: each token but

@@ -9,10 +9,4 @@ namespace sixfold {
 /// as the result, which may be used by several threads at once.
 TextTranslator text_translator(const Translator& translator, TranslateOptions options = {});
 
-/// Translates texts as `text_translator`, and returns the `options.n_best` best translations of each, best
-/// first.
-std::vector<std::vector<TranslatedText>> translate_texts(const Translator& translator,
-                                                         const std::vector<std::string>& texts,
-                                                         TranslateOptions options);
-
 }  // namespace sixfold

@@ -70,10 +70,10 @@ struct OutputConstraints {
 };
 
 struct TranslateOptions {
-  std::optional<int> beam_size;  ///< default: the model's
+  std::optional<int> beam_size;  ///< default: the model's, or `n_best` if that is more
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
   int64_t batch_tokens = 0;
-  int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut, with a warning
+  int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut
   std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
   /// A file made by `sixfold shortlist` for the model; empty: all tokens are allowed.
   std::string shortlist;
@@ -81,6 +81,7 @@ struct TranslateOptions {
   std::string split_sentences;
   size_t first_line = 1;           ///< number of the first line in warnings
   std::string line_name = "line";  ///< what warnings call a line
+  bool warn_of_cuts = true;        ///< whether there is a warning for each source that is cut
   int n_best = 1;                  ///< number of translations of each line, at most the beam size
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the

@@ -22,7 +22,7 @@ SearchOptions search_options(const LoadedModel& open, const TranslateOptions& op
                     std::move(cancel)};
   if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
   how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
-  if (options.beam_size) how.rules.beam_size = *options.beam_size;
+  how.rules.beam_size = options.beam_size.value_or(std::max(how.rules.beam_size, options.n_best));
   return how;
 }
 
@@ -130,7 +130,7 @@ TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   if (encoded.tokens_cut == 0 && !config.limits_length() && !options_.constraints) return wanted;
   const std::string place = fmt::format(
       "{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence", options_.first_line + read_);
-  encoded.warn(place);
+  if (options_.warn_of_cuts) encoded.warn(place);
   require_positions(config, std::ssize(encoded.ids), place);
   if (!options_.constraints) return wanted;
   try {

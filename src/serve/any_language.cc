@@ -5,6 +5,14 @@
 namespace sixfold::serve {
 namespace {
 
+/// Whether a model reads or writes a language.
+bool knows(Service& service, const std::string& language) {
+  const std::vector<ModelPointer> models = service.models().all();
+  return std::any_of(models.begin(), models.end(), [&](const ModelPointer& model) {
+    return model->translator && (model->source == language || model->target == language);
+  });
+}
+
 /// Translates the texts of one language.
 void translate(Service& service, const WantedTexts& wanted, const std::string& source,
                std::vector<AnswerText>& answers) {
@@ -15,7 +23,7 @@ void translate(Service& service, const WantedTexts& wanted, const std::string& s
       texts.push_back(wanted.texts[i]);
       chosen.push_back(&answers[i]);
     }
-  if (source == wanted.target) {
+  if (source == wanted.target && knows(service, source)) {
     for (size_t i = 0; i < chosen.size(); ++i) chosen[i]->text = std::move(texts[i]);
     return;
   }
@@ -24,6 +32,7 @@ void translate(Service& service, const WantedTexts& wanted, const std::string& s
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i]->text = std::move(results[i].text);
     chosen[i]->alternatives = std::move(results[i].alternatives);
+    chosen[i]->cut = results[i].cut;
   }
 }
 
@@ -32,10 +41,11 @@ void translate(Service& service, const WantedTexts& wanted, const std::string& s
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted) {
   const std::vector<std::string> sources = service.models().sources();
   if (sources.empty()) throw HttpError(400, "This server has no translation model.");
+  service.require_few_bytes(wanted.texts);
   std::vector<AnswerText> answers;
   std::vector<std::string> found;  // languages, without repetition
   for (const std::string& text : wanted.texts) {
-    answers.push_back({.detected = {wanted.source, 100}, .text = "", .alternatives = {}});
+    answers.push_back({.detected = {wanted.source, 100}, .text = "", .alternatives = {}, .cut = 0});
     DetectedLanguage& detected = answers.back().detected;
     if (wanted.source.empty()) detected = detect_language(text, sources)[0];
     if (std::find(found.begin(), found.end(), detected.language) == found.end())
@@ -43,6 +53,12 @@ std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& 
   }
   for (const std::string& source : found) translate(service, wanted, source, answers);
   return answers;
+}
+
+void tell_cut(HttpAnswer& answer, const std::vector<AnswerText>& texts) {
+  size_t cut = 0;
+  for (const AnswerText& text : texts) cut += text.cut;
+  if (cut > 0) answer.headers.emplace_back("X-Sixfold-Cut", std::to_string(cut));
 }
 
 }  // namespace sixfold::serve

@@ -19,10 +19,15 @@ struct AnswerText {
   DetectedLanguage detected;  ///< or the language that was given
   std::string text;
   std::vector<std::string> alternatives;
+  size_t cut = 0;  ///< number of sentences that were too long for the model
 };
 
-/// Translates texts, each from its language. A text that is in the target language stays as it is. Throws an
-/// `HttpError`, as `Service::translate` and `Service::model_between`.
+/// Translates texts, each from its language. A text that is in the target language, which a model must know,
+/// stays as it is. Throws an `HttpError`, as `Service::translate` and `Service::model_between`.
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted);
+
+/// Tells a client of an interface that has no field for it how many sentences were too long: in the header
+/// X-Sixfold-Cut, if there are any.
+void tell_cut(HttpAnswer& answer, const std::vector<AnswerText>& texts);
 
 }  // namespace sixfold::serve

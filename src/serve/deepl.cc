@@ -50,27 +50,12 @@ namespace {
 
 /// Refuses what would silently change nothing.
 void refuse_unsupported(const Fields& fields) {
-  constexpr std::string_view known[] = {"text",
-                                        "target_lang",
-                                        "source_lang",
-                                        "split_sentences",
-                                        "preserve_formatting",
-                                        "context",
-                                        "show_billed_characters",
-                                        "formality",
-                                        "model_type",
-                                        "auth_key",
-                                        "enable_beta_languages",
-                                        "tag_handling",
-                                        "tag_handling_version",
-                                        "outline_detection",
-                                        "splitting_tags",
-                                        "non_splitting_tags",
-                                        "ignore_tags",
-                                        "glossary_id"};
-  for (const std::string& name : fields.names())
-    if (fields.has(name) && std::find(std::begin(known), std::end(known), name) == std::end(known))
-      throw HttpError(400, fmt::format("Parameter '{}' is not supported.", name));
+  const auto unknown =
+      fields.unknown({"text", "target_lang", "source_lang", "split_sentences", "preserve_formatting", "context",
+                      "show_billed_characters", "formality", "model_type", "auth_key", "enable_beta_languages",
+                      "tag_handling", "tag_handling_version", "outline_detection", "splitting_tags",
+                      "non_splitting_tags", "ignore_tags", "glossary_id"});
+  if (unknown) throw HttpError(400, fmt::format("Parameter '{}' is not supported.", *unknown));
   // The others leave the choice to the server.
   fields.one_of("formality", {"default", "prefer_more", "prefer_less"});
 }
@@ -136,7 +121,9 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
     if (billed) translation["billed_characters"] = count_characters(wanted.texts[i]);
     translations.push_back(std::move(translation));
   }
-  return {.body = json_text({{"translations", translations}})};
+  HttpAnswer answer{.body = json_text({{"translations", translations}})};
+  tell_cut(answer, answers);
+  return answer;
 }
 
 HttpAnswer languages(Service& service, const HttpRequest& request) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -69,6 +70,7 @@ std::optional<Number> parsed(const std::string& text) {
 }  // namespace
 
 Fields::Fields(const HttpRequest& request) : all_(std::make_unique<Json>(fields_of(request))) {}
+Fields::Fields(std::unique_ptr<Json> all) : all_(std::move(all)) {}
 Fields::~Fields() = default;
 Fields::Fields(Fields&&) noexcept = default;
 
@@ -160,10 +162,17 @@ std::string Fields::one_of(std::string_view name, std::initializer_list<std::str
   refuse(name, fmt::format("one of: {}", fmt::join(words, ", ")));
 }
 
-std::vector<std::string> Fields::names() const {
-  std::vector<std::string> all;
-  for (const auto& [name, value] : all_->items()) all.push_back(name);
-  return all;
+std::optional<Fields> Fields::object(std::string_view name) const {
+  const Json* value = find(name);
+  if (!value) return {};
+  if (!value->is_object()) refuse(name, "an object");
+  return Fields(std::make_unique<Json>(*value));
+}
+
+std::optional<std::string> Fields::unknown(std::initializer_list<std::string_view> names) const {
+  for (const auto& [name, value] : all_->items())
+    if (!value.is_null() && std::find(names.begin(), names.end(), name) == names.end()) return name;
+  return {};
 }
 
 }  // namespace sixfold::serve

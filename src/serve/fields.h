@@ -36,10 +36,13 @@ class Fields {
   std::optional<bool> truth(std::string_view name) const;
   /// One of some words; their first if the field is absent.
   std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) const;
-  /// The names of all fields.
-  std::vector<std::string> names() const;
+  /// The fields of an object; nothing if the field is absent. Not in a form.
+  std::optional<Fields> object(std::string_view name) const;
+  /// The first field, in the order of names, that is none of some names.
+  std::optional<std::string> unknown(std::initializer_list<std::string_view> names) const;
 
  private:
+  explicit Fields(std::unique_ptr<nlohmann::json> all);
   const nlohmann::json* find(std::string_view name) const;
   std::unique_ptr<nlohmann::json> all_;
 };

@@ -3,7 +3,6 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "serve/connection.h"
+#include "serve/library_request.h"
 #include "serve/request_watch.h"
 
 namespace sixfold::serve {
@@ -22,7 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t longest_path = 2048;
-constexpr size_t most_form_parts = 4096;
 /// After the grace time: for requests that were cancelled to send their answer.
 constexpr milliseconds last_moment{500};
 
@@ -32,62 +31,24 @@ thread_local const RequestWatch::Watched* this_watched = nullptr;
 /// Whether the library has understood the request that this thread answers.
 thread_local bool this_understood = false;
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
-HttpRequest request_of(const httplib::Request& from) {
-  HttpRequest request;
-  request.method = from.method;
-  request.path = from.path;
-  request.address = from.remote_addr;
-  const std::string_view target = from.target;
-  if (const size_t mark = target.find('?'); mark != target.npos) {
-    const std::string_view query = target.substr(mark + 1);
-    request.query = parse_form(query.substr(0, query.find('#')));
-  }
-  for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
+HttpRequest watched_request(const httplib::Request& from) {
+  HttpRequest request = request_of(from);
   if (this_watched) request.cancel = this_watched->token();
   return request;
 }
 
-/// Reads a body, which the library decompresses. Returns false if it is too large, cut off or broken.
-bool read_body(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
-  return content([&](const char* data, size_t size) {
-    too_large = size > most - request.body.size();
-    if (!too_large) request.body.append(data, size);
-    return !too_large;
-  });
-}
-
-/// Reads the parts of multipart/form-data.
-bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
-  size_t bytes = 0, parts = 0;
-  std::vector<Upload> all;
-  const bool complete = content(
-      [&](const httplib::MultipartFormData& part) {
-        too_large = too_large || ++parts > most_form_parts;
-        all.push_back({part.name, part.filename, part.content_type, ""});
-        return !too_large;
-      },
-      [&](const char* data, size_t size) {
-        bytes += size;
-        too_large = too_large || bytes > most || all.empty();
-        if (!too_large) all.back().content.append(data, size);
-        return !too_large;
-      });
-  for (Upload& part : all) {
-    if (part.file_name.empty())
-      request.form.emplace(part.field, part.content);
-    else
-      request.files.push_back(std::move(part));
-  }
-  return complete;
-}
-
 std::string error_body(const std::string& message) { return R"({"error":")" + message + "\"}"; }
+
+/// Says what is wrong with a request that the library refuses by itself.
+void explain(httplib::Response& response) {
+  if (!response.body.empty()) return;
+  const char* message = response.status == 400   ? "The request is not valid HTTP."
+                        : response.status == 404 ? "There is nothing at this address."
+                        : response.status == 413 ? "The request is too large."
+                        : response.status == 414 ? "The address is too long."
+                                                 : "The server can't answer this request.";
+  response.set_content(error_body(message), "application/json");
+}
 
 void fill(httplib::Response& to, HttpAnswer from) {
   to.status = from.status;
@@ -202,6 +163,7 @@ class HttpServer::Library final : public httplib::Server {
     Put(any, with_body);
     Patch(any, with_body);
     Delete(any, with_body);
+    set_error_handler([](const httplib::Request&, httplib::Response& response) { explain(response); });
     set_keep_alive_max_count(1000);
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time).count());
   }
@@ -280,7 +242,7 @@ class HttpServer::Library final : public httplib::Server {
   void answer_plain(const httplib::Request& from, httplib::Response& to) {
     if (from.has_header("Transfer-Encoding"))
       return refuse_unread(to, 400, fmt::format("A {} request has no body in chunks.", from.method));
-    HttpRequest request = request_of(from);
+    HttpRequest request = watched_request(from);
     request.body.resize(from.get_header_value<uint64_t>("Content-Length"));
     this_connection->begin_body();
     for (size_t read = 0; read < request.body.size();) {
@@ -294,7 +256,7 @@ class HttpServer::Library final : public httplib::Server {
   void answer_with_body(const httplib::Request& from, httplib::Response& to,
                         const httplib::ContentReader& content) {
     this_connection->begin_body();
-    HttpRequest request = request_of(from);
+    HttpRequest request = watched_request(from);
     const bool chunked = from.has_header("Transfer-Encoding");
     if (!chunked && !from.has_header("Content-Length")) return fill(to, handler_(request));  // there is no body
     // The library does not check all of a body in chunks, so that what follows may not be a request.
@@ -352,6 +314,7 @@ class HttpServer::Library final : public httplib::Server {
 
   /// Neither compressed nor partial answers: compression at the library's level costs more than a translation.
   static void prepare(httplib::Request& request) {
+    name_boundary(request);
     request.headers.erase("Accept-Encoding");
     request.headers.erase("Range");
     request.ranges.clear();

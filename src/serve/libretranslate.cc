@@ -54,22 +54,25 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
   const Wanted wanted(Fields(request), service.options());
   const bool detect = wanted.source == "auto";
   Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
-  for (const AnswerText& answer : translate_from_any(
-           service, {.texts = wanted.texts,
-                    .source = detect ? "" : wanted.source,
-                    .target = wanted.target,
-                    .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
-                               .alternatives = wanted.alternatives,
-                               .cancel = request.cancel}})) {
-    texts.push_back(answer.text);
-    detections.push_back(detection(answer.detected));
-    alternatives.push_back(answer.alternatives);
+  const std::vector<AnswerText> answers = translate_from_any(
+      service, {.texts = wanted.texts,
+                .source = detect ? "" : wanted.source,
+                .target = wanted.target,
+                .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
+                            .alternatives = wanted.alternatives,
+                            .cancel = request.cancel}});
+  for (const AnswerText& text : answers) {
+    texts.push_back(text.text);
+    detections.push_back(detection(text.detected));
+    alternatives.push_back(text.alternatives);
   }
   const auto shape = [&](const Json& all) { return wanted.list ? all : all[0]; };
   Json body{{"translatedText", shape(texts)}};
   if (detect) body["detectedLanguage"] = shape(detections);
   if (wanted.alternatives > 0) body["alternatives"] = shape(alternatives);
-  return answer(body);
+  HttpAnswer whole = answer(body);
+  tell_cut(whole, answers);
+  return whole;
 }
 
 HttpAnswer detect(Service& service, const HttpRequest& request) {

@@ -63,7 +63,10 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
                                    .options = {.kind = format.kind, .cancel = request.cancel}});
   const std::string name =
       service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
-  return {.body = json_text(Json{{"translatedFileUrl", address_of(request, "/download_file/" + name)}})};
+  HttpAnswer answer{.body =
+                        json_text(Json{{"translatedFileUrl", address_of(request, "/download_file/" + name)}})};
+  tell_cut(answer, answers);
+  return answer;
 }
 
 HttpAnswer download(Service& service, const std::string& name) {

@@ -35,19 +35,33 @@ class Text {
   std::string name_, text_;
 };
 
-std::string label(const ModelCounts& model) { return fmt::format("model_name=\"{}\"", model.model); }
+/// The value of a label in quotes: backslashes, quotes and line ends are escaped.
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    if (c == '\n')
+      text += "\\n";
+    else
+      text += c;
+  }
+  return text + '"';
+}
+
+std::string label(const std::string& model) { return "model_name=" + quoted(model); }
 
 /// Counts of the models, named as those of vLLM.
 void write(std::span<const ModelCounts> models, Text& text) {
   using Value = int64_t DecodingCounts::*;
   const auto values = [&](const std::string& name, std::string_view kind, std::string_view help, Value value) {
     text.begin(name, kind, help);
-    for (const ModelCounts& model : models) text.value(label(model), static_cast<double>(model.counts.*value));
+    for (const ModelCounts& model : models)
+      text.value(label(model.model), static_cast<double>(model.counts.*value));
   };
   using Distribution = Histogram DecodingCounts::*;
   const auto histograms = [&](const std::string& name, std::string_view help, Distribution histogram) {
     text.begin(name, "histogram", help);
-    for (const ModelCounts& model : models) text.histogram(label(model), model.counts.*histogram);
+    for (const ModelCounts& model : models) text.histogram(label(model.model), model.counts.*histogram);
   };
   values("num_requests_waiting", "gauge", "Sentences or prompts that wait for a place in a batch.",
          &DecodingCounts::waiting);
@@ -74,6 +88,11 @@ void Metrics::answered(const std::string& endpoint, int status, double seconds) 
   times_.try_emplace(endpoint, histogram_of_times()).first->second.add(seconds);
 }
 
+void Metrics::cut(const std::string& model, size_t sentences) {
+  const std::lock_guard lock(mutex_);
+  cut_[model] += sentences;
+}
+
 Metrics::InFlight::InFlight(Metrics& metrics) : metrics_(metrics) {
   const std::lock_guard lock(metrics_.mutex_);
   ++metrics_.in_flight_;
@@ -89,15 +108,20 @@ std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_by
   Text text;
   text.begin("http_requests_total", "counter", "Requests answered, by endpoint and status.");
   for (const auto& [key, count] : requests_)
-    text.value(fmt::format("endpoint=\"{}\",status=\"{}\"", key.first, key.second), static_cast<double>(count));
+    text.value(fmt::format("endpoint={},status=\"{}\"", quoted(key.first), key.second),
+               static_cast<double>(count));
   text.begin("num_requests_in_flight", "gauge", "HTTP requests that are being answered.");
   text.value("", static_cast<double>(in_flight_));
   text.begin("waiting_text_bytes", "gauge", "Bytes of texts that are being translated.");
   text.value("", static_cast<double>(waiting_bytes));
   text.begin("e2e_request_latency_seconds", "histogram",
-             "Time from the arrival of an HTTP request to its answer.");
-  for (const auto& [endpoint, histogram] : times_)
-    text.histogram(fmt::format("endpoint=\"{}\"", endpoint), histogram);
+             "Time from when an HTTP request has arrived to the end of its answer.");
+  for (const auto& [endpoint, histogram] : times_) text.histogram("endpoint=" + quoted(endpoint), histogram);
+  text.begin("sentences_cut_total", "counter", "Sentences whose ends were too long for the model to read.");
+  for (const ModelCounts& model : models) {
+    const auto found = cut_.find(model.model);
+    text.value(label(model.model), found == cut_.end() ? 0 : static_cast<double>(found->second));
+  }
   write(models, text);
   return text.take();
 }

@@ -21,6 +21,8 @@ class Metrics {
  public:
   /// A request was answered. `endpoint` is one of the server's own routes, so that clients can't add labels.
   void answered(const std::string& endpoint, int status, double seconds);
+  /// Sentences of a model were too long for it.
+  void cut(const std::string& model, size_t sentences);
   /// Counts one request in flight while it lives.
   class InFlight {
    public:
@@ -40,6 +42,7 @@ class Metrics {
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, uint64_t> requests_;
   std::map<std::string, Histogram> times_;
+  std::map<std::string, uint64_t> cut_;  // for each model
   int64_t in_flight_ = 0;
 };
 

@@ -55,8 +55,18 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   require_one_sentence(fields, texts, "\"all_attention\" and \"search\"", options);
 }
 
+/// Refuses what would silently change nothing.
+void require_known(const Fields& fields) {
+  const auto unknown =
+      fields.unknown({"text", "model", "source", "target", "split_sentences", "n_best", "beam_size", "prefix",
+                      "constraints", "avoid", "glossary_id", "tokens", "alignment", "attention",
+                      "all_attention", "search", "api_key", "auth_key"});
+  if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
+}
+
 HttpAnswer translate(Service& service, const HttpRequest& request) {
   const Fields fields(request);
+  require_known(fields);
   const ModelPointer model = translation_model(service, fields);
   const std::vector<std::string> texts = fields.required_texts("text", service.options().most_texts);
   TextOptions options;

@@ -19,6 +19,7 @@ void allow_other_origins(HttpAnswer& answer) {
   answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
   answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
   answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+  answer.headers.emplace_back("Access-Control-Expose-Headers", "X-Sixfold-Cut");
 }
 
 HttpAnswer error_answer(ErrorBody body, int status, const std::string& message) {
@@ -38,7 +39,7 @@ std::vector<Route> all_routes(Service& service) {
 
 HttpAnswer Router::answer(const HttpRequest& request) const {
   const auto begun = std::chrono::steady_clock::now();
-  const Metrics::InFlight in_flight(service_.metrics());
+  const auto in_flight = std::make_shared<Metrics::InFlight>(service_.metrics());
   HttpAnswer answer;
   std::string endpoint = "other";
   const Route* found = nullptr;
@@ -53,8 +54,17 @@ HttpAnswer Router::answer(const HttpRequest& request) const {
   }
   if (!found) answer = no_route(request);
   allow_other_origins(answer);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-  service_.metrics().answered(endpoint, answer.status, seconds.count());
+  const auto done = [&metrics = service_.metrics(), endpoint, begun, in_flight](int status) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+    metrics.answered(endpoint, status, seconds.count());
+  };
+  if (!answer.parts)
+    done(answer.status);
+  else
+    answer.parts = [parts = std::move(answer.parts), status = answer.status, done](const WritePart& write) {
+      parts(write);
+      done(status);
+    };
   return answer;
 }
 
@@ -67,7 +77,7 @@ HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, cons
     if (error.retry_after()) answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after()));
     return answer;
   } catch (const Cancelled&) {
-    return error_answer(route.error, 503, "The request took too long, or the server ends.");
+    return error_answer(route.error, 503, cancelled_message);
   } catch (const Error& error) {
     if (error.fault() == Fault::input) return error_answer(route.error, 400, error.what());
     log_warning("{}: {}", route.path, error.what());

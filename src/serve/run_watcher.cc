@@ -72,6 +72,33 @@ void add_config(const std::string& folder, Json& run) {
     if (config.contains(group) && config[group].is_object()) run["settings"][group] = config[group];
 }
 
+bool is_list_of(const Json& list, bool (*fits)(const Json&)) {
+  return list.is_array() && std::all_of(list.begin(), list.end(), fits);
+}
+bool is_text(const Json& value) { return value.is_string(); }
+bool is_row(const Json& value) {
+  return is_list_of(value, [](const Json& weight) { return weight.is_number(); });
+}
+
+/// Whether a sample of a log has the form that the page draws.
+bool is_sample(const Json& sample) {
+  if (!sample.is_object()) return false;
+  for (const char* name : {"input", "output", "reference"})
+    if (sample.contains(name) && !sample[name].is_string()) return false;
+  if (!sample.contains("attention") || sample["attention"].is_null()) return true;
+  const Json attention = sample["attention"];
+  return attention.is_object() && attention.value("layer", Json()).is_number() &&
+         is_list_of(attention.value("source", Json()), is_text) &&
+         is_list_of(attention.value("target", Json()), is_text) &&
+         is_list_of(attention.value("weights", Json()), is_row);
+}
+
+/// Samples as the page draws them. Throws an input error if they have another form.
+void require_samples(const std::string& samples, const std::string& place) {
+  require(is_list_of(Json::parse(samples, nullptr, false), is_sample),
+          "{}: its samples are not those of a training log", place);
+}
+
 }  // namespace
 
 void ThinCurve::add(double update, double value) {
@@ -118,7 +145,8 @@ void RunWatcher::add_line(const std::string& line) {
   ++lines_;
   if (line.empty()) return;
   try {
-    const LogEntry entry = parse_log_line(line, folder_ + "/train.jsonl:" + std::to_string(lines_));
+    const std::string place = folder_ + "/train.jsonl:" + std::to_string(lines_);
+    const LogEntry entry = parse_log_line(line, place);
     if (entry.update < update_) go_back(entry.update);
     update_ = entry.update;
     for (const auto& [name, value] : entry.values)
@@ -127,6 +155,7 @@ void RunWatcher::add_line(const std::string& line) {
       else if (curves_.size() < most_curves || curves_.contains(name))
         curves_[name].add(static_cast<double>(entry.update), value);
     if (entry.samples.empty() || entry.samples.size() > most_sample_bytes) return;
+    require_samples(entry.samples, place);
     samples_.emplace_back(entry.update, entry.samples);
     if (samples_.size() > most_samples) samples_.pop_front();
   } catch (const Error& error) {

@@ -6,6 +6,8 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
@@ -28,6 +30,11 @@ class Share {
   const size_t bytes_;
 };
 
+size_t bytes_of(std::span<const std::string> texts) {
+  return std::accumulate(texts.begin(), texts.end(), size_t{0},
+                         [](size_t sum, const std::string& text) { return sum + text.size(); });
+}
+
 }  // namespace
 
 Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options)
@@ -38,16 +45,26 @@ Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, co
       files_(options.files),
       suggestions_(options.suggestions) {}
 
-std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
-                                           const TextOptions& options) {
-  const size_t bytes = std::accumulate(texts.begin(), texts.end(), size_t{0},
-                                       [](size_t sum, const std::string& text) { return sum + text.size(); });
+void Service::require_few_bytes(std::span<const std::string> texts) const {
+  const size_t bytes = bytes_of(texts);
   if (bytes > options_.most_characters)
     throw HttpError(
         413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, options_.most_characters));
-  const Share share(waiting_, bytes, options_.most_waiting);
+}
+
+std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
+                                           const TextOptions& options) {
+  require_few_bytes(texts);
+  const Share share(waiting_, bytes_of(texts), options_.most_waiting);
   std::vector<TextResult> results = translate_texts(model, texts, options);
   for (const std::string& text : texts) characters_ += count_characters(text);
+  size_t cut = 0;
+  for (const TextResult& result : results) cut += result.cut;
+  if (cut == 0) return results;
+  metrics_.cut(model.name, cut);
+  if (const auto all = cut_.add(cut))
+    log_warning("{} too long for its model and translated without the end (at {} last)",
+                counted(*all, "sentence was", "sentences were"), model.name);
   return results;
 }
 

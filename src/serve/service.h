@@ -13,6 +13,7 @@
 #include "serve/kept_files.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
+#include "serve/rare_warning.h"
 #include "serve/suggestions.h"
 #include "serve/texts.h"
 
@@ -48,10 +49,12 @@ class Service {
   KeptFiles& files() { return files_; }
   Suggestions& suggestions() { return suggestions_; }
 
-  /// Translates texts as `translate_texts`, within the limits, and counts the tokens. Throws an `HttpError`:
+  /// Translates texts as `translate_texts`, within the limits, and counts what was done. Throws an `HttpError`:
   /// 413 for too much text, 503 if too much waits.
   std::vector<TextResult> translate(const ServedModel& model, std::span<const std::string> texts,
                                     const TextOptions& options);
+  /// Throws an `HttpError` (413) if the texts are longer than the limit.
+  void require_few_bytes(std::span<const std::string> texts) const;
   /// The model between two languages. Throws an `HttpError` (400) that says which there are if there is none.
   ModelPointer model_between(const std::string& source, const std::string& target) const;
   /// The client of a request: its API key, or the same for all if none are needed.
@@ -82,7 +85,12 @@ class Service {
   std::atomic<uint64_t> number_{0};
   std::atomic<int64_t> characters_{0};
   std::atomic<size_t> waiting_{0};  // bytes of texts that are being translated
+  RareWarning cut_;
 };
+
+/// What clients are told when their request was cancelled.
+constexpr const char* cancelled_message =
+    "The request took longer than request_seconds allows, or the server ends.";
 
 /// How a face writes errors.
 using ErrorBody = std::string (*)(int status, const std::string& message);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "infer/text_translator.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
@@ -76,6 +75,7 @@ TranslateOptions translator_options(const TextOptions& options) {
   how.beam_size = options.beam_size;
   how.details = options.details;
   how.cancel = options.cancel;
+  how.warn_of_cuts = false;
   if (options.constraints.empty() && !options.glossary) return how;
   how.constraints = [&options](size_t, const std::string& source) {
     OutputConstraints constraints = options.constraints;
@@ -103,9 +103,17 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
     translate_one(documents[i], i, options, collect);
   }
   TranslateOptions how = translator_options(options);
+  how.details = {.alignment = true};
+  how.line_name = "text";
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
-  const std::vector<std::vector<TranslatedText>> translations =
-      sixfold::translate_texts(*model.translator, texts, how);
+  std::vector<std::vector<TranslatedText>> translations;
+  std::vector<bool> cut;
+  model.translator->translate(texts, how, [&](const TranslatedLine& line) {
+    std::vector<TranslatedText>& best = translations.emplace_back();
+    for (const Translation& translation : line.translations)
+      best.push_back({translation.text, translation.alignment});
+    cut.push_back(line.tokens_cut > 0);
+  });
   const auto of_rank = [&](size_t document, size_t rank) {
     return translate_one(documents[document], document, options, [&](const std::vector<std::string>& some) {
       std::vector<TranslatedText> chosen;
@@ -119,8 +127,9 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {
     results.push_back({of_rank(i, 0)});
-    const bool has_text = begins[i] < (i + 1 < documents.size() ? begins[i + 1] : texts.size());
-    for (int rank = 1; rank <= options.alternatives && has_text; ++rank)
+    const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
+    for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
+    for (int rank = 1; rank <= options.alternatives && begins[i] < end; ++rank)
       results.back().alternatives.push_back(of_rank(i, static_cast<size_t>(rank)));
   }
   return results;
@@ -157,6 +166,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     result.sentences.assign(std::make_move_iterator(next),
                             std::make_move_iterator(next + static_cast<std::ptrdiff_t>(count)));
     next += static_cast<std::ptrdiff_t>(count);
+    for (const TranslatedSentence& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
     result.text = joined(of_text, result.sentences, 0);
     for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
       result.alternatives.push_back(joined(of_text, result.sentences, static_cast<size_t>(rank)));

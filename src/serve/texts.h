@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "infer/translation.h"
 #include "markup/translate_markup.h"
 #include "serve/models.h"
 #include "text/glossary.h"
@@ -47,6 +48,7 @@ struct TextResult {
   std::string text;                       ///< with the line ends and the spacing of the source
   std::vector<std::string> alternatives;  ///< the second best of each sentence, joined, and so on
   std::vector<TranslatedSentence> sentences;
+  size_t cut = 0;  ///< number of sentences that were too long for the model, which has not read their ends
 };
 
 /// Translates texts of several lines with a translation model. A text without visible characters stays as it

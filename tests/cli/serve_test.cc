@@ -1,5 +1,6 @@
 // The command serve: settings, signals, ports.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "cli/printed_address.h"
 #include "cli/shell.h"
@@ -52,6 +53,22 @@ TEST_F(ServeCommand, ServesUntilItIsEnded) {
   server_->send(SIGTERM);
   ASSERT_TRUE(server_->ended(seconds(20)));
   EXPECT_EQ(server_->wait(), 0) << log();
+}
+
+/// Before there is a server, there is nothing that must be finished. The settings come from a pipe, so that
+/// the command waits.
+TEST_F(ServeCommand, SignalsEndItBeforeItServes) {
+  const std::string settings = folder_ / "settings";
+  ASSERT_EQ(::mkfifo(settings.c_str(), 0600), 0);
+  for (const int signal : {SIGTERM, SIGINT}) {
+    server_ = std::make_unique<Process>(std::vector<std::string>{"serve", "--config", settings}, log_);
+    std::this_thread::sleep_for(milliseconds(300));
+    server_->send(SIGHUP);
+    EXPECT_FALSE(server_->ended(milliseconds(300))) << log();
+    server_->send(signal);
+    ASSERT_TRUE(server_->ended(seconds(20)));
+    EXPECT_EQ(server_->wait(), 128 + signal) << log();
+  }
 }
 
 TEST_F(ServeCommand, LoadsModelsAgainOnSighup) {

@@ -146,7 +146,7 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   expect_error(refused("--attention --format tsv"), "--attention: only --format json and jsonl");
   expect_error(refused("--layer 1"), "--layer has no effect without");
   expect_error(refused("--alignments --layer 7"), "layer 7");
-  expect_error(refused("--n-best 9"), "n_best is 9");
+  expect_error(refused("--n-best 9 --beam-size 4"), "n_best is 9");
   expect_error(refused("--format xml"), "expected one of text, tsv, json, jsonl");
   expect_error(refused("--split-sentences qqq"), "unknown language 'qqq'");
 }

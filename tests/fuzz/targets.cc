@@ -21,6 +21,7 @@
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "fuzz/http_requests.h"
 #include "images/decode.h"
 #include "images/idx.h"
 #include "infer/text_stream.h"
@@ -346,7 +347,8 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"sentences", sentences},
                              FuzzTarget{"kept_text", kept_text},
                              FuzzTarget{"tokenizer_json", tokenizer_json},
-                             FuzzTarget{"token_store", token_store}};
+                             FuzzTarget{"token_store", token_store},
+                             FuzzTarget{"http_requests", http_requests}};
 
 }  // namespace
 

@@ -287,6 +287,9 @@ TEST_F(ServePage, SaysWhatIsNotShownAndWhy) {
   ASSERT_TRUE(server_->ended(seconds(20)));
   browser.type(" And?");
   browser.wait_for("document.querySelector('#state').textContent.includes('does not answer')");
+  // What is shown would belong to the text before.
+  EXPECT_EQ(count(browser, "#source-words .chip"), 0);
+  EXPECT_EQ(text_of(browser, "#target-text"), "");
 }
 
 TEST_F(ServePage, AsksForAKeyWhereOneIsNeeded) {
@@ -297,6 +300,10 @@ TEST_F(ServePage, AsksForAKeyWhereOneIsNeeded) {
   browser.wait_for("document.querySelector('#state').className === 'warning'");
   EXPECT_NE(text_of(browser, "#state").find("key"), std::string::npos);
   browser.evaluate("document.querySelector('#key').focus()");
+  browser.type("“the-right-key”");
+  browser.press("Enter");
+  browser.wait_for("document.querySelector('#problem').textContent.includes('characters that no key has')");
+  browser.evaluate("document.querySelector('#key').select()");
   browser.type("the-right-key");
   browser.press("Enter");
   browser.wait_for("document.querySelectorAll('#alternatives tbody tr').length === 4");

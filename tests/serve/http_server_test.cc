@@ -92,6 +92,33 @@ TEST_F(HttpServerTest, AnswersRequestsOfAllKinds) {
   has(parts, "4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n");
 }
 
+/// Clients of proxies name the server in the target.
+TEST_F(HttpServerTest, TakesTargetsWithTheNameOfTheServer) {
+  start();
+  has(ask("GET http://a:70/x?q=1 HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /x  q=1");
+  has(ask("GET http://a HTTP/1.1\r\nHost: a\r\n\r\n"), "GET / ");
+}
+
+TEST_F(HttpServerTest, ReadsFormsWhateverElseTheirTypeSays) {
+  start();
+  const std::string body = "--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\nvalue\r\n--b--\r\n";
+  for (const char* type : {"boundary=b", "boundary=\"b\"", "boundary=b; charset=utf-8", "boundary=\"b\";a=c",
+                           "charset=utf-8; boundary=b", "Boundary=b"})
+    has(ask(post(body, "Content-Type: multipart/form-data; " + std::string(type) + "\r\n")), "n:value");
+  for (const char* type : {"boundary=c", "boundary=", "x=b", "boundary=\"b"})
+    has(ask(post(body, "Content-Type: multipart/form-data; " + std::string(type) + "\r\n")),
+        std::string(type) == "boundary=\"b" ? "n:value" : "HTTP/1.1 4");
+  has(ask("GET /still HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /still");
+}
+
+/// What the library refuses by itself has a body as well.
+TEST_F(HttpServerTest, SaysWhyARequestIsRefused) {
+  start();
+  for (const char* request :
+       {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\nHost: a\r\n\r\n", "FOO /x HTTP/1.1\r\nHost: a\r\n\r\n"})
+    has(ask(request), R"({"error":"The request is not valid HTTP."})");
+}
+
 /// Some clients send a body with GET. Nothing of a body may be taken for the next request.
 TEST_F(HttpServerTest, ReadsTheBodiesOfAllMethods) {
   start();

@@ -123,6 +123,27 @@ TEST_F(RunWatcherTest, SaysWhatIsWrongWithALogAndReadsOn) {
   EXPECT_TRUE(look().at("curves").empty());
 }
 
+/// The page draws what has the form of samples, and nothing else.
+TEST_F(RunWatcherTest, SamplesOfAnotherFormAreAProblem) {
+  const auto with = [](const std::string& samples) {
+    return "{\"update\":1,\"loss\":2,\"samples\":" + samples + "}\n";
+  };
+  for (const char* odd :
+       {"[null]", "[1]", R"([{"input":1}])", R"([{"output":null}])", R"([{"input":"a","attention":[]}])",
+        R"([{"attention":{"layer":0,"target":["a"],"weights":[[1]]}}])",
+        R"([{"attention":{"layer":0,"source":["a"],"target":["a"],"weights":[["1"]]}}])"}) {
+    SCOPED_TRACE(odd);
+    write(with(odd) + line(2, 3));
+    EXPECT_TRUE(look().at("validations").empty());
+    EXPECT_NE(look().at("problem").get<std::string>().find("train.jsonl:1: its samples"), std::string::npos);
+    EXPECT_EQ(updates("loss"), (std::vector<double>{1, 2})) << "its figures count";
+  }
+  const char* good =
+      R"([{"input":"a","output":"b"},{"attention":{"layer":0,"source":["a"],"target":["b"],"weights":[[1]]}}])";
+  write(with(good));
+  EXPECT_EQ(look().at("validations").size(), 1u);
+}
+
 TEST_F(RunWatcherTest, ADeepConfigIsAProblemAndNoCrash) {
   write(line(1, 2));
   const std::string deep(300'000, '[');

@@ -124,6 +124,66 @@ TEST_F(ServiceTest, BoundsTexts) {
   EXPECT_EQ(ask_for("a").status, 200) << "the refused request takes no place";
 }
 
+/// More alternatives than the beam is wide make it wider, whatever the model's settings say.
+TEST_F(ServiceTest, GivesAsManyAlternativesAsAreWanted) {
+  const int beam = service_->model_between("en", "de")->translator->config().generation.beam_size;
+  const Json answer =
+      json(post("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}, {"alternatives", 10}}));
+  EXPECT_GT(answer["alternatives"].size(), static_cast<size_t>(beam));
+  const Json own = json(post("/v1/translate", {{"text", "a b c"}, {"model", "en-de"}, {"n_best", 11}}));
+  EXPECT_EQ(own["results"][0]["sentences"][0]["translations"].size(), answer["alternatives"].size() + 1);
+}
+
+/// What is misspelt would silently change nothing.
+TEST_F(ServiceTest, RefusesUnknownFields) {
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "en-de"}, {"n_bset", 2}}), 400,
+                 "\\\"n_bset\\\" is not a field of /v1/translate");
+  expect_refused(post("/v1/completions", {{"model", "text"}, {"max_token", 2}}), 400,
+                 "\\\"max_token\\\" is not a field of /v1/completions");
+  json(post("/v1/completions", {{"model", "text"}, {"max_token", nullptr}, {"user", "me"}}));
+}
+
+/// A text in the language that is wanted stays as it is, if there is such a language.
+TEST_F(ServiceTest, TheSameLanguageMustBeKnown) {
+  const auto ask_for = [&](const std::string& language, const std::string& text) {
+    return post("/translate", {{"q", text}, {"source", language}, {"target", language}});
+  };
+  EXPECT_EQ(json(ask_for("de", "x y"))["translatedText"], "x y");
+  expect_refused(ask_for("xx", "x y"), 400, "There is no model from xx to xx");
+  start({.most_characters = 10});
+  expect_refused(ask_for("de", std::string(11, 'a')), 413, "11 bytes");
+}
+
+TEST_F(ServiceTest, TellsWhichSentencesWereCut) {
+  std::string text;
+  for (int i = 0; i < 1100; ++i) text += "a ";
+  const auto cut_of = [](const HttpAnswer& answer) {
+    for (const auto& [name, value] : answer.headers)
+      if (name == "X-Sixfold-Cut") return value;
+    return std::string();
+  };
+  const Json plain{{"q", {text, "a"}}, {"source", "en"}, {"target", "de"}};
+  EXPECT_EQ(cut_of(post("/translate", plain)), "1");
+  Json html = plain;
+  html["format"] = "html";
+  EXPECT_EQ(cut_of(post("/translate", html)), "1");
+  EXPECT_EQ(
+      cut_of(post("/v2/translate", {{"text", {text, text}}, {"source_lang", "EN"}, {"target_lang", "DE"}})),
+      "2");
+  EXPECT_EQ(cut_of(post("/translate", {{"q", "a"}, {"source", "en"}, {"target", "de"}})), "");
+  EXPECT_NE(get("/metrics").body.find("\nsixfold:sentences_cut_total{model_name=\"en-de\"} 4\n"),
+            std::string::npos);
+}
+
+TEST(RareWarning, TellsOnceAMinuteHowManyThereWere) {
+  RareWarning warning;
+  const RareWarning::Clock::time_point begin{};
+  EXPECT_EQ(warning.add(2, begin), 2u);
+  EXPECT_EQ(warning.add(3, begin + std::chrono::seconds(59)), std::nullopt);
+  EXPECT_EQ(warning.add(4, begin + std::chrono::seconds(60)), 7u);
+  EXPECT_EQ(warning.add(1, begin + std::chrono::seconds(61)), std::nullopt);
+}
+
 /// A form is read as browsers write it; a value may occur twice, and may hold "=".
 TEST_F(ServiceTest, ReadsForms) {
   const std::string form = "application/x-www-form-urlencoded";
@@ -270,6 +330,32 @@ TEST_F(ServiceTest, CompletesTexts) {
   for (const Json& event : events_of(stream))
     pieces[event["choices"][0]["index"].get<size_t>()] += event["choices"][0]["text"].get<std::string>();
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(pieces[i], answer["choices"][i]["text"]);
+  streamed["stream_options"] = {{"include_usage", true}};
+  const std::vector<Json> events = events_of(post("/v1/completions", streamed));
+  EXPECT_EQ(events.back()["usage"], answer["usage"]);
+  EXPECT_TRUE(events.back()["choices"].empty());
+  EXPECT_TRUE(events.front()["usage"].is_null());
+}
+
+/// What is wrong is known before anything of a stream is sent, so that the client gets a status.
+TEST_F(ServiceTest, StreamsAreRefusedBeforeTheyBegin) {
+  const auto refused = [&](Json request, const std::string& part) {
+    request.update({{"model", "text"}, {"stream", true}});
+    expect_refused(post("/v1/completions", request), 400, part);
+  };
+  refused({{"prompt", {"a", std::string(30, 'a')}}}, "Prompt 2: the prompt has 30 tokens");
+  refused({{"prompt", "a"}, {"stop", {""}}}, "a stop string is empty");
+  refused({{"prompt", "a"}, {"stream_options", 1}}, "\\\"stream_options\\\" must be an object");
+  refused({{"prompt", "a"}, {"stream_options", {{"usage", true}}}}, "\\\"usage\\\" is not an option");
+  std::stop_source stop;
+  stop.request_stop();
+  const Json request{{"model", "text"}, {"prompt", "a"}, {"stream", true}};
+  expect_refused(ask({.method = "POST",
+                      .path = "/v1/completions",
+                      .headers = {{"content-type", "application/json"}},
+                      .body = request.dump(),
+                      .cancel = stop.get_token()}),
+                 503, "took longer than request_seconds allows");
 }
 
 /// As OpenAI's: lists of the same length, for the whole text or for each piece of a stream.
@@ -381,6 +467,8 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   refused({{"prompt", "a"}, {"logprobs", 1}, {"echo", true}}, 400, "logprobs");
   refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
   refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
+  refused({{"prompt", "a"}, {"n", 2}, {"best_of", 3}}, 400, "best_of");
+  refused({{"prompt", "a"}, {"stream_options", Json::object()}}, 400, "needs \\\"stream\\\"");
   refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
   refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
   refused({{"prompt", {1, 2}}}, 400, "\\\"prompt\\\" must be a text");
@@ -403,6 +491,25 @@ TEST_F(ServiceTest, CountsWhatItDoes) {
   has("sixfold:time_to_first_token_seconds_bucket{model_name=\"en-de\",le=\"+Inf\"} 1");
   has("sixfold:num_requests_running{model_name=\"en-de\"} 0");
   has("# TYPE sixfold:batch_fill_ratio histogram");
+}
+
+/// A stream is counted when it has been sent.
+TEST_F(ServiceTest, CountsStreams) {
+  const auto count = [&](const std::string& line) {
+    return get("/metrics").body.find("\n" + line + "\n") != std::string::npos;
+  };
+  const HttpAnswer stream = post("/v1/completions", {{"model", "text"}, {"prompt", "a"}, {"stream", true}});
+  const std::string answered = "sixfold:http_requests_total{endpoint=\"/v1/completions\",status=\"200\"} 1";
+  EXPECT_FALSE(count(answered));
+  EXPECT_TRUE(count("sixfold:num_requests_in_flight 2"));  // with the one for the metrics
+  EXPECT_FALSE(events_of(stream).empty());
+  EXPECT_TRUE(count(answered));
+}
+
+TEST(Metrics, LabelsAreEscaped) {
+  const std::vector<ModelCounts> models{{"a\"b\\c\nd", {}}};
+  const std::string text = Metrics().text(models, 0);
+  EXPECT_NE(text.find(R"({model_name="a\"b\\c\nd"} 0)"), std::string::npos) << text;
 }
 
 TEST_F(ServiceTest, LoadsModelsAgain) {

@@ -3,10 +3,11 @@ import {Chart, DASHES, colour} from "/page/chart.js";
 import {drawSamples} from "/page/samples.js";
 import {byId, duration, html, short, svg} from "/page/elements.js";
 
-const UNITS = {loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
-  tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"};
-const SCORES = {bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy: "Accuracy", macro_f1: "Macro F1",
-  squad_exact_match: "Exact match", squad_f1: "F1"};
+const named = (names) => new Map(Object.entries(names));
+const UNITS = named({loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
+  tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"});
+const SCORES = named({bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy: "Accuracy", macro_f1: "Macro F1",
+  squad_exact_match: "Exact match", squad_f1: "F1"});
 const charts = new Map();
 let version = 0, runs = [];
 
@@ -25,7 +26,7 @@ function figures(run) {
   for (const [name, curve] of Object.entries(run.curves))
     if (name.startsWith("validation ")) {
       const score = name.slice(11);
-      rows.push([SCORES[score] ?? name, short(curve[1].at(-1))]);
+      rows.push([SCORES.get(score) ?? name, short(curve[1].at(-1))]);
     }
   const sizes = run.settings?.model;
   if (sizes?.d_model) rows.push(["d_model", sizes.d_model]);
@@ -44,13 +45,14 @@ function card(run, number) {
 
 // What the charts show: a chart for each quantity; loss and perplexity have training and validation together.
 function chartCurves() {
-  const found = new Map(Object.values(UNITS).map((title) => [title, []]));
+  const found = new Map([...UNITS.values()].map((title) => [title, []]));
   const share = byId("axis").value === "share";
   runs.forEach((run, number) => {
     const end = lastUpdate(run) || run.update || 1;
     for (const [name, [updates, values]] of Object.entries(run.curves)) {
       const valid = name.startsWith("validation ");
-      const title = UNITS[valid ? name.slice(11) : name] ?? (valid ? SCORES[name.slice(11)] ?? name.slice(11) : null);
+      const quantity = valid ? name.slice(11) : name;
+      const title = UNITS.get(quantity) ?? (valid ? SCORES.get(quantity) ?? quantity : null);
       if (!title) continue;
       const x = share ? updates.map((update) => update / end) : updates;
       const label = valid ? `${run.name} validation` : run.name;
@@ -107,7 +109,11 @@ async function ask() {
   say("The page follows the runs as they go on. Dots are validations.", "");
   if (!data.runs) return;
   version = data.version, runs = data.runs;
-  draw();
+  try {
+    draw();
+  } catch (error) {
+    say(`The page can't draw the runs: ${error.message}`, "warning");
+  }
 }
 
 byId("axis").addEventListener("change", drawCurves);

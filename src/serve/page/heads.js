@@ -69,7 +69,8 @@ export function showHeads(sentence) {
     return html("label", {}, radio, ` ${KINDS[one][0]}`);
   }));
   drawAll();
-  if (!layers.length) byId("heads").textContent = sentence ? sentence.unwatched || "No layer of this model attends." : "";
+  const without = sentence?.translations?.[0]?.tokens?.length ? "No layer of this model attends." : "The text has no tokens that the model reads.";
+  if (!layers.length) byId("heads").textContent = sentence ? sentence.unwatched || without : "";
 }
 
 byId("head-close").addEventListener("click", () => byId("head-dialog").close());

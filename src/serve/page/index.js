@@ -52,8 +52,13 @@ async function start() {
 const chooseAgain = () => choose().catch((error) => { byId("problem").textContent = error.message; });
 byId("model").addEventListener("change", chooseAgain);
 byId("key").addEventListener("change", () => {
-  useKey(byId("key").value.trim());
-  chooseAgain();
+  const key = byId("key").value.trim();
+  if (/^[\x21-\x7e]*$/.test(key)) {
+    useKey(key);
+    chooseAgain();
+  } else {
+    byId("problem").textContent = "The API key has characters that no key has; quotes may have been pasted with it.";
+  }
 });
 startTranslating(show);
 startLanguage();

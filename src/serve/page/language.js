@@ -5,6 +5,7 @@ import {byId, html} from "/page/elements.js";
 import {percent} from "/page/matrix.js";
 
 let model = null, running = null, followed = false;
+const REASONS = {length: "as many as were asked for", stop: "the model ended the text"};
 const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·");
 
 // `likeliest`: log-probabilities by token; the drawn one need not be among them.
@@ -28,7 +29,7 @@ function add(logprobs) {
     const own = logprobs.token_logprobs[i], likeliest = logprobs.top_logprobs?.[i], chip = tokenChip(visible(token), own, "button");
     chip.type = "button";
     chip.setAttribute("aria-pressed", "false");
-    for (const event of ["pointerenter", "focus", "click"])
+    for (const event of ["pointermove", "focus", "click"])
       chip.addEventListener(event, () => { followed = true; showLikely(chip, token, own, likeliest); });
     byId("language-tokens").append(html("li", {}, chip));
     if (!followed) showLikely(chip, token, own, likeliest);
@@ -59,7 +60,8 @@ async function generate() {
       if (logprobs) add(logprobs), count += logprobs.tokens.length;
       why = reason ?? why;
     }
-    state(`${count} tokens; ${why === "length" ? "as many as were asked for" : "the model ended the text"}.`);
+    if (why) state(`${count} tokens; ${REASONS[why] ?? why}.`);
+    else state(`The connection ended after ${count} tokens, before the text did.`, true);
   } catch (error) {
     if (mine === running) state(error.name === "AbortError" ? `Stopped after ${count} tokens.` : error.message, error.name !== "AbortError");
   } finally {

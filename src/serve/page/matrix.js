@@ -2,13 +2,21 @@
 import {html, svg} from "/page/elements.js";
 
 const SIZE = 22;
+
+// The width of a label in pixels, in the font of the page at the size of labels (page.css).
+const ruler = document.createElement("canvas").getContext("2d");
+function widthOf(text) {
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+
 export const percent = (share) => share > 0 && share < 0.0095 ? "under 1 %" : `${Math.round(100 * share)} %`;
 
 // `weight(row, column)` is from 0 to 1. The picture takes the focus: arrow keys move from cell to cell, and `read` gets
 // the row and the column of the cell that is looked at.
 export function matrix({source, target, weight, name, read}) {
-  const longest = (words) => Math.max(...words.map((word) => word.length));
-  const left = 16 + 8 * longest(target), top = 20 + 6 * longest(source);
+  const widest = (words) => Math.max(...words.map(widthOf));
+  const left = 16 + widest(target), top = 20 + 0.8 * widest(source);  // those above are turned by 50 degrees
   const parts = [], cells = [];
   source.forEach((word, column) => {
     const x = left + column * SIZE + SIZE / 2 + 4;

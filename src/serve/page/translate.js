@@ -71,7 +71,9 @@ async function translate() {
     const all = sentence ? await details(sentence.source, mine.signal) : null;
     if (mine === running) receive(all);
   } catch (error) {
-    if (error.name !== "AbortError" && mine === running) say(error.message, true);
+    if (error.name === "AbortError" || mine !== running) return;
+    clear();  // what was shown belongs to another text or model
+    say(error.message, true);
   }
 }
 

@@ -49,7 +49,8 @@ function follow(one, own, others, index, {shares, aligned, direction}) {
     read(one.word, others, shares, aligned, direction);
   };
   one.button.append(html("span", {}, one.word), one.share, one.bar);
-  for (const event of ["pointerenter", "focus", "click"]) one.button.addEventListener(event, look);
+  // A pointer that rests enters a word when the page moves below it: only one that moves points at a word.
+  for (const event of ["pointermove", "focus", "click"]) one.button.addEventListener(event, look);
 }
 
 export function showWords(sentence, translation) {

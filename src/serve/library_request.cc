@@ -1,0 +1,87 @@
+#include "serve/library_request.h"
+
+#include <algorithm>
+
+namespace sixfold::serve {
+namespace {
+
+constexpr size_t most_form_parts = 4096;
+
+/// The path of a target, which clients of proxies send with the server's name (RFC 9112, 3.2.2).
+std::string path_of(const std::string& target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t begin = target.find('/', scheme.size());
+    return begin == target.npos ? "/" : target.substr(begin);
+  }
+  return target;
+}
+
+}  // namespace
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+HttpRequest request_of(const httplib::Request& from) {
+  HttpRequest request;
+  request.method = from.method;
+  request.path = path_of(from.path);
+  request.address = from.remote_addr;
+  const std::string_view target = from.target;
+  if (const size_t mark = target.find('?'); mark != target.npos) {
+    const std::string_view query = target.substr(mark + 1);
+    request.query = parse_form(query.substr(0, query.find('#')));
+  }
+  for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
+  return request;
+}
+
+void name_boundary(httplib::Request& request) {
+  const auto type = request.headers.find("Content-Type");
+  if (type == request.headers.end() || !lower(type->second).starts_with("multipart/form-data")) return;
+  const std::string name = "boundary=";
+  const size_t at = lower(type->second).find(name);
+  if (at == std::string::npos) return;
+  std::string boundary = type->second.substr(at + name.size());
+  const bool quoted = boundary.starts_with('"');
+  if (quoted) boundary.erase(0, 1);
+  boundary.resize(std::min(boundary.find_first_of(quoted ? "\"" : "; \t"), boundary.size()));
+  type->second = "multipart/form-data; boundary=" + boundary;
+}
+
+bool read_body(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
+  return content([&](const char* data, size_t size) {
+    too_large = size > most - request.body.size();
+    if (!too_large) request.body.append(data, size);
+    return !too_large;
+  });
+}
+
+bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
+  size_t bytes = 0, parts = 0;
+  std::vector<Upload> all;
+  const bool complete = content(
+      [&](const httplib::MultipartFormData& part) {
+        too_large = too_large || ++parts > most_form_parts;
+        all.push_back({part.name, part.filename, part.content_type, ""});
+        return !too_large;
+      },
+      [&](const char* data, size_t size) {
+        bytes += size;
+        too_large = too_large || bytes > most || all.empty();
+        if (!too_large) all.back().content.append(data, size);
+        return !too_large;
+      });
+  for (Upload& part : all) {
+    if (part.file_name.empty())
+      request.form.emplace(part.field, part.content);
+    else
+      request.files.push_back(std::move(part));
+  }
+  return complete;
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,33 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "serve/service.h"
+
+namespace sixfold::serve {
+
+/// A request to /v1/completions.
+struct Completion {
+  std::string id;
+  ModelPointer model;
+  std::vector<std::string> prompts;
+  GenerateOptions options;
+  bool stream = false, echo = false;
+  bool usage = false;  ///< whether a stream tells the numbers of tokens at its end
+};
+
+std::string openai_error_body(int status, const std::string& message);
+/// The tokens of a text; null if they were not wanted.
+nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted);
+const char* openai_reason(FinishReason reason);
+nlohmann::ordered_json completion_json(const Completion& wanted, nlohmann::ordered_json choices);
+/// The numbers of tokens.
+nlohmann::ordered_json usage_of(std::span<const GeneratedTexts> all);
+
+/// Answers with the pieces of the texts as they come, as server-sent events. Returns when there is a first one.
+/// Throws what ends the generation before that, so that the client gets a status.
+HttpAnswer stream_completion(const Completion& wanted);
+
+}  // namespace sixfold::serve
