@@ -2,12 +2,20 @@
 
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 
 namespace sixfold {
 
 namespace {
+
+constexpr size_t most_kept = 100;
+
 std::atomic<bool> silent{false};
-}
+std::mutex mutex;  // guards the members below
+bool keeps = false;
+std::vector<std::string> kept;
+
+}  // namespace
 
 void silence_log() { silent = true; }
 
@@ -18,6 +26,20 @@ void log_line(const std::string& text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-void warn_line(const std::string& text) { log_line("warning: " + text); }
+void warn_line(const std::string& text) {
+  log_line("warning: " + text);
+  const std::lock_guard lock(mutex);
+  if (keeps && kept.size() < most_kept) kept.push_back(text);
+}
+
+void keep_warnings() {
+  const std::lock_guard lock(mutex);
+  keeps = true;
+}
+
+std::vector<std::string> kept_warnings() {
+  const std::lock_guard lock(mutex);
+  return kept;
+}
 
 }  // namespace sixfold

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 namespace sixfold {
 
@@ -11,6 +12,9 @@ void log_line(const std::string& text);
 void warn_line(const std::string& text);
 /// From now on nothing is written: of several processes only one does.
 void silence_log();
+/// From now on the first 100 warnings are kept, written or not.
+void keep_warnings();
+std::vector<std::string> kept_warnings();
 
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {

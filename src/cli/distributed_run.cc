@@ -3,11 +3,16 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <set>
+#include <sstream>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "cli/interrupt.h"
 #include "distributed/launcher.h"
+#include "train/agreement.h"
 
 namespace sixfold::cli {
 namespace {
@@ -23,9 +28,23 @@ int end_with(Processes& processes, const std::string& what, int status) {
   return status;
 }
 
-int run(Processes& processes, const std::function<int(Processes&)>& work) {
+/// Writes the warnings of other processes that this one, the root, had not.
+void tell_warnings(Processes& processes) {
+  const std::vector<std::string> own = kept_warnings();
+  std::set<std::string> told(own.begin(), own.end());
+  const std::vector<std::string> all = processes.gather_at_root(join(own, "\n"));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    std::istringstream lines(all[rank]);
+    for (std::string line; std::getline(lines, line);)
+      if (told.insert(line).second) log_warning("{}: {}", processes.name(static_cast<int>(rank)), line);
+  }
+}
+
+int run(Processes& processes, const std::string& command, const std::function<int(Processes&)>& work) {
   try {
+    check_agreement(processes, {{"command", command}});
     const int status = work(processes);
+    tell_warnings(processes);
     processes.close();
     return status;
   } catch (const Cancelled&) {
@@ -48,11 +67,19 @@ int run(Processes& processes, const std::function<int(Processes&)>& work) {
 
 }  // namespace
 
-int on_all_processes(const std::function<int(Processes&)>& work) {
+int on_all_processes(const std::string& command, const std::function<int(Processes&)>& work) {
   if (launched_processes() == 1) return work(Processes::one());
   Processes processes(open_transport());
   if (!processes.is_root()) silence_log();
-  return run(processes, work);
+  keep_warnings();
+  return run(processes, command, work);
+}
+
+void require_one_process(const std::string& command) {
+  require(launched_processes() == 1,
+          "{} were started together, but {} is done by one process: start it without the launcher (train and "
+          "translate share their work)",
+          counted(launched_processes(), "process", "processes"), command);
 }
 
 bool speaks_for_all() { return launched_rank() <= 0; }

@@ -1,14 +1,19 @@
 #pragma once
 #include <functional>
+#include <string>
 
 #include "distributed/processes.h"
 
 namespace sixfold::cli {
 
 /// Runs `work` on all processes that a launcher of MPI has started, or on the only one, and returns its exit
-/// status. Only the root writes progress and warnings to standard error. If a process fails, all end: the error
-/// is printed once, with the process and its host.
-int on_all_processes(const std::function<int(Processes&)>& work);
+/// status. Only the root writes progress and warnings to standard error; at the end it adds the warnings that
+/// only others had. If a process fails, all end: the error is printed once, with the process and its host. All
+/// must run the same command.
+int on_all_processes(const std::string& command, const std::function<int(Processes&)>& work);
+
+/// Throws an input error if several processes were started together for a command that is for one.
+void require_one_process(const std::string& command);
 
 /// Whether this process should print an error that all processes have, before they know each other.
 bool speaks_for_all();

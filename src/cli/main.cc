@@ -49,6 +49,9 @@ void describe(CLI::App& app) {
   add_group(app, "Exchange models", {add_import, add_export});
   add_group(app, "Evaluate a model", {add_evaluate, add_score, add_info, add_plot, add_bench});
   add_group(app, "Help", {add_completion, add_man});
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (const std::string& name = command->get_name(); name != "train" && name != "translate")
+      command->preparse_callback([name](size_t) { require_one_process(name); });
   app.footer(
       "Each command has its own --help with an example. Without any data to begin with:\n"
       "  sixfold demo-corpus --output demo/corpus\n"
@@ -102,13 +105,13 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << app.help();
+    if (speaks_for_all()) std::cerr << app.help();
     return usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    app.exit(help_or_version);
+    if (speaks_for_all()) app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     if (speaks_for_all())
       std::cerr << "error: " << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
@@ -127,7 +130,8 @@ int run(int argc, char** argv) {
   } catch (const Cancelled&) {
     return interrupt_status();
   } catch (const Error& error) {
-    std::cerr << "error: " << error.what() << "\n";
+    // All processes have the same input; what is wrong with a host is said by each.
+    if (speaks_for_all() || error.fault() != Fault::input) std::cerr << "error: " << error.what() << "\n";
     return error.fault() == Fault::input ? usage : failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe

@@ -136,7 +136,7 @@ void add_train(CLI::App& app) {
       "  sixfold train recipes/demo.yaml --output run --resume");
   command->callback([a] {
     find_config(*a);
-    const int status = on_all_processes([&](Processes& processes) { return run(*a, processes); });
+    const int status = on_all_processes("train", [&](Processes& processes) { return run(*a, processes); });
     if (status != 0) std::exit(status);
   });
 }

@@ -227,7 +227,8 @@ void add_translate(CLI::App& app) {
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
   command.callback([settings] {
-    const int status = on_all_processes([&](Processes& processes) { return run(*settings, processes); });
+    const int status =
+        on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });
     if (status != 0) std::exit(status);
   });
 }

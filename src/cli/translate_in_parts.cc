@@ -87,6 +87,10 @@ class PartsRun {
             processes_.name(processes_.rank()), processes_.name(0));
     if (processes_.is_root()) parts_.open(job);
     processes_.barrier();
+    require(parts_.exist(),
+            "{}: process 0 has made this folder, which is not seen here; the folder of the output must be on a "
+            "file system that all hosts share",
+            parts_.folder());
     options_ = settings_.options;
     options_.details = settings_.writer.details;
     options_.constraints = constraints_.constraints();

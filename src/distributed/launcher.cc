@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "distributed/mpi_module.h"
 
 namespace sixfold {
@@ -27,10 +28,12 @@ int number_in(const char* variable, int otherwise) {
   int number = 0;
   if (!text) return otherwise;
   const char* end = text + std::strlen(text);
-  return std::from_chars(text, end, number).ptr == end && number >= 0 ? number : otherwise;
+  const auto read = std::from_chars(text, end, number);
+  return read.ec == std::errc() && read.ptr == end && number >= 0 ? number : otherwise;
 }
 
-/// A step of srun has a process number; a batch script, which is one process, has one too, but no launcher.
+/// A step of srun has a process number. A batch script and an interactive shell, which are one process, have
+/// one too, but no launcher: their steps have numbers beyond those of an int.
 bool launched_by(const Launcher& launcher) {
   if (!std::getenv(launcher.rank) || number_in(launcher.size, 1) < 1) return false;
   const char* step = std::getenv("SLURM_STEP_ID");
@@ -75,9 +78,9 @@ Transport& open_transport() {
   }
   if (!module)
     throw_environment_error(
-        "{} processes were started together, but the module for MPI can't be loaded: {}: {}. Install Open MPI "
-        "(Debian: openmpi-bin), and Sixfold built with it (libopenmpi-dev)",
-        launched_processes(), path.string(), reason);
+        "{} were started together, but the module for MPI can't be loaded: {}: {}. Install Open MPI (Debian: "
+        "openmpi-bin), and Sixfold built with it (libopenmpi-dev)",
+        counted(launched_processes(), "process", "processes"), path.string(), reason);
   const auto version = symbol<decltype(&sixfold_mpi_version)>(module, "sixfold_mpi_version");
   const auto open = symbol<decltype(&sixfold_open_mpi)>(module, "sixfold_open_mpi");
   if (!version || !open || std::string_view(version()) != SIXFOLD_VERSION)
@@ -85,6 +88,12 @@ Transport& open_transport() {
   const char* problem = "";
   Transport* transport = open(&problem);
   if (!transport) throw_environment_error("MPI can't be used: {}", problem);
+  if (transport->size() != launched_processes())
+    throw_environment_error(
+        "{} were started together, but MPI knows of {}: their launcher is not one of the Open MPI that {} "
+        "uses. "
+        "Start them with its mpirun, or with srun --mpi=pmix",
+        counted(launched_processes(), "process", "processes"), transport->size(), path.string());
   return *transport;
 }
 

@@ -232,6 +232,11 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
 
 RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, const TaskConfig& config,
                      bool other_processor) {
+  require(
+      fs::exists(checkpoint),
+      "{}: the run is to be resumed from this checkpoint, which is not seen here; the folder of the run must "
+      "be on a file system that all hosts share",
+      checkpoint);
   RunStart start{Checkpoints::read_state(checkpoint), false, false};
   TrainingState& state = start.state;
   OptionNode before = config.read_stored(std::move(state.options));

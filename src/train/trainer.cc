@@ -24,6 +24,7 @@
 #include "train/resume.h"
 #include "train/run_models.h"
 #include "train/schedule.h"
+#include "train/traffic.h"
 #include "train/validation.h"
 
 namespace sixfold {
@@ -69,7 +70,6 @@ class Trainer {
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
   void validate();
   void save();
-  void say_traffic();
   std::string build_model();
 
   const TaskConfig& config_;
@@ -95,13 +95,12 @@ class Trainer {
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
   Batcher::Position before_;  ///< position at which the current batch began
-  int64_t begun_with_ = 0;    ///< the update at which this process began
-  double started_ = now();
-  double began_ = 0;  ///< time at which the run would have started if it had never been stopped
+  double began_ = 0;          ///< time at which the run would have started if it had never been stopped
 };
 
 /// The training loop.
 TrainOutcome Trainer::run() {
+  const Traffic traffic(processes_, state_.update);
   while (!calendar_.finished(state_) && !stop_requested()) {
     const UpdateBatch batch = next_update();
     const Context::Seeds seeds{static_cast<uint32_t>(options_.train.seed),
@@ -122,7 +121,7 @@ TrainOutcome Trainer::run() {
     if (calendar_.validation(state_, before_)) validate();
     if (calendar_.checkpoint(state_)) save();
   }
-  say_traffic();
+  if (const std::string text = traffic.text(state_.update); !text.empty()) progress_->say(text);
   if (state_.update > 0) {
     state_.interrupted = !calendar_.finished(state_);
     save();
@@ -172,7 +171,6 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       processes_.size() > 1 ? fmt::format("{} with ", counted(processes_.size(), "process", "processes")) : "",
       counted(threads_, "thread"));
   if (state_.shards > 1) log_info("a batch has {}", counted(state_.shards, "shard"));
-  begun_with_ = state_.update;
   began_ = now() - state_.seconds;
 }
 
@@ -212,9 +210,6 @@ std::unique_ptr<const Task> Trainer::open_task() {
   if (processes_.is_root() && !std::filesystem::exists(folder_.config())) save_options();
   if (options_.train.shards > 0) state_.shards = options_.train.shards;
   const ShardTree division(static_cast<int>(state_.shards), processes_.size());  // refuses too many processes
-  check_agreement(processes_, {{"program", hash_of_program()},
-                               {"processor", sixfold::make_backend()->name()},
-                               {"config", to_json(config_.options())}});
   TaskStart start{.run = folder_.path(),
                   .model = resumed_from_.empty() ? options_.start.model : resumed_from_,
                   .resumed = std::nullopt,
@@ -368,15 +363,6 @@ void Trainer::save() {
   calendar_.note_checkpoint(state_);
 }
 
-void Trainer::say_traffic() {
-  const int64_t updates = state_.update - begun_with_;
-  if (processes_.size() == 1 || updates <= 0) return;
-  progress_->say(
-      fmt::format("this process sent {:.2f} MB in an update, and waited for others for {:.1f}% of the time",
-                  static_cast<double>(processes_.bytes_sent()) / 1e6 / static_cast<double>(updates),
-                  100 * processes_.seconds_waited() / (now() - started_)));
-}
-
 std::string Trainer::build_model() {
   const std::string which = models_.save_result(state_);
   if (!which.empty()) progress_->say("model: " + which);
@@ -387,6 +373,10 @@ std::string Trainer::build_model() {
 
 TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
   validate(config.training());
+  if (request.processes.size() > 1)  // first: what the processes do together depends on the config
+    check_agreement(request.processes, {{"program", hash_of_program()},
+                                        {"processor", make_backend()->name()},
+                                        {"config", to_json(config.options())}});
   try {
     return Trainer(config, request).run();
   } catch (const Cancelled&) {                // while the data were read

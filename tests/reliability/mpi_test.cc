@@ -128,6 +128,31 @@ TEST_F(Mpi, TwoProcessesMakeWhatOneMakes) {
   EXPECT_EQ(said.find("done: "), said.rfind("done: ")) << said;
 }
 
+/// Two copies of a command that does not share its work would do it twice, into the same files.
+TEST_F(Mpi, CommandsForOneProcessAreRefusedOnce) {
+  EXPECT_EQ(start(2, {"info", folder_.path()}).wait(), 2) << read_file(log());
+  const std::string said = read_file(log());
+  EXPECT_NE(said.find("error: 2 processes were started together, but info is done by one process"), said.npos)
+      << said;
+  EXPECT_EQ(said.find("error: "), said.rfind("error: ")) << said;
+}
+
+/// A launcher of another MPI, or without one, starts processes that don't find each other: each would take
+/// itself for the only one.
+TEST_F(Mpi, ProcessesOfAnotherLauncherAreRefused) {
+  std::vector<std::string> foreign = environment;
+  foreign.insert(foreign.end(), {"PMI_RANK=0", "PMI_SIZE=2"});
+  EXPECT_EQ(Process(training("run"), log(), foreign).wait(), 1);
+  EXPECT_NE(read_file(log()).find("2 processes were started together, but MPI knows of 1"), std::string::npos)
+      << read_file(log());
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  // The interactive shell of a job of Slurm is no step.
+  EXPECT_EQ(
+      Process(training("run"), log(), {"SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_ID=4294967290"}).wait(),
+      0)
+      << read_file(log());
+}
+
 TEST_F(Mpi, SlowAnyNumberOfProcessesAndAnyNetworkMakeTheSame) {
   EXPECT_EQ(Process(training("one"), log()).wait(), 0) << read_file(log());
   for (const int processes : {1, 2, 3, 4})
@@ -204,6 +229,14 @@ TEST_F(Mpi, SlowFailuresOfOneProcessAreSaidOnceWithItsName) {
   said = read_file(log());
   EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
   EXPECT_EQ(said.find("error: "), said.rfind("error: ")) << said;
+  // One on which depends what the processes ask each other first.
+  EXPECT_EQ(start(2, training("precision"), {}, script(1, "set -- \"$@\" train.precision=fp32")).wait(), 2);
+  said = read_file(log());
+  EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
+  // Another command.
+  EXPECT_EQ(start(2, training("command"), {}, script(1, "set -- translate m --input a --output b")).wait(), 2);
+  said = read_file(log());
+  EXPECT_NE(said.find("the command of process 1 on "), said.npos) << said;
   // A host where the text is missing.
   {
     Process run =
@@ -215,6 +248,24 @@ TEST_F(Mpi, SlowFailuresOfOneProcessAreSaidOnceWithItsName) {
   EXPECT_NE(said.find("error: process 1 on "), said.npos) << said;
   EXPECT_NE(said.find("/missing.yaml"), said.npos) << said;
   expect_no_process_left();
+}
+
+/// A run may begin where hosts have folders of their own, but not go on.
+TEST_F(Mpi, SlowAHostThatDoesNotSeeTheRunSaysSo) {
+  const std::string elsewhere = folder_ / "elsewhere";
+  const auto train = [&](int updates) {
+    std::vector<std::string> arguments = training("here");
+    arguments[3] = "run";  // each host's own
+    arguments.push_back(fmt::format("train.updates={}", updates));
+    fs::create_directories(folder_ / "here");
+    fs::create_directories(elsewhere);
+    return start(2, arguments, {"-wdir", folder_ / "here"}, script(1, "cd " + elsewhere)).wait();
+  };
+  EXPECT_EQ(train(40), 0) << read_file(log());
+  EXPECT_NE(train(50), 0) << read_file(log());  // that of the first to end
+  const std::string said = read_file(log());
+  EXPECT_NE(said.find("error: process 1 on "), said.npos) << said;
+  EXPECT_NE(said.find("must be on a file system that all hosts share"), said.npos) << said;
 }
 
 TEST_F(Mpi, SlowASignalSavesAndSaysHowToGoOn) {
@@ -261,6 +312,23 @@ TEST_F(MpiTranslation, ProcessesAndPartsGiveTheBytesOfOne) {
   EXPECT_EQ(Process(translation("parts"), log()).wait(), 0) << read_file(log());
   EXPECT_TRUE(read_file(folder_ / "parts") == whole);
   EXPECT_FALSE(fs::exists(folder_ / "parts.parts"));
+}
+
+TEST_F(MpiTranslation, WarningsOfAllProcessesAreSaid) {
+  EXPECT_EQ(start(2, translation("output", {"--max-source-length", "1"})).wait(), 0) << read_file(log());
+  const std::string said = read_file(log());
+  EXPECT_NE(said.find("warning: line "), said.npos) << said;
+  EXPECT_NE(said.find("warning: process 1 on "), said.npos) << said;
+}
+
+TEST_F(MpiTranslation, SlowAHostThatDoesNotSeeThePartsSaysSo) {
+  std::vector<std::string> arguments = translation("output");
+  *std::find(arguments.begin(), arguments.end(), folder_ / "output") = "output";
+  fs::create_directories(folder_ / "elsewhere");
+  EXPECT_NE(start(2, arguments, {"-wdir", folder_.path()}, script(1, "cd " + folder_ / "elsewhere")).wait(), 0);
+  EXPECT_NE(read_file(log()).find("output.parts: process 0 has made this folder, which is not seen here"),
+            std::string::npos)
+      << read_file(log());
 }
 
 TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
