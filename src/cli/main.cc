@@ -38,6 +38,16 @@ void add_group(CLI::App& app, const std::string& title, std::initializer_list<vo
   }
 }
 
+/// An empty name is what a script gives that forgot a variable.
+void require_names_of_outputs(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    require_names_of_outputs(*command);
+  if (CLI::Option* output = app.get_option_no_throw("--output"))
+    output->check([](const std::string& name) {
+      return name.empty() ? "the name is empty; name a file or folder" : std::string();
+    });
+}
+
 void describe(CLI::App& app) {
   app.set_version_flag("--version", version, "Print version, compiler, processor and number of threads");
   app.require_subcommand(1);
@@ -52,6 +62,7 @@ void describe(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (const std::string& name = command->get_name(); name != "train" && name != "translate")
       command->preparse_callback([name](size_t) { require_one_process(name); });
+  require_names_of_outputs(app);
   app.footer(
       "Each command has its own --help with an example. Without any data to begin with:\n"
       "  sixfold demo-corpus --output demo/corpus\n"

@@ -9,6 +9,7 @@
 #include "plot/chart.h"
 #include "tasks/tasks.h"
 #include "train/schedule.h"
+#include "train/score_names.h"
 #include "train/training_log.h"
 
 namespace sixfold::cli {
@@ -50,10 +51,10 @@ void draw_curves(const CurveSettings& settings) {
   add_series(loss, all, settings.runs, "loss", "training (label-smoothed)", false);
   add_series(loss, all, settings.runs, "validation loss", "validation", true);
   add(loss);
-  for (const auto& [curve, title] :
-       {std::pair{"validation bleu", "BLEU"}, std::pair{"validation chrf", "chrF2"}}) {
-    Chart chart{.title = std::string(title) + " of validation", .x_label = "updates", .y_label = title};
-    add_series(chart, all, settings.runs, curve, "", false);
+  for (const ScoreName& score : score_names()) {
+    Chart chart{
+        .title = std::string(score.title) + " of validation", .x_label = "updates", .y_label = score.title};
+    add_series(chart, all, settings.runs, std::string("validation ") + score.name, "", false);
     add(chart);
   }
   Chart rate{.title = "Learning rate", .x_label = "updates", .y_label = "learning rate", .from_zero = true};

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cli/text_io.h"
+#include "data/lines.h"
 
 namespace sixfold::cli {
 
@@ -32,7 +33,7 @@ SquadAnswers read_squad_answers(const std::string& path) {
 
 std::vector<std::string> read_predictions(const std::string& path, const SquadAnswers& answers) {
   const std::string name = text_name(path);
-  const nlohmann::json json = parse_json(read_file(readable_path(path)), name);
+  const nlohmann::json json = parse_json(LineReader(readable_path(path)).rest(), name);
   const JsonObject object(json, name);
   std::vector<std::string> predictions;
   size_t missing = 0;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plot/dots.h"
+#include "train/score_names.h"
 
 namespace sixfold::cli {
 namespace {
@@ -28,12 +29,12 @@ std::optional<double> validation_score(const SweepResult& row, const std::string
 /// The columns that at least one row has.
 std::vector<Column> columns_of(const SweepTable& table) {
   std::vector<Column> columns;
-  for (const auto& [name, title, digits] : {std::tuple{"perplexity", "perplexity (validation)", 3},
-                                            {"bleu", "BLEU (validation)", 1},
-                                            {"chrf", "chrF2 (validation)", 1}})
-    columns.push_back({title, digits, [name = std::string(name)](const SweepResult& row) {
-                         return validation_score(row, name);
-                       }});
+  const auto add = [&](const std::string& name, const std::string& title, int digits) {
+    columns.push_back({title + " (validation)", digits,
+                       [name](const SweepResult& row) { return validation_score(row, name); }});
+  };
+  add("perplexity", "perplexity", 3);
+  for (const ScoreName& score : score_names()) add(score.name, score.title, 1);
   columns.push_back({"BLEU (test)", 1, [](const SweepResult& row) { return row.test_bleu; }});
   columns.push_back({"million parameters", 3, [](const SweepResult& row) {
                        return std::optional(static_cast<double>(row.parameters) / 1e6);

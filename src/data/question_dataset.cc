@@ -44,6 +44,19 @@ QuestionDataset::QuestionDataset(IdSequences sequences, Tokenizers tokenizers, c
           options_.tokens);
 }
 
+int64_t QuestionDataset::longer_answers(int64_t tokens) const {
+  int64_t longer = 0;
+  for (int64_t i = 0; i < sequences_.size(); ++i) {
+    const StoredQuestionedText text(sequences_[i]);
+    size_t place = text.first_question();
+    for (int32_t k = 0; k < text.questions(); ++k) {
+      const StoredQuestion question = text.question_at(place);
+      longer += question.last - question.first >= tokens;
+    }
+  }
+  return longer;
+}
+
 int64_t QuestionDataset::tokens(int64_t sample, int64_t /*epoch*/) const {
   const StoredQuestionedText text(sequences_[at(sample).text]);
   auto place = static_cast<size_t>(at(sample).question);

@@ -29,6 +29,9 @@ class QuestionDataset final : public Dataset {
   /// The number of questions whose end is cut off.
   int64_t cut() const { return cut_; }
 
+  /// The number of questions whose answer has more tokens.
+  int64_t longer_answers(int64_t tokens) const;
+
   /// The texts with all their questions, in order.
   const IdSequences& texts() const { return sequences_; }
   const WindowOptions& windows() const { return options_; }

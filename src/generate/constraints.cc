@@ -7,8 +7,10 @@
 namespace sixfold {
 namespace {
 
-/// The failure function of Knuth, Morris and Pratt.
-std::vector<int32_t> borders_of(const std::vector<int32_t>& ids) {
+using WordGoesOn = std::function<bool(int32_t)>;
+
+/// The failure function of Knuth, Morris and Pratt, without the prefixes that would begin within a word.
+std::vector<int32_t> borders_of(const std::vector<int32_t>& ids, const WordGoesOn& word_goes_on) {
   std::vector<int32_t> borders(ids.size());
   int32_t border = 0;
   for (size_t i = 1; i < ids.size(); ++i) {
@@ -17,7 +19,15 @@ std::vector<int32_t> borders_of(const std::vector<int32_t>& ids) {
     if (ids[i] == ids[static_cast<size_t>(border)]) ++border;
     borders[i] = border;
   }
-  return borders;
+  if (!word_goes_on) return borders;
+  std::vector<int32_t> allowed(ids.size());
+  for (size_t i = 1; i < ids.size(); ++i)
+    for (border = borders[i]; border > 0; border = borders[static_cast<size_t>(border) - 1])
+      if (!word_goes_on(ids[i - static_cast<size_t>(border)])) {
+        allowed[i] = border;
+        break;
+      }
+  return allowed;
 }
 
 }  // namespace
@@ -30,20 +40,22 @@ std::vector<int32_t> LexicalConstraints::tokens() const {
   return all;
 }
 
-PhraseSet::PhraseSet(std::span<const std::vector<int32_t>> phrases) {
+PhraseSet::PhraseSet(std::span<const std::vector<int32_t>> phrases, WordGoesOn word_goes_on)
+    : word_goes_on_(std::move(word_goes_on)) {
   for (size_t i = 0; i < phrases.size(); ++i) {
     require(!phrases[i].empty(), "phrase {} is empty", i + 1);
     auto known = std::find_if(phrases_.begin(), phrases_.end(),
                               [&](const Phrase& phrase) { return phrase.ids == phrases[i]; });
     if (known == phrases_.end())
-      known = phrases_.insert(known, {.ids = phrases[i], .borders = borders_of(phrases[i]), .indices = {}});
+      known = phrases_.insert(
+          known, {.ids = phrases[i], .borders = borders_of(phrases[i], word_goes_on_), .indices = {}});
     known->indices.push_back(i);
     tokens_ += static_cast<int>(phrases[i].size());
   }
 }
 
 PhraseProgress PhraseSet::start() const {
-  PhraseProgress progress{std::vector<int32_t>(phrases_.size()), {}};
+  PhraseProgress progress{.matched = std::vector<int32_t>(phrases_.size()), .missing = {}};
   for (const Phrase& phrase : phrases_) progress.missing.push_back(static_cast<int32_t>(phrase.indices.size()));
   return progress;
 }
@@ -55,11 +67,13 @@ PhraseProgress PhraseSet::after(const PhraseProgress& progress, int32_t token) c
     int32_t& matched = next.matched[i];
     while (matched > 0 && phrase.ids[static_cast<size_t>(matched)] != token)
       matched = phrase.borders[static_cast<size_t>(matched) - 1];
-    if (phrase.ids[static_cast<size_t>(matched)] == token) ++matched;
+    const bool may_match = matched > 0 || !progress.within_word;
+    if (may_match && phrase.ids[static_cast<size_t>(matched)] == token) ++matched;
     if (matched < std::ssize(phrase.ids)) continue;
     matched = phrase.borders.back();
     next.missing[i] = std::max(next.missing[i] - 1, 0);
   }
+  next.within_word = word_goes_on_ && word_goes_on_(token);
   return next;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,9 @@ struct LexicalConstraints {
   /// The output contains each of these, not empty, as often as it is listed. Occurrences may overlap.
   std::vector<std::vector<int32_t>> phrases;
   std::vector<std::vector<int32_t>> banned_phrases;  ///< the output contains none of these, not empty
+  /// Whether what follows a token belongs to the same word, so that none of `phrases` begins there; empty:
+  /// never.
+  std::function<bool(int32_t)> word_goes_on = {};
 
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
   /// All tokens of the prefix and of `phrases`, ascending, each once.
@@ -23,6 +27,7 @@ struct PhraseProgress {
   std::vector<int32_t>
       matched;  ///< for each phrase, the number of its first tokens that the hypothesis ends in
   std::vector<int32_t> missing;  ///< for each phrase, how often it still must occur
+  bool within_word = false;      ///< whether the next token belongs to the word of the last one
 };
 
 /// The phrases that an output must contain. Safe to share between threads.
@@ -30,7 +35,9 @@ class PhraseSet {
  public:
   PhraseSet() = default;
   /// Throws an input error if a phrase is empty. A phrase that is listed n times must occur n times.
-  explicit PhraseSet(std::span<const std::vector<int32_t>> phrases);
+  /// `word_goes_on` as in `LexicalConstraints`.
+  explicit PhraseSet(std::span<const std::vector<int32_t>> phrases,
+                     std::function<bool(int32_t)> word_goes_on = {});
 
   bool empty() const { return phrases_.empty(); }
   /// The number of tokens of all phrases, each as often as it must occur.
@@ -49,11 +56,13 @@ class PhraseSet {
  private:
   struct Phrase {
     std::vector<int32_t> ids;
-    std::vector<int32_t> borders;  ///< of its first i + 1 tokens: the longest proper prefix that they end in
-    std::vector<size_t> indices;   ///< in the list
+    /// Of its first i + 1 tokens: the longest proper prefix that they end in and that may begin there.
+    std::vector<int32_t> borders;
+    std::vector<size_t> indices;  ///< in the list
   };
   std::vector<Phrase> phrases_;  // each once
   int tokens_ = 0;
+  std::function<bool(int32_t)> word_goes_on_;
 };
 
 /// Divides the places of a beam among banks, as dynamic beam allocation does (Post and Vilar 2018,

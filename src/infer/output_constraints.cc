@@ -48,6 +48,7 @@ void refuse_if_contained(const Ids& ids, const std::string& what, const Ids& ban
 EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputConstraints& constraints) {
   EncodedConstraints encoded;
   LexicalConstraints& tokens = encoded.tokens;
+  tokens.word_goes_on = [&tokenizer](int32_t id) { return tokenizer.word_goes_on(id); };
   tokens.prefix = encode_prefix(tokenizer, constraints.prefix);
   size_t sum = 0;
   for (const std::string& phrase : constraints.phrases) {

@@ -22,10 +22,10 @@ struct EncodedConstraints {
   std::vector<std::string> impossible;
 };
 
-/// Encodes constraints. White space at the end of a prefix is dropped. Throws an input error that names the
-/// text if it is not valid UTF-8, has several lines or (a phrase) no visible character, if the vocabulary lacks
-/// text of a prefix, if there are more than `most_phrases` banned phrases, and if the prefix or a phrase
-/// contains a banned one.
+/// Encodes constraints; the tokenizer must outlive them. White space at the end of a prefix is dropped. Throws
+/// an input error that names the text if it is not valid UTF-8, has several lines or (a phrase) no visible
+/// character, if the vocabulary lacks text of a prefix, if there are more than `most_phrases` banned phrases,
+/// and if the prefix or a phrase contains a banned one.
 EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputConstraints& constraints);
 
 }  // namespace sixfold

@@ -135,10 +135,10 @@ StoredGlossary Glossaries::find(const std::string& key, const std::string& id) c
 void Glossaries::remove(const std::string& key, const std::string& id) {
   find(key, id);
   const std::lock_guard lock(mutex_);
-  if (all_.erase(id) == 0 || folder_.empty()) return;
   std::error_code error;
-  fs::remove(path_of(id), error);
+  if (!folder_.empty()) fs::remove(path_of(id), error);
   if (error) throw_environment_error("{}: can't remove: {}", path_of(id), error.message());
+  all_.erase(id);
 }
 
 }  // namespace sixfold::serve

@@ -109,6 +109,10 @@ class QuestionAnswering : public Task {
           "{} data: the loss leaves out {}, whose answers are longer than half a window; raise "
           "data.max_tokens",
           name, counted(lost, "question"));
+    if (const int64_t longer = data.longer_answers(config_.answers.max_tokens); longer > 0)
+      log_warning(
+          "{} data: the model can't give the answers to {}, which have more than {}; raise answers.max_tokens",
+          name, counted(longer, "question"), counted(config_.answers.max_tokens, "token"));
     if (const int64_t cut = data.cut(); cut > 0)
       log_warning("{} data: the ends of {} are cut off: a question may have half of data.max_tokens, {}", name,
                   counted(cut, "question"), config_.context_tokens);

@@ -1,6 +1,8 @@
 #include "text/glossary.h"
 
+#include <unicode/bytestream.h>
 #include <unicode/locid.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/utf8.h>
@@ -22,8 +24,22 @@ bool joins_words(UChar32 c) {
          line_break != U_LB_COMPLEX_CONTEXT;
 }
 
-/// The words of well-formed text.
-std::vector<std::string> words_of(std::string_view text) {
+/// The text with each letter and its marks as one character where there is one (NFC), so that it does not
+/// matter how they were typed.
+std::string composed(std::string_view text) {
+  UErrorCode failed = U_ZERO_ERROR;
+  const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(failed);
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  if (U_SUCCESS(failed))
+    nfc->normalizeUTF8(0, {text.data(), static_cast<int32_t>(text.size())}, sink, nullptr, failed);
+  return U_SUCCESS(failed) ? result : std::string(text);
+}
+
+/// The words of well-formed text, composed.
+std::vector<std::string> words_of(std::string_view as_written) {
+  const std::string all = composed(as_written);
+  const std::string_view text = all;
   std::vector<std::string> words;
   bool joins = false;  // whether the last character can be continued
   const auto length = static_cast<int32_t>(text.size());
@@ -95,7 +111,8 @@ Glossary::Glossary(std::vector<GlossaryEntry> entries) : entries_(std::move(entr
 void Glossary::add(size_t entry) {
   const std::string& source = entries_[entry].source;
   const bool exact = has_capital(source);
-  const std::vector<std::string> words = words_of(exact ? source : folded(source));
+  std::vector<std::string> words = words_of(source);
+  if (!exact) std::transform(words.begin(), words.end(), words.begin(), folded);
   require(words.size() <= most_words,
           "entry {} of the glossary: the source phrase has {} words; it may have {}", entry + 1, words.size(),
           most_words);
@@ -108,6 +125,7 @@ void Glossary::add(size_t entry) {
 Glossary Glossary::from_tsv(std::string_view text, const std::string& name) {
   std::vector<GlossaryEntry> entries;
   size_t number = 0;
+  if (constexpr std::string_view mark = "\uFEFF"; text.starts_with(mark)) text.remove_prefix(mark.size());
   for (size_t begin = 0; begin < text.size();) {
     ++number;
     const size_t end = std::min(text.find('\n', begin), text.size());

@@ -12,10 +12,11 @@ struct GlossaryEntry {
   bool operator==(const GlossaryEntry&) const = default;
 };
 
-/// Phrases with their translations. Phrases are compared word by word: a word is a run of letters, marks and
-/// digits; every other visible character counts as a word, as does each character of a script that is written
-/// without spaces. So "cat" is not found in "cats", and white space is of no account. A source phrase without a
-/// capital letter is found in any case; others are found as they are written. Safe to share between threads.
+/// Phrases with their translations. Phrases are compared word by word, in the normalization form C: a word is a
+/// run of letters, marks and digits; every other visible character counts as a word, as does each character of
+/// a script that is written without spaces. So "cat" is not found in "cats", and white space is of no account.
+/// A source phrase without a capital letter is found in any case; others are found as they are written. Safe to
+/// share between threads.
 class Glossary {
  public:
   /// Limits of a glossary.
@@ -27,8 +28,8 @@ class Glossary {
   /// has a control character, if a source phrase has too many words or comes again, or if there are too many
   /// entries or none.
   explicit Glossary(std::vector<GlossaryEntry> entries);
-  /// Reads lines of source phrase, tab and target phrase; blank lines are left out. `name` is the name of the
-  /// text in messages. Throws an input error, with the line if there is not one tab.
+  /// Reads lines of source phrase, tab and target phrase; blank lines and a byte order mark are left out.
+  /// `name` is the name of the text in messages. Throws an input error, with the line if there is not one tab.
   static Glossary from_tsv(std::string_view text, const std::string& name);
 
   /// Returns the translations of the source phrases in a text, in order, each as often as it occurs. Of phrases

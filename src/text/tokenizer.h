@@ -58,6 +58,10 @@ class Tokenizer {
   /// segmentation had split are joined.
   virtual std::string join(std::string_view line) const { return std::string(line); }
 
+  /// Whether what follows the token belongs to the same word, as after "new@@". False also where it is the next
+  /// token that tells.
+  virtual bool word_goes_on(int32_t) const { return false; }
+
   virtual int vocab_size() const = 0;
   /// The text of a token in the vocabulary. Throws an input error if the id is not in the vocabulary.
   virtual std::string token_text(int32_t id) const = 0;

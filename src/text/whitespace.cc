@@ -98,6 +98,8 @@ class WhitespaceTokenizer : public Tokenizer {
     return text.take();
   }
 
+  bool word_goes_on(int32_t id) const override { return !marks_words_ && at(id).ends_with(join_mark); }
+
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
   std::string token_text(int32_t id) const override { return at(id); }
   TokenizerKind kind() const override { return TokenizerKind::whitespace; }

@@ -10,6 +10,7 @@
 #include "base/join.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
 #include "model/provenance.h"
@@ -262,6 +263,24 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
   return start;
 }
 
+namespace {
+
+/// The task that options name.
+std::string task_of(const OptionNode& options) {
+  for (const auto& [key, value] : options.children)
+    if (key == "task") return value.text;
+  return "translation";
+}
+
+void require_same_task(const TaskConfig& config, const RunFolder& folder) {
+  if (!fs::exists(folder.config())) return;
+  const std::string before = task_of(read_option_file(folder.config())), now = task_of(config.options());
+  require(before == now, "{}: is a run of the task {}, and the config is of {}; give another --output",
+          folder.path(), before, now);
+}
+
+}  // namespace
+
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume) {
   const auto all = checkpoints.list();
@@ -273,6 +292,7 @@ std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& fold
           "{} already holds a run; give --resume to resume it, or another --output to start a new one",
           folder.path());
   if (!resume) return {};
+  require_same_task(config, folder);
   if (all.empty()) {
     require(!has_results,
             "{}: the checkpoints of the run are missing, so that it can't be resumed, and a new run would "

@@ -47,7 +47,7 @@ TEST_F(Average, ReplacesAModelButNoOtherFolder) {
 
 TEST_F(Average, TellsWhatIsMissing) {
   expect_error(sixfold("average " + a_), "--output is required");
-  expect_error(sixfold("average " + a_ + " --out ''"), "name a folder for the new model");
+  expect_error(sixfold("average " + a_ + " --out ''"), "name a file or folder");
   expect_error(sixfold("average --out " + out_), "models is required");
 }
 

@@ -180,6 +180,11 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
   }
   expect_refused("train $HERE/c.yaml --resume --output $HERE/run", "checkpoints of the run are missing");
   expect_refused("train $HERE/c.yaml --output $HERE/run", "already holds a run");
+  write_file_atomically(folder_ / "other.yaml", "task: language_model\ndata: {train: [$HERE/in.a]}\n");
+  expect_refused("train $HERE/other.yaml --resume --output $HERE/run --set train.updates=9",
+                 "is a run of the task translation, and the config is of language_model");
+  for (const char* command : {"train $HERE/c.yaml", "translate $HERE/model", "average $HERE/run/checkpoints"})
+    expect_refused(std::string(command) + " --output ''", "the name is empty");
   expect_refused(train + (folder_ / "run/checkpoints/new"), "belongs to the training run");
   expect_refused(train + (folder_ / "run/best/inner"), "belongs to the training run");
   // A file of the mark's name that says something else is somebody's.

@@ -149,6 +149,9 @@ TEST_F(Questions, SayWhatTheModelCannotRead) {
   EXPECT_EQ(data.questions(), 2);
   EXPECT_EQ(data.without_window(), 1);
   EXPECT_EQ(data.cut(), 1);
+  EXPECT_EQ(data.longer_answers(8), 0);
+  EXPECT_EQ(data.longer_answers(7), 1);
+  EXPECT_EQ(data.longer_answers(0), 2);
   EXPECT_NE(error_message([&] {
               dataset("abcdefghij\ta?\tabcdefgh\n", {.bos = 1, .eos = 2, .tokens = 11, .stride = 3});
             }).find("data.max_tokens: is 11, but no answer of the data fits"),

@@ -322,6 +322,34 @@ TEST(PhraseSet, CountsWhatIsMet) {
   }
 }
 
+/// Tokens 2 and 3 are followed by the rest of their word.
+TEST(PhraseSet, PhrasesBeginWhereWordsBegin) {
+  const auto goes_on = [](int32_t id) { return id >= 2; };
+  const auto count = [&](const Ids& text, const Ids& phrase) {
+    int64_t found = 0;
+    for (size_t at = 0; at + phrase.size() <= text.size(); ++at)
+      if ((at == 0 || !goes_on(text[at - 1])) &&
+          std::equal(phrase.begin(), phrase.end(), text.begin() + static_cast<std::ptrdiff_t>(at)))
+        ++found;
+    return found;
+  };
+  EXPECT_EQ(count({2, 0, 1}, {0, 1}), 0);
+  RandomStream random(2, 0);
+  for (int round = 0; round < 2000; ++round) {
+    Ids phrase(1 + random.below(5));
+    for (int32_t& id : phrase) id = static_cast<int32_t>(random.below(4));
+    const std::vector<Ids> often(12, phrase);
+    const PhraseSet set(often, goes_on);
+    PhraseProgress progress = set.start();
+    Ids text;
+    for (int step = 0; step < 12; ++step) {
+      text.push_back(static_cast<int32_t>(random.below(4)));
+      progress = set.after(progress, text.back());
+      ASSERT_EQ(12 - std::ssize(set.unmet(progress)), count(text, phrase)) << round;
+    }
+  }
+}
+
 TEST(DivideBeam, GivesEachBankItsPartAndTheRestToTheLast) {
   using Sizes = std::vector<size_t>;
   EXPECT_EQ(divide_beam(10, Sizes{99, 99, 99}), (Sizes{3, 3, 4}));

@@ -25,6 +25,16 @@ TEST(Glossary, WithoutCapitalsAPhraseIsFoundInAnyCase) {
   EXPECT_EQ(glossary.targets_in("an apple pie, an Apple Pie"), Texts{"Apfelkuchen"});
 }
 
+/// A letter and its accent may be one character or two, also in capitals that have no such character.
+TEST(Glossary, AccentsAreFoundHoweverTheyAreEncoded) {
+  const Glossary glossary(
+      {{"caf\u00e9", "Lokal"}, {"nai\u0308f", "naiv"}, {"\u0390", "i"}, {"Ange\u0301e", "A"}});
+  EXPECT_EQ(glossary.targets_in("cafe\u0301 CAFE\u0301 caf\u00c9 cafe"), (Texts{"Lokal", "Lokal", "Lokal"}));
+  EXPECT_EQ(glossary.targets_in("na\u00eff NAI\u0308F"), (Texts{"naiv", "naiv"}));
+  EXPECT_EQ(glossary.targets_in("\u0390 \u03b9\u0308\u0301"), (Texts{"i", "i"}));
+  EXPECT_EQ(glossary.targets_in("Ang\u00e9e ang\u00e9e"), Texts{"A"});
+}
+
 TEST(Glossary, ScriptsWithoutSpacesHaveNoWords) {
   const Glossary glossary({{"東京", "Tokyo"}, {"カメラ", "camera"}, {"кот", "cat"}});
   EXPECT_EQ(glossary.targets_in("私は東京でカメラを買った。"), (Texts{"Tokyo", "camera"}));
@@ -35,6 +45,7 @@ TEST(Glossary, ReadsAndWritesLines) {
   const Glossary glossary = Glossary::from_tsv("cat\tKatze\r\n\n old dog \t alter Hund\n", "g.tsv");
   EXPECT_EQ(glossary.entries(), (std::vector<GlossaryEntry>{{"cat", "Katze"}, {"old dog", "alter Hund"}}));
   EXPECT_EQ(Glossary::from_tsv(glossary.to_tsv(), "").entries(), glossary.entries());
+  EXPECT_EQ(Glossary::from_tsv("\uFEFFcat\tKatze\n", "").entries()[0].source, "cat");
   const auto refused = [](const std::string& text, const std::string& part) {
     const std::string message = error_message([&] { Glossary::from_tsv(text, "g.tsv"); });
     EXPECT_NE(message.find(part), std::string::npos) << message;

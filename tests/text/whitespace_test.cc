@@ -64,6 +64,13 @@ TEST(Whitespace, JoinsParts) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), "die neueren Häuser ab");
 }
 
+TEST(Whitespace, KnowsWhereWordsGoOn) {
+  const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\nnew@@\ner\n@@\n", "vocabulary");
+  for (const int32_t id : {0, 1, 2, 4}) EXPECT_FALSE(tokenizer->word_goes_on(id)) << id;
+  for (const int32_t id : {3, 5}) EXPECT_TRUE(tokenizer->word_goes_on(id)) << id;
+  EXPECT_FALSE(load_whitespace("<unk>\n</s>\n\u2581a\n\u2581b\n@@\n", "vocabulary")->word_goes_on(4));
+}
+
 TEST(Whitespace, JoinsPiecesThatMarkWords) {
   const std::string text = "▁die ▁neu er en ▁ Häu ser .";
   const auto tokenizer = tokenizer_of({text});
