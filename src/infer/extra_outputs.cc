@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "generate/scoring.h"
 #include "model/attention_weights.h"
+#include "text/utf8.h"
 #include "text/words.h"
 
 namespace sixfold {
@@ -78,14 +80,33 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   return alignment;
 }
 
+/// The word of the text that each of its first tokens belongs to. Nothing if the text is segmented, so that its
+/// words are others than those that people see.
+std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const std::string& text,
+                                              std::span<const int32_t> tokens) {
+  if (tokenizer.join(text) != text) return {};
+  const std::vector<LocatedToken> located = tokenizer.locate(text);
+  if (located.size() < tokens.size()) return {};
+  const std::vector<TextRange> ranges = word_ranges(text);
+  std::vector<int> words;
+  size_t begun = 0;  // words
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (located[i].id != tokens[i]) return {};
+    while (begun < ranges.size() && ranges[begun].begin < located[i].end) ++begun;
+    words.push_back(static_cast<int>(begun) - 1);
+  }
+  return words;
+}
+
 /// The word of each token that the encoder reads. The first `prefix` ones and the end token belong to none.
 std::vector<int> words_of_source(const LoadedModel& open, const ScoredPair& pair, int prefix) {
   if (pair.source.empty()) return {-1};
   const auto begin = std::min<size_t>(static_cast<size_t>(prefix), pair.source.size() - 1);
   std::vector<int> words(begin, -1);
-  for (const int word :
-       words_of_tokens(open.source(), std::span(pair.source).subspan(begin, pair.source.size() - 1 - begin)))
-    words.push_back(word);
+  const auto tokens = std::span(pair.source).subspan(begin, pair.source.size() - 1 - begin);
+  const auto in_text = words_in_text(open.source(), replace_invalid_utf8(pair.text), tokens);
+  const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(open.source(), tokens);
+  words.insert(words.end(), of_tokens.begin(), of_tokens.end());
   words.push_back(-1);
   return words;
 }

@@ -14,6 +14,7 @@ struct ScoredPair {
   std::vector<int32_t> source;  ///< with the end token; empty for a line without visible characters
   std::vector<int32_t> target;  ///< without start token and end token
   bool ends = true;             ///< whether the end token follows the target
+  std::string text = {};        ///< of the source, without a language token; its words are those of alignments
 };
 
 /// What the pairs of one call have in common.

@@ -122,7 +122,10 @@ bool TranslationJob::read(bool wait) {
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
   line.tokens_cut = encoded.tokens_cut;
-  Wanted wanted{.ids = encoded.ids, .constraints = {}, .search = nullptr};
+  Wanted wanted{.ids = encoded.ids,
+                .text = options_.details.any() ? line.source : "",
+                .constraints = {},
+                .search = nullptr};
   require_observable(options_.details, encoded.ids.size(), "sentence");
   if (options_.details.search)
     wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
@@ -221,7 +224,7 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
     translation.loops = ends_in_a_loop(best.ids);
     translation.unmet = wanted.constraints.impossible;
     for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
-    pairs.push_back({wanted.ids, best.ids, best.reason != FinishReason::cut});
+    pairs.push_back({wanted.ids, best.ids, best.reason != FinishReason::cut, wanted.text});
   }
   if (options_.details.any()) {
     const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);

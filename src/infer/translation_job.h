@@ -44,6 +44,7 @@ class TranslationJob final : public ResultSink {
   /// What is asked of a line.
   struct Wanted {
     std::vector<int32_t> ids;  // of the source
+    std::string text;          // of the source, if details need it
     EncodedConstraints constraints;
     std::shared_ptr<SearchRecord> search;  // null: the search is not observed
   };

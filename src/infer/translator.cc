@@ -147,7 +147,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     const EncodedLine source = open.encode(language_token, sources[i], options.max_source_length);
     const std::string place = fmt::format("line {}", options.first_line + i);
     source.warn(place);
-    pairs.push_back({source.ids, open.target().encode(targets[i])});
+    pairs.push_back({source.ids, open.target().encode(targets[i]), true, sources[i]});
     require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(pairs[i].target) + 1), place);
   }
   ExtraOutputs extra = options.details;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cli/small_model.h"
 #include "error_message.h"
 #include "infer/extra_outputs.h"
 #include "model/model_dir.h"
@@ -465,6 +466,37 @@ TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
   EXPECT_NE(
       error_message([&] { translator.translate({one}, {.split_sentences = "qqq"}); }).find("unknown language"),
       std::string::npos);
+}
+
+/// Words are those of the line as it is written, whatever the normalizer and unknown characters make of it: ´
+/// becomes a space and an accent, ½ three characters, and ☃ is not in the vocabulary.
+TEST(TranslatorWords, AreThoseOfTheLine) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> texts{"a b c d", "ab cd", "abc d 1"};
+  TokenizerOptions options;
+  options.vocab_size = 24;
+  write_small_model(folder / "model", 5, make_tokenizers(options, texts, texts));
+  const Translator translator(folder / "model", 1);
+  for (const auto& [line, words] : {std::pair<std::string, int>{"a b c", 3},
+                                    {"a\u00b4b c", 2},
+                                    {"a\u2603b c", 2},
+                                    {"  a\u00bdb   c\u00a8 d", 3},
+                                    {"a \xFF b", 3}}) {
+    SCOPED_TRACE(line);
+    translator.translate(
+        [&, sent = false](std::string& next, bool) mutable {
+          next = line;
+          return std::exchange(sent, true) ? NextLine::end : NextLine::line;
+        },
+        {.details = {.attention = true}},
+        [&, words = words](const TranslatedLine& done) {
+          const std::vector<int>& found = done.translations[0].attention->source_words;
+          ASSERT_FALSE(found.empty());
+          EXPECT_EQ(found.back(), -1);  // the end token
+          EXPECT_EQ(*std::max_element(found.begin(), found.end()), words - 1);
+          EXPECT_TRUE(std::is_sorted(found.begin(), found.end() - 1));
+        });
+  }
 }
 
 /// The alignments of a text, with 'shift' added to the word numbers.
