@@ -99,6 +99,7 @@ void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, co
   auto predictions = nlohmann::json::object();
   std::vector<TextQuestion> block;
   std::vector<const AskedQuestion*> asked;
+  size_t bytes = 0;
   const auto answer_block = [&] {
     const std::vector<TextAnswer> answers = answerer.answers(block, options);
     for (size_t i = 0; i < answers.size(); ++i) {
@@ -106,12 +107,14 @@ void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, co
       summary.add(answers[i], asked[i]->place);
     }
     block.clear(), asked.clear();
+    bytes = 0;
   };
   for (const QuestionedText& text : texts)
     for (const AskedQuestion& question : text.questions) {
       block.push_back({text.text, question.text});
       asked.push_back(&question);
-      if (block.size() == block_questions) answer_block();
+      bytes += text.text.size() + question.text.size();
+      if (block.size() == block_questions || bytes >= most_bytes_at_once) answer_block();
     }
   answer_block();
   output.write(predictions.dump(1) + "\n");

@@ -69,8 +69,10 @@ bool next_line(LineReader& reader, std::string& line) {
 
 std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most) {
   std::vector<std::string> lines;
-  for (std::string line; lines.size() < most && next_line(reader, line);) {
+  size_t bytes = 0;
+  for (std::string line; lines.size() < most && bytes < most_bytes_at_once && next_line(reader, line);) {
     make_valid(line, reader, invalid);
+    bytes += line.size();
     lines.push_back(line);
   }
   return lines;

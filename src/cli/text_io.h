@@ -30,7 +30,11 @@ std::string text_name(const std::string& path);
 
 /// `LineReader::next`, but a recorded interrupt ends it, even while it waits for input (`check_interrupt`).
 bool next_line(LineReader& reader, std::string& line);
-/// Reads the next lines, at most `most`, and makes them valid (`make_valid`); none at the end.
+/// What commands read before they use a model, so that long lines take little memory; the last line counts
+/// whole.
+inline constexpr size_t most_bytes_at_once = 1 << 20;
+/// Reads the next lines, at most `most` or of `most_bytes_at_once`, and makes them valid (`make_valid`); none
+/// at the end.
 std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most);
 
 /// The output of a command, written to standard output ("-") or to a file that appears at `close`, when it is

@@ -94,6 +94,9 @@ std::optional<FoundSpan> AnswerReader::answer(size_t i) const {
   const std::span<const Scores> windows = scores_of(asked);
   for (size_t w = 0; w < windows.size(); ++w) {
     const auto& [start, end] = windows[w];
+    const auto broken = [](double score) { return !std::isfinite(score); };
+    if (std::ranges::any_of(start, broken) || std::ranges::any_of(end, broken))
+      return FoundSpan{.probability = std::numeric_limits<double>::quiet_NaN()};
     const int32_t begin = asked.windows.window(static_cast<int64_t>(w)).begin;
     keep_largest(starts, start, begin);
     keep_largest(ends, end, begin);

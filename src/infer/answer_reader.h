@@ -25,7 +25,9 @@ struct LocatedText {
 /// The answer to a question: a part of its text.
 struct FoundSpan {
   size_t begin = 0, end = 0;  ///< bytes of the text: whole characters, without white space at both ends
-  double probability = 0;     ///< product of the probabilities that it starts there and that it ends there
+  /// The product of the probabilities that it starts there and that it ends there; NaN if the model's scores
+  /// are not finite.
+  double probability = 0;
 };
 
 /// Reads texts with a model that answers questions. Each token of a text has a score as the start of the answer

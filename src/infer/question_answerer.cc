@@ -1,5 +1,6 @@
 #include "infer/question_answerer.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -76,6 +77,10 @@ struct QuestionAnswerer::Parts {
   static void finish(const std::optional<FoundSpan>& found, const TextQuestion& question, TextAnswer& result) {
     if (!found) {
       result.error = "the tokenizer finds nothing in the text that could be an answer";
+      return;
+    }
+    if (!std::isfinite(found->probability)) {
+      result.error = "the model's scores are not finite: its weights are damaged, or too large";
       return;
     }
     result.begin = found->begin, result.end = found->end;

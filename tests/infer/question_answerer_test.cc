@@ -46,6 +46,20 @@ class QuestionAnswererTest : public testing::Test {
   const std::string model_ = folder_ / "model";
 };
 
+TEST_F(QuestionAnswererTest, ScoresThatAreNotFiniteAreAnError) {
+  const auto backend = make_backend({.device = "reference"});
+  Transformer model(load_model_config(model_), backend, DType::f32, 3);
+  for (Parameter& parameter : model.parameters())
+    parameter.tensor.copy_from(
+        *backend, std::vector<double>(static_cast<size_t>(parameter.tensor.size()), 1e38));  // finite
+  save_model(model, model_);
+  for (const TextAnswer& one : QuestionAnswerer(model_, 1).answers(many(5))) {
+    ASSERT_TRUE(one.error);
+    EXPECT_NE(one.error->find("not finite"), std::string::npos) << *one.error;
+    EXPECT_EQ(one.text, "");
+  }
+}
+
 TEST_F(QuestionAnswererTest, AnswersArePartsOfTheText) {
   const QuestionAnswerer answerer(model_, 1);
   const Questions questions = many(60);

@@ -477,25 +477,25 @@ TEST(TranslatorWords, AreThoseOfTheLine) {
   options.vocab_size = 24;
   write_small_model(folder / "model", 5, make_tokenizers(options, texts, texts));
   const Translator translator(folder / "model", 1);
-  for (const auto& [line, words] : {std::pair<std::string, int>{"a b c", 3},
-                                    {"a\u00b4b c", 2},
-                                    {"a\u2603b c", 2},
-                                    {"  a\u00bdb   c\u00a8 d", 3},
-                                    {"a \xFF b", 3}}) {
-    SCOPED_TRACE(line);
-    translator.translate(
-        [&, sent = false](std::string& next, bool) mutable {
-          next = line;
-          return std::exchange(sent, true) ? NextLine::end : NextLine::line;
-        },
-        {.details = {.attention = true}},
-        [&, words = words](const TranslatedLine& done) {
-          const std::vector<int>& found = done.translations[0].attention->source_words;
-          ASSERT_FALSE(found.empty());
-          EXPECT_EQ(found.back(), -1);  // the end token
-          EXPECT_EQ(*std::max_element(found.begin(), found.end()), words - 1);
-          EXPECT_TRUE(std::is_sorted(found.begin(), found.end() - 1));
-        });
+  struct Case {
+    std::string line;
+    int words;
+  };
+  for (const Case& one : {Case{"a b c", 3}, Case{"a\u00b4b c", 2}, Case{"a\u2603b c", 2},
+                          Case{"  a\u00bdb   c\u00a8 d", 3}, Case{"a \xFF b", 3}}) {
+    SCOPED_TRACE(one.line);
+    bool sent = false;
+    const auto next = [&](std::string& line, bool) {
+      line = one.line;
+      return std::exchange(sent, true) ? NextLine::end : NextLine::line;
+    };
+    translator.translate(next, {.details = {.attention = true}}, [&](const TranslatedLine& done) {
+      const std::vector<int>& found = done.translations[0].attention->source_words;
+      ASSERT_FALSE(found.empty());
+      EXPECT_EQ(found.back(), -1);  // the end token
+      EXPECT_EQ(*std::max_element(found.begin(), found.end()), one.words - 1);
+      EXPECT_TRUE(std::is_sorted(found.begin(), found.end() - 1));
+    });
   }
 }
 
