@@ -40,6 +40,13 @@ void tell_warnings(Processes& processes) {
   }
 }
 
+int end_by_signal(Processes& processes) {
+  log_info("stopped by a signal; the same command goes on (train with --resume)");
+  processes.report("it was stopped by a signal");
+  processes.close();
+  return interrupt_status();
+}
+
 int run(Processes& processes, const std::string& command, const std::function<int(Processes&)>& work) {
   try {
     check_agreement(processes, {{"command", command}});
@@ -48,10 +55,9 @@ int run(Processes& processes, const std::string& command, const std::function<in
     processes.close();
     return status;
   } catch (const Cancelled&) {
-    processes.report("it was stopped by a signal");
-    processes.close();
-    return interrupt_status();
+    return end_by_signal(processes);
   } catch (const ProcessFailure& error) {
+    if (note_interrupts() != 0) return end_by_signal(processes);  // as the others that the launcher told
     if (error.rank() == processes.rank()) return end_with(processes, error.what(), failure);
     processes.close();  // the process that failed says why
     return failure;

@@ -155,6 +155,12 @@ int run(const TranslateSettings& settings, Processes& processes) {
   require(settings.part.empty() || processes.size() == 1,
           "--part is for processes that don't know each other; leave it out with a launcher of MPI");
   const bool begun = settings.paths.output != "-" && TranslationParts(settings.paths.output).exist();
+  require(
+      !begun || !settings.part.empty() || processes.size() > 1 ||
+          (settings.paths.input != "-" && settings.markup == TextKind::plain),
+      "{} has parts of a translation of that name, which this command can't join; give another --output, or "
+      "remove it",
+      TranslationParts(settings.paths.output).folder());
   if (processes.size() > 1 || !settings.part.empty() || begun) {
     translate_in_parts(settings, processes);
   } else if (settings.markup != TextKind::plain) {

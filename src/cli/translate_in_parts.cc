@@ -63,7 +63,7 @@ std::string describe_job(const TranslateSettings& settings) {
                                    {"token_scores", details.tokens},
                                    {"alignments", details.alignment},
                                    {"attention", details.attention},
-                                   {"layer", details.layer ? *details.layer : 0}};
+                                   {"layer", details.layer ? nlohmann::ordered_json(*details.layer) : nullptr}};
   return job.dump(1) + "\n";
 }
 

@@ -1,9 +1,12 @@
 #include "cli/translation_parts.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -24,9 +27,29 @@ bool is_chunk_name(std::string_view name) {
 }
 
 bool is_own_file(std::string_view name) {
-  const auto temporary = parse_temporary_name(name);
-  const std::string_view base = temporary ? std::string_view(temporary->name) : name;
+  std::string base(name);
+  while (const auto temporary = parse_temporary_name(base)) base = temporary->name;
   return base == job_file || is_chunk_name(base);
+}
+
+bool has_only_own_files(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (!is_own_file(entry.path().filename().string())) return false;
+  return true;
+}
+
+/// Writes a file unless there is one, also if several processes do so at once, on any host.
+void write_first(const std::string& path, const std::string& text) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::string own = fmt::format("{}.tmp-{}-{}", path, ::getpid(), now.count() % 1'000'000'000);
+  write_file_atomically(own, text);
+  const bool linked = ::link(own.c_str(), path.c_str()) == 0 || errno == EEXIST;
+  std::error_code failure;
+  if (linked)
+    fs::remove(own, failure);
+  else
+    fs::rename(own, path, failure);  // a file system without links
+  if (failure) throw_environment_error("{}: can't write: {}", path, failure.message());
 }
 
 /// "model (a, it was b)"
@@ -63,14 +86,14 @@ void TranslationParts::open(const std::string& job) const {
   require_outside_runs(folder_);
   std::error_code failure;
   if (fs::exists(folder_, failure))
-    require(fs::is_directory(folder_, failure) && (exist() || fs::is_empty(folder_, failure)),
+    require(fs::is_directory(folder_, failure) && has_only_own_files(folder_),
             "{}: the parts of the translation are to be put there, but it holds something else; give another "
             "--output",
             folder_);
   fs::create_directory(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
   const std::string path = (fs::path(folder_) / job_file).string();
-  if (!exist()) return write_file_atomically(path, job);
+  if (!exist()) write_first(path, job);
   const auto before = nlohmann::json::parse(read_regular_file(path), nullptr, /*allow_exceptions=*/false);
   const auto now = nlohmann::json::parse(job);
   require(before.is_object(), "{}: damaged; remove {} to translate from the beginning", path, folder_);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace sixfold {
 namespace {
@@ -88,8 +89,15 @@ std::string Processes::name(int rank) const {
 }
 
 void Processes::set_timeout(double seconds) {
-  const std::lock_guard lock(mutex_);
-  timeout_ = seconds;
+  if (size_ == 1) return;
+  barrier();  // all have been heard of just now
+  {
+    const std::lock_guard lock(mutex_);
+    timeout_ = seconds;
+    for (const auto& peer : peers_)
+      if (peer) peer->heard = Clock::now();
+  }
+  barrier();  // none goes on while another one still tells by the former timeout that it lives
 }
 
 Processes::Message Processes::send(int to, Buffer buffer, size_t bytes) {
@@ -280,7 +288,10 @@ void Processes::check_silence(Clock::time_point now) {
                      name(rank), timeout_));
   }
   // Who computes for long does not ask; the others can't go on without it.
-  if (failure_ && !failure_taken_ && seconds_since(failed_) > timeout_ / 5) transport_->abort(1);
+  if (!failure_ || failure_taken_ || seconds_since(failed_) <= timeout_ / 5) return;
+  if (failure_->rank() == rank_)  // otherwise the process that found it says so
+    std::fputs(fmt::format("error: {}: {}\n", name(rank_), failure_->what()).c_str(), stderr);
+  transport_->abort(1);
 }
 
 void Processes::fail(int reporter, const std::string& what) {

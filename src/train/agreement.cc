@@ -1,6 +1,8 @@
 #include "train/agreement.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string_view>
 
 #include "base/error.h"
@@ -38,6 +40,30 @@ void check_agreement(Processes& processes, std::initializer_list<std::pair<const
 std::string hash_of_program() {
   const MappedFile program("/proc/self/exe");
   return hash_hex({reinterpret_cast<const char*>(program.data()), program.size()});
+}
+
+std::string hash_of_folder(const std::string& folder) {
+  std::map<std::string, std::string> hashes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const MappedFile file(entry.path().string());
+    hashes[entry.path().filename().string()] =
+        hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
+  }
+  std::string all;
+  for (const auto& [name, hash] : hashes) all += name + " " + hash + "\n";
+  return hash_hex(all);
+}
+
+std::string hash_of_weights(Transformer& model) {
+  std::string all;
+  const auto add = [&](const Parameter& parameter) {
+    const View view = parameter.tensor.view();
+    all += hash_hex({static_cast<const char*>(view.data), parameter.tensor.bytes()});
+  };
+  for (const Parameter& parameter : model.parameters()) add(parameter);
+  for (const Parameter& buffer : model.buffers()) add(buffer);
+  return hash_hex(all);
 }
 
 }  // namespace sixfold

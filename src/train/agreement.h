@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "distributed/processes.h"
+#include "model/transformer.h"
 
 namespace sixfold {
 
@@ -13,5 +14,10 @@ void check_agreement(Processes& processes, std::initializer_list<std::pair<const
 
 /// The hash of the program that runs.
 std::string hash_of_program();
+
+/// A hash of all files of a folder, without its subfolders.
+std::string hash_of_folder(const std::string& folder);
+/// A hash of all weights and buffers of a model in host memory.
+std::string hash_of_weights(Transformer& model);
 
 }  // namespace sixfold

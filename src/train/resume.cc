@@ -14,6 +14,7 @@
 #include "model/model_dir.h"
 #include "model/ownership.h"
 #include "model/provenance.h"
+#include "train/agreement.h"
 
 namespace sixfold {
 namespace {
@@ -233,11 +234,6 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
 
 RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, const TaskConfig& config,
                      bool other_processor) {
-  require(
-      fs::exists(checkpoint),
-      "{}: the run is to be resumed from this checkpoint, which is not seen here; the folder of the run must "
-      "be on a file system that all hosts share",
-      checkpoint);
   RunStart start{Checkpoints::read_state(checkpoint), false, false};
   TrainingState& state = start.state;
   OptionNode before = config.read_stored(std::move(state.options));
@@ -279,10 +275,8 @@ void require_same_task(const TaskConfig& config, const RunFolder& folder) {
           folder.path(), before, now);
 }
 
-}  // namespace
-
-std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
-                                 const Checkpoints& checkpoints, bool resume) {
+std::string find_checkpoint(const TaskConfig& config, const RunFolder& folder, const Checkpoints& checkpoints,
+                            bool resume) {
   const auto all = checkpoints.list();
   for (const std::string& result : {folder.model(), folder.best()}) is_new_or_empty(result);  // refuses files
   // The best model of a run is written only after a checkpoint. A best model without checkpoints is therefore
@@ -307,6 +301,22 @@ std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& fold
     throw_damaged(config, all, damage);
   }
   return all.back();
+}
+
+}  // namespace
+
+std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
+                                 const Checkpoints& checkpoints, bool resume, Processes& processes) {
+  const std::string found =
+      processes.from_root(processes.is_root() ? find_checkpoint(config, folder, checkpoints, resume) : "");
+  if (processes.size() == 1 || found.empty()) return found;
+  require(
+      fs::exists(found),
+      "{}: the run is to be resumed from this checkpoint, which is not seen here; the folder of the run must "
+      "be on a file system that all hosts share",
+      found);
+  check_agreement(processes, {{"checkpoint", hash_of_folder(found)}});
+  return found;
 }
 
 }  // namespace sixfold

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "distributed/processes.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
 #include "train/task.h"
@@ -26,9 +27,10 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
 
 /// Returns the checkpoint to resume from; empty if the run has to start from the beginning. Throws an input
 /// error if there is a run and `resume` is false, if all checkpoints of the run are missing, or if the newest
-/// is damaged (the message then names the newest intact one).
+/// is damaged (the message then names the newest intact one). Collective: the root looks, and all must see the
+/// same checkpoint there.
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
-                                 const Checkpoints& checkpoints, bool resume);
+                                 const Checkpoints& checkpoints, bool resume, Processes& processes);
 
 /// Returns the update whose model the folder `best` of a run holds, or -1 if it holds none.
 int64_t stored_best_update(const std::string& best);

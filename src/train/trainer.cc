@@ -139,8 +139,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       open_folder_(processes_.one_after_the_other([&] { return open_folder(); })),
       threads_(threads_of(options_.train, processes_)),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
-      resumed_from_(processes_.from_root(
-          processes_.is_root() ? checkpoint_to_resume(config, folder_, checkpoints_, request.resume) : "")),
+      resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume, processes_)),
       start_(resumed_from_.empty() ? RunStart{first_state()}
                                    : resume_from(resumed_from_, folder_, config, request.other_processor)),
       backend_(make_backend()),
@@ -152,8 +151,8 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       length_(options_, task_->training_data(), batcher_),
       calendar_(options_, length_, state_),
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
-  processes_.set_timeout(options_.distributed.timeout);
   resumed_from_.empty() ? begin() : resume();
+  if (processes_.size() > 1) check_agreement(processes_, {{"model", hash_of_weights(replica_.model())}});
   if (start_.stops_changed) {
     state_.last_update = length_.planned(state_);
     state_.rate_measured = false;
@@ -377,6 +376,7 @@ TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
     check_agreement(request.processes, {{"program", hash_of_program()},
                                         {"processor", make_backend()->name()},
                                         {"config", to_json(config.options())}});
+  request.processes.set_timeout(config.training().distributed.timeout);
   try {
     return Trainer(config, request).run();
   } catch (const Cancelled&) {                // while the data were read

@@ -268,6 +268,30 @@ TEST_F(Mpi, SlowAHostThatDoesNotSeeTheRunSaysSo) {
   EXPECT_NE(said.find("must be on a file system that all hosts share"), said.npos) << said;
 }
 
+/// Hosts may have other files of the same name: a model to start from, or a checkpoint.
+TEST_F(Mpi, SlowWeightsAndCheckpointsAreCompared) {
+  const auto train = [&](const std::string& seed, const std::string& where, const std::string& updates) {
+    fs::create_directories(folder_ / where);
+    std::vector<std::string> arguments = training("here");
+    arguments[3] = folder_ / (where + "/run");
+    arguments.insert(arguments.end(), {"train.seed=" + seed, "train.updates=" + updates});
+    return Process(arguments, log()).wait();
+  };
+  for (const char* where : {"a", "b"}) ASSERT_EQ(train(where == std::string("a") ? "1" : "2", where, "20"), 0);
+  const auto both = [&](const std::string& run, std::vector<std::string> more) {
+    std::vector<std::string> arguments = training("here");
+    arguments[3] = run;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const int status = start(2, arguments, {"-wdir", folder_ / "a"}, script(1, "cd " + folder_ / "b")).wait();
+    EXPECT_NE(status, 0);
+    return read_file(log());
+  };
+  const std::string started = both(folder_ / "started", {"start.model=run/model"});
+  EXPECT_NE(started.find("the model of process 1 on "), std::string::npos) << started;
+  const std::string resumed = both("run", {"train.seed=1"});
+  EXPECT_NE(resumed.find("the checkpoint of process 1 on "), std::string::npos) << resumed;
+}
+
 TEST_F(Mpi, SlowASignalSavesAndSaysHowToGoOn) {
   EXPECT_EQ(Process(training("whole"), log()).wait(), 0) << read_file(log());
   Process run = start(2, training("broken"));
@@ -312,6 +336,32 @@ TEST_F(MpiTranslation, ProcessesAndPartsGiveTheBytesOfOne) {
   EXPECT_EQ(Process(translation("parts"), log()).wait(), 0) << read_file(log());
   EXPECT_TRUE(read_file(folder_ / "parts") == whole);
   EXPECT_FALSE(fs::exists(folder_ / "parts.parts"));
+}
+
+/// As the jobs of an array do. What a killed one has left is no obstacle.
+TEST_F(MpiTranslation, PartsMayBeginAtOnce) {
+  for (int round = 0; round < 3; ++round) {
+    const std::string output = fmt::format("output-{}", round);
+    fs::create_directory(folder_ / (output + ".parts"));
+    write_file_atomically(folder_ / (output + ".parts/translation.json.tmp-999999-0"), "{");
+    std::vector<std::unique_ptr<Process>> jobs;
+    for (int part = 1; part <= 5; ++part)
+      jobs.push_back(std::make_unique<Process>(translation(output, {"--part", fmt::format("{}/5", part)}),
+                                               folder_ / fmt::format("log-{}", part)));
+    for (int part = 1; part <= 5; ++part)
+      EXPECT_EQ(jobs[static_cast<size_t>(part) - 1]->wait(), 0)
+          << read_file(folder_ / fmt::format("log-{}", part));
+    EXPECT_EQ(Process(translation(output), log()).wait(), 0) << read_file(log());
+    EXPECT_TRUE(read_file(folder_ / output) == read_file(folder_ / "whole"));
+  }
+}
+
+/// The layer 0 is not the default.
+TEST_F(MpiTranslation, PartsOfAnotherLayerAreRefused) {
+  EXPECT_EQ(Process(translation("output", {"--alignments", "--layer", "0", "--part", "1/9"}), log()).wait(), 0)
+      << read_file(log());
+  EXPECT_EQ(Process(translation("output", {"--alignments", "--part", "2/9"}), log()).wait(), 2);
+  EXPECT_NE(read_file(log()).find("layer (null, and was 0)"), std::string::npos) << read_file(log());
 }
 
 TEST_F(MpiTranslation, WarningsOfAllProcessesAreSaid) {
