@@ -3,10 +3,10 @@
 
     python compare_serve.py MODEL TEXT [--source en] [--target de] [--rounds 3] [--requests 3000] [--clients 64] [--sixfold PROGRAM]
 
-MODEL is a Sixfold model of translation with a SentencePiece tokenizer, in fp32; CTranslate2's is converted from it. Each server in turn is asked
-by `bench_serve` with the same requests of the same lines, and each of its answers must be what the server gave for that line alone; then at half of
-its own rate. The tables have medians over the rounds; a ratio is the median of the rounds' ratios. Run it in the environment of the other
-programs (README.md), which needs `flask` and `waitress` too.
+MODEL is a Sixfold model of translation with a SentencePiece tokenizer, in fp32; the int8 one and CTranslate2's are made from it. Each server in
+turn is asked by `bench_serve` with the same requests of the same lines, and each of its answers must be what the server gave for that line alone;
+then at half of its own rate. The table has medians over the rounds; a ratio is the median of the rounds' ratios, of Sixfold in int8 for rows in
+int8, else in fp32. Run it in the environment of the other programs (README.md), which needs `flask` and `waitress` too.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build/release"
 PEERS = {"CTranslate2, float32": ["--compute-type", "float32"], "CTranslate2, int8": ["--compute-type", "int8"],
-         "CTranslate2, float32, requests alone": ["--compute-type", "float32", "--alone"]}
+         "CTranslate2, float32, requests alone": ["--compute-type", "float32", "--alone"],
+         "CTranslate2, int8, requests alone": ["--compute-type", "int8", "--alone"]}
 
 
 def run(command):
@@ -104,21 +105,24 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         run([a.sixfold, "export", "hf", a.model, "--output", f"{folder}/hf"])
         run(["ct2-transformers-converter", "--model", f"{folder}/hf", "--output_dir", f"{folder}/ct2"])
-        model = f"{a.source}-{a.target}={a.model}"
-        commands = {"Sixfold": [a.sixfold, "serve", model, "--set", f"threads={a.threads}"]}
+        run([a.sixfold, "quantize", a.model, "--output", f"{folder}/int8"])
+        models = {"fp32": a.model, "int8": f"{folder}/int8"}
+        pair = f"{a.source}-{a.target}"
+        commands = {f"Sixfold, {kind}": [a.sixfold, "serve", f"{pair}={model}", "--set", f"threads={a.threads}"] for kind, model in models.items()}
         for name, options in PEERS.items():
             commands[name] = [sys.executable, HERE / "serve_flask.py", f"{folder}/ct2", f"{a.model}/tokenizer.spm", "--beam", a.beam,
                               "--threads", a.threads, *options]
         text = Path(folder) / "text"
         text.write_text("".join(line + "\n" for line in lines * (6000 // len(lines) + 1)))
         count = len(text.read_text().splitlines())
-        rates = {name: [] for name in ["sixfold translate", *commands]}
+        rates = {name: [] for name in [*(f"sixfold translate, {kind}" for kind in models), *commands]}
         others = {name: [] for name in commands}
         for _ in range(a.rounds):
-            begin = time.perf_counter()
-            run([a.sixfold, "translate", a.model, "--input", text, "--output", f"{folder}/out", "--beam-size", a.beam, "--threads", a.threads])
-            rates["sixfold translate"].append(count / (time.perf_counter() - begin))
-            Path(f"{folder}/out").unlink()
+            for kind, model in models.items():
+                begin = time.perf_counter()
+                run([a.sixfold, "translate", model, "--input", text, "--output", f"{folder}/out", "--beam-size", a.beam, "--threads", a.threads])
+                rates[f"sixfold translate, {kind}"].append(count / (time.perf_counter() - begin))
+                Path(f"{folder}/out").unlink()
             for name, command in commands.items():
                 with server(command, a) as (port, pid):
                     whole = load(port, pid, lines, folder, a, a.requests)
@@ -130,7 +134,8 @@ def main():
         print("| server | lines/s | ratio | p50, p99 at half load (ms) | peak MB | answers unlike those alone |")
         print("|---|---:|---:|---:|---:|---:|")
         for name, own in rates.items():
-            ratio = statistics.median(ours / one for ours, one in zip(rates["Sixfold"], own))
+            ours = rates["Sixfold, int8" if "int8" in name else "Sixfold, fp32"]
+            ratio = statistics.median(mine / one for mine, one in zip(ours, own))
             if name not in others:
                 print(f"| {name} | {statistics.median(own):,.0f} | {ratio:.2f} | | | |")
                 continue

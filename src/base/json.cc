@@ -24,25 +24,59 @@ std::string shown(const json& value) {
   return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }
 
+/// Throws an input error if a text that is read exceeds the limits or repeats a key, before anything is kept of
+/// it but the keys of the objects that are being read.
+class Check final : public json::json_sax_t {
+ public:
+  Check(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool string(string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool start_object(size_t) override { return begin(); }
+  bool start_array(size_t) override { return begin(); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    require(keys_.back().insert(name).second, "{}: the key '{}' is given twice; remove one", where_, name);
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  bool value() {
+    require(++values_ <= limits_.most_values, "{}: JSON has more than {} values", where_, limits_.most_values);
+    return true;
+  }
+  bool begin() {
+    require(keys_.size() < limits_.deepest, "{}: JSON is nested deeper than {} levels", where_,
+            limits_.deepest);
+    keys_.emplace_back();
+    return value();
+  }
+  bool end() {
+    keys_.pop_back();
+    return true;
+  }
+
+  const std::string& where_;
+  const JsonLimits& limits_;
+  std::vector<std::set<std::string>> keys_;  // of the objects and lists that are being read; a list has none
+  size_t values_ = 0;
+};
+
 }  // namespace
 
-json parse_json(std::string_view text, const std::string& where, int deepest) {
+json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
   require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty, not JSON", where);
-  std::vector<std::set<std::string>> keys_seen;  // of the objects that are being read
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    using Event = json::parse_event_t;
-    require(depth < deepest || (event != Event::object_start && event != Event::array_start),
-            "{}: JSON is nested deeper than {} levels", where, deepest);
-    if (event == Event::object_start) keys_seen.emplace_back();
-    if (event == Event::object_end) keys_seen.pop_back();
-    if (event == Event::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      require(keys_seen.back().insert(key).second, "{}: the key '{}' is given twice; remove one", where, key);
-    }
-    return true;
-  };
   try {
-    return json::parse(text, watch);
+    Check check(where, limits);
+    json::sax_parse(text, &check);  // parsing says what is not valid
+    return json::parse(text);
   } catch (const json::parse_error& error) {
     throw_input_error("{}: not valid JSON at byte {}", where, error.byte);
   } catch (const json::exception& error) {  // a number too large for a double

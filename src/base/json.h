@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -7,9 +8,15 @@
 
 namespace sixfold {
 
+/// What a JSON text may have.
+struct JsonLimits {
+  size_t deepest = 32;                                      ///< levels of objects and lists
+  size_t most_values = std::numeric_limits<size_t>::max();  ///< with objects and lists
+};
+
 /// Parses an untrusted JSON text. Throws an input error that starts with `where` (usually a file name) if the
-/// text is not valid JSON, repeats a key in an object, or is nested deeper than `deepest` levels.
-nlohmann::json parse_json(std::string_view text, const std::string& where, int deepest = 32);
+/// text is not valid JSON, repeats a key in an object, or exceeds the limits.
+nlohmann::json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits = {});
 
 /// Reads an integer of an untrusted JSON text. All such integers are read by this function: nlohmann's own
 /// conversions wrap or are undefined for numbers that do not fit. Throws an input error that starts with

@@ -14,6 +14,7 @@ std::atomic<bool> silent{false};
 std::mutex mutex;  // guards the members below
 bool keeps = false;
 std::vector<std::string> kept;
+size_t not_kept = 0;
 
 }  // namespace
 
@@ -29,7 +30,11 @@ void log_line(const std::string& text) {
 void warn_line(const std::string& text) {
   log_line("warning: " + text);
   const std::lock_guard lock(mutex);
-  if (keeps && kept.size() < most_kept) kept.push_back(text);
+  if (!keeps) return;
+  if (kept.size() < most_kept)
+    kept.push_back(text);
+  else
+    ++not_kept;
 }
 
 void keep_warnings() {
@@ -39,7 +44,9 @@ void keep_warnings() {
 
 std::vector<std::string> kept_warnings() {
   const std::lock_guard lock(mutex);
-  return kept;
+  std::vector<std::string> all = kept;
+  if (not_kept > 0) all.push_back(fmt::format("{} more warnings are not shown", not_kept));
+  return all;
 }
 
 }  // namespace sixfold

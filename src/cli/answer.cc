@@ -71,8 +71,8 @@ void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, co
   TextOutput output(settings.text.output, {settings.text.input});
   Summary summary;
   size_t number = 0;
-  for (std::vector<std::string> lines;
-       !(lines = next_lines(reader, settings.text.invalid, block_questions)).empty();) {
+  LineBlocks blocks(reader, settings.text.invalid);
+  for (std::vector<std::string> lines; !(lines = blocks.next(block_questions)).empty();) {
     std::vector<TextQuestion> questions;
     for (const std::string& line : lines) questions.push_back(parse_line(line));
     std::vector<TextAnswer> answers = answerer.answers(questions, options);
@@ -93,7 +93,7 @@ void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, co
 void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, const AnswerOptions& options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
-  const std::vector<QuestionedText> texts = read_squad(settings.text.input, RightAnswers::optional);
+  const std::vector<QuestionedText> texts = read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input});
   Summary summary;
   auto predictions = nlohmann::json::object();

@@ -67,8 +67,8 @@ void classify_lines(const Settings& settings, const Classifier& classifier, Line
                     Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  for (std::vector<std::string> lines;
-       !(lines = next_lines(reader, settings.text.invalid, block_lines)).empty();) {
+  LineBlocks blocks(reader, settings.text.invalid);
+  for (std::vector<std::string> lines; !(lines = blocks.next(block_lines)).empty();) {
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));
     results.flush();

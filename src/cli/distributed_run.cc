@@ -1,10 +1,12 @@
 #include "cli/distributed_run.h"
 
+#include <chrono>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -21,7 +23,7 @@ constexpr int failure = 1, usage = 2;
 
 /// Ends all processes because of a failure of this one.
 int end_with(Processes& processes, const std::string& what, int status) {
-  if (processes.report(what))
+  if (processes.report(what, status))
     std::cerr << "error: " << (processes.is_root() ? "" : processes.name(processes.rank()) + ": ") << what
               << std::endl;
   processes.close();
@@ -42,7 +44,8 @@ void tell_warnings(Processes& processes) {
 
 int end_by_signal(Processes& processes) {
   log_info("stopped by a signal; the same command goes on (train with --resume)");
-  processes.report("it was stopped by a signal");
+  if (processes.report("it was stopped by a signal", interrupt_status()) && !processes.is_root())
+    std::cerr << processes.name(processes.rank()) << " was stopped by a signal" << std::endl;
   processes.close();
   return interrupt_status();
 }
@@ -60,7 +63,7 @@ int run(Processes& processes, const std::string& command, const std::function<in
     if (note_interrupts() != 0) return end_by_signal(processes);  // as the others that the launcher told
     if (error.rank() == processes.rank()) return end_with(processes, error.what(), failure);
     processes.close();  // the process that failed says why
-    return failure;
+    return error.status();
   } catch (const Error& error) {
     return end_with(processes, error.what(), error.fault() == Fault::input ? usage : failure);
   } catch (const std::bad_alloc&) {
@@ -89,5 +92,11 @@ void require_one_process(const std::string& command) {
 }
 
 bool speaks_for_all() { return launched_rank() <= 0; }
+
+std::string let_root_speak() {
+  if (speaks_for_all()) return "";
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return fmt::format("process {}: ", launched_rank());
+}
 
 }  // namespace sixfold::cli

@@ -21,6 +21,7 @@
 #include "metrics/chrf.h"
 #include "metrics/classification.h"
 #include "metrics/exact_match.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 
@@ -126,10 +127,23 @@ EvaluatedText read_squad_texts(const Settings& settings, const std::vector<std::
             name_of_enum(metric));
   require(settings.references.size() == 1, "--reference: there are {} files, but one JSON file has all answers",
           settings.references.size());
-  const SquadAnswers answers = read_squad_answers(settings.references[0]);
+  const SquadAnswers answers = read_squad_answers(settings.references[0], settings.invalid);
   EvaluatedText text{.systems = {}, .references = answers.references};
   for (const std::string& path : hypotheses) text.systems.push_back(read_predictions(path, answers));
   return text;
+}
+
+/// Throws an input error that names the line if a metric compares labels, or answers, and a reference has none.
+/// A hypothesis may be blank: it is wrong.
+void require_references(const std::vector<std::string>& lines, const std::string& path, MetricName metric) {
+  const bool labels = is_of_labels(metric);
+  if (!labels && !is_of_answers(metric)) return;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    require(has_visible_character(labels ? line.substr(0, line.find('\t')) : line.substr(line.rfind('\t') + 1)),
+            "{}:{}: has no {} to compare with; remove the line here and in the other files, or complete it",
+            text_name(path), i + 1, labels ? "label" : "answer");
+  }
 }
 
 EvaluatedText read_texts(const Settings& settings) {
@@ -139,7 +153,10 @@ EvaluatedText read_texts(const Settings& settings) {
       std::ranges::any_of(settings.references, is_squad_file))
     return read_squad_texts(settings, paths);
   EvaluatedText text;
-  for (const std::string& path : settings.references) text.references.push_back(read_text(path, settings));
+  for (const std::string& path : settings.references) {
+    text.references.push_back(read_text(path, settings));
+    for (const MetricName metric : settings.metrics) require_references(text.references.back(), path, metric);
+  }
   for (const std::string& path : paths) {
     const auto& lines = text.systems.emplace_back(read_text(path, settings));
     if (std::ranges::all_of(settings.metrics, is_of_labels))

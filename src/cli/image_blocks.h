@@ -4,15 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/text_io.h"
 #include "data/image_reader.h"
 #include "model/ownership.h"
 
 namespace sixfold::cli {
 
-/// Reads the next images of an input: those that are there already, but not more than fit into memory well, or
-/// the next one as soon as it comes; none at its end. An image that can't be read has an error. An interrupt
-/// ends it, even while it waits (`check_interrupt`).
-std::vector<ImageReader::Item> next_images(ImageReader& reader);
+using ImageBlocks = ItemBlocks<ImageReader::Item>;
+
+/// Returns the next images, not more than fit into memory well; none at the end of the input. An image that
+/// can't be read has an error.
+std::vector<ImageReader::Item> next_images(ImageReader& reader, ImageBlocks& blocks);
 
 /// Passes the images of an input on, some at a time and in order: `serve` gets those that can be read and
 /// returns a result for each; `write` gets all results, with the places of the images. The result of an image
@@ -23,7 +25,8 @@ void serve_images(ImageReader& reader, const std::string& output,
                   const std::function<std::vector<Result>(std::span<const Image> images)>& serve,
                   const std::function<void(const Result& result, const std::string& place)>& write,
                   const std::function<void()>& end_of_block) {
-  for (std::vector<ImageReader::Item> items; !(items = next_images(reader)).empty(); end_of_block()) {
+  ImageBlocks blocks;
+  for (std::vector<ImageReader::Item> items; !(items = next_images(reader, blocks)).empty(); end_of_block()) {
     std::vector<Image> images;
     for (const ImageReader::Item& item : items) require_output_file(output, {item.file});
     for (ImageReader::Item& item : items)

@@ -124,9 +124,9 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::Success& help_or_version) {
     if (speaks_for_all()) app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    if (speaks_for_all())
-      std::cerr << "error: " << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
-                << " --help\n";
+    const std::string who = let_root_speak();
+    std::cerr << "error: " << who << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
+              << " --help\n";
     return usage;
   }
   flush_standard_output();
@@ -141,8 +141,9 @@ int run(int argc, char** argv) {
   } catch (const Cancelled&) {
     return interrupt_status();
   } catch (const Error& error) {
-    // All processes have the same input; what is wrong with a host is said by each.
-    if (speaks_for_all() || error.fault() != Fault::input) std::cerr << "error: " << error.what() << "\n";
+    // Most often all processes have the same input; what is wrong with a host is said by each.
+    const std::string who = error.fault() == Fault::input ? let_root_speak() : "";
+    std::cerr << "error: " << who << error.what() << "\n";
     return error.fault() == Fault::input ? usage : failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe

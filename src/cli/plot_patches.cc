@@ -23,14 +23,23 @@ struct Settings {
 };
 
 /// Image n, from 1, of an input.
-Image read_nth(const std::string& input, int64_t n) {
+ImageReader::Item read_nth(const std::string& input, int64_t n) {
   ImageReader reader(readable_path(input));
   for (int64_t i = 1;; ++i) {
     auto item = reader.next();
     require(item.has_value(), "--number {}: {} has {} images", n, text_name(input), i - 1);
     if (i < n) continue;
     if (item->error) throw_input_error("{}: {}", item->place, *item->error);
-    return std::move(item->image);
+    return std::move(*item);
+  }
+}
+
+/// Where the model looks in an image. Errors begin with its place.
+ImageAttention attention_of(const Captioner& captioner, const ImageReader::Item& item, int layer) {
+  try {
+    return captioner.attention(item.image, layer);
+  } catch (const Error& error) {
+    throw Error(error.fault(), fmt::format("{}: {}", item.place, error.what()));
   }
 }
 
@@ -49,19 +58,19 @@ std::vector<float> weights_of(const ImageAttention& attention, int head) {
 
 void draw(const Settings& settings) {
   require_output_file(settings.picture.output, files_of_list(readable_path(settings.input)));
-  const Image image = read_nth(settings.input, settings.number);
+  const ImageReader::Item item = read_nth(settings.input, settings.number);
   const Captioner captioner(settings.model);
   const int layers = captioner.decoder_layers();
   require(settings.layer >= -layers && settings.layer < layers,
           "--layer {}: the model's decoder has layers 0 to {}", settings.layer, layers - 1);
-  const ImageAttention attention = captioner.attention(image, settings.layer);
+  const ImageAttention attention = attention_of(captioner, item, settings.layer);
   require(settings.head <= attention.heads, "--head {}: the model has {}", settings.head, attention.heads);
   const std::string heads =
       settings.head > 0 ? fmt::format("head {}", settings.head) : std::string("mean of heads");
   write_picture(settings.picture,
-                patches_svg({.png = encode_png(image),
-                             .height = image.size.height,
-                             .width = image.size.width,
+                patches_svg({.png = encode_png(item.image),
+                             .height = item.image.size.height,
+                             .width = item.image.size.width,
                              .patch = attention.patch,
                              .stride = attention.stride,
                              .tokens = attention.tokens,

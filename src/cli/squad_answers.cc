@@ -13,10 +13,10 @@
 
 namespace sixfold::cli {
 
-SquadAnswers read_squad_answers(const std::string& path) {
+SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid) {
   SquadAnswers all;
   std::vector<std::vector<RightAnswer>> by_question;
-  for (QuestionedText& text : read_squad(path, RightAnswers::required))
+  for (QuestionedText& text : read_squad(path, RightAnswers::required, invalid))
     for (AskedQuestion& question : text.questions) {
       all.ids.push_back(std::move(question.id));
       by_question.push_back(std::move(question.answers));

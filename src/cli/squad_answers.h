@@ -18,7 +18,7 @@ struct SquadAnswers {
 };
 
 /// Reads a JSON file of SQuAD. Throws as `read_squad`.
-SquadAnswers read_squad_answers(const std::string& path);
+SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid);
 
 /// Reads a JSON object that has an answer to each id, in the order of `answers.ids`. A question without one has
 /// an empty answer, as in SQuAD's script, and a warning says so. Throws an input error if the file is not such

@@ -67,15 +67,17 @@ bool next_line(LineReader& reader, std::string& line) {
   return reader.next(line);
 }
 
-std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most) {
-  std::vector<std::string> lines;
+std::vector<std::string> LineBlocks::next(size_t most) {
   size_t bytes = 0;
-  for (std::string line; lines.size() < most && bytes < most_bytes_at_once && next_line(reader, line);) {
-    make_valid(line, reader, invalid);
+  const auto read = [&](std::string& line) {
+    if (!reader_.next(line)) return false;
+    make_valid(line, reader_, invalid_);
     bytes += line.size();
-    lines.push_back(line);
-  }
-  return lines;
+    return true;
+  };
+  return blocks_.next(reader_, read, [&](const std::vector<std::string>& lines) {
+    return lines.size() >= most || bytes >= most_bytes_at_once;
+  });
 }
 
 /// Compresses text to one gzip member, without name and time, so that the same text gives the same bytes.

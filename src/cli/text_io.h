@@ -1,12 +1,18 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "cli/interrupt.h"
 #include "data/lines.h"
 
 namespace sixfold::cli {
@@ -33,9 +39,52 @@ bool next_line(LineReader& reader, std::string& line);
 /// What commands read before they use a model, so that long lines take little memory; the last line counts
 /// whole.
 inline constexpr size_t most_bytes_at_once = 1 << 20;
-/// Reads the next lines, at most `most` or of `most_bytes_at_once`, and makes them valid (`make_valid`); none
-/// at the end.
-std::vector<std::string> next_lines(LineReader& reader, InvalidUtf8 invalid, size_t most);
+/// Collects what an input has for a command to serve at once: the items that are there already, or the next
+/// one as soon as it comes. An error of the input is kept until the items before it are served.
+template <class Item>
+class ItemBlocks {
+ public:
+  /// Returns the next items; none at the end. `next` reads one, and returns whether there was one; `full` says
+  /// whether there are enough. A recorded interrupt ends it, even while it waits (`check_interrupt`).
+  template <class Reader>
+  std::vector<Item> next(Reader& reader, const std::function<bool(Item& item)>& next,
+                         const std::function<bool(const std::vector<Item>& items)>& full) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    std::vector<Item> items;
+    try {
+      while (!full(items) && (items.empty() || reader.ready(std::chrono::milliseconds(0)))) {
+        do check_interrupt();
+        while (!reader.ready(std::chrono::milliseconds(50)));
+        if (Item item; next(item))
+          items.push_back(std::move(item));
+        else
+          break;
+      }
+    } catch (const Cancelled&) {
+      throw;
+    } catch (...) {
+      if (items.empty()) throw;
+      error_ = std::current_exception();
+    }
+    return items;
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// The lines of a text, some at a time and made valid (`make_valid`).
+class LineBlocks {
+ public:
+  LineBlocks(LineReader& reader, InvalidUtf8 invalid) : reader_(reader), invalid_(invalid) {}
+  /// Returns the next lines, at most `most` or of `most_bytes_at_once`; none at the end.
+  std::vector<std::string> next(size_t most);
+
+ private:
+  LineReader& reader_;
+  InvalidUtf8 invalid_;
+  ItemBlocks<std::string> blocks_;
+};
 
 /// The output of a command, written to standard output ("-") or to a file that appears at `close`, when it is
 /// complete. A file whose name ends in .gz is gzipped.

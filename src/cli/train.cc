@@ -9,6 +9,7 @@
 #include "cli/distributed_run.h"
 #include "cli/interrupt.h"
 #include "tasks/tasks.h"
+#include "train/agreement.h"
 #include "train/trainer.h"
 
 namespace sixfold::cli {
@@ -62,6 +63,8 @@ std::unique_ptr<DashboardServer> start_dashboard(const Arguments& a) {
 }
 
 int run(const Arguments& a, Processes& processes) {
+  if (processes.size() > 1)
+    check_agreement(processes, {{"--output", a.run}, {"--resume", a.resume ? "given" : "not given"}});
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments);

@@ -13,6 +13,7 @@
 #include "distributed/processors.h"
 #include "infer/translator.h"
 #include "model/ownership.h"
+#include "train/agreement.h"
 
 namespace sixfold::cli {
 namespace {
@@ -79,13 +80,18 @@ class PartsRun {
         meter_(settings.paths.output) {}
 
   void run() {
-    require_output_file(settings_.paths.output, inputs_of(settings_));
+    for (const std::string& input : inputs_of(settings_))
+      require(!parts_.contains(input),
+              "{}: is a part of a translation to --output {}, which removes it at its end", input,
+              settings_.paths.output);
     const std::string job = describe_job(settings_);
-    const std::string at_root = processes_.from_root(job);
-    require(job == at_root,
-            "the model, the input, the program or the processor of {} is not that of {}; all must be the same",
-            processes_.name(processes_.rank()), processes_.name(0));
-    if (processes_.is_root()) parts_.open(job);
+    if (processes_.size() > 1)
+      check_agreement(processes_,
+                      {{"program", hash_of_program()}, {"translation (input, model, options)", job}});
+    if (processes_.is_root()) {
+      check_output();
+      parts_.open(job);
+    }
     processes_.barrier();
     require(parts_.exist(),
             "{}: process 0 has made this folder, which is not seen here; the folder of the output must be on a "
@@ -96,13 +102,30 @@ class PartsRun {
     options_.constraints = constraints_.constraints();
     note_interrupts();
     const StopOnInterrupt interrupt;
-    options_.cancel = interrupt.token();
-    translate_chunks();
+    // The failure of another process ends the work of this one too.
+    std::stop_source stop;
+    const std::stop_callback on_interrupt(interrupt.token(), [&] { stop.request_stop(); });
+    const std::stop_callback on_failure(processes_.failure(), [&] { stop.request_stop(); });
+    options_.cancel = stop.get_token();
+    try {
+      translate_chunks();
+    } catch (const Cancelled&) {
+      processes_.check();
+      throw;
+    }
     processes_.barrier();
     if (processes_.is_root()) finish();
   }
 
  private:
+  /// Throws before the work if the output can't be written at its end.
+  void check_output() {
+    const std::filesystem::path path(settings_.paths.output);
+    require(path.has_filename() && (!std::filesystem::exists(path) || std::filesystem::is_regular_file(path)),
+            "{}: several processes write a regular file; give the name of one", settings_.paths.output);
+    const TextOutput writable(settings_.paths.output, inputs_of(settings_));
+  }
+
   /// Translates those that nobody else takes. Reads the input to its end.
   void translate_chunks() {
     const int threads = settings_.threads > 0 ? settings_.threads : available_threads(processes_);

@@ -38,6 +38,12 @@ bool has_only_own_files(const fs::path& folder) {
   return true;
 }
 
+bool has_chunks(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (is_chunk_name(entry.path().filename().string())) return true;
+  return false;
+}
+
 /// Writes a file unless there is one, also if several processes do so at once, on any host.
 void write_first(const std::string& path, const std::string& text) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -93,7 +99,12 @@ void TranslationParts::open(const std::string& job) const {
   fs::create_directory(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
   const std::string path = (fs::path(folder_) / job_file).string();
-  if (!exist()) write_first(path, job);
+  const bool begun = has_chunks(folder_);  // looked for first: another process writes its chunks after the file
+  if (!exist()) {
+    require(!begun, "{} holds chunks, but no {}, which says of what; remove it to begin again", folder_,
+            job_file);
+    write_first(path, job);
+  }
   const auto before = nlohmann::json::parse(read_regular_file(path), nullptr, /*allow_exceptions=*/false);
   const auto now = nlohmann::json::parse(job);
   require(before.is_object(), "{}: damaged; remove {} to translate from the beginning", path, folder_);
@@ -101,6 +112,11 @@ void TranslationParts::open(const std::string& job) const {
           "{} holds chunks of another translation: {}. Translate with the same model, input and options, or "
           "remove it to begin again",
           folder_, differences(now, before));
+}
+
+bool TranslationParts::contains(const std::string& path) const {
+  std::error_code ignored;
+  return fs::equivalent(fs::path(fs::weakly_canonical(path, ignored)).parent_path(), folder_, ignored);
 }
 
 std::string TranslationParts::file(int64_t chunk) const {
@@ -123,6 +139,9 @@ void TranslationParts::read(int64_t chunks, const std::function<void(const std::
   for (int64_t chunk = 0; chunk < chunks; ++chunk) use(read_regular_file(file(chunk)));
 }
 
-void TranslationParts::remove() const { remove_known_files(folder_, is_own_file); }
+void TranslationParts::remove() const {
+  remove_known_files(folder_, [](std::string_view name) { return is_own_file(name) && name != job_file; });
+  remove_known_files(folder_, is_own_file);
+}
 
 }  // namespace sixfold::cli

@@ -28,8 +28,11 @@ class TranslationParts {
   const std::string& folder() const { return folder_; }
   bool exist() const;
   /// Creates the folder for a translation that `job` describes, a JSON object. Throws an input error if it
-  /// holds chunks of another translation, naming what differs, or files of somebody else.
+  /// holds chunks of another translation, naming what differs, chunks of which nothing says whose they are, or
+  /// files of somebody else.
   void open(const std::string& job) const;
+  /// Whether a file lies in the folder.
+  bool contains(const std::string& path) const;
   /// Whether a chunk is complete, and its file.
   bool has(int64_t chunk) const;
   std::string file(int64_t chunk) const;
@@ -37,7 +40,8 @@ class TranslationParts {
   std::vector<int64_t> missing(int64_t chunks) const;
   /// Passes the contents of all chunks on, in order.
   void read(int64_t chunks, const std::function<void(const std::string&)>& use) const;
-  /// Removes the folder's own files, and the folder if it is then empty.
+  /// Removes the folder's own files, and the folder if it is then empty. The chunks go first, so that what is
+  /// left by a process that is killed is never taken for chunks of another translation.
   void remove() const;
 
  private:

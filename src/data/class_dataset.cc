@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/random.h"
-
 namespace sixfold {
 
 std::vector<int32_t> classifier_input(std::span<const int32_t> text, int64_t most, int32_t bos, int32_t eos) {
@@ -29,19 +27,13 @@ int64_t ClassDataset::tokens(int64_t sample, int64_t /*epoch*/) const {
   return std::min(options_.tokens, std::ssize(text(sample))) + ends;
 }
 
-void ClassDataset::drop_tokens(std::span<int32_t> tokens, int64_t sample, int64_t epoch) const {
-  constexpr uint64_t stream = 0x64726F70;  // "drop"
-  RandomStream random = random_of_sample(options_.seed, stream, epoch, sample);
-  for (int32_t& token : tokens)
-    if (random.uniform() < options_.token_dropout) token = tokenizers_.source->unk();
-}
-
 void ClassDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
+  constexpr uint64_t stream = 0x64726F70;  // "drop"
   const Tokenizer& tokenizer = *tokenizers_.source;
   std::vector<int32_t> ids = classifier_input(text(sample), options_.tokens, tokenizer.bos(), tokenizer.eos());
   const size_t before = tokenizer.bos() >= 0 ? 1 : 0;
-  if (options_.token_dropout > 0)
-    drop_tokens(std::span(ids).subspan(before, ids.size() - before - 1), sample, epoch);
+  options_.dropout.apply(std::span(ids).subspan(before, ids.size() - before - 1), tokenizer.unk(), stream,
+                         sample, epoch);
   batch.source(ids);
   batch.label_sequence(label(sample), options_.weights[static_cast<size_t>(label(sample))]);
 }

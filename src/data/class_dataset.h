@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "data/token_corpus.h"
+#include "data/token_dropout.h"
 
 namespace sixfold {
 
@@ -11,10 +12,7 @@ struct ClassDatasetOptions {
   std::vector<std::string> labels;
   std::vector<float> weights;  ///< of the losses, one for each label
   int64_t tokens = 512;        ///< most tokens of a text that the model reads; the others are cut off
-  /// The probability that a token is replaced by the unknown token (Iyyer et al. 2015). Which ones is a
-  /// function of seed, sample and epoch.
-  double token_dropout = 0;
-  uint64_t seed = 1;
+  TokenDropout dropout;
 };
 
 /// Labelled texts for an encoder, as `labelled_encoder` stores them. The encoder reads the start token, if the
@@ -35,7 +33,6 @@ class ClassDataset final : public Dataset {
 
  private:
   std::span<const int32_t> text(int64_t sample) const;
-  void drop_tokens(std::span<int32_t> tokens, int64_t sample, int64_t epoch) const;
 
   IdSequences sequences_;
   Tokenizers tokenizers_;

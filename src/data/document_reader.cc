@@ -1,5 +1,7 @@
 #include "data/document_reader.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/threads.h"
 #include "text/utf8.h"
@@ -70,25 +72,60 @@ std::vector<Piece> read_pieces(DocumentReader& reader, size_t most) {
   return pieces;
 }
 
+/// A text that is encoded as a whole: piece by piece, where the tokenizer can cut it without a change.
+class WholeText {
+ public:
+  WholeText(const Tokenizer& tokenizer, const std::function<void(std::span<const int32_t>)>& append)
+      : tokenizer_(tokenizer), append_(append) {}
+
+  void add(std::string_view more) {
+    text_ += more;
+    if (text_.size() < try_at_) return;
+    size_t begin = 0;
+    for (std::string_view rest = text_; rest.size() > piece_bytes;
+         rest = std::string_view(text_).substr(begin)) {
+      size_t cut = tokenizer_.last_cut(rest, piece_bytes);
+      if (cut == 0) cut = tokenizer_.last_cut(rest, rest.size());
+      if (cut == 0) break;
+      append_(tokenizer_.encode_text(rest.substr(0, cut)));
+      begin += cut;
+    }
+    text_.erase(0, begin);
+    try_at_ = 2 * std::max(piece_bytes, text_.size());  // a text without places to cut is searched seldom
+  }
+  void end() {
+    append_(tokenizer_.encode_text(text_));
+    text_.clear();
+    try_at_ = 2 * piece_bytes;
+  }
+
+ private:
+  static constexpr size_t piece_bytes = 1 << 18;
+  const Tokenizer& tokenizer_;
+  const std::function<void(std::span<const int32_t>)>& append_;
+  std::string text_;
+  size_t try_at_ = 2 * piece_bytes;
+};
+
 }  // namespace
 
-/// Encodes each text at once, for tokenizers whose tokens depend on the lines around them.
+/// Encodes each text as a whole, for tokenizers whose tokens depend on the lines around them.
 static void encode_whole_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer,
                                    const std::function<void(std::span<const int32_t>)>& append,
                                    const std::function<void()>& end) {
-  std::string text, line;
+  WholeText text(tokenizer, append);
+  std::string line;
   bool first = true;
   for (DocumentReader::Event event; (event = reader.next(line)) != DocumentReader::Event::end;) {
     if (event == DocumentReader::Event::line) {
-      if (!first && unit != TextUnit::stream) text += '\n';
-      text += line;
-      if (unit == TextUnit::stream) text += '\n';
+      if (!first && unit != TextUnit::stream) line.insert(0, 1, '\n');
+      if (unit == TextUnit::stream) line += '\n';
+      text.add(line);
       first = false;
       continue;
     }
-    append(tokenizer.encode_text(text));
+    text.end();
     end();
-    text.clear();
     first = true;
   }
 }

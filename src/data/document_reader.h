@@ -43,8 +43,8 @@ class DocumentReader {
 
 /// Encodes what a reader reads. `append` receives ids of the present text, in order, and `end` is called at its
 /// end. Line feeds stand between the lines of a text, and after each line of a stream. Some thousand lines are
-/// in memory at a time, or a whole text if the tokenizer encodes whole texts. `threads` does not affect the
-/// result.
+/// in memory at a time, or a whole text if the tokenizer encodes whole texts and can't cut them. `threads` does
+/// not affect the result.
 void encode_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer, int threads,
                       const std::function<void(std::span<const int32_t>)>& append,
                       const std::function<void()>& end);

@@ -46,11 +46,12 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
   }
 }
 
-/// Reads an image file. If it can't be read, the item says why.
+/// Reads an image file. If it can't be read, the item says why, and names the file.
 void ImageReader::read(Item& item, const std::string& path) {
   item.file = path;
   try {
     item.image = read_image(path);
+    if (list_) item.place += fmt::format(" ({})", path);
   } catch (const Error& error) {
     item.error = error.what();
   }

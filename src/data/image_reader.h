@@ -23,7 +23,8 @@ class ImageReader {
   /// The result of reading one image.
   struct Item {
     Image image;
-    std::string place;                 ///< names the image in messages
+    /// Names the image in messages: also its file if a list names it, unless `error` does that.
+    std::string place;
     std::string file;                  ///< the image file; empty for an image of an IDX file
     std::optional<std::string> error;  ///< why there is no image: its file is missing or damaged
   };

@@ -2,13 +2,27 @@
 
 namespace sixfold {
 
-PairDataset::PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash)
-    : corpus_(std::move(corpus)), tokenizers_(std::move(tokenizers)), ends_(ends), hash_(std::move(hash)) {}
+PairDataset::PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
+                         TokenDropout dropout)
+    : corpus_(std::move(corpus)),
+      tokenizers_(std::move(tokenizers)),
+      ends_(ends),
+      hash_(std::move(hash)),
+      dropout_(dropout) {}
 
 int64_t PairDataset::tokens(int64_t sample, int64_t /*epoch*/) const { return corpus_.tokens(sample); }
 
-void PairDataset::add(int64_t sample, int64_t /*epoch*/, BatchBuilder& batch) const {
-  batch.source(corpus_.source[sample]).teacher_forced(corpus_.target[sample], ends_);
+void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
+  const std::span<const int32_t> source = corpus_.source[sample], target = corpus_.target[sample];
+  if (dropout_.rate == 0) {
+    batch.source(source).teacher_forced(target, ends_);
+    return;
+  }
+  constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;
+  std::vector<int32_t> read(source.begin(), source.end()), input(target.begin(), target.end());
+  dropout_.apply(std::span(read).first(read.size() - 1), tokenizers_.source->unk(), of_source, sample, epoch);
+  dropout_.apply(input, tokenizers_.target->unk(), of_target, sample, epoch);
+  batch.source(read).teacher_forced(target, input, ends_);
 }
 
 SampleDescription PairDataset::describe(int64_t sample) const {

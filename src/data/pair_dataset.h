@@ -4,15 +4,18 @@
 
 #include "data/dataset.h"
 #include "data/token_corpus.h"
+#include "data/token_dropout.h"
 
 namespace sixfold {
 
 /// The pairs of a corpus, for an encoder and a decoder that is taught by teacher forcing. They are the same in
-/// every epoch.
+/// every epoch, but for the tokens that `dropout` replaces in the source and in what the decoder reads of the
+/// target.
 class PairDataset : public Dataset {
  public:
-  /// `tokenizers` are those that encoded the corpus; `describe` alone needs them.
-  PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash);
+  /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them.
+  PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
+              TokenDropout dropout = {});
 
   const TokenCorpus& corpus() const { return corpus_; }
 
@@ -27,6 +30,7 @@ class PairDataset : public Dataset {
   Tokenizers tokenizers_;
   TargetEnds ends_;
   std::string hash_;
+  TokenDropout dropout_;
 };
 
 }  // namespace sixfold

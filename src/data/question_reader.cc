@@ -22,13 +22,6 @@ const json& list_of(const JsonObject& object, const char* key, const std::string
   return list;
 }
 
-std::string text_of(const JsonObject& object, const char* key, const std::string& where) {
-  std::string text;
-  object.read(key, text);
-  if (const auto fault = fault_of_text(text)) throw_input_error("{}: '{}': {}", where, key, *fault);
-  return text;
-}
-
 /// The byte at which a code point of well-formed text begins, or `npos` if the text is shorter.
 size_t byte_of(std::string_view text, int64_t code_point) {
   for (size_t byte = 0; byte < text.size(); ++byte)
@@ -45,7 +38,8 @@ RightAnswer trimmed(const RightAnswer& answer, const std::string& where) {
 
 class SquadParser {
  public:
-  SquadParser(const std::string& path, RightAnswers answers) : path_(path), answers_(answers) {}
+  SquadParser(const std::string& path, RightAnswers answers, InvalidUtf8 invalid)
+      : path_(path), answers_(answers), invalid_(invalid) {}
 
   std::vector<QuestionedText> parse(std::string_view text) {
     const json root = parse_json(text, path_);
@@ -62,6 +56,15 @@ class SquadParser {
   }
 
  private:
+  /// A text of an object. An escaped NUL is the one fault that valid JSON can have.
+  std::string text_of(const JsonObject& object, const char* key, const std::string& where) const {
+    std::string text;
+    object.read(key, text);
+    if (invalid_ == InvalidUtf8::replace) return replace_faults(text);
+    if (const auto fault = fault_of_text(text)) throw_input_error("{}: '{}': {}", where, key, *fault);
+    return text;
+  }
+
   void add_paragraph(const json& value, const std::string& where) {
     const JsonObject paragraph(value, where);
     QuestionedText one{.text = text_of(paragraph, "context", where), .questions = {}};
@@ -111,6 +114,7 @@ class SquadParser {
 
   const std::string& path_;
   RightAnswers answers_;
+  InvalidUtf8 invalid_;
   std::vector<QuestionedText> texts_;
   std::unordered_set<std::string> ids_;
 };
@@ -138,15 +142,23 @@ QuestionedText parse_line(std::string_view line, const std::string& place) {
 
 bool is_squad_file(std::string_view path) { return path.ends_with(".json") || path.ends_with(".json.gz"); }
 
-std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers) {
-  return SquadParser(path, answers).parse(json);
+std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers,
+                                        InvalidUtf8 invalid) {
+  return SquadParser(path, answers, invalid).parse(json);
 }
 
-std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers) {
+std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers, InvalidUtf8 invalid) {
   LineReader reader(path);
   std::string whole;
-  for (std::string line; reader.next(line); whole += '\n') whole += line;
-  return parse_squad(whole, path, answers);
+  for (std::string line; reader.next(line); whole += '\n') {
+    if (const auto fault = fault_of_text(line); fault && invalid != InvalidUtf8::replace)
+      throw_input_error(
+          "{}: {}; convert the file, or choose --invalid-utf8 replace (in training data.invalid_utf8): JSON "
+          "can't be read without one of its lines",
+          reader.place(), *fault);
+    whole += invalid == InvalidUtf8::replace ? replace_faults(line) : line;
+  }
+  return parse_squad(whole, path, answers, invalid);
 }
 
 QuestionReader::QuestionReader(std::vector<std::string> files, InvalidUtf8 invalid)
@@ -159,7 +171,7 @@ bool QuestionReader::open_file() {
   if (file_ == files_.size()) return false;
   const std::string& path = files_[file_++];
   if (is_squad_file(path))
-    squad_ = read_squad(path, RightAnswers::required), next_of_squad_ = 0;
+    squad_ = read_squad(path, RightAnswers::required, invalid_), next_of_squad_ = 0;
   else
     lines_ = std::make_unique<LineReader>(path);
   return true;

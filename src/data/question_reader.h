@@ -38,10 +38,13 @@ bool is_squad_file(std::string_view path);
 /// Reads the JSON of SQuAD 1.1 (Rajpurkar et al. 2016): `data`, with `paragraphs`, with a `context` and `qas`.
 /// Throws an input error that names `path` and the place if the text is not valid JSON, or has not this form;
 /// if an `id` occurs twice; if a question has no answer, is marked as impossible, or has one that is not in its
-/// context at `answer_start`, which counts code points.
-std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers);
-/// The same for a file, which may be gzipped.
-std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers);
+/// context at `answer_start`, which counts code points; and, unless they are to be replaced, if a text has
+/// invalid characters: JSON has no lines that could be left out.
+std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers,
+                                        InvalidUtf8 invalid = InvalidUtf8::error);
+/// The same for a file, which may be gzipped. What is not valid text is named by line and byte.
+std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers,
+                                       InvalidUtf8 invalid = InvalidUtf8::error);
 
 /// Reads questions with answers from files: lines of a text, a tab, a question, a tab and an answer, which is
 /// where the text first has it, or SQuAD's JSON. Lines in succession with the same text are questions about one

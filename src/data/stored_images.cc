@@ -30,8 +30,7 @@ Image StoredImage::image() const {
 
 StoredImage stored_image(std::span<const int32_t> sequence) {
   StoredImage stored;
-  constexpr int32_t most = 1 << 14;
-  const auto is_size = [](int32_t n) { return n > 0 && n <= most; };
+  const auto is_size = [](int32_t n) { return n > 0 && n <= longest_image_side; };
   const bool begins = sequence.size() >= header && is_size(sequence[0]) && is_size(sequence[1]) &&
                       (sequence[2] == 1 || sequence[2] == 3);
   if (begins) stored.size = {sequence[0], sequence[1], sequence[2]};

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/plural.h"
 #include "distributed/mpi_module.h"
+#include "distributed/watchdog.h"
 
 namespace sixfold {
 namespace {
@@ -86,7 +87,17 @@ Transport& open_transport() {
   if (!version || !open || std::string_view(version()) != SIXFOLD_VERSION)
     throw_environment_error("{} does not belong to this program; install both from one build", path.string());
   const char* problem = "";
-  Transport* transport = open(&problem);
+  Transport* transport = nullptr;
+  {
+    constexpr double seconds_to_begin = 120;
+    const Watchdog watchdog(
+        seconds_to_begin,
+        fmt::format(
+            "process {} has waited for {:g} seconds for all {} processes to begin: one has been stopped or "
+            "ended, or the network is down",
+            launched_rank(), seconds_to_begin, launched_processes()));
+    transport = open(&problem);
+  }
   if (!transport) throw_environment_error("MPI can't be used: {}", problem);
   if (transport->size() != launched_processes())
     throw_environment_error(

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "distributed/watchdog.h"
+
 namespace sixfold {
 namespace {
 
 enum Kind : int32_t { alive, failed, left, ask_for_ticket, ticket };
 
-constexpr double seconds_to_report = 1, most_seconds_to_leave = 5;
+constexpr double most_seconds_to_leave = 5;
 
 std::string host_name() {
   char name[256] = {};
@@ -33,7 +35,8 @@ struct Processes::Entry {
 /// What processes tell each other besides their messages.
 struct Processes::Control {
   int32_t kind = alive;
-  char text[1020] = {};  ///< of a failure
+  int32_t status = 1;    ///< exit status of a process that failed
+  char text[1016] = {};  ///< of a failure
 };
 
 /// What is known of another process.
@@ -149,6 +152,11 @@ size_t Processes::wait(Message message) {
   return bytes;
 }
 
+void Processes::check() {
+  const std::lock_guard lock(mutex_);
+  check_failure();
+}
+
 void Processes::check_failure() {
   if (!failure_) return;
   failure_taken_ = true;
@@ -233,7 +241,7 @@ void Processes::take(int from, const Control& control) {
   peer.heard = Clock::now();
   if (control.kind == failed) {
     peer.failed = true;
-    fail(from, fmt::format("{}: {}", name(from), control.text));
+    fail(from, fmt::format("{}: {}", name(from), control.text), control.status);
   } else if (control.kind == left) {
     peer.left = true;
   } else if (control.kind == ask_for_ticket) {
@@ -244,8 +252,8 @@ void Processes::take(int from, const Control& control) {
   changed_.notify_all();
 }
 
-void Processes::tell(Peer& peer, int32_t kind, const std::string& text) {
-  Control control{.kind = kind};
+void Processes::tell(Peer& peer, int32_t kind, const std::string& text, int32_t status) {
+  Control control{.kind = kind, .status = status};
   text.copy(control.text, sizeof control.text - 1);
   peer.to_send.push_back(control);
 }
@@ -291,30 +299,35 @@ void Processes::check_silence(Clock::time_point now) {
   if (!failure_ || failure_taken_ || seconds_since(failed_) <= timeout_ / 5) return;
   if (failure_->rank() == rank_)  // otherwise the process that found it says so
     std::fputs(fmt::format("error: {}: {}\n", name(rank_), failure_->what()).c_str(), stderr);
-  transport_->abort(1);
+  transport_->abort(failure_->status());
 }
 
-void Processes::fail(int reporter, const std::string& what) {
+void Processes::fail(int reporter, const std::string& what, int status) {
   if (failure_) return;
-  failure_.emplace(reporter, what);
+  failure_.emplace(reporter, what, status);
   failed_ = Clock::now();
   changed_.notify_all();
+  stop_.request_stop();
 }
+
+/// How long processes wait for an earlier one to say why all end.
+double Processes::seconds_to_report() const { return std::min(1.0, timeout_ / 20); }
 
 bool Processes::others_left() const {
   return std::ranges::all_of(peers_, [](const auto& peer) { return !peer || peer->left; });
 }
 
-bool Processes::report(const std::string& failure) {
+bool Processes::report(const std::string& failure, int status) {
   if (size_ == 1) return true;
   std::unique_lock lock(mutex_);
-  fail(rank_, failure);
+  fail(rank_, failure, status);
   failure_taken_ = true;
-  tell_all(failed, failure);
+  for (const auto& peer : peers_)
+    if (peer) tell(*peer, failed, failure, status);
   const auto earlier_reports = [&] {
     return std::any_of(peers_.begin(), peers_.begin() + rank_, [](const auto& peer) { return peer->failed; });
   };
-  changed_.wait_for(lock, std::chrono::duration<double>(rank_ == 0 ? 0 : seconds_to_report), earlier_reports);
+  changed_.wait_for(lock, std::chrono::duration<double>(rank_ == 0 ? 0 : seconds_to_report()), earlier_reports);
   return !earlier_reports();
 }
 
@@ -331,18 +344,21 @@ void Processes::close() {
     failure_taken_ = true;
     // The first one ends all; the others have it do so.
     const double seconds =
-        std::min(most_seconds_to_leave, timeout_ / 10) + (rank_ == 0 ? 0 : seconds_to_report);
+        std::min(most_seconds_to_leave, timeout_ / 10) + (rank_ == 0 ? 0 : seconds_to_report());
     const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
     while (!ended() && Clock::now() < deadline) changed_.wait_for(lock, std::chrono::milliseconds(10));
   }
   const bool all = ended();
+  const double timeout = timeout_;
+  const int status = failure_ ? failure_->status() : 1;
   lock.unlock();
   thread_.request_stop();
   thread_.join();
-  if (all)
-    transport_->close();
-  else
-    transport_->abort(1);
+  if (!all) transport_->abort(status);
+  const Watchdog watchdog(timeout, name(rank_) +
+                                       ": the work is done, but another process does not end: it has been "
+                                       "stopped, or the network is down");
+  transport_->close();
 }
 
 }  // namespace sixfold

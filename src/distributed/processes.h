@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,11 +21,14 @@ namespace sixfold {
 /// Another process has failed, or can't be reached. `rank` is that of the process that reports the cause.
 class ProcessFailure : public Error {
  public:
-  ProcessFailure(int rank, const std::string& message) : Error(Fault::environment, message), rank_(rank) {}
+  ProcessFailure(int rank, const std::string& message, int status = 1)
+      : Error(Fault::environment, message), rank_(rank), status_(status) {}
   int rank() const { return rank_; }
+  /// The exit status of the process that failed, which all take.
+  int status() const { return status_; }
 
  private:
-  int rank_;
+  int rank_, status_;
 };
 
 /// The processes of a run, numbered from 0, the root; most often there is only one. Calls marked collective are
@@ -94,9 +98,14 @@ class Processes {
   /// The time that this process has waited for messages, in seconds.
   double seconds_waited() const { return seconds_waited_; }
 
-  /// Tells the others why this process ends. Returns whether it is the one that should say so to the user: of
-  /// all processes that report a failure within a second, the first.
-  bool report(const std::string& failure);
+  /// Throws as collective calls do, without waiting.
+  void check();
+  /// Stop is requested when a process has failed, for work between collective calls.
+  std::stop_token failure() const { return stop_.get_token(); }
+
+  /// Tells the others why this process ends, and with which exit status. Returns whether it is the one that
+  /// should say so to the user: of all processes that report a failure at about the same time, the first.
+  bool report(const std::string& failure, int status = 1);
   /// Collective: ends the communication after all processes have got here. After a failure it waits for a few
   /// seconds only, and then has all processes ended by force.
   void close();
@@ -123,10 +132,11 @@ class Processes {
   bool move_data();
   bool move_control(Clock::time_point now);
   void take(int from, const Control& control);
-  void tell(Peer& peer, int32_t kind, const std::string& text = "");
+  void tell(Peer& peer, int32_t kind, const std::string& text = "", int32_t status = 1);
   void tell_all(int32_t kind, const std::string& text = "");
   void check_silence(Clock::time_point now);
-  void fail(int reporter, const std::string& what);
+  void fail(int reporter, const std::string& what, int status = 1);
+  double seconds_to_report() const;
   void check_failure();
   bool others_left() const;
 
@@ -148,6 +158,7 @@ class Processes {
   Clock::time_point told_, failed_,
       looked_;  ///< when: the others were told, a failure was known, `work` looked
   std::optional<ProcessFailure> failure_;
+  std::stop_source stop_;
   bool failure_taken_ = false;
   int64_t tickets_ = 0;            ///< that the root has given
   std::optional<int64_t> ticket_;  ///< that this process was given

@@ -104,7 +104,7 @@ Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const 
   for (const int32_t id : banned) logits[static_cast<size_t>(id)] = never;
   const bool greedy = options.temperature == 0;
   std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.temperature);
-  if (choices.empty()) return {};
+  if (choices.empty()) return {.id = all_tokens_banned};
   if (greedy || options.top_k > 0) keep_likeliest(choices, greedy ? 1 : static_cast<size_t>(options.top_k));
   if (options.top_p < 1) keep_share(choices, static_cast<double>(options.top_p));
   // The weight of the likeliest is 1.

@@ -20,8 +20,11 @@ struct DrawOptions {
   float min_p = 0;
 };
 
+/// Instead of the id of a token that was drawn.
+inline constexpr int32_t logits_not_finite = -1, all_tokens_banned = -2;
+
 struct Drawn {
-  int32_t id = -1;             ///< -1: no token is left, or a logit is NaN or infinite
+  int32_t id = logits_not_finite;
   double log_probability = 0;  ///< under the model itself: before all changes
 };
 

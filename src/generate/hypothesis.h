@@ -9,7 +9,7 @@ namespace sixfold {
 enum class FinishReason {
   end_token,    ///< the end token was chosen
   forced_end,   ///< the end token was appended at the maximum length, whatever its probability
-  cut,          ///< it was cut at the maximum length and has no end token
+  cut,          ///< it has no end token: it reached the maximum length, or no token was allowed to follow
   stop_string,  ///< it has a text after which the caller wants no more
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 #include <deque>
+#include <functional>
 #include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -20,12 +22,14 @@ struct BatchRoom {
   std::optional<uint64_t> client = {};  ///< whose requests it takes; none: everybody's
 };
 
-/// The queue of requests to decode. Requests of one client keep their order. Clients take turns, so that a
-/// client with few requests does not wait for a client with many. Safe to share between threads.
+/// The queue of requests to decode. Requests of one client (a call) keep their order. Callers take turns, and
+/// the clients of each caller, so that who has few requests or clients does not wait for who has many. Safe to
+/// share between threads.
 class RequestQueue {
  public:
-  /// If this throws, the queue is as before.
-  void push(std::unique_ptr<Request> request);
+  /// `caller`: the name of whom the request's client belongs to, always the same for a client. If this throws,
+  /// the queue is as before.
+  void push(std::unique_ptr<Request> request, const std::string& caller = "");
 
   using Requests = std::vector<std::unique_ptr<Request>>;
   /// Moves the next requests of the client, or of all clients by turns, to the end of `taken`: as many as fit
@@ -52,13 +56,21 @@ class RequestQueue {
     int64_t tokens = 0;
   };
   using Clients = std::list<Client>;
+  struct Caller {
+    std::string name;
+    Clients clients;  // with waiting requests; it is the first one's turn
+  };
+  using Callers = std::list<Caller>;
+  using Fits = std::function<bool(const Request& next)>;
   void add(Client& client, std::unique_ptr<Request> request);
+  void add(Caller& caller, std::unique_ptr<Request> request);
+  bool take_from(Caller& caller, std::optional<uint64_t> only, const Fits& fits, Requests& taken);
   void fail_cancelled(Client& client) noexcept;
   std::unique_ptr<Request> pop(Client& client) noexcept;
 
   const std::exception_ptr cancelled_ = std::make_exception_ptr(Cancelled());  // needs no memory later
   mutable std::mutex mutex_;
-  Clients clients_;  // with waiting requests; it is the first one's turn
+  Callers callers_;  // with waiting requests; it is the first one's turn
   int64_t tokens_ = 0, size_ = 0;
   DecodingStatistics statistics_;
 };

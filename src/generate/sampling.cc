@@ -76,6 +76,7 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
 
 void Sampling::advance(std::span<const Answer> answers) {
   const int32_t id = answers[0].ids[0];
+  if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
   if (id < 0) {
     failed_ = done_ = true;
     return;

@@ -15,12 +15,15 @@ namespace sixfold {
 namespace {
 
 constexpr std::string_view png_mark = "\x89PNG", jpeg_mark = "\xFF\xD8\xFF";
-constexpr int64_t most_pixels = int64_t{1} << 26;
 
 Image make_image(int64_t height, int64_t width, int channels, const std::string& name) {
-  require(
-      height > 0 && width > 0 && height <= most_pixels && width <= most_pixels && height * width <= most_pixels,
-      "{}: is {} x {} pixels; an image may have 1 to {} pixels", name, height, width, most_pixels);
+  const auto is_side = [](int64_t n) { return n > 0 && n <= longest_image_side; };
+  require(is_side(height) && is_side(width),
+          "{}: is {} x {} pixels; an image may have 1 to {} in each direction: scale or cut it", name, height,
+          width, longest_image_side);
+  require(height * width <= most_image_pixels,
+          "{}: is {} x {} pixels; an image may have {} in all: scale or cut it", name, height, width,
+          most_image_pixels);
   Image image{.size = {static_cast<int>(height), static_cast<int>(width), channels}, .values = {}};
   image.values.resize(static_cast<size_t>(image.size.values()));
   return image;

@@ -8,8 +8,8 @@ namespace sixfold {
 
 /// Decodes a PNG, JPEG, PPM or PGM file, which its first bytes tell apart. Grey images have 1 channel, others
 /// 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins the messages.
-/// Throws an input error if the file is damaged, of another format, or has more than 2^26 pixels. Safe to call
-/// from several threads.
+/// Throws an input error if the file is damaged, of another format, or too large: more than 2^14 pixels on a
+/// side, or 2^26 in all. Safe to call from several threads.
 Image decode_image(std::string_view bytes, const std::string& name);
 
 /// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first

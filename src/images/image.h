@@ -7,6 +7,10 @@
 
 namespace sixfold {
 
+/// The most pixels on a side of an image, and in the whole of it.
+constexpr int longest_image_side = 1 << 14;
+constexpr int64_t most_image_pixels = int64_t{1} << 26;
+
 /// The size of an image in pixels, and its number of channels: 1 (grey) or 3 (red, green, blue).
 struct ImageSize {
   int height = 0, width = 0, channels = 1;

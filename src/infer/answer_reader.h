@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,37 +41,46 @@ class AnswerReader {
   AnswerReader(const WindowOptions& windows, int64_t batch_tokens, int max_answer_tokens)
       : options_(windows), batch_tokens_(batch_tokens), max_answer_tokens_(max_answer_tokens) {}
 
-  /// Adds a question. Returns the number of its tokens that are cut off.
-  int64_t add(std::shared_ptr<const LocatedText> text, std::span<const int32_t> question);
-  /// Returns the batches of all windows of the questions that were added; call it once, then.
-  std::vector<Batch> take_batches();
+  /// Adds a question, before the first batch is made. Returns the number of its tokens that are cut off.
+  int64_t add(std::shared_ptr<const LocatedText> text, std::vector<int32_t> question);
+  /// Makes the next batches, at most `most`, of windows of the questions that were added; none after the last.
+  /// Memory need only hold the batches that are being read, however many windows there are.
+  std::vector<Batch> next_batches(size_t most);
   /// Computes the scores of a batch. Safe for several batches at the same time.
   void read(const Transformer& model, const Batch& batch, Context& context);
   /// Returns the answer to question i, whose batches have been read; nothing if the text has no visible token.
   std::optional<FoundSpan> answer(size_t i) const;
 
  private:
+  /// A span of tokens of a window, and the sum of its scores.
+  struct Span {
+    double score = -std::numeric_limits<double>::infinity();
+    int64_t window = 0;
+    size_t first = 0, last = 0;  ///< tokens of the text
+  };
   struct Asked {
     std::shared_ptr<const LocatedText> text;
+    std::vector<int32_t> question;
     QuestionWindows windows;
-    size_t first_window;  ///< of its windows among all
-  };
-  /// The scores of the tokens of a window.
-  struct Scores {
-    std::vector<double> start, end;
+    int64_t first_window;              ///< of its windows among all
+    std::vector<double> starts, ends;  ///< by token of the text, the largest scores of all windows
+    Span best = {};
+    bool finite = true;  ///< all scores
   };
 
-  std::span<const Scores> scores_of(const Asked& asked) const {
-    return std::span(scores_).subspan(asked.first_window, static_cast<size_t>(asked.windows.size()));
-  }
+  Span best_span(const Asked& asked, int64_t window, std::span<const double> starts,
+                 std::span<const double> ends) const;
+  void keep(Asked& asked, int64_t window, std::span<const double> starts, std::span<const double> ends);
 
   WindowOptions options_;
   int64_t batch_tokens_;
   int max_answer_tokens_;
   BatchBuilder builder_;
-  std::vector<Batch> batches_;
   std::vector<Asked> asked_;
-  std::vector<Scores> scores_;  // by window
+  int64_t windows_ = 0;                                // of all questions
+  size_t next_ = 0;                                    // the question whose windows become batches
+  int64_t next_window_ = 0;                            // of that question
+  std::unique_ptr<std::mutex> mutex_{new std::mutex};  // of the scores in `asked_`
 };
 
 }  // namespace sixfold

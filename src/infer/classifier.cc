@@ -1,6 +1,7 @@
 #include "infer/classifier.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -70,6 +71,10 @@ struct Classifier::Parts {
     const auto all = class_probabilities(open.model(), batch, context);
     for (size_t i = 0; i < all.size(); ++i) {
       Classification& result = results[static_cast<size_t>(batch.samples[i])];
+      if (!std::ranges::all_of(all[i], [](double probability) { return std::isfinite(probability); })) {
+        result.error = "the probabilities that the model computes are not finite; its weights must be damaged";
+        continue;
+      }
       const size_t best = likeliest(all[i]);
       result.label = open.config().labels[best];
       result.probability = all[i][best];

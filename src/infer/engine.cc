@@ -23,7 +23,7 @@ Engine::~Engine() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-Engine::Client::Client(Engine& engine) : engine_(engine) {
+Engine::Client::Client(Engine& engine, std::string caller) : engine_(engine), caller_(std::move(caller)) {
   const std::lock_guard lock(engine.mutex_);
   number_ = ++engine.last_client_;
   next_ = std::exchange(engine.clients_, this);
@@ -38,7 +38,7 @@ Engine::Client::~Client() {
 
 void Engine::submit(const Client& client, std::unique_ptr<Request> request) {
   request->client = client.number_;
-  queue_.push(std::move(request));
+  queue_.push(std::move(request), client.caller_);
 }
 
 DecodingCounts Engine::counts() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -32,7 +33,8 @@ class Engine {
   /// A call whose requests the engine decodes. For one thread. Must outlive its requests.
   class Client {
    public:
-    explicit Client(Engine& engine);
+    /// `caller`: a name of whom the call is for. Calls of one caller share its turns.
+    explicit Client(Engine& engine, std::string caller = "");
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -40,6 +42,7 @@ class Engine {
    private:
     friend class Engine;
     Engine& engine_;
+    const std::string caller_;
     uint64_t number_;
     Client* next_;        // the clients form a list, since waiting must not fail for want of memory
     bool ended_ = false;  // whether a request has been completed since the client last waited

@@ -17,6 +17,20 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
   return rules;
 }
 
+/// Throws an input error that names a setting of drawing, which beam search does not obey.
+void require_default_drawing(const DrawOptions& draw) {
+  const DrawOptions none;
+  const auto check = [](bool is_default, const char* name) {
+    require(is_default, "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
+            name);
+  };
+  check(draw.temperature == none.temperature, "temperature");
+  check(draw.top_k == none.top_k, "top_k");
+  check(draw.top_p == none.top_p, "top_p");
+  check(draw.min_p == none.min_p, "min_p");
+  check(draw.repetition_penalty == none.repetition_penalty, "repetition_penalty");
+}
+
 }  // namespace
 
 EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt) {
@@ -34,7 +48,7 @@ EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt) {
 
 GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
-    : RequestGroup(engine),
+    : RequestGroup(engine, options.caller),
       open_(open),
       prompts_(prompts),
       options_(options),
@@ -58,6 +72,9 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options.stop.empty(),
           "beam search knows no stop strings; leave out the beam size, or the stop strings");
+  require_default_drawing(options.draw);
+  require(options.samples <= options.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
+          options.samples, options.beam_size, options.beam_size);
   require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
   auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
   if (options.no_repeat_ngram > 0)

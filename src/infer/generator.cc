@@ -167,6 +167,8 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
   encode_documents(reader, config.text_unit, parts_->open.target(), parts_->engine.threads(), add, end);
   require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));
   flush();
+  require(std::isfinite(score.log_probability),
+          "the probabilities that the model computes are not finite; its weights must be damaged");
   score.bytes = reader.bytes();
   return score;
 }

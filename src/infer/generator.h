@@ -33,6 +33,7 @@ struct GenerateOptions {
   /// tokens in its place. Not with beam search. The texts are the same.
   std::optional<int> likeliest = {};
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
+  std::string caller = {};        ///< a name of whom the call is for: callers take turns
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
 };
 

@@ -10,12 +10,22 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+/// A text for an error message, cut at a whole character, since it may have any length.
+std::string shown(const std::string& text) {
+  constexpr size_t longest = 80;
+  if (text.size() <= longest) return text;
+  size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 /// `what` names the text in messages: "prefix", "phrase".
 void check(const std::string& what, const std::string& text) {
-  require(!first_invalid_utf8(text), "the {} '{}' is not valid UTF-8", what, replace_invalid_utf8(text));
+  require(!first_invalid_utf8(text), "the {} '{}' is not valid UTF-8", what, shown(replace_invalid_utf8(text)));
   require(text.find_first_of("\r\n") == std::string::npos, "the {} '{}' has more than one line", what,
-          one_line(text));
-  require(what == "prefix" || has_visible_character(text), "the {} '{}' has no visible character", what, text);
+          shown(one_line(text)));
+  require(what == "prefix" || has_visible_character(text), "the {} '{}' has no visible character", what,
+          shown(text));
 }
 
 /// Returns the tokens of a phrase; none if the vocabulary lacks some of its text.
@@ -31,16 +41,18 @@ Ids encode_prefix(const Tokenizer& tokenizer, const std::string& prefix) {
   if (!has_visible_character(prefix)) return {};
   const size_t end = static_cast<size_t>(trim_spaces(prefix).end() - std::string_view(prefix).begin());
   Ids ids = tokenizer.encode(std::string_view(prefix).substr(0, end));
+  require(ids.size() <= most_prefix_tokens, "the prefix '{}' has {} tokens; at most {} are allowed",
+          shown(prefix), ids.size(), most_prefix_tokens);
   require(std::ranges::find(ids, tokenizer.unk()) == ids.end(),
           "the prefix '{}' has text that the model's vocabulary lacks, so that no translation begins with it",
-          prefix);
+          shown(prefix));
   return ids;
 }
 
 void refuse_if_contained(const Ids& ids, const std::string& what, const Ids& banned,
                          const std::string& banned_phrase) {
   require(std::search(ids.begin(), ids.end(), banned.begin(), banned.end()) == ids.end(),
-          "{} contains '{}', which the translation must not contain", what, banned_phrase);
+          "{} contains '{}', which the translation must not contain", what, shown(banned_phrase));
 }
 
 }  // namespace
@@ -67,9 +79,10 @@ EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputCo
   for (const std::string& phrase : constraints.banned_phrases) {
     Ids ids = encode_phrase(tokenizer, "phrase", phrase);
     if (ids.empty()) continue;  // no translation contains it
-    refuse_if_contained(tokens.prefix, fmt::format("the prefix '{}'", constraints.prefix), ids, phrase);
+    refuse_if_contained(tokens.prefix, fmt::format("the prefix '{}'", shown(constraints.prefix)), ids, phrase);
     for (size_t i = 0; i < tokens.phrases.size(); ++i)
-      refuse_if_contained(tokens.phrases[i], fmt::format("the phrase '{}'", encoded.phrases[i]), ids, phrase);
+      refuse_if_contained(tokens.phrases[i], fmt::format("the phrase '{}'", shown(encoded.phrases[i])), ids,
+                          phrase);
     tokens.banned_phrases.push_back(std::move(ids));
   }
   return encoded;

@@ -12,6 +12,9 @@ namespace sixfold {
 /// contain: the width of the search grows with the tokens.
 inline constexpr size_t most_phrases = 64;
 inline constexpr size_t most_phrase_tokens = 256;
+/// The most tokens of a prefix, as many as of a source by default: it is read in one step, in time that grows
+/// with their square.
+inline constexpr size_t most_prefix_tokens = 1024;
 
 /// Constraints as tokens.
 struct EncodedConstraints {
@@ -25,7 +28,8 @@ struct EncodedConstraints {
 /// Encodes constraints; the tokenizer must outlive them. White space at the end of a prefix is dropped. Throws
 /// an input error that names the text if it is not valid UTF-8, has several lines or (a phrase) no visible
 /// character, if the vocabulary lacks text of a prefix, if there are more than `most_phrases` banned phrases,
-/// and if the prefix or a phrase contains a banned one.
+/// if the prefix has more than `most_prefix_tokens`, and if the prefix or a phrase contains a banned one. A
+/// long text is cut in the message.
 EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputConstraints& constraints);
 
 }  // namespace sixfold

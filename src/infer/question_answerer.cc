@@ -46,6 +46,18 @@ struct QuestionAnswerer::Parts {
             most};
   }
 
+  /// Reads all windows, some batches at a time: a long text may have as many windows as tokens.
+  void read_all(AnswerReader& reader, const std::stop_token& cancel) {
+    const size_t batches_at_once = 16 * static_cast<size_t>(engine.threads());
+    for (std::vector<Batch> batches; !(batches = reader.next_batches(batches_at_once)).empty();)
+      engine.run(std::ssize(batches), [&](int64_t i) {
+        if (cancel.stop_requested()) throw Cancelled();
+        const auto workspace = open.borrow();
+        Context context(workspace->backend, workspace->arena);
+        reader.read(open.model(), batches[static_cast<size_t>(i)], context);
+      });
+  }
+
   std::vector<TextAnswer> answer_all(std::span<const TextQuestion> questions, const AnswerOptions& options) {
     AnswerReader reader = this->reader(options);
     std::vector<TextAnswer> results(questions.size());
@@ -63,13 +75,7 @@ struct QuestionAnswerer::Parts {
           static_cast<size_t>(reader.add(text, open.source().encode(without_line_ends(question))));
       asked.push_back(i);
     }
-    const std::vector<Batch> batches = reader.take_batches();
-    engine.run(std::ssize(batches), [&](int64_t i) {
-      if (options.cancel.stop_requested()) throw Cancelled();
-      const auto workspace = open.borrow();
-      Context context(workspace->backend, workspace->arena);
-      reader.read(open.model(), batches[static_cast<size_t>(i)], context);
-    });
+    read_all(reader, options.cancel);
     for (size_t k = 0; k < asked.size(); ++k) finish(reader.answer(k), questions[asked[k]], results[asked[k]]);
     return results;
   }

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "infer/engine.h"
@@ -19,7 +21,8 @@ class RequestGroup : public ResultSink {
   void failed(size_t index, std::exception_ptr error) noexcept final;
 
  protected:
-  explicit RequestGroup(Engine& engine) : engine_(engine), client_(engine) {}
+  explicit RequestGroup(Engine& engine, std::string caller = "")
+      : engine_(engine), client_(engine, std::move(caller)) {}
 
   /// Calls `queue_all`, which calls `queue` for each request, and returns when all of them are complete.
   /// Rethrows the first error; throws `Cancelled` if `cancel` was requested.

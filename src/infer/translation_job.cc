@@ -51,7 +51,7 @@ TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSour
       next_line_(next),
       options_(options),
       emit_(emit),
-      client_(engine),
+      client_(engine, options.caller),
       language_token_(open.language_token(options.target_language)),
       prefix_(language_token_.empty() ? 0 : 1),
       shortlist_(open.shortlist(options.shortlist)),

@@ -39,15 +39,15 @@ void translate(Service& service, const WantedTexts& wanted, const std::string& s
 }  // namespace
 
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted) {
-  const std::vector<std::string> sources = service.models().sources();
-  if (sources.empty()) throw HttpError(400, "This server has no translation model.");
+  const std::vector<std::string> languages = service.models().languages();
+  if (languages.empty()) throw HttpError(400, "This server has no translation model.");
   service.require_few_bytes(wanted.texts);
   std::vector<AnswerText> answers;
   std::vector<std::string> found;  // languages, without repetition
   for (const std::string& text : wanted.texts) {
     answers.push_back({.detected = {wanted.source, 100}, .text = "", .alternatives = {}, .cut = 0});
     DetectedLanguage& detected = answers.back().detected;
-    if (wanted.source.empty()) detected = detect_language(text, sources)[0];
+    if (wanted.source.empty()) detected = detect_language(text, languages)[0];
     if (std::find(found.begin(), found.end(), detected.language) == found.end())
       found.push_back(detected.language);
   }

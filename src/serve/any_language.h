@@ -22,7 +22,8 @@ struct AnswerText {
   size_t cut = 0;  ///< number of sentences that were too long for the model
 };
 
-/// Translates texts, each from its language. A text that is in the target language, which a model must know,
+/// Translates texts, each from its language, which is looked for among the source and target languages of the
+/// models. A text that is in the target language, which a model must know,
 /// stays as it is. Throws an `HttpError`, as `Service::translate` and `Service::model_between`.
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted);
 

@@ -1,9 +1,10 @@
 #pragma once
 #include <chrono>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "serve/http.h"
 
@@ -29,12 +30,15 @@ class ApiKeys {
     double left = 0;             ///< requests that may be made now
     Clock::time_point at = {};   ///< when `left` was true
   };
+  Key* find(const std::string& given);
+
   std::mutex mutex_;
-  std::map<std::string, Key, std::less<>> keys_;
+  std::vector<std::pair<std::string, Key>> keys_;
 };
 
 /// The API key of a request, or an empty text. A key may stand in a header, as DeepL's and OpenAI's clients
-/// send it, or in a field, as LibreTranslate's. Throws as `Fields`.
+/// send it, or in a field, as LibreTranslate's, whose name is written without escapes. Throws as `Fields` if
+/// there may be such a field.
 std::string api_key_of(const HttpRequest& request);
 
 }  // namespace sixfold::serve

@@ -25,6 +25,7 @@ HttpOptions ServeConfig::http() const {
           .port = port,
           .connections = connections,
           .body_bytes = static_cast<size_t>(body_bytes),
+          .held_bytes = static_cast<size_t>(bodies_bytes),
           .arrival_time = milliseconds_of(arrival_seconds),
           .request_time = milliseconds_of(request_seconds),
           .idle_time = std::chrono::seconds(idle_seconds)};

@@ -26,6 +26,7 @@ struct ServeConfig {
   int file_seconds = 1800;
   int connections = 256;
   int64_t body_bytes = 4 << 20;
+  int64_t bodies_bytes = 128 << 20;
   int64_t text_bytes = 1'000'000;
   int64_t waiting_bytes = 16'000'000;
   int texts = 2048;
@@ -67,8 +68,13 @@ void visit(Visitor& v, ServeConfig& o) {
           between(0, int64_t{1} << 40));
   v.field("file_seconds", o.file_seconds, "seconds for which a translated file can be downloaded",
           between(1, 86'400));
-  v.field("connections", o.connections, "most connections at a time", between(1, 10'000));
+  v.field("connections", o.connections,
+          "most connections at a time; beyond, the one that has waited longest for a whole request ends",
+          between(1, 10'000));
   v.field("body_bytes", o.body_bytes, "most bytes of the body of a request", between(1, 1 << 30));
+  v.field("bodies_bytes", o.bodies_bytes,
+          "most bytes of the bodies of all requests at a time; a request beyond is answered with status 503",
+          at_least(1));
   v.field("text_bytes", o.text_bytes, "most bytes of all texts of a request", between(1, 1 << 30));
   v.field("waiting_bytes", o.waiting_bytes,
           "most bytes of the texts of all requests at a time; a request beyond is answered with status 503",

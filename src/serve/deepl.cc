@@ -109,6 +109,8 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
         service.glossary(request, *id, {.source = wanted.source, .target = wanted.target});
   }
   wanted.options.breaks = breaks_of(fields);
+  wanted.options.client = service.client_of(request);
+  wanted.options.caller = service.caller_of(request);
   wanted.options.cancel = request.cancel;
   read_tag_handling(fields, wanted.options);
   fields.truth("preserve_formatting");  // formatting is always preserved
@@ -138,9 +140,9 @@ HttpAnswer languages(Service& service, const HttpRequest& request) {
 }
 
 /// The limit is one that nobody reaches, as that of DeepL's accounts without a limit.
-HttpAnswer usage(Service& service) {
-  return {.body = json_text(
-              Json{{"character_count", service.characters()}, {"character_limit", 1'000'000'000'000}})};
+HttpAnswer usage(Service& service, const HttpRequest& request) {
+  return {.body = json_text(Json{{"character_count", service.characters(service.client_of(request))},
+                                 {"character_limit", 1'000'000'000'000}})};
 }
 
 }  // namespace
@@ -158,7 +160,8 @@ std::vector<Route> deepl_routes(Service& service) {
     routes.push_back({method, "/v2/languages",
                       [s](const HttpRequest& request, const std::string&) { return languages(*s, request); },
                       deepl_error_body});
-    routes.push_back({method, "/v2/usage", [s](const HttpRequest&, const std::string&) { return usage(*s); },
+    routes.push_back({method, "/v2/usage",
+                      [s](const HttpRequest& request, const std::string&) { return usage(*s, request); },
                       deepl_error_body});
     routes.push_back({method, "/v2/*", unknown, deepl_error_body});
   }

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int deepest = 16;
+constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view what) {
   throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
@@ -43,7 +43,7 @@ Json of_pairs(const Pairs& pairs) {
 
 Json of_json(const std::string& body) {
   try {
-    Json all = parse_json(body, "the body", deepest);
+    Json all = parse_json(body, "the body", body_limits);
     if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
     return all;
   } catch (const Error& error) {

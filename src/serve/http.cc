@@ -5,6 +5,8 @@
 namespace sixfold::serve {
 namespace {
 
+constexpr size_t most_fields = 4096;
+
 int digit_of(char c) {
   if ('0' <= c && c <= '9') return c - '0';
   if ('a' <= c && c <= 'f') return c - 'a' + 10;
@@ -33,9 +35,10 @@ std::multimap<std::string, std::string> parse_form(std::string_view text) {
     const std::string_view field = text.substr(0, text.find('&'));
     text.remove_prefix(std::min(field.size() + 1, text.size()));
     const size_t equals = std::min(field.find('='), field.size());
-    if (!field.empty())
-      fields.emplace(decoded(field.substr(0, equals)),
-                     decoded(field.substr(std::min(equals + 1, field.size()))));
+    if (field.empty()) continue;
+    if (fields.size() == most_fields)
+      throw HttpError(400, "A form has " + std::to_string(most_fields) + " fields at most.");
+    fields.emplace(decoded(field.substr(0, equals)), decoded(field.substr(std::min(equals + 1, field.size()))));
   }
   return fields;
 }

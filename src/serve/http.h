@@ -12,7 +12,7 @@
 namespace sixfold::serve {
 
 /// Reads the fields of a form, or of the query of an address: "q=a+dog&q=%C3%A4". A field may occur several
-/// times, in this order; a value may hold "=".
+/// times, in this order; a value may hold "=". Throws an `HttpError` (400) for more than 4,096 fields.
 std::multimap<std::string, std::string> parse_form(std::string_view text);
 
 /// A file of a form (multipart/form-data).

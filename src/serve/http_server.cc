@@ -6,14 +6,16 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <list>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "serve/connection.h"
+#include "serve/connection_threads.h"
 #include "serve/library_request.h"
+#include "serve/open_connections.h"
+#include "serve/refusal.h"
 #include "serve/request_watch.h"
 
 namespace sixfold::serve {
@@ -27,6 +29,7 @@ constexpr milliseconds last_moment{500};
 
 /// The connection whose request this thread answers: the library has no other way to hand it to a handler.
 thread_local Connection* this_connection = nullptr;
+thread_local OpenConnections::Open* this_open = nullptr;
 thread_local const RequestWatch::Watched* this_watched = nullptr;
 /// Whether the library has understood the request that this thread answers.
 thread_local bool this_understood = false;
@@ -37,17 +40,27 @@ HttpRequest watched_request(const httplib::Request& from) {
   return request;
 }
 
-std::string error_body(const std::string& message) { return R"({"error":")" + message + "\"}"; }
+void fill(httplib::Response& to, HttpAnswer from);
 
 /// Says what is wrong with a request that the library refuses by itself.
-void explain(httplib::Response& response) {
+void explain(const httplib::Request& request, httplib::Response& response) {
   if (!response.body.empty()) return;
   const char* message = response.status == 400   ? "The request is not valid HTTP."
                         : response.status == 404 ? "There is nothing at this address."
                         : response.status == 413 ? "The request is too large."
                         : response.status == 414 ? "The address is too long."
+                        : response.status == 416 ? "The range of bytes is not valid."
                                                  : "The server can't answer this request.";
-  response.set_content(error_body(message), "application/json");
+  fill(response, refusal(request.path, response.status, message));
+}
+
+/// Leaves one header of those by which the library and this server tell whether the connection goes on.
+void tell_once_whether_it_goes_on(httplib::Response& response) {
+  if (!this_understood) response.set_header("Connection", "close");
+  if (response.get_header_value("Connection") != "close") return;
+  response.headers.erase("Connection");
+  response.headers.erase("Keep-Alive");
+  response.set_header("Connection", "close");
 }
 
 void fill(httplib::Response& to, HttpAnswer from) {
@@ -71,61 +84,6 @@ void fill(httplib::Response& to, HttpAnswer from) {
       });
 }
 
-/// Whether this thread shall refuse a connection instead of serving it.
-thread_local bool refuses = false;
-
-/// Gives each connection a thread.
-class Threads final : public httplib::TaskQueue {
- public:
-  explicit Threads(std::atomic<int>& open) : open_(open) {}
-  ~Threads() override { join_ended(); }
-
-  void enqueue(std::function<void()> serve) override {
-    join_ended();
-    ++open_;
-    const std::lock_guard lock(mutex_);
-    try {
-      threads_.emplace_back();
-      const auto place = std::prev(threads_.end());
-      *place = std::thread([this, serve, place] {
-        serve();
-        end(place);
-      });
-    } catch (const std::system_error&) {  // the system refuses another thread
-      threads_.pop_back();
-      --open_;
-      refuses = true;
-      serve();
-      refuses = false;
-    }
-  }
-
-  void shutdown() override {
-    while (open_ > 0) std::this_thread::sleep_for(milliseconds(5));
-    join_ended();
-  }
-
- private:
-  using Place = std::list<std::thread>::iterator;
-  void end(Place place) {
-    const std::lock_guard lock(mutex_);
-    ended_.splice(ended_.end(), threads_, place);
-    --open_;
-  }
-  void join_ended() {
-    std::list<std::thread> ended;
-    {
-      const std::lock_guard lock(mutex_);
-      ended.swap(ended_);
-    }
-    for (std::thread& thread : ended) thread.join();
-  }
-
-  std::atomic<int>& open_;
-  std::mutex mutex_;  // guards the members below
-  std::list<std::thread> threads_, ended_;
-};
-
 void require_address(const std::string& host) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
@@ -138,8 +96,12 @@ void require_address(const std::string& host) {
 /// The library's server, with connections of our own.
 class HttpServer::Library final : public httplib::Server {
  public:
-  Library(const HttpOptions& options, HttpHandler handler) : options_(options), handler_(std::move(handler)) {
-    new_task_queue = [this] { return new Threads(open_); };
+  Library(const HttpOptions& options, HttpHandler handler)
+      : options_(options),
+        handler_(std::move(handler)),
+        connections_(options.patience),
+        watch_(options.write_time) {
+    new_task_queue = [this] { return new ConnectionThreads(open_); };
     set_tcp_nodelay(true);
     set_socket_options([](int socket) {  // the library's own let two servers share a port
       const int on = 1;
@@ -163,7 +125,9 @@ class HttpServer::Library final : public httplib::Server {
     Put(any, with_body);
     Patch(any, with_body);
     Delete(any, with_body);
-    set_error_handler([](const httplib::Request&, httplib::Response& response) { explain(response); });
+    set_error_handler(explain);
+    set_post_routing_handler(
+        [](const httplib::Request&, httplib::Response& response) { tell_once_whether_it_goes_on(response); });
     set_keep_alive_max_count(1000);
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time).count());
   }
@@ -210,7 +174,7 @@ class HttpServer::Library final : public httplib::Server {
   /// Refuses what the library would read without a limit, or what proxies and servers could read differently.
   bool refuse_early(const httplib::Request& request, httplib::Response& response) const {
     const auto refuse = [&](int status, const std::string& message) {
-      refuse_unread(response, status, message);
+      refuse_unread(request, response, status, message);
       return true;
     };
     if (request.method == "TRACE" || request.method == "CONNECT" || request.method == "PRI")
@@ -241,15 +205,22 @@ class HttpServer::Library final : public httplib::Server {
   /// Answers a request of a method for which the library reads no body. A few clients send one all the same.
   void answer_plain(const httplib::Request& from, httplib::Response& to) {
     if (from.has_header("Transfer-Encoding"))
-      return refuse_unread(to, 400, fmt::format("A {} request has no body in chunks.", from.method));
+      return refuse_unread(from, to, 400, fmt::format("A {} request has no body in chunks.", from.method));
     HttpRequest request = watched_request(from);
-    request.body.resize(from.get_header_value<uint64_t>("Content-Length"));
+    BodyRoom room(options_.body_bytes, held_, options_.held_bytes);
     this_connection->begin_body();
-    for (size_t read = 0; read < request.body.size();) {
-      const ssize_t count = this_connection->read(request.body.data() + read, request.body.size() - read);
-      if (count <= 0) return refuse_cut_off(to);
-      read += static_cast<size_t>(count);
+    char some[4096];
+    for (auto left = from.get_header_value<uint64_t>("Content-Length"); left > 0;) {
+      const ssize_t count = this_connection->read(some, std::min<uint64_t>(left, sizeof some));
+      if (count <= 0 || !room.take(static_cast<size_t>(count))) return refuse_body(from, to, room);
+      request.body.append(some, static_cast<size_t>(count));
+      left -= static_cast<uint64_t>(count);
     }
+    answer_whole(request, to);
+  }
+
+  void answer_whole(const HttpRequest& request, httplib::Response& to) const {
+    this_open->has_request();
     fill(to, handler_(request));
   }
 
@@ -258,28 +229,34 @@ class HttpServer::Library final : public httplib::Server {
     this_connection->begin_body();
     HttpRequest request = watched_request(from);
     const bool chunked = from.has_header("Transfer-Encoding");
-    if (!chunked && !from.has_header("Content-Length")) return fill(to, handler_(request));  // there is no body
+    if (!chunked && !from.has_header("Content-Length")) return answer_whole(request, to);  // there is no body
     // The library does not check all of a body in chunks, so that what follows may not be a request.
     if (chunked) close_afterwards(to);
-    bool too_large = false;
-    const bool complete = from.is_multipart_form_data()
-                              ? read_form(content, options_.body_bytes, request, too_large)
-                              : read_body(content, options_.body_bytes, request, too_large);
-    if (complete) return fill(to, handler_(request));
-    if (too_large || this_connection->too_large()) return refuse_unread(to, 413, too_long());
-    refuse_cut_off(to);
+    BodyRoom room(options_.body_bytes, held_, options_.held_bytes);
+    const bool complete =
+        from.is_multipart_form_data() ? read_form(content, room, request) : read_body(content, room, request);
+    if (complete) return answer_whole(request, to);
+    refuse_body(from, to, room);
   }
 
-  static void refuse_cut_off(httplib::Response& to) {
-    refuse_unread(to, this_connection->timed_out() ? 408 : 400, "The body of the request is not complete.");
+  /// Refuses a request whose body was not read to its end.
+  void refuse_body(const httplib::Request& from, httplib::Response& to, const BodyRoom& room) const {
+    if (room.lack() == BodyRoom::Lack::server_full) {
+      refuse_unread(from, to, 503, "The server has no room for another body.");
+      return to.set_header("Retry-After", "1");
+    }
+    if (room.lack() == BodyRoom::Lack::too_large || this_connection->too_large())
+      return refuse_unread(from, to, 413, too_long());
+    refuse_unread(from, to, this_connection->timed_out() ? 408 : 400,
+                  "The body of the request is not complete.");
   }
 
   std::string too_long() const { return fmt::format("The body is longer than {} bytes.", options_.body_bytes); }
 
   /// Refuses a request that is not read to its end, so that the connection must end.
-  static void refuse_unread(httplib::Response& response, int status, const std::string& message) {
-    response.status = status;
-    response.set_content(error_body(message), "application/json");
+  static void refuse_unread(const httplib::Request& request, httplib::Response& response, int status,
+                            const std::string& message) {
+    fill(response, refusal(request.path, status, message));
     close_afterwards(response);
   }
 
@@ -291,12 +268,17 @@ class HttpServer::Library final : public httplib::Server {
   bool process_and_close_socket(int socket) override {
     Connection connection(socket, {.body_bytes = options_.body_bytes,
                                    .request_time = options_.arrival_time,
-                                   .idle_time = options_.idle_time});
-    if (refuses || open_ > options_.connections) return refuse(connection);
+                                   .idle_time = options_.idle_time,
+                                   .write_time = options_.write_time});
+    const bool full = open_ > options_.connections;
+    if (ConnectionThreads::refuses() || (full && !connections_.make_room())) return refuse(connection);
+    OpenConnections::Open open(connections_, socket);
     this_connection = &connection;
+    this_open = &open;
     const auto ending = [this] { return stopping_.load(); };
     while (connection.wait_for_request(ending)) {
       connection.begin_request();
+      open.waits();
       const RequestWatch::Watched watched(watch_, socket, options_.request_time);
       this_watched = &watched;
       const bool last = stopping_ || 4 * open_ > 3 * options_.connections;
@@ -307,8 +289,10 @@ class HttpServer::Library final : public httplib::Server {
       // What follows a request that was not understood may be its body, and not another request.
       if (!this_understood) connection.linger();
       if (!answered || closed || last || connection.lingers() || connection.timed_out()) break;
+      open.waits();
     }
     this_connection = nullptr;
+    this_open = nullptr;
     return true;
   }
 
@@ -320,12 +304,17 @@ class HttpServer::Library final : public httplib::Server {
     request.ranges.clear();
   }
 
+  /// The request is not read, so that the face is not known: the error has the fields of two.
   static bool refuse(Connection& connection) {
-    const std::string body = error_body("The server has too many connections.");
-    const std::string answer = fmt::format(
+    const std::string message = "The server has too many connections.";
+    const std::string body = fmt::format(R"({{"error":"{}","message":"{}"}})", message, message);
+    HttpAnswer headers;
+    allow_other_origins(headers);
+    std::string answer =
         "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
-        "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-        body.size(), body);
+        "Content-Type: application/json\r\n";
+    for (const auto& [name, value] : headers.headers) answer += fmt::format("{}: {}\r\n", name, value);
+    answer += fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
     connection.linger();
     return connection.write(answer.data(), answer.size()) > 0;
   }
@@ -334,6 +323,8 @@ class HttpServer::Library final : public httplib::Server {
   const HttpHandler handler_;
   std::atomic<int> open_{0};
   std::atomic<bool> started_{false}, stopping_{false}, ended_{false};
+  std::atomic<size_t> held_{0};  // bytes of bodies
+  OpenConnections connections_;
   RequestWatch watch_;
 };
 

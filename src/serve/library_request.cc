@@ -52,28 +52,36 @@ void name_boundary(httplib::Request& request) {
   type->second = "multipart/form-data; boundary=" + boundary;
 }
 
-bool read_body(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
+bool BodyRoom::take(size_t bytes) {
+  if (lack_ != Lack::none) return false;
+  if (bytes > left_)
+    lack_ = Lack::too_large;
+  else if (!share_.grow(bytes))
+    lack_ = Lack::server_full;
+  else
+    left_ -= bytes;
+  return lack_ == Lack::none;
+}
+
+bool read_body(const httplib::ContentReader& content, BodyRoom& room, HttpRequest& request) {
   return content([&](const char* data, size_t size) {
-    too_large = size > most - request.body.size();
-    if (!too_large) request.body.append(data, size);
-    return !too_large;
+    if (room.take(size)) request.body.append(data, size);
+    return room.lack() == BodyRoom::Lack::none;
   });
 }
 
-bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large) {
-  size_t bytes = 0, parts = 0;
+bool read_form(const httplib::ContentReader& content, BodyRoom& room, HttpRequest& request) {
   std::vector<Upload> all;
   const bool complete = content(
       [&](const httplib::MultipartFormData& part) {
-        too_large = too_large || ++parts > most_form_parts;
+        if (all.size() == most_form_parts) room.refuse();
         all.push_back({part.name, part.filename, part.content_type, ""});
-        return !too_large;
+        return room.lack() == BodyRoom::Lack::none;
       },
       [&](const char* data, size_t size) {
-        bytes += size;
-        too_large = too_large || bytes > most || all.empty();
-        if (!too_large) all.back().content.append(data, size);
-        return !too_large;
+        if (all.empty()) room.refuse();
+        if (room.take(size)) all.back().content.append(data, size);
+        return room.lack() == BodyRoom::Lack::none;
       });
   for (Upload& part : all) {
     if (part.file_name.empty())

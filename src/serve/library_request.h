@@ -3,6 +3,7 @@
 
 #include "serve/http.h"
 #include "serve/http_library.h"
+#include "serve/share.h"
 
 namespace sixfold::serve {
 
@@ -16,10 +17,32 @@ HttpRequest request_of(const httplib::Request& from);
 /// parameter of the type.
 void name_boundary(httplib::Request& request);
 
-/// Reads a body, which the library decompresses. Returns false if it is too large, cut off or broken.
-bool read_body(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large);
+/// The room for a body while it is read and held.
+class BodyRoom {
+ public:
+  enum class Lack { none, too_large, server_full };
+
+  /// `most`: bytes of the body; `held`: those of all bodies, of which there may be `most_held`.
+  BodyRoom(size_t most, std::atomic<size_t>& held, size_t most_held) : left_(most), share_(held, most_held) {}
+
+  /// Takes room for more bytes. Returns false if there is none.
+  bool take(size_t bytes);
+  /// The body is larger than it may be.
+  void refuse() { lack_ = Lack::too_large; }
+  /// What there was no room for.
+  Lack lack() const { return lack_; }
+
+ private:
+  size_t left_;
+  Share share_;
+  Lack lack_ = Lack::none;
+};
+
+/// Reads a body, which the library decompresses. Returns false if there is no room for it, or if it is cut off
+/// or broken.
+bool read_body(const httplib::ContentReader& content, BodyRoom& room, HttpRequest& request);
 
 /// Reads the parts of multipart/form-data in the same way.
-bool read_form(const httplib::ContentReader& content, size_t most, HttpRequest& request, bool& too_large);
+bool read_form(const httplib::ContentReader& content, BodyRoom& room, HttpRequest& request);
 
 }  // namespace sixfold::serve

@@ -60,6 +60,8 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
                 .target = wanted.target,
                 .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
                             .alternatives = wanted.alternatives,
+                            .client = service.client_of(request),
+                            .caller = service.caller_of(request),
                             .cancel = request.cancel}});
   for (const AnswerText& text : answers) {
     texts.push_back(text.text);
@@ -77,9 +79,9 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
 
 HttpAnswer detect(Service& service, const HttpRequest& request) {
   Json all = Json::array();
-  const auto sources = service.models().sources();
-  if (sources.empty()) throw HttpError(400, "This server has no translation model.");
-  for (const DetectedLanguage& detected : detect_language(Fields(request).required_text("q"), sources))
+  const auto known = service.models().languages();
+  if (known.empty()) throw HttpError(400, "This server has no translation model.");
+  for (const DetectedLanguage& detected : detect_language(Fields(request).required_text("q"), known))
     all.push_back(detection(detected));
   return answer(all);
 }

@@ -36,10 +36,29 @@ const FileFormat& format_of(const std::string& name) {
                                    extension, fmt::join(file_extensions(), ", ")));
 }
 
-/// The address under which the client has reached this server.
+/// Whether a text is a name or an address of a host, and a port after it or none: "example.org:70", "[::1]".
+bool is_host(std::string_view text) {
+  const auto only = [](std::string_view part, std::string_view more) {
+    return !part.empty() && std::ranges::all_of(part, [&](char c) {
+      return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||
+             more.find(c) != more.npos;
+    });
+  };
+  const size_t bracket = text.starts_with('[') ? text.find(']') : 0;
+  if (bracket == text.npos) return false;
+  const size_t colon = std::min(text.find(':', bracket), text.size());
+  const std::string_view host = text.substr(0, colon), port = text.substr(colon);
+  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  if (!port.empty() && (port.size() < 2 || port.size() > 6 || !std::ranges::all_of(port.substr(1), is_digit)))
+    return false;
+  if (bracket == 0) return only(host, "-._");
+  return host.ends_with(']') && only(host.substr(1, host.size() - 2), ":.%");
+}
+
+/// The address under which the client has reached this server; without the server if the client names no host.
 std::string address_of(const HttpRequest& request, const std::string& path) {
   const std::string host = request.header("host");
-  if (host.empty()) return path;
+  if (!is_host(host)) return path;
   return (request.header("x-forwarded-proto") == "https" ? "https://" : "http://") + host + path;
 }
 
@@ -60,7 +79,10 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
       translate_from_any(service, {.texts = {std::move(content)},
                                    .source = source == "auto" ? "" : source,
                                    .target = fields.required_text("target"),
-                                   .options = {.kind = format.kind, .cancel = request.cancel}});
+                                   .options = {.kind = format.kind,
+                                               .client = service.client_of(request),
+                                               .caller = service.caller_of(request),
+                                               .cancel = request.cancel}});
   const std::string name =
       service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
   HttpAnswer answer{.body =
@@ -70,9 +92,10 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
 }
 
 HttpAnswer download(Service& service, const std::string& name) {
+  std::string content = service.files().find(name);
   const FileFormat& format = format_of(name);
   return {.content_type = format.content_type,
-          .body = service.files().find(name),
+          .body = std::move(content),
           .headers = {
               {"Content-Disposition", fmt::format("attachment; filename=\"translation{}\"", format.extension)},
               {"X-Content-Type-Options", "nosniff"}}};

@@ -71,6 +71,26 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
   translator.emplace(folder, settings.threads, settings.precision, calling);
 }
 
+void DecodedByModel::begin(const ServedModel& model) {
+  const std::lock_guard lock(mutex_);
+  alive_.push_back(&model);
+}
+
+void DecodedByModel::end(const ServedModel& model) {
+  const std::lock_guard lock(mutex_);
+  alive_.remove(&model);
+  ended_.try_emplace(model.name, model.name).first->second.add(model.counts());
+}
+
+ModelCounts DecodedByModel::of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto ended = ended_.find(name);
+  ModelCounts all = ended == ended_.end() ? ModelCounts(name) : ended->second;
+  for (const ServedModel* model : alive_)
+    if (model->name == name) all.add(model->counts());
+  return all;
+}
+
 Models::Models(std::vector<ModelSpec> specs, const EngineSettings& settings)
     : specs_(std::move(specs)), settings_(settings), models_(load()) {
   require(!models_.empty(),
@@ -80,11 +100,16 @@ Models::Models(std::vector<ModelSpec> specs, const EngineSettings& settings)
 std::vector<ModelPointer> Models::load() const {
   std::vector<ModelPointer> loaded;
   for (const ModelSpec& spec : specs_) {
-    auto model = std::make_shared<const ServedModel>(spec, settings_);
+    auto loading = std::make_unique<const ServedModel>(spec, settings_);
+    decoded_->begin(*loading);
+    const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* ended) {
+      decoded->end(*ended);
+      delete ended;
+    });
     for (const ModelPointer& other : loaded)
       require(other->name != model->name, "{} and {} are both named '{}'; give one another name, as in NAME={}",
               other->folder, model->folder, model->name, model->folder);
-    loaded.push_back(std::move(model));
+    loaded.push_back(model);
   }
   return loaded;
 }
@@ -112,6 +137,20 @@ std::vector<std::string> Models::sources() const {
     if (model->translator && std::find(codes.begin(), codes.end(), model->source) == codes.end())
       codes.push_back(model->source);
   return codes;
+}
+
+std::vector<std::string> Models::languages() const {
+  std::vector<std::string> codes = sources();
+  for (const ModelPointer& model : all())
+    if (model->translator && std::find(codes.begin(), codes.end(), model->target) == codes.end())
+      codes.push_back(model->target);
+  return codes;
+}
+
+std::vector<ModelCounts> Models::counts() const {
+  std::vector<ModelCounts> counts;
+  for (const ModelPointer& model : all()) counts.push_back(decoded_->of(model->name));
+  return counts;
 }
 
 void Models::reload() {

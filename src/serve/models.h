@@ -1,4 +1,6 @@
 #pragma once
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +11,7 @@
 #include "infer/generator.h"
 #include "infer/translator.h"
 #include "model/weight_type.h"
+#include "serve/metrics.h"
 #include "text/sentences.h"
 
 namespace sixfold::serve {
@@ -41,9 +44,26 @@ struct ServedModel {
 
   /// Throws an input error if the folder is not a model that can be served, or if its languages are not known.
   ServedModel(const ModelSpec& spec, const EngineSettings& settings);
+  /// What it has decoded.
+  DecodingCounts counts() const { return translator ? translator->counts() : generator->counts(); }
 };
 
 using ModelPointer = std::shared_ptr<const ServedModel>;
+
+/// What models have decoded, by name: those that are served, those that were replaced and still answer
+/// requests, and those that ended. Safe to share between threads.
+class DecodedByModel {
+ public:
+  void begin(const ServedModel& model);
+  /// The model decodes no more.
+  void end(const ServedModel& model);
+  ModelCounts of(const std::string& name) const;
+
+ private:
+  mutable std::mutex mutex_;  // guards the members below
+  std::list<const ServedModel*> alive_;
+  std::map<std::string, ModelCounts> ended_;
+};
 
 /// The models that are served. Safe to share between threads; a request keeps the model that it began with.
 class Models {
@@ -58,6 +78,10 @@ class Models {
   ModelPointer between(const std::string& source, const std::string& target) const;
   /// The codes of all source languages, without repetition, in the order of the models.
   std::vector<std::string> sources() const;
+  /// Those and, after them, the codes of the target languages, without repetition.
+  std::vector<std::string> languages() const;
+  /// What each model has decoded since the server began, whenever it was loaded again.
+  std::vector<ModelCounts> counts() const;
   /// Loads all models again from their folders, and serves the new ones. If one can't be loaded, throws, and
   /// the old ones stay.
   void reload();
@@ -67,6 +91,7 @@ class Models {
 
   const std::vector<ModelSpec> specs_;
   const EngineSettings settings_;
+  const std::shared_ptr<DecodedByModel> decoded_ = std::make_shared<DecodedByModel>();  // the models share it
   mutable std::mutex mutex_;
   std::vector<ModelPointer> models_;
 };

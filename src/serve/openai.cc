@@ -1,5 +1,6 @@
 #include "serve/openai.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "serve/json_text.h"
@@ -44,6 +45,17 @@ void refuse_unsupported(const Fields& fields) {
       throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
 }
 
+/// Refuses more tokens than a request may have, of all its texts together.
+void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) {
+  const int64_t most = std::max<int64_t>(limits.most_tokens_of_request, limits.most_new_tokens);
+  const int64_t texts = std::ssize(wanted.prompts) * wanted.options.samples;
+  if (texts * wanted.options.max_tokens > most)
+    throw HttpError(400,
+                    fmt::format("\"prompt\", \"n\" and \"max_tokens\" ask for {} texts of {} tokens; all texts "
+                                "together may have {} tokens.",
+                                texts, wanted.options.max_tokens, most));
+}
+
 Completion completion_of(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   refuse_unsupported(fields);
@@ -61,6 +73,7 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   if (bytes > service.options().most_characters)
     throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
                                      service.options().most_characters));
+  wanted.share = service.wait(bytes);
   for (size_t i = 0; i < wanted.prompts.size(); ++i)
     if (const auto refusal = wanted.model->generator->refusal(wanted.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
@@ -68,6 +81,7 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   options.max_tokens =
       static_cast<int>(fields.whole("max_tokens", 1, service.options().most_new_tokens).value_or(16));
   options.samples = static_cast<int>(fields.whole("n", 1, service.options().most_samples).value_or(1));
+  require_few_tokens(service.options(), wanted);
   options.draw.temperature = static_cast<float>(fields.number("temperature", 0, 2).value_or(1));
   options.draw.top_p = static_cast<float>(fields.number("top_p", 0, 1).value_or(1));
   options.draw.top_k = static_cast<int>(fields.whole("top_k", 0, 1 << 20).value_or(0));
@@ -77,6 +91,7 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   options.stop = fields.texts("stop", 16);
   // Without a seed, clients expect another text each time.
   options.seed = static_cast<uint64_t>(fields.whole("seed", 0, int64_t{1} << 53).value_or(service.next_seed()));
+  options.caller = service.caller_of(request);
   options.cancel = request.cancel;
   if (fields.whole("best_of", 1, service.options().most_samples).value_or(options.samples) != options.samples)
     throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");

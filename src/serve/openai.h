@@ -15,7 +15,8 @@ struct Completion {
   std::vector<std::string> prompts;
   GenerateOptions options;
   bool stream = false, echo = false;
-  bool usage = false;  ///< whether a stream tells the numbers of tokens at its end
+  bool usage = false;                  ///< whether a stream tells the numbers of tokens at its end
+  std::shared_ptr<const Share> share;  ///< of the texts that wait, until the completion or its stream ends
 };
 
 std::string openai_error_body(int status, const std::string& message);

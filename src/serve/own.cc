@@ -29,6 +29,20 @@ void require_one_sentence(const Fields& request, const std::vector<std::string>&
   options.breaks = LineBreaks::lines;
 }
 
+/// Of the prefix and all phrases of a request: a prefix takes time that grows with its square.
+constexpr size_t most_constraint_bytes = 4096;
+
+void require_few_bytes(const OutputConstraints& constraints) {
+  size_t bytes = constraints.prefix.size();
+  for (const auto* phrases : {&constraints.phrases, &constraints.banned_phrases})
+    for (const std::string& phrase : *phrases) bytes += phrase.size();
+  if (bytes > most_constraint_bytes)
+    throw HttpError(413,
+                    fmt::format("\"prefix\", \"constraints\" and \"avoid\" have {} bytes together; at most {} "
+                                "are allowed.",
+                                bytes, most_constraint_bytes));
+}
+
 /// Reads what the translation must begin with, contain and avoid.
 void read_constraints(const Fields& fields, const std::vector<std::string>& texts, TextOptions& options) {
   OutputConstraints& constraints = options.constraints;
@@ -36,6 +50,7 @@ void read_constraints(const Fields& fields, const std::vector<std::string>& text
   constraints.phrases = fields.texts("constraints", most_phrases);
   constraints.banned_phrases = fields.texts("avoid", most_phrases);
   if (constraints.empty()) return;
+  require_few_bytes(constraints);
   require_one_sentence(fields, texts, "\"prefix\", \"constraints\" and \"avoid\"", options);
 }
 
@@ -78,6 +93,8 @@ HttpAnswer translate(Service& service, const HttpRequest& request) {
       static_cast<int>(fields.whole("n_best", 1, service.options().most_alternatives + 1).value_or(1)) - 1;
   if (const auto beam = fields.whole("beam_size", 1, 32)) options.beam_size = static_cast<int>(*beam);
   read_details(fields, texts, service.options().most_observed_tokens, options);
+  options.client = service.client_of(request);
+  options.caller = service.caller_of(request);
   options.cancel = request.cancel;
   Json results = Json::array();
   for (const TextResult& text : service.translate(*model, texts, options))

@@ -12,7 +12,8 @@ constexpr std::chrono::milliseconds interval{50};
 
 }  // namespace
 
-RequestWatch::RequestWatch() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
+RequestWatch::RequestWatch(std::chrono::milliseconds write_time)
+    : write_time_(write_time), thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 RequestWatch::Watched::Watched(RequestWatch& watch, int socket, std::chrono::milliseconds most)
     : watch_(watch), socket_(socket), deadline_(Clock::now() + most) {
@@ -59,6 +60,7 @@ void RequestWatch::work(const std::stop_token& stop) {
         end(*watched, End::hang_up);
       else if (now >= watched->deadline_)
         end(*watched, End::time_limit);
+      if (now >= watched->deadline_ + write_time_) ::shutdown(watched->socket_, SHUT_RDWR);
     }
   }
 }

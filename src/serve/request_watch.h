@@ -7,14 +7,15 @@
 
 namespace sixfold::serve {
 
-/// Ends requests whose clients have hung up, or that take longer than the time limit. Safe to share between
-/// threads.
+/// Ends requests whose clients have hung up, or that take longer than the time limit, and closes connections
+/// whose clients take the answer too slowly. Safe to share between threads.
 class RequestWatch {
  public:
   using Clock = std::chrono::steady_clock;
   enum class End { none, hang_up, time_limit, server_ends };
 
-  RequestWatch();
+  /// `write_time`: for a client to take its answer after the time limit.
+  explicit RequestWatch(std::chrono::milliseconds write_time);
 
   /// A request that is watched while this object lives.
   class Watched {
@@ -46,6 +47,7 @@ class RequestWatch {
   void work(const std::stop_token& stop);
   void end(Watched& watched, End why);
 
+  const std::chrono::milliseconds write_time_;
   mutable std::mutex mutex_;  // guards `all_` and the ends of the watched
   std::list<Watched*> all_;
   std::jthread thread_;  // last: it uses the members above

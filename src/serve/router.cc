@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -13,13 +16,6 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
   pattern.remove_suffix(1);
   if (!path.starts_with(pattern) || path.size() == pattern.size()) return {};
   return std::string(path.substr(pattern.size()));
-}
-
-void allow_other_origins(HttpAnswer& answer) {
-  answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
-  answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
-  answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
-  answer.headers.emplace_back("Access-Control-Expose-Headers", "X-Sixfold-Cut");
 }
 
 HttpAnswer error_answer(ErrorBody body, int status, const std::string& message) {
@@ -92,11 +88,21 @@ HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, cons
 }
 
 HttpAnswer Router::no_route(const HttpRequest& request) const {
+  std::vector<std::string> methods;
+  ErrorBody error = error_body_of(request.path);
+  for (const Route& route : routes_) {
+    if (!match(route.path, request.path) || std::ranges::count(methods, route.method) > 0) continue;
+    if (methods.empty()) error = route.error;
+    methods.push_back(route.method);
+  }
   if (request.method == "OPTIONS") return {.status = 204};
-  for (const Route& route : routes_)
-    if (match(route.path, request.path))
-      return error_answer(route.error, 405, fmt::format("{} takes the method {}.", request.path, route.method));
-  return error_answer(routes_.front().error, 404, "There is nothing at this address.");
+  if (methods.empty()) return error_answer(error, 404, "There is nothing at this address.");
+  HttpAnswer answer = error_answer(
+      error, 405, fmt::format("{} takes the method {}.", request.path, fmt::join(methods, " or ")));
+  if (std::ranges::count(methods, "GET") > 0) methods.emplace_back("HEAD");
+  methods.emplace_back("OPTIONS");
+  answer.headers.emplace_back("Allow", fmt::format("{}", fmt::join(methods, ", ")));
+  return answer;
 }
 
 }  // namespace sixfold::serve

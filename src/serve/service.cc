@@ -13,26 +13,13 @@
 namespace sixfold::serve {
 namespace {
 
-/// Adds to a counter while it lives, unless the sum would exceed a limit.
-class Share {
- public:
-  Share(std::atomic<size_t>& all, size_t bytes, size_t most) : all_(all), bytes_(bytes) {
-    if (all_.fetch_add(bytes) + bytes <= most) return;
-    all_ -= bytes;
-    throw HttpError(503, "Too many texts wait to be translated.", 1);
-  }
-  ~Share() { all_ -= bytes_; }
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
-
- private:
-  std::atomic<size_t>& all_;
-  const size_t bytes_;
-};
-
 size_t bytes_of(std::span<const std::string> texts) {
   return std::accumulate(texts.begin(), texts.end(), size_t{0},
                          [](size_t sum, const std::string& text) { return sum + text.size(); });
+}
+
+size_t bytes_of(const OutputConstraints& constraints) {
+  return constraints.prefix.size() + bytes_of(constraints.phrases) + bytes_of(constraints.banned_phrases);
 }
 
 }  // namespace
@@ -46,18 +33,41 @@ Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, co
       suggestions_(options.suggestions) {}
 
 void Service::require_few_bytes(std::span<const std::string> texts) const {
-  const size_t bytes = bytes_of(texts);
+  require_few_bytes(bytes_of(texts));
+}
+
+void Service::require_few_bytes(size_t bytes) const {
   if (bytes > options_.most_characters)
     throw HttpError(
         413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, options_.most_characters));
 }
 
+std::shared_ptr<const Share> Service::wait(size_t bytes) {
+  auto share = std::make_shared<Share>(waiting_, options_.most_waiting);
+  if (!share->grow(bytes)) throw HttpError(503, "Too many texts wait to be translated.", 1);
+  return share;
+}
+
+void Service::count(const std::string& client, std::span<const std::string> texts) {
+  int64_t characters = 0;
+  for (const std::string& text : texts) characters += count_characters(text);
+  const std::lock_guard lock(mutex_);
+  characters_[client] += characters;
+}
+
+int64_t Service::characters(const std::string& client) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = characters_.find(client);
+  return found == characters_.end() ? 0 : found->second;
+}
+
 std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
                                            const TextOptions& options) {
-  require_few_bytes(texts);
-  const Share share(waiting_, bytes_of(texts), options_.most_waiting);
+  const size_t bytes = bytes_of(texts) + bytes_of(options.constraints);
+  require_few_bytes(bytes);
+  const auto share = wait(bytes);
   std::vector<TextResult> results = translate_texts(model, texts, options);
-  for (const std::string& text : texts) characters_ += count_characters(text);
+  count(options.client, texts);
   size_t cut = 0;
   for (const TextResult& result : results) cut += result.cut;
   if (cut == 0) return results;
@@ -75,6 +85,10 @@ ModelPointer Service::model_between(const std::string& source, const std::string
     if (model->translator) pairs.push_back(model->name);
   throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
                                    pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
+}
+
+std::string Service::caller_of(const HttpRequest& request) const {
+  return keys_.needed() ? "key " + api_key_of(request) : "address " + request.address;
 }
 
 std::string Service::client_of(const HttpRequest& request) const {
@@ -97,12 +111,6 @@ int64_t Service::next_seed() {
   return device();
 }
 
-std::string Service::metrics_text() const {
-  std::vector<ModelCounts> counts;
-  for (const ModelPointer& model : models_.all())
-    counts.push_back(
-        {model->name, model->translator ? model->translator->counts() : model->generator->counts()});
-  return metrics_.text(counts, waiting_.load());
-}
+std::string Service::metrics_text() const { return metrics_.text(models_.counts(), waiting_.load()); }
 
 }  // namespace sixfold::serve

@@ -1,6 +1,9 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +17,8 @@
 #include "serve/metrics.h"
 #include "serve/models.h"
 #include "serve/rare_warning.h"
+#include "serve/refusal.h"
+#include "serve/share.h"
 #include "serve/suggestions.h"
 #include "serve/texts.h"
 
@@ -26,6 +31,8 @@ struct ServiceOptions {
   int most_alternatives = 10;
   int most_new_tokens = 4096;  ///< of a text that is generated
   int most_samples = 16;       ///< texts for each prompt
+  /// Of all texts that a request generates; one text may have `most_new_tokens` all the same.
+  int64_t most_tokens_of_request = 1 << 18;
   /// Tokens of a sentence of which attention of all layers or the search is shown; 0: of none.
   int most_observed_tokens = 64;
   bool page = true;        ///< whether there is a page for browsers
@@ -49,14 +56,19 @@ class Service {
   KeptFiles& files() { return files_; }
   Suggestions& suggestions() { return suggestions_; }
 
-  /// Translates texts as `translate_texts`, within the limits, and counts what was done. Throws an `HttpError`:
-  /// 413 for too much text, 503 if too much waits.
+  /// Translates texts as `translate_texts`, within the limits, to which the constraints count as well, and
+  /// counts what was done. Throws an `HttpError`: 413 for too much text, 503 if too much waits.
   std::vector<TextResult> translate(const ServedModel& model, std::span<const std::string> texts,
                                     const TextOptions& options);
   /// Throws an `HttpError` (413) if the texts are longer than the limit.
   void require_few_bytes(std::span<const std::string> texts) const;
+  /// Counts bytes as waiting texts while the result lives. Throws an `HttpError` (503) if too much waits.
+  std::shared_ptr<const Share> wait(size_t bytes);
   /// The model between two languages. Throws an `HttpError` (400) that says which there are if there is none.
   ModelPointer model_between(const std::string& source, const std::string& target) const;
+  /// The name under which a request takes turns with others: of its API key or, if none are needed, of its
+  /// address.
+  std::string caller_of(const HttpRequest& request) const;
   /// The client of a request: its API key, or the same for all if none are needed.
   std::string client_of(const HttpRequest& request) const;
   struct Languages {
@@ -67,14 +79,17 @@ class Service {
   std::shared_ptr<const Glossary> glossary(const HttpRequest& request, const std::string& id,
                                            const Languages& languages) const;
   std::string metrics_text() const;
-  /// The number of characters that were translated so far.
-  int64_t characters() const { return characters_; }
+  /// The number of characters that were translated so far for a client (`client_of`).
+  int64_t characters(const std::string& client) const;
   /// A number that no other request has.
   uint64_t next_number() { return ++number_; }
   /// A seed for a request that gives none: another one each time.
   int64_t next_seed();
 
  private:
+  void require_few_bytes(size_t bytes) const;
+  void count(const std::string& client, std::span<const std::string> texts);
+
   const ServiceOptions options_;
   Models models_;
   Metrics metrics_;
@@ -83,17 +98,15 @@ class Service {
   KeptFiles files_;
   Suggestions suggestions_;
   std::atomic<uint64_t> number_{0};
-  std::atomic<int64_t> characters_{0};
-  std::atomic<size_t> waiting_{0};  // bytes of texts that are being translated
+  mutable std::mutex mutex_;                   // guards the next member
+  std::map<std::string, int64_t> characters_;  // that were translated for each client
+  std::atomic<size_t> waiting_{0};             // bytes of texts that are being translated
   RareWarning cut_;
 };
 
 /// What clients are told when their request was cancelled.
 constexpr const char* cancelled_message =
     "The request took longer than request_seconds allows, or the server ends.";
-
-/// How a face writes errors.
-using ErrorBody = std::string (*)(int status, const std::string& message);
 
 /// A route: what answers requests of a method to a path. A "*" in `path` is a part that is handed to `answer`.
 struct Route {

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
 namespace {
 
-/// A line of a text: its sentences, and its end ("\n", "\r\n" or nothing).
+/// A line of a text: its sentences, and its end ("\n", "\r\n" or nothing) with the blank lines after it.
 struct Line {
   SplitParagraph parts;
   std::string end;
@@ -27,18 +28,30 @@ bool splits_sentences(LineBreaks breaks) {
   return breaks == LineBreaks::lines_and_sentences || breaks == LineBreaks::sentences;
 }
 
-std::vector<Line> lines_of(const std::string& text, LineBreaks breaks, const SentenceSplitter& all) {
+void end_if_cancelled(const TextOptions& options) {
+  if (options.cancel.stop_requested()) throw Cancelled();
+}
+
+/// A blank line is a part of the end of the line before it.
+std::vector<Line> lines_of(const std::string& text, const TextOptions& options, const SentenceSplitter& all) {
+  constexpr size_t some = 1000;  // lines after which a cancelled request is noticed
   const auto parts_of = [&](std::string_view line) {
-    return splits_sentences(breaks) ? all.split(line) : whole(line);
+    return splits_sentences(options.breaks) && !trim_spaces(line).empty() ? all.split(line) : whole(line);
   };
-  if (breaks == LineBreaks::sentences || breaks == LineBreaks::none) return {{parts_of(one_line(text)), ""}};
+  if (options.breaks == LineBreaks::sentences || options.breaks == LineBreaks::none)
+    return {{parts_of(one_line(text)), ""}};
   std::vector<Line> lines;
+  size_t count = 0;
   for (size_t begin = 0; begin < text.size();) {
+    if (count++ % some == 0) end_if_cancelled(options);
     const size_t feed = std::min(text.find('\n', begin), text.size());
     const size_t next = std::min(feed + 1, text.size());
     const size_t end = feed > begin && feed < text.size() && text[feed - 1] == '\r' ? feed - 1 : feed;
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    lines.push_back({parts_of(line), text.substr(end, next - end)});
+    if (!lines.empty() && trim_spaces(line).empty())
+      lines.back().end += text.substr(begin, next - begin);
+    else
+      lines.push_back({parts_of(line), text.substr(end, next - end)});
     begin = next;
   }
   return lines;
@@ -74,6 +87,7 @@ TranslateOptions translator_options(const TextOptions& options) {
   how.n_best = options.alternatives + 1;
   how.beam_size = options.beam_size;
   how.details = options.details;
+  how.caller = options.caller;
   how.cancel = options.cancel;
   how.warn_of_cuts = false;
   if (options.constraints.empty() && !options.glossary) return how;
@@ -99,6 +113,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
     return same;
   };
   for (size_t i = 0; i < documents.size(); ++i) {
+    end_if_cancelled(options);
     begins.push_back(texts.size());
     translate_one(documents[i], i, options, collect);
   }
@@ -126,6 +141,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
   };
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {
+    end_if_cancelled(options);
     results.push_back({of_rank(i, 0)});
     const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
     for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
@@ -141,7 +157,8 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
   std::vector<std::vector<Line>> lines;
   std::vector<std::string> sources;
   for (const std::string& text : texts) {
-    lines.push_back(lines_of(text, options.breaks, *model.splitter));
+    end_if_cancelled(options);
+    lines.push_back(lines_of(text, options, *model.splitter));
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }

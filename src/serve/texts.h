@@ -32,6 +32,8 @@ struct TextOptions {
   /// What each sentence must contain and so on; for `TextKind::plain` alone.
   OutputConstraints constraints = {};
   std::shared_ptr<const Glossary> glossary = {};  ///< null: none
+  std::string client = {};  ///< for whom the characters are counted (`Service::client_of`)
+  std::string caller = {};  ///< who takes turns with others (`caller_of`)
   std::stop_token cancel = {};
 };
 

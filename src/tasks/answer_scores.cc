@@ -10,7 +10,8 @@
 namespace sixfold {
 namespace {
 
-/// The number of tokens of texts, once for each question, that are in memory at a time.
+/// The number of tokens of texts, once for each question, that are in memory at a time. Of their windows only
+/// those of one batch are.
 int64_t block_tokens(int64_t batch_tokens) { return 8 * batch_tokens; }
 
 /// Questions that are read together, and their right answers.
@@ -23,9 +24,9 @@ struct Block {
 /// Appends the statistics of each question: exact match, F1.
 void answer(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena,
             std::vector<double>& results) {
-  for (const Batch& batch : block.reader.take_batches()) {
+  for (std::vector<Batch> batches; !(batches = block.reader.next_batches(1)).empty();) {
     Context context(model.backend(), arena);
-    block.reader.read(model, batch, context);
+    block.reader.read(model, batches[0], context);
   }
   const AnswerMetric metric;
   for (size_t i = 0; i < block.texts.size(); ++i) {
@@ -64,7 +65,7 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data, int6
     size_t place = stored.first_question();
     for (int32_t k = 0; k < stored.questions(); ++k) {
       StoredQuestion question = stored.question_at(place);
-      block.reader.add(text, question.tokens);
+      block.reader.add(text, {question.tokens.begin(), question.tokens.end()});
       block.texts.push_back(text);
       block.answers.push_back(std::move(question.answers));
       if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
@@ -82,7 +83,7 @@ int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {
   int64_t longest = 0;
   for (int64_t i = 0; i < data.texts().size(); ++i)
     longest = std::max(longest, std::ssize(StoredQuestionedText(data.texts()[i]).tokens()));
-  constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores, in two windows
+  constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores
   return (block_tokens(batch_tokens) + longest) * bytes_of_token;
 }
 

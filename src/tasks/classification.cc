@@ -108,8 +108,7 @@ class Classification : public Task {
             {.labels = record_.names,
              .weights = weights_,
              .tokens = config_.context_tokens,
-             .token_dropout = token_dropout,
-             .seed = seed},
+             .dropout = {token_dropout, seed}},
             part.hash};
   }
   std::vector<float> weights_of(const ClassificationOptions& options, const std::string& store) const {

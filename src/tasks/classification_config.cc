@@ -40,7 +40,7 @@ void validate(const ClassificationOptions& o) {
 }
 
 std::vector<std::string> advice_for(const ClassificationOptions& o) {
-  return advice_on_model(o.model, ClassificationOptions().model, o.generation, o.start);
+  return advice_on_encoder(o, ClassificationOptions(), "a classifier generates no text");
 }
 
 std::vector<float> class_weights(const std::vector<std::string>& given, const std::vector<std::string>& labels,

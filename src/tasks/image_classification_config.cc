@@ -38,7 +38,8 @@ void validate(const ImageClassificationOptions& o) {
 }
 
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
-  return advice_on_model(o.model, ImageClassificationOptions().model, o.generation, o.start);
+  const ImageClassificationOptions defaults;
+  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
 }
 
 }  // namespace sixfold

@@ -1,5 +1,8 @@
 #include "tasks/image_data.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "data/image_reader.h"
 #include "tasks/task_config.h"
@@ -42,6 +45,13 @@ void set_image_input(ModelConfig& config, const PatchOptions& patches, const Tas
 }
 
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed) {
+  const auto [height, width] = std::pair(config.image.height, config.image.width);
+  require(augmentation.shift < std::min(height, width),
+          "data.shift: is {}, but the images are {} x {} pixels, which would leave the picture; choose less",
+          augmentation.shift, height, width);
+  require(augmentation.cut_out < std::max(height, width),
+          "data.cut_out: is {}, but the images are {} x {} pixels, of which nothing may be left; choose less",
+          augmentation.cut_out, height, width);
   return {
       .patch = config.image.patch, .stride = config.image.step(), .augmentation = augmentation, .seed = seed};
 }

@@ -61,7 +61,8 @@ std::string settings_of_images(const TaskStart& start, const ImageFilesOptions& 
 /// model to start from reads others.
 void set_image_input(ModelConfig& config, const PatchOptions& patches, const TaskStart& start);
 
-/// How the images of a model are cut into patches after random changes.
+/// How the images of a model are cut into patches after random changes. Throws an input error that names the
+/// key if a change may leave nothing of an image.
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed);
 
 }  // namespace sixfold

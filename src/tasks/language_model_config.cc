@@ -48,7 +48,14 @@ void validate(const LanguageModelOptions& o) {
 }
 
 std::vector<std::string> advice_for(const LanguageModelOptions& o) {
-  return advice_on_model(o.model, LanguageModelOptions().model, o.generation, o.start);
+  const LanguageModelOptions defaults;
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  constexpr std::string_view of_translation[] = {"beam_size", "length_factor", "length_offset", "at_longest"};
+  for (std::string& more :
+       advice_on_generation(model_groups(o), model_groups(defaults), o.start, of_translation,
+                            "a language model is told with each prompt how to search, and how much to write"))
+    advice.push_back(std::move(more));
+  return advice;
 }
 
 }  // namespace sixfold

@@ -36,7 +36,7 @@ void validate(const MaskedLanguageModelOptions& o) {
 }
 
 std::vector<std::string> advice_for(const MaskedLanguageModelOptions& o) {
-  return advice_on_model(o.model, MaskedLanguageModelOptions().model, o.generation, o.start);
+  return advice_on_encoder(o, MaskedLanguageModelOptions(), "a masked language model generates no text");
 }
 
 }  // namespace sixfold

@@ -33,7 +33,7 @@ void validate(const QuestionAnsweringOptions& o) {
 }
 
 std::vector<std::string> advice_for(const QuestionAnsweringOptions& o) {
-  return advice_on_model(o.model, QuestionAnsweringOptions().model, o.generation, o.start);
+  return advice_on_encoder(o, QuestionAnsweringOptions(), "answers are parts of the texts");
 }
 
 }  // namespace sixfold

@@ -1,5 +1,7 @@
 #include "tasks/task_options.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "model/model_dir.h"
 
@@ -18,19 +20,51 @@ std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptio
   return keys;
 }
 
+/// Returns the keys of an architecture that were chosen, besides the dropout rates. What the task's defaults
+/// leave to the preset is compared with that of the preset.
+std::vector<std::string> chosen_architecture(const ModelOptions& model, const ModelOptions& default_model) {
+  const OptionNode mine = write_options(model), defaults = write_options(default_model),
+                   bare = write_options(ModelOptions(default_model.preset())),
+                   preset = write_options(ModelOptions(model.preset()));
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < mine.children.size(); ++i) {
+    const std::string& key = mine.children[i].first;
+    const auto value = [&](const OptionNode& node) { return value_text(node.children[i].second); };
+    const bool of_task = value(defaults) != value(bare);
+    if (key != "preset" && !key.ends_with("dropout") && value(mine) != value(of_task ? defaults : preset))
+      keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Returns the keys of a tokenizer that were chosen. The normalization of the only side is that of both.
+std::vector<std::string> chosen_of_tokenizer(const TokenizerOptions& tokenizer,
+                                             const TokenizerOptions& defaults) {
+  std::vector<std::string> keys = differing_keys(write_options(tokenizer), write_options(defaults));
+  if (tokenizer.joint && tokenizer.target_normalization == tokenizer.normalization)
+    std::erase(keys, "target_normalization");
+  return keys;
+}
+
 }  // namespace
 
-std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelOptions& default_model,
-                                         const GenerationConfig& generation, const StartOptions& start,
-                                         const GenerationConfig& default_generation) {
+std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
+                                         const StartOptions& start) {
   std::vector<std::string> advice;
+  const ModelOptions &model = groups.model, &default_model = defaults.model;
   if (!start.model.empty()) {
-    if (to_json(write_options(generation)) != to_json(write_options(default_generation)))
+    if (to_json(write_options(groups.generation)) != to_json(write_options(defaults.generation)))
       advice.emplace_back(
           "generation has no effect together with start.model, whose generation settings are used");
-    for (const std::string& key : differing_sizes(model, default_model))
+    if (model.preset() != default_model.preset())
+      advice.emplace_back(
+          "model.preset gives only its dropout rates together with start.model, whose architecture is used");
+    for (const std::string& key : chosen_architecture(model, default_model))
       advice.push_back(
-          fmt::format("model.{} has no effect together with start.model, whose sizes are used", key));
+          fmt::format("model.{} has no effect together with start.model, whose architecture is used", key));
+    for (const std::string& key : chosen_of_tokenizer(groups.tokenizer, defaults.tokenizer))
+      advice.push_back(
+          fmt::format("tokenizer.{} has no effect together with start.model, whose tokenizer is used", key));
   } else if (model.preset() != default_model.preset()) {
     ModelOptions preset(model.preset());
     if (!default_model.has_encoder()) preset.encoder_layers = 0;
@@ -40,6 +74,19 @@ std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelO
           fmt::format("model.{} is set together with model.preset {} and overrides the preset's value", key,
                       name_of_enum(model.preset())));
   }
+  return advice;
+}
+
+std::vector<std::string> advice_on_generation(const ModelGroups& groups, const ModelGroups& defaults,
+                                              const StartOptions& start,
+                                              std::span<const std::string_view> without_effect,
+                                              std::string_view why) {
+  std::vector<std::string> advice;
+  if (!start.model.empty()) return advice;  // nothing of the group has an effect
+  for (const std::string& key :
+       differing_keys(write_options(groups.generation), write_options(defaults.generation)))
+    if (without_effect.empty() || std::ranges::count(without_effect, key) > 0)
+      advice.push_back(fmt::format("generation.{} has no effect: {}", key, why));
   return advice;
 }
 

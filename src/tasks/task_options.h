@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,11 +70,39 @@ void validate_groups(const Options& o, std::string_view data) {
           "validation.patience: there is no validation data; give it in data.valid");
 }
 
-/// Returns warnings about sizes and generation settings that have no effect together with others, one sentence
-/// each. `default_model` and `default_generation`: what these groups contain if nothing is set.
-std::vector<std::string> advice_on_model(const ModelOptions& model, const ModelOptions& default_model,
-                                         const GenerationConfig& generation, const StartOptions& start,
-                                         const GenerationConfig& default_generation = {});
+/// The groups that describe a model.
+struct ModelGroups {
+  const ModelOptions& model;
+  const GenerationConfig& generation;
+  const TokenizerOptions& tokenizer;
+};
+
+/// Those of a task's options, which must outlive them.
+template <class Options>
+ModelGroups model_groups(const Options& o) {
+  return {o.model, o.generation, o.tokenizer};
+}
+
+/// Returns warnings about settings of these groups that have no effect together with others, one sentence each.
+/// `defaults`: what the groups contain if nothing is set.
+std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
+                                         const StartOptions& start);
+
+/// Returns warnings about the generation settings `without_effect` (none: all) that were chosen although the
+/// task does not use them. `why`: "a classifier generates no text".
+std::vector<std::string> advice_on_generation(const ModelGroups& groups, const ModelGroups& defaults,
+                                              const StartOptions& start,
+                                              std::span<const std::string_view> without_effect,
+                                              std::string_view why);
+
+/// The advice of both for a model without a decoder.
+template <class Options>
+std::vector<std::string> advice_on_encoder(const Options& o, const Options& defaults, std::string_view why) {
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  for (std::string& more : advice_on_generation(model_groups(o), model_groups(defaults), o.start, {}, why))
+    advice.push_back(std::move(more));
+  return advice;
+}
 
 /// Returns the config of the run's model, whose tokenizers are not bound yet: the architecture of the options,
 /// or, if training starts from the model folder `from`, that model's config with the dropout rates of the

@@ -42,7 +42,8 @@ class Translation : public Task {
         tokenizers_(data.tokenizers),
         config_(config_of(options, from, tokenizers_)),
         record_(std::move(data.record)),
-        train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash),
+        train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
+               {options.data.token_dropout, options.train.seed}),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
     warn_without_effect(config_);

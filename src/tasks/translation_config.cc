@@ -63,7 +63,8 @@ void validate(const TranslationOptions& o) {
 }
 
 std::vector<std::string> advice_for(const TranslationOptions& o) {
-  return advice_on_model(o.model, ModelOptions(), o.generation, o.start);
+  const TranslationOptions defaults;
+  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
 }
 
 }  // namespace sixfold

@@ -40,6 +40,7 @@ struct ParallelDataOptions : BatchOptions {
   int max_length = 256;
   double max_ratio = 0;
   Repeats repeats = Repeats::keep;
+  double token_dropout = 0;
   std::string source_language, target_language;
 };
 
@@ -57,6 +58,11 @@ void visit(Visitor& v, ParallelDataOptions& o) {
           "drop pairs with more than this many times as many tokens on one side as on the other; 0: no limit",
           at_least(0));
   v.field("repeats", o.repeats, "what to do with pairs that repeat an earlier pair: keep or drop");
+  v.field(
+      "token_dropout", o.token_dropout,
+      "share of the tokens of sources, and of what the decoder reads of targets, that training replaces by the "
+      "unknown token, other ones in each epoch",
+      from_to_below(0, 1));
   v.field("source_language", o.source_language,
           "code of the language of the sources, such as en or pt-BR, which is kept with the model");
   v.field("target_language", o.target_language, "code of the language of the targets");

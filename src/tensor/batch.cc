@@ -141,7 +141,12 @@ BatchBuilder& BatchBuilder::source(std::span<const int32_t> ids, int ids_per_row
 }
 
 BatchBuilder& BatchBuilder::teacher_forced(std::span<const int32_t> target, TargetEnds ends) {
-  add_after(batch_.target, ends.start, target);
+  return teacher_forced(target, target, ends);
+}
+
+BatchBuilder& BatchBuilder::teacher_forced(std::span<const int32_t> target, std::span<const int32_t> input,
+                                           TargetEnds ends) {
+  add_after(batch_.target, ends.start, input);
   append(batch_.labels, target);
   batch_.labels.push_back(ends.eos);
   return *this;

@@ -56,6 +56,9 @@ class BatchBuilder {
   BatchBuilder& source(std::span<const int32_t> ids, int ids_per_row = 1);
   /// Adds a target: the decoder reads start, target; the labels are target, end.
   BatchBuilder& teacher_forced(std::span<const int32_t> target, TargetEnds ends);
+  /// The same for a decoder that reads `input`, with as many tokens, in place of the target.
+  BatchBuilder& teacher_forced(std::span<const int32_t> target, std::span<const int32_t> input,
+                               TargetEnds ends);
   /// Adds a target that was cut off: the decoder reads start, then the target without its last token; the
   /// labels are the target. Throws an input error if `target` is empty.
   BatchBuilder& teacher_forced_prefix(std::span<const int32_t> target, int32_t start);

@@ -1,7 +1,9 @@
 #include "text/byte_pairs.h"
 
 #include <unicode/regex.h>
+#include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +62,14 @@ std::unordered_map<std::string, char> byte_of_character() {
   return bytes;
 }
 
+/// Whether the first character is \p{L}.
+bool begins_with_letter(std::string_view text) {
+  int32_t end = 0;
+  UChar32 character = 0;
+  U8_NEXT(text.data(), end, static_cast<int32_t>(text.size()), character);
+  return (U_GET_GC_MASK(character) & U_GC_L_MASK) != 0;
+}
+
 class BytePairTokenizer : public Tokenizer {
  public:
   BytePairTokenizer(std::string_view file, const std::string& origin) : serialized_(file), origin_(origin) {
@@ -91,6 +101,21 @@ class BytePairTokenizer : public Tokenizer {
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
   std::string decode_text(std::span<const int32_t> ids) const override { return decode_tokens(ids); }
   bool encodes_whole_texts() const override { return true; }
+  /// Before what follows a letter and is none. By all known patterns a word ends there: it has letters only at
+  /// its end, no pattern looks back, and none looks beyond a letter.
+  size_t last_cut(std::string_view text, size_t most) const override {
+    if (text.empty()) return 0;
+    size_t after = text.size();
+    bool letter_after = true;  // the text may go on with one
+    for (size_t place = std::min(most, text.size() - 1) + 1; place-- > 0;) {
+      if ((static_cast<unsigned char>(text[place]) & 0xC0) == 0x80) continue;
+      const bool letter = begins_with_letter(text.substr(place, 4));
+      if (letter && !letter_after) return after;
+      letter_after = letter;
+      after = place;
+    }
+    return 0;
+  }
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
   std::string token_text(int32_t id) const override { return at(id).text; }

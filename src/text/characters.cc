@@ -170,7 +170,8 @@ std::string collect_characters(const TokenizerOptions& options, const std::vecto
           counts.emplace(character, 1);
       });
     });
-  require(!counts.empty(), "there is no text to collect characters from; tokenizer.kind is characters");
+  require(!counts.empty(),
+          "data.train: there is no text to collect characters from; tokenizer.kind is characters");
   counts.erase("\n");
   std::vector<std::pair<int64_t, std::string>> ranked;
   for (const auto& [character, count] : counts)

@@ -38,7 +38,8 @@ std::string remove_extensions(std::string_view model);
 
 /// Trains a model on all sentences of `texts` and returns the bytes of its file, which depend only on the
 /// arguments. The ids of `<unk>`, `<s>` and `</s>` are 0, 1 and 2. If the text does not have `vocab_size`
-/// pieces, the model has fewer, and a warning is printed. Throws an input error if there is no text, or if
+/// pieces, the model has fewer, and a warning is printed. A sentence of more than 32 KiB is learned from in
+/// parts, cut at spaces where it has some. Throws an input error if there is no text, or if
 /// `vocab_size` is smaller than the number of characters to cover.
 std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
                                  const std::vector<TextReader>& texts);

@@ -19,27 +19,48 @@ constexpr size_t max_text_bytes = 1u << 31;
 // The trainer's marker for unknown characters; it skips sentences that contain it.
 constexpr std::string_view reserved_character = "\u2585";
 
-bool usable(const std::string& sentence) {
-  return sentence.size() <= max_sentence_bytes && sentence.find(reserved_character) == sentence.npos &&
-         has_visible_character(sentence);
+bool usable(std::string_view sentence) {
+  return sentence.find(reserved_character) == sentence.npos && has_visible_character(sentence);
 }
 
-// Samples at most `most` usable sentences (0: all), evenly spread over the texts. Of each text, at most twice
-// as many are held in memory: when there are that many, every other one is dropped, and the sampling interval
-// is doubled.
+// The bytes of the first part of a sentence that is longer than the trainer takes: up to the last space that
+// fits, or to the last character if there is none.
+size_t first_part(std::string_view sentence) {
+  const size_t space = sentence.substr(0, max_sentence_bytes + 1).find_last_of(" \t");
+  if (space != sentence.npos && space > 0) return space;
+  size_t end = max_sentence_bytes;
+  for (int i = 0; i < 3 && (static_cast<uint8_t>(sentence[end]) & 0xC0) == 0x80; ++i) --end;
+  return end;
+}
+
+// Calls `function` with the parts of a sentence, each short enough for the trainer. Most sentences have one.
+template <class Function>
+void for_each_part(std::string_view sentence, const Function& function) {
+  while (sentence.size() > max_sentence_bytes) {
+    const size_t end = first_part(sentence);
+    function(sentence.substr(0, end));
+    sentence.remove_prefix(end);
+  }
+  function(sentence);
+}
+
+// Samples at most `most` usable sentences (0: all), evenly spread over the texts. Parts of long ones count as
+// sentences. Of each text, at most twice as many are held in memory: when there are that many, every other one
+// is dropped, and the sampling interval is doubled.
 std::vector<std::string> choose_sentences(const std::vector<TextReader>& texts, size_t most) {
   std::vector<std::string> all;
   for (const TextReader& text : texts) {
     std::vector<std::string> kept;
     size_t stride = 1, seen = 0;
-    text([&](const std::string& sentence) {
+    const auto choose = [&](std::string_view sentence) {
       if (!usable(sentence) || seen++ % stride != 0) return;
-      kept.push_back(sentence);
+      kept.emplace_back(sentence);
       if (most == 0 || kept.size() < 2 * most) return;
       for (size_t i = 0; i < most; ++i) kept[i] = std::move(kept[2 * i]);
       kept.resize(most);
       stride *= 2;
-    });
+    };
+    text([&](const std::string& sentence) { for_each_part(sentence, choose); });
     std::move(kept.begin(), kept.end(), std::back_inserter(all));
   }
   if (most == 0 || all.size() <= most) return all;
@@ -121,8 +142,7 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
           "tokenizer.vocab_size is {}; it must be from 4 to 1,000,000 for SentencePiece", options.vocab_size);
   const auto chosen = choose_sentences(texts, options.max_sentences);
   require(!chosen.empty(),
-          "there is no text to train the tokenizer on: no line of at most {} bytes has a visible character",
-          max_sentence_bytes);
+          "data.train: there is no text to train the tokenizer on: no line has a visible character");
   size_t bytes = 0;
   for (const std::string& sentence : chosen) bytes += sentence.size();
   require(bytes < max_text_bytes,

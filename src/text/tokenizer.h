@@ -51,6 +51,10 @@ class Tokenizer {
   virtual std::string decode_text(std::span<const int32_t> ids) const;
   /// Whether the tokens of a line depend on the lines around it, so that a text is encoded as a whole.
   virtual bool encodes_whole_texts() const { return false; }
+  /// The last place, at most `most` bytes from the beginning of a well-formed text, at which it can be cut for
+  /// `encode_text`: the ids of both parts, one after the other, are those of the whole. 0: no such place is
+  /// known.
+  virtual size_t last_cut(std::string_view /*text*/, size_t /*most*/) const { return 0; }
   /// The id of the line feed, the token "<0x0A>"; none if the vocabulary has no such token.
   std::optional<int32_t> line_end() const { return line_end_; }
 

@@ -160,7 +160,7 @@ std::string build_whitespace_vocabulary(const TokenizerOptions& options, const s
     text([&](const std::string& sentence) {
       for_each_token(sentence, [&](std::string_view token) { ++counts[std::string(token)]; });
     });
-  require(!counts.empty(), "there is no text to build a vocabulary from");
+  require(!counts.empty(), "data.train: there is no text to build a vocabulary from");
 
   std::vector<std::string> tokens(special_tokens.begin(), special_tokens.end());
   tokens.insert(tokens.end(), options.user_defined_symbols.begin(), options.user_defined_symbols.end());

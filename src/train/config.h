@@ -86,7 +86,7 @@ template <class Visitor>
 void visit(Visitor& v, DistributedOptions& o) {
   v.field("timeout", o.timeout,
           "number of seconds after which a process that is not heard of has failed, and the run ends",
-          between(1, 86400));
+          between(2, 86400));
   v.field(
       "wire", o.wire,
       "type in which gradients are sent: fp32, or bf16, which halves their bytes but makes the results depend "

@@ -202,6 +202,10 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
   std::vector<TrainingChange> changes;
   std::vector<std::string> refused;
   for_each_difference(before, now, "", [&](const std::string& key, const OptionNode& old, OptionNode& value) {
+    if (key == "train.shards" && value.text == "0") {  // as many as there were
+      value = old;
+      return;
+    }
     const bool appeared = is_empty(old) != is_empty(value);
     switch (on_resume(config, key)) {
       case OnResume::takes_effect:

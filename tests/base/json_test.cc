@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,23 @@ TEST(Json, RefusesDeepNesting) {
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   EXPECT_EQ(message_for(objects), "a.json: JSON is nested deeper than 32 levels");
   EXPECT_NO_THROW(parse_json(std::string(32, '[') + std::string(32, ']'), "a.json"));
+}
+
+/// The time must not grow with the square of a list's length: this one would take minutes.
+TEST(Json, ReadsLongListsOfObjectsInLinearTime) {
+  std::string text = "[";
+  for (int i = 0; i < 600'000; ++i) text += "{\"\":0},";
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(parse_json(text + "[]]", "a.json").size(), 600'001u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+}
+
+TEST(Json, RefusesTooManyValues) {
+  const JsonLimits limits{.most_values = 5};
+  EXPECT_NO_THROW(parse_json(R"({"a": [1, null], "b": "c"})", "a.json", limits));
+  for (const char* text : {R"({"a": [1, null], "b": {"c": true}})", "[0, 0, 0, 0, 0]", "[[], [], [], [], []]"})
+    EXPECT_EQ(error_message([&] { parse_json(text, "a.json", limits); }),
+              "a.json: JSON has more than 5 values");
 }
 
 TEST(Json, ReadsWholeNumbersWithinTheirRange) {

@@ -122,7 +122,7 @@ TEST_F(AnswerCommand, AnswersSquadFiles) {
 
 TEST_F(AnswerCommand, RefusesBadInput) {
   expect_error(answer("--input " + (folder_ / "none")), "none");
-  expect_error(answer("--input " + file("bad", "a\tb\n\xFF\n")), "bad:2: byte 1 is not valid UTF-8");
+  expect_error(answer("--input " + file("bad", "\xFF\n")), "bad:1: byte 1 is not valid UTF-8");
   const std::string text = file("text", "a\tb\n");
   expect_error(answer("--input " + text + " --output " + text), "text");
   EXPECT_EQ(read_file(text), "a\tb\n");

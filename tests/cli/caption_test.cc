@@ -86,7 +86,7 @@ TEST_F(CaptionCommand, WhatIsBrokenFailsAlone) {
   for (size_t i = 1; i < 5; ++i) EXPECT_TRUE(all[i].starts_with("{\"error\":")) << all[i];
   const std::string said = read_file(here + "said");
   for (const char* part : {"list:2: ", "broken.pgm: is a damaged PGM file", "list:3: ", "none.pgm",
-                           "list:4: the name of the image is empty", "list:5: the image is 4 x 5",
+                           "list:4: the name of the image is empty", "large.pgm): the image is 4 x 5",
                            "4 images failed; the others are complete"})
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
   const Outcome plain = sixfold("caption " + model_ + " --input " + (folder_ / "list") + " 2>/dev/null");
@@ -95,6 +95,17 @@ TEST_F(CaptionCommand, WhatIsBrokenFailsAlone) {
   expect_error(sixfold("caption " + model_ + " --input " + (folder_ / "nothing")), "nothing");
   expect_error(sixfold("caption " + model_ + " --input " + file("labels", idx_bytes({2}, "ab"))),
                "contains labels, not images");
+}
+
+/// The line of a list alone does not say which picture it is.
+TEST_F(CaptionCommand, NamesAPictureOfAnotherSize) {
+  const std::string list = file("list", "a.pgm\nlarge.pgm\n"), large = folder_ / "large.pgm";
+  const std::string said = fmt::format("list:2 ({}): the image is 4 x 5", large);
+  EXPECT_NE(sixfold("caption " + model_ + " --input " + list + " 2>&1 >/dev/null").text.find(said),
+            std::string::npos);
+  const std::string plot = "plot patches " + model_ + " --output " + (folder_ / "x.svg") + " --input ";
+  expect_error(sixfold(plot + list + " --number 2"), said);
+  expect_error(sixfold(plot + large), "large.pgm: the image is 4 x 5");
 }
 
 /// A picture that a list names is an input too.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -66,6 +67,22 @@ TEST_F(ClassifyCommand, ServesTheOthersIfALineIsEmpty) {
             std::string::npos);
 }
 
+TEST_F(ClassifyCommand, AnswersALineBeforeTheNextIsTyped) {
+  const Outcome outcome =
+      type_two_lines(folder_.path().string(), SIXFOLD_BINARY " classify " + model_, "a b", "c");
+  EXPECT_EQ(outcome.text, "status 0\n" + classify("--input " + file("text", "a b\nc\n")).text);
+}
+
+/// What comes before an error of the input is served.
+TEST_F(ClassifyCommand, ServesWhatComesBeforeAnError) {
+  const std::string good = classify("--input " + file("text", "a b\nc\n")).text;
+  const Outcome outcome = classify("--input " + file("bad", "a b\nc\n\xFF\nd\n"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(outcome.text.starts_with(good)) << outcome.text;
+  EXPECT_NE(outcome.text.find("bad:3: byte 1 is not valid UTF-8"), std::string::npos) << outcome.text;
+  EXPECT_EQ(std::ranges::count(outcome.text, '\n'), 3) << outcome.text;
+}
+
 TEST_F(ClassifyCommand, TellsOfTextsThatItCuts) {
   const Outcome outcome = classify("--input " + file("text", "a b c d e f g\na\n"));
   EXPECT_EQ(outcome.status, 0);
@@ -76,7 +93,7 @@ TEST_F(ClassifyCommand, TellsOfTextsThatItCuts) {
 
 TEST_F(ClassifyCommand, RefusesBadInput) {
   expect_error(classify("--input " + (folder_ / "none")), "none");
-  expect_error(classify("--input " + file("bad", "a\n\xFF\n")), "bad:2: byte 1 is not valid UTF-8");
+  expect_error(classify("--input " + file("bad", "\xFF\n")), "bad:1: byte 1 is not valid UTF-8");
   const std::string text = file("text", "a\n");
   expect_error(classify("--input " + text + " --output " + text), "text");
   EXPECT_EQ(read_file(text), "a\n");
@@ -155,7 +172,7 @@ TEST_F(ClassifyCommand, LabelsImages) {
   EXPECT_EQ(some.text, first + "\n\n\n\n" + third + "\n");
   const std::string said = read_file(here + "said");
   for (const char* part : {"list:2: ", "broken.pgm: is a damaged PGM file", "list:3: ", "none.pgm",
-                           "list:4: the image is 2 x 3", "3 images failed; the others are complete"})
+                           "large.pgm): the image is 2 x 3", "3 images failed; the others are complete"})
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
 }
 

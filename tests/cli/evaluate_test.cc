@@ -143,6 +143,27 @@ TEST_F(Evaluate, ComparesAnswersAsSquad) {
   EXPECT_NE(one.text.find(" = 67.9\n"), std::string::npos) << one.text;  // (6/7 + 1/2) / 2
 }
 
+/// A failed item has an empty line, which is wrong. A reference without one would count as right beside it.
+TEST_F(Evaluate, RefusesBlankReferencesOfLabelsAndAnswers) {
+  const std::string labels = file("labels", "a\n\n \tnote\nb\n"),
+                    answers = file("answers", "t\tq\ta\nt\tq\t\n");
+  const std::string hypothesis = " --hypothesis " + file("said", "a\n\n\nb\n");
+  for (const std::string metric : {"accuracy", "macro_f1", "squad_f1", "bleu,squad_exact_match"})
+    expect_error(sixfold("evaluate --metric " + metric + " --reference " + labels + hypothesis),
+                 "labels:2: has no ");
+  expect_error(sixfold("evaluate --metric accuracy --hypothesis " + labels + " --reference " +
+                       file("noted", "a\nb\n \tnote\nb\n")),
+               "noted:3: has no label to compare with; remove the line");
+  expect_error(
+      sixfold("evaluate --metric squad_f1 --hypothesis " + file("two", "a\n\n") + " --reference " + answers),
+      "answers:2: has no answer to compare with");
+  EXPECT_EQ(sixfold("evaluate --metric bleu,exact_match --reference " + labels + hypothesis).status, 0);
+  const Outcome failed = sixfold("evaluate --metric accuracy,squad_exact_match --reference " +
+                                 file("right", "a\nb\nc\nb\n") + hypothesis);
+  EXPECT_EQ(failed.status, 0);
+  EXPECT_NE(failed.text.find(" = 50.0\n"), std::string::npos) << failed.text;
+}
+
 TEST_F(Evaluate, CountsAByteOrderMarkAsSacreBleu) {
   const std::string marked = file("marked", "\uFEFFthe cat sat on the mat\nA dog, barking.\n");
   const Outcome outcome = sixfold("evaluate -r " + reference_ + " --hypothesis " + marked);

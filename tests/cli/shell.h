@@ -26,6 +26,18 @@ inline Outcome shell(const std::string& command) {
 /// Runs the program.
 inline Outcome sixfold(const std::string& arguments) { return shell(SIXFOLD_BINARY " " + arguments); }
 
+/// Types two lines into a program that answers each with a line; the second is typed only when the answer to
+/// the first has been read. Returns "status N", and the answers, each on a line. `folder` is for pipes.
+inline Outcome type_two_lines(const std::string& folder, const std::string& program, const std::string& first,
+                              const std::string& second) {
+  const std::string in = folder + "/typed", out = folder + "/answered";
+  return shell("mkfifo " + in + " " + out + "; timeout 20 " + program + " < " + in + " > " + out +
+               " & exec 3> " + in + " 4< " + out + "; printf '" + first +
+               "\n' >&3; read -r first <&4; printf '" + second +
+               "\n' >&3; read -r second <&4; exec 3>&-; wait $!; echo \"status $?\"; echo \"$first\"; echo "
+               "\"$second\"");
+}
+
 /// An error of usage or input, with `part` in its message.
 inline void expect_error(const Outcome& outcome, const std::string& part) {
   EXPECT_EQ(outcome.status, 2) << outcome.text;

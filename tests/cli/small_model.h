@@ -59,4 +59,14 @@ inline void write_byte_model(const std::string& folder, uint64_t seed) {
                     [&](ModelConfig& config) { config.generation.suppress_tokens = banned; });
 }
 
+/// Gives all weights of a model folder a value that is finite, but too large for its products.
+inline void damage_weights(const std::string& folder) {
+  const auto backend = make_backend({.device = "reference"});
+  Transformer model(load_model_config(folder), backend, DType::f32, 3);
+  for (Parameter& parameter : model.parameters())
+    parameter.tensor.copy_from(*backend,
+                               std::vector<double>(static_cast<size_t>(parameter.tensor.size()), 1e38));
+  save_model(model, folder);
+}
+
 }  // namespace sixfold

@@ -83,12 +83,7 @@ TEST_F(Translate, SaysTheSameHoweverItIsRun) {
 }
 
 TEST_F(Translate, AnswersALineBeforeTheNextIsTyped) {
-  // The second line is written only when the translation of the first has been read.
-  const std::string in = folder_ / "in", out = folder_ / "out";
-  const Outcome outcome = shell(
-      "mkfifo " + in + " " + out + "; timeout 20 " + program_ + " < " + in + " > " + out + " & exec 3> " + in +
-      " 4< " + out + "; echo a b >&3; read -r first <&4; echo c >&3; read -r second <&4; exec 3>&-; wait $!; " +
-      "echo \"status $?\"; echo \"$first\"; echo \"$second\"");
+  const Outcome outcome = type_two_lines(folder_.path().string(), program_, "a b", "c");
   EXPECT_EQ(outcome.text, "status 0\n" + translate("a b\nc\n").text);
 }
 

@@ -9,6 +9,7 @@
 #include "data/sequence_store.h"
 #include "error_message.h"
 #include "temporary_folder.h"
+#include "text/byte_pairs.h"
 #include "text/characters.h"
 
 namespace sixfold {
@@ -73,6 +74,30 @@ TEST_F(Documents, AreTheSameForAnyNumberOfThreadsAndBlocks) {
   for (const TextUnit unit : {TextUnit::stream, TextUnit::paragraph, TextUnit::line})
     EXPECT_EQ(texts(unit, {folder_ / "long"}, 1), texts(unit, {folder_ / "long"}, 3));
   EXPECT_EQ(texts(TextUnit::stream, {folder_ / "long"}), (Texts{lines}));
+}
+
+/// A tokenizer that reads whole texts gets long ones in parts, between which an interrupt is noticed.
+TEST_F(Documents, LongWholeTextsAreEncodedInParts) {
+  const std::string json = read_file(SIXFOLD_TEST_GOLDENS "/causal/gpt2/tokenizer.json");
+  const auto tokenizer = load_byte_pairs(add_settings(json, {.bos = 0, .eos = 1, .size = 340}, "test"), "test");
+  std::string lines, one_line, digits(700'000, '1');
+  for (int i = 0; i < 60'000; ++i) {
+    lines += fmt::format("line {}: it's so\n{}", i * 7 % 1000, i % 5 == 0 ? "\n" : "");
+    one_line += fmt::format("a word{} on one line ", i * 7 % 1000);
+  }
+  for (const std::string& text : {lines, one_line + "\n", digits + "\n" + digits + "\n"}) {
+    write_file_atomically(folder_ / "long", text);
+    DocumentReader reader({folder_ / "long"}, TextUnit::stream, InvalidUtf8::error);
+    Ids ids;
+    size_t parts = 0, texts = 0;
+    encode_documents(
+        reader, TextUnit::stream, *tokenizer, 1,
+        [&](std::span<const int32_t> more) { ids.insert(ids.end(), more.begin(), more.end()), ++parts; },
+        [&] { ++texts; });
+    EXPECT_EQ(texts, 1u);
+    EXPECT_EQ(parts > 1, !text.starts_with('1')) << "there is no place to cut digits";
+    EXPECT_EQ(ids, tokenizer->encode_text(text));
+  }
 }
 
 TEST_F(Documents, RefusesBadText) {

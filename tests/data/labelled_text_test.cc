@@ -100,7 +100,7 @@ TEST_F(LabelledText, LosesTokensInTraining) {
   for (int i = 0; i < 100; ++i) text.push_back(3 + i % 6);
   sequences.add(text), sequences.add(text);
   const ClassDataset data(sequences, tokenizers_,
-                          {.labels = {"a", "b"}, .weights = {1, 1}, .tokens = 100, .token_dropout = 0.3},
+                          {.labels = {"a", "b"}, .weights = {1, 1}, .tokens = 100, .dropout = {.rate = 0.3}},
                           "hash");
   const auto ids = [&](int64_t sample, int64_t epoch) {
     BatchBuilder builder;

@@ -34,6 +34,47 @@ TEST(PairDataset, CountsAndLaysOutBothSides) {
   }
 }
 
+/// The labels and the end of the source stay, and each epoch and side loses other tokens.
+TEST(PairDataset, LosesTokensInTraining) {
+  const std::vector<std::string> text{"a b c d e f"};
+  const Tokenizers tokenizers =
+      make_tokenizers({.kind = TokenizerKind::whitespace, .vocab_size = 0}, text, text);
+  std::vector<int32_t> target;
+  for (int i = 0; i < 100; ++i)
+    target.push_back(tokenizers.target->encode(text[0])[static_cast<size_t>(i % 6)]);
+  std::vector<int32_t> source = target;
+  source.push_back(tokenizers.source->eos());
+  TokenCorpus corpus;
+  corpus.source.add(source), corpus.target.add(target);
+  const PairDataset data(corpus, tokenizers, {.start = -1, .eos = tokenizers.target->eos()}, "", {.rate = 0.2});
+  const auto batch_of = [&](int64_t epoch) {
+    BatchBuilder builder;
+    data.add(0, epoch, builder.sample(0));
+    return builder.take();
+  };
+  const int32_t unk = tokenizers.source->unk();
+  int64_t lost_of_source = 0, lost_of_target = 0, lost_together = 0;
+  for (int64_t epoch = 0; epoch < 100; ++epoch) {
+    const Batch batch = batch_of(epoch);
+    ASSERT_EQ(batch.source.ids.size(), 101u);
+    EXPECT_EQ(batch.source.ids.back(), tokenizers.source->eos());
+    EXPECT_EQ(batch.target.ids[0], -1);
+    EXPECT_TRUE(std::equal(target.begin(), target.end(), batch.labels.begin()));
+    for (size_t i = 0; i < 100; ++i) {
+      const int32_t read = batch.source.ids[i], input = batch.target.ids[i + 1];
+      EXPECT_TRUE(read == source[i] || read == unk);
+      EXPECT_TRUE(input == target[i] || input == unk);
+      lost_of_source += read == unk, lost_of_target += input == unk,
+          lost_together += read == unk && input == unk;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(lost_of_source) / 10'000, 0.2, 0.02);
+  EXPECT_NEAR(static_cast<double>(lost_of_target) / 10'000, 0.2, 0.02);
+  EXPECT_NEAR(static_cast<double>(lost_together) / 10'000, 0.04, 0.01);
+  EXPECT_EQ(batch_of(3).source.ids, batch_of(3).source.ids);
+  EXPECT_NE(batch_of(3).source.ids, batch_of(4).source.ids);
+}
+
 TEST(PairDataset, DescribesAPairByItsText) {
   const SampleDescription description = two_pairs().describe(1);
   EXPECT_EQ(description.kind, "pair");

@@ -137,6 +137,26 @@ TEST_F(QuestionLines, ReadsLinesAndJson) {
   EXPECT_EQ(texts[3].questions[0].answers[0].text, "One");
 }
 
+/// JSON has no lines to skip, but what is no character can be replaced as elsewhere.
+TEST_F(QuestionLines, InvalidCharactersOfJsonAreReplaced) {
+  const std::string path = folder_ / "bad.json";
+  const auto read = [&](InvalidUtf8 invalid) { return read_squad(path, RightAnswers::required, invalid); };
+  write_file_atomically(path, "\n" + squad(question("a", answer("b", 3)), "a\xFF b \\u0000"));
+  const auto texts = read(InvalidUtf8::replace);
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_EQ(texts[0].text, "a\uFFFD b \uFFFD");
+  EXPECT_EQ(texts[0].questions[0].answers[0].begin, 5u);
+  for (const InvalidUtf8 invalid : {InvalidUtf8::error, InvalidUtf8::skip})
+    EXPECT_TRUE(error_message([&] { read(invalid); })
+                    .starts_with(path +
+                                 ":2: byte 73 is not valid UTF-8; convert the file, or choose --invalid-utf8 "
+                                 "replace (in training data.invalid_utf8)"))
+        << error_message([&] { read(invalid); });
+  QuestionReader reader({path}, InvalidUtf8::replace);
+  QuestionedText text;
+  EXPECT_TRUE(reader.next(text));
+}
+
 TEST_F(QuestionLines, AreRefusedByLine) {
   expect_line_error("a b\tWho?\ta\nno tab\n",
                     ":2: expected a text, a tab, a question, a tab and an answer, but there are 0 tabs");

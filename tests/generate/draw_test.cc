@@ -62,7 +62,7 @@ TEST(Draw, LimitsTheProbability) {
 TEST(Draw, PenalizesRepetitionAndObeysBans) {
   expect_near(shares({.repetition_penalty = 2}, {1, 2}), softmax({0.5, 1, -2, 2, 0}));
   expect_near(shares({}, {}, {1, 4}), softmax({0.5, none, -1, 2, none}));
-  EXPECT_EQ(draw_of({}, 0, {}, {0, 1, 2, 3, 4}).id, -1);
+  EXPECT_EQ(draw_of({}, 0, {}, {0, 1, 2, 3, 4}).id, all_tokens_banned);
 }
 
 TEST(Draw, IsGreedyAtTemperatureZero) {
@@ -80,9 +80,10 @@ TEST(Draw, TellsTheProbabilityUnderTheModel) {
 
 TEST(Draw, SurvivesStrangeLogits) {
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, std::nanf(""), 1}).id, -1);
-  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {-infinity, -infinity}).id, -1);
-  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, infinity, 1}).id, -1);
+  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, std::nanf(""), 1}).id, logits_not_finite);
+  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {-infinity, -infinity}).id, all_tokens_banned);
+  EXPECT_EQ(draw_of({}, 0.5, {}, {0, 1}, {1, 2}).id, all_tokens_banned);
+  EXPECT_EQ(draw_of({}, 0.5, {}, {}, {0, infinity, 1}).id, logits_not_finite);
   EXPECT_EQ(draw_of({.repetition_penalty = 1e-39f, .temperature = 0}, 0.5, {1}, {}, {1, 2, 1}).id, 1);
   EXPECT_EQ(draw_of({}, 1 - 0x1p-53, {}, {}, {0, -2000}).id, 0);  // no token of probability 0
   EXPECT_EQ(draw_of({}, 0.999, {}, {}, {1, -infinity}).id, 0);

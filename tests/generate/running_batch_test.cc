@@ -177,5 +177,20 @@ TEST_F(RunningBatchTest, ClientsTakeTurns) {
   EXPECT_EQ(taken(0), (Indices{0, 10, 20, 1, 2, 3}));
 }
 
+/// Whoever makes many calls at once gets no more than others.
+TEST_F(RunningBatchTest, CallersTakeTurnsAndThenTheirClients) {
+  for (size_t i = 0; i < 6; ++i) queue_.push(request(options_of(1), {4, eos}, i, i % 3), "many");
+  for (size_t i = 10; i < 12; ++i) queue_.push(request(options_of(1), {4, eos}, i, i), "two");
+  queue_.push(request(options_of(1), {4, eos}, 20, 20), "one");
+  EXPECT_EQ(queue_.tokens(2), 4);
+  EXPECT_EQ(queue_.tokens(11), 2);
+  EXPECT_EQ(taken(0, 4), (Indices{0, 10}));
+  EXPECT_EQ(taken(0, 4), (Indices{20, 1}));
+  queue_.withdraw(2);
+  EXPECT_EQ(taken(0), (Indices{11, 3, 4}));
+  EXPECT_TRUE(queue_.empty());
+  EXPECT_EQ(queue_.tokens(), 0);
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -102,6 +102,9 @@ TEST(Decode, RefusesWhatIsDamagedByName) {
   EXPECT_TRUE(error_of("P6 2").starts_with("a.file: is a damaged PPM file: its header"));
   EXPECT_TRUE(error_of("P5 0 4 255\n").starts_with("a.file: is 4 x 0 pixels"));
   EXPECT_TRUE(error_of("P5 99999 99999 255\n").starts_with("a.file: is a damaged PGM file: it is too short"));
+  EXPECT_EQ(error_of("P5 16385 1 255\n" + std::string(16385, 'a')),
+            "a.file: is 1 x 16385 pixels; an image may have 1 to 16384 in each direction: scale or cut it");
+  EXPECT_EQ(decode_image("P5 1 16384 255\n" + std::string(16384, 'a'), "a").size.height, 16384);
   EXPECT_EQ(error_of(""), "a.file: is empty; expected a PNG, JPEG, PPM or PGM file");
   EXPECT_TRUE(error_of("GIF89a").starts_with("a.file: is not an image of a known format"));
 }

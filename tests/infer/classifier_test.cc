@@ -32,6 +32,15 @@ TEST_F(ClassifierTest, GivesProbabilitiesOfAllLabels) {
   EXPECT_TRUE(classifier.classify({}).empty());
 }
 
+TEST_F(ClassifierTest, ProbabilitiesThatAreNotFiniteAreAnError) {
+  damage_weights(model_);
+  for (const Classification& result : Classifier(model_, 1).classify(Texts{"a b", "c"})) {
+    ASSERT_TRUE(result.error);
+    EXPECT_NE(result.error->find("not finite"), std::string::npos) << *result.error;
+    EXPECT_TRUE(result.label.empty());
+  }
+}
+
 /// The bits of a text's probabilities do not depend on the other texts or on the number of threads.
 TEST_F(ClassifierTest, GivesTheSameAnswerInAnyBatch) {
   Texts texts;

@@ -189,16 +189,27 @@ TEST_F(GeneratorTest, RepeatsNoNgram) {
       EXPECT_EQ(text.find(text.substr(i, 2), i + 1), std::string::npos) << text;
 }
 
+/// Where every token would repeat an n-gram the text ends, and the other texts go on.
+TEST_F(GeneratorTest, EndsATextThatCannotGoOn) {
+  const GenerateOptions options{.max_tokens = 2000, .no_repeat_ngram = 2, .samples = 3};
+  for (const GeneratedTexts& one : Generator(model_, 1).generate(prompts_, options)) {
+    ASSERT_EQ(one.texts.size(), 3u);
+    for (const GeneratedText& text : one.texts) {
+      EXPECT_LT(text.tokens, 300u);
+      EXPECT_TRUE(std::isfinite(text.log_probability));
+    }
+  }
+}
+
 /// What is in the prompt counts too, in every kind of search.
 TEST_F(GeneratorTest, RepeatsNoNgramOfThePrompt) {
   const std::string prompt = "abcabd";
-  GenerateOptions options{.max_tokens = 40, .draw = {.temperature = 0}, .no_repeat_ngram = 2};
-  const std::string greedy = texts({prompt}, options)[0];
+  const std::string greedy =
+      texts({prompt}, {.max_tokens = 40, .draw = {.temperature = 0}, .no_repeat_ngram = 2})[0];
   for (size_t i = 0; i < greedy.size(); ++i)
     EXPECT_EQ(prompt.find((prompt.substr(prompt.size() - 1) + greedy).substr(i, 2)), std::string::npos)
         << greedy;
-  options.beam_size = 1;
-  EXPECT_EQ(texts({prompt}, options)[0], greedy);
+  EXPECT_EQ(texts({prompt}, {.max_tokens = 40, .no_repeat_ngram = 2, .beam_size = 1})[0], greedy);
 }
 
 /// Beam search with one hypothesis is greedy search, and a wider one returns its best hypotheses.
@@ -234,7 +245,9 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.max_tokens = 0}, "max_tokens is 0");
   refuse({.max_tokens = 0, .beam_size = 2}, "max_tokens is 0");
   refuse({.samples = 0}, "samples is 0");
-  refuse({.beam_size = 2, .samples = 3}, "n_best is 3");
+  refuse({.beam_size = 2, .samples = 3}, "samples is 3, but a beam of 2 finds at most 2 texts");
+  refuse({.draw = {.repetition_penalty = 2}, .beam_size = 2}, "so that repetition_penalty has no effect");
+  refuse({.draw = {.top_k = 2}, .beam_size = 2}, "so that top_k has no effect");
   refuse({.beam_size = 2, .stop = {"a"}}, "beam search knows no stop strings");
   refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature is -3");
   EXPECT_EQ(Generator(model_, 1).generate(std::vector<std::string>{"\xFF"})[0].error,
@@ -248,6 +261,13 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_THROW(Generator(model_, 1).generate(prompts_, {.cancel = stop.get_token()}), Cancelled);
+}
+
+TEST_F(GeneratorTest, ScoresThatAreNotFiniteAreAnError) {
+  write_file_atomically(folder_ / "text", "a b c\n");
+  damage_weights(model_);
+  EXPECT_NE(error_message([&] { Generator(model_, 1).score(folder_ / "text"); }).find("not finite"),
+            std::string::npos);
 }
 
 /// Windows of every stride predict each token once, from the tokens before it in its window.

@@ -155,6 +155,13 @@ TEST_F(OutputConstraintsTest, AreRefusedByName) {
           "the phrase 'ein Haus' contains 'Haus', which the translation must not contain");
   refused({.prefix = "Ein Haus", .phrases = {}, .banned_phrases = {"Haus"}}, "the prefix 'Ein Haus' contains");
   refused({.prefix = "", .phrases = {}, .banned_phrases = Texts(65, "Haus")}, "65 phrases are given");
+  std::string many;
+  for (size_t i = 0; i <= most_prefix_tokens; ++i) many += "ä ";
+  refused({.prefix = many, .phrases = {}, .banned_phrases = {}}, "tokens; at most 1024 are allowed");
+  const std::string message = error_message(
+      [&] { translate_all(translator, {"A man"}, {{.prefix = many, .phrases = {}, .banned_phrases = {}}}); });
+  EXPECT_LT(message.size(), 200u) << "a long text is cut";
+  EXPECT_NE(message.find("ä ä..."), std::string::npos) << message;
 }
 
 }  // namespace

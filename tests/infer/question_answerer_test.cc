@@ -47,12 +47,7 @@ class QuestionAnswererTest : public testing::Test {
 };
 
 TEST_F(QuestionAnswererTest, ScoresThatAreNotFiniteAreAnError) {
-  const auto backend = make_backend({.device = "reference"});
-  Transformer model(load_model_config(model_), backend, DType::f32, 3);
-  for (Parameter& parameter : model.parameters())
-    parameter.tensor.copy_from(
-        *backend, std::vector<double>(static_cast<size_t>(parameter.tensor.size()), 1e38));  // finite
-  save_model(model, model_);
+  damage_weights(model_);
   for (const TextAnswer& one : QuestionAnswerer(model_, 1).answers(many(5))) {
     ASSERT_TRUE(one.error);
     EXPECT_NE(one.error->find("not finite"), std::string::npos) << *one.error;
@@ -215,6 +210,46 @@ TEST_F(QuestionAnswererTest, IsTheBestSpanByItsDefinition) {
     EXPECT_EQ(answer.end, 2 * last + 1) << text;
     EXPECT_NEAR(answer.probability, std::exp(best) / start_sum / end_sum, 1e-5) << text;
   }
+}
+
+/// A text may have as many windows as tokens, of which only those of some batches may be in memory. How they
+/// are read does not matter.
+TEST_F(QuestionAnswererTest, MakesTheBatchesOfWindowsByTurns) {
+  const Tokenizers tokenizers = load_tokenizers(model_);
+  const auto model = load_model(model_, make_backend());
+  const auto arena = std::make_shared<Arena>(model->backend());
+  std::string words;
+  for (int i = 0; i < 200; ++i)
+    words += std::string(i > 0 ? " " : "") + static_cast<char>('a' + i * i % 11 % 8);
+  const auto text = std::make_shared<LocatedText>(words, tokenizers.source->locate(words));
+  const auto read = [&](size_t most, bool backwards) {
+    AnswerReader reader(
+        {.bos = tokenizers.source->bos(), .eos = tokenizers.source->eos(), .tokens = 12, .stride = 1}, 40, 3);
+    for (const char* question : {"a", "b", "c d"}) reader.add(text, tokenizers.source->encode(question));
+    int64_t windows = 0;
+    for (std::vector<Batch> batches; !(batches = reader.next_batches(most)).empty();) {
+      EXPECT_LE(batches.size(), most);
+      if (backwards) std::ranges::reverse(batches);
+      for (const Batch& batch : batches) {
+        EXPECT_LE(batch.tokens(), 40);
+        windows += std::ssize(batch.samples);
+        Context context(model->backend(), arena);
+        reader.read(*model, batch, context);
+      }
+    }
+    EXPECT_EQ(windows, 193 + 193 + 194);
+    std::vector<double> answers;
+    for (size_t i = 0; i < 3; ++i) {
+      const FoundSpan found = reader.answer(i).value_or(FoundSpan());
+      answers.insert(answers.end(),
+                     {static_cast<double>(found.begin), static_cast<double>(found.end), found.probability});
+    }
+    return answers;
+  };
+  const auto one = read(1, false);
+  EXPECT_GT(one[2], 0);
+  EXPECT_EQ(one, read(7, true));
+  EXPECT_EQ(one, read(100'000, true));
 }
 
 /// Answers begin and end at characters, whatever tokens are, and white space at their ends is not theirs.

@@ -201,7 +201,7 @@ TEST_F(Mpi, SlowAProcessThatIsStoppedEndsAllWithItsName) {
     const pid_t pid = process_of(victim);
     ASSERT_GT(pid, 0);
     ::kill(pid, SIGSTOP);
-    EXPECT_TRUE(run.ended(milliseconds(25'000)));
+    EXPECT_TRUE(run.ended(milliseconds(4000)));  // the timeout, and time for mpirun to end
     EXPECT_NE(run.wait(), 0);
     expect_no_process_left();
     const std::string said = read_file(log());
@@ -233,14 +233,26 @@ TEST_F(Mpi, SlowFailuresOfOneProcessAreSaidOnceWithItsName) {
   EXPECT_EQ(start(2, training("precision"), {}, script(1, "set -- \"$@\" train.precision=fp32")).wait(), 2);
   said = read_file(log());
   EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
+  // Another folder of the run.
+  EXPECT_EQ(
+      start(2, training("folder"), {}, script(1, "set -- train " + config_ + " --output " + folder_ / "x"))
+          .wait(),
+      2);
+  said = read_file(log());
+  EXPECT_NE(said.find("the --output of process 1 on "), said.npos) << said;
+  EXPECT_FALSE(fs::exists(folder_ / "x"));
+  // An option that only the program of one host knows.
+  EXPECT_EQ(start(2, training("option"), {}, script(1, "set -- train --bogus")).wait(), 2);
+  said = read_file(log());
+  EXPECT_NE(said.find("error: process 1: unknown option --bogus"), said.npos) << said;
   // Another command.
   EXPECT_EQ(start(2, training("command"), {}, script(1, "set -- translate m --input a --output b")).wait(), 2);
   said = read_file(log());
   EXPECT_NE(said.find("the command of process 1 on "), said.npos) << said;
   // A host where the text is missing.
   {
-    Process run =
-        start(2, training("text"), {}, script(1, "set -- train /missing.yaml --output " + folder_ / "x"));
+    Process run = start(2, training("text"), {},
+                        script(1, "set -- train /missing.yaml --resume --output " + folder_ / "text"));
     EXPECT_TRUE(run.ended(milliseconds(30'000)));
     EXPECT_NE(run.wait(), 0);
   }
@@ -371,6 +383,27 @@ TEST_F(MpiTranslation, WarningsOfAllProcessesAreSaid) {
   EXPECT_NE(said.find("warning: process 1 on "), said.npos) << said;
 }
 
+/// The launcher gives the status of the process that ends first.
+TEST_F(MpiTranslation, AnErrorOfTheInputHasTheSameStatusInAllProcesses) {
+  std::vector<std::string> arguments = translation("output");
+  *std::find(arguments.begin(), arguments.end(), folder_ / "input") = folder_ / "missing";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(start(3, arguments).wait(), 2) << read_file(log());
+}
+
+TEST_F(MpiTranslation, AnotherProgramOrOtherOptionsAreRefusedByName) {
+  const std::string other = folder_ / "other/sixfold";
+  fs::create_directory(folder_ / "other");
+  write_file_atomically(other, read_file(SIXFOLD_BINARY) + "x");
+  fs::copy_file(fs::path(SIXFOLD_BINARY).parent_path() / "sixfold_mpi.so", folder_ / "other/sixfold_mpi.so");
+  ::chmod(other.c_str(), 0755);
+  const std::string program = script(1, "exec " + other + " \"$@\"");
+  EXPECT_EQ(start(2, translation("output"), {}, program).wait(), 2);
+  EXPECT_NE(read_file(log()).find("the program of process 1 on "), std::string::npos) << read_file(log());
+  EXPECT_EQ(start(2, translation("output"), {}, script(1, "set -- \"$@\" --beam-size 2")).wait(), 2);
+  EXPECT_NE(read_file(log()).find("\"beam_size\": 2"), std::string::npos) << read_file(log());
+  EXPECT_FALSE(fs::exists(folder_ / "output.parts"));
+}
+
 TEST_F(MpiTranslation, SlowAHostThatDoesNotSeeThePartsSaysSo) {
   std::vector<std::string> arguments = translation("output");
   *std::find(arguments.begin(), arguments.end(), folder_ / "output") = "output";
@@ -400,6 +433,29 @@ TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
 TEST_F(MpiTranslation, FilesOfSomebodyElseStay) {
   fs::create_directory(folder_ / "output.parts");
   write_file_atomically(folder_ / "output.parts/mine", "mine\n");
+  // Chunks of which nothing says whose they are.
+  fs::create_directory(folder_ / "unknown.parts");
+  write_file_atomically(folder_ / "unknown.parts/chunk-000000000", "mine\n");
+  EXPECT_EQ(Process(translation("unknown"), log()).wait(), 0)
+      << read_file(log());  // one process needs no parts
+  EXPECT_EQ(Process(translation("unknown", {"--part", "1/2"}), log()).wait(), 2) << read_file(log());
+  EXPECT_NE(read_file(log()).find("holds chunks, but no translation.json"), std::string::npos)
+      << read_file(log());
+  EXPECT_EQ(read_file(folder_ / "unknown.parts/chunk-000000000"), "mine\n");
+  // The input is one of the parts.
+  fs::create_directory(folder_ / "within.parts");
+  write_file_atomically(folder_ / "within.parts/chunk-000000000", "a\n");
+  std::vector<std::string> within = translation("within", {"--part", "1/1"});
+  *std::find(within.begin(), within.end(), folder_ / "input") = folder_ / "within.parts/chunk-000000000";
+  EXPECT_EQ(Process(within, log()).wait(), 2) << read_file(log());
+  EXPECT_EQ(read_file(folder_ / "within.parts/chunk-000000000"), "a\n");
+  // An output that can't be written is refused before the work.
+  fs::create_directory(folder_ / "folder");
+  for (const std::string output : {"folder", "folder/", "missing/output"}) {
+    EXPECT_NE(Process(translation(output, {"--part", "1/1"}), log()).wait(), 0) << read_file(log());
+    EXPECT_FALSE(fs::exists(folder_ / (output + ".parts")));
+  }
+  EXPECT_TRUE(fs::is_empty(folder_ / "folder"));
   EXPECT_EQ(Process(translation("output", {"--part", "1/2"}), log()).wait(), 2) << read_file(log());
   EXPECT_EQ(read_file(folder_ / "output.parts/mine"), "mine\n");
   for (const char* wrong : {"0/2", "3/2", "x", "1/", "/2", "1/2/3", "-1/2"})

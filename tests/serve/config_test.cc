@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 
 #include "base/file.h"
 #include "error_message.h"
@@ -41,6 +42,29 @@ TEST_F(ServeConfigTest, TheLaterSettingCounts) {
   EXPECT_EQ(config.alternatives, 3);
   EXPECT_EQ(config.models, (std::vector<std::string>{"en-de=a", "fr-en=b"}));
   EXPECT_EQ(read("port: 1\n", {"port=3"}).port, 3);
+}
+
+TEST_F(ServeConfigTest, LimitsReachTheServer) {
+  const ServeConfig config = read("bodies_bytes: 5\nbody_bytes: 4\nconnections: 3\n");
+  EXPECT_EQ(config.http().held_bytes, 5u);
+  EXPECT_EQ(config.http().body_bytes, 4u);
+  EXPECT_EQ(config.http().connections, 3);
+}
+
+/// The settings that the unit for systemd shows are valid, and what they write is where the unit may write.
+TEST_F(ServeConfigTest, TheUnitMayWriteWhereItSays) {
+  std::istringstream unit(read_file(SIXFOLD_SOURCE_DIR "/packaging/sixfold.service"));
+  std::string yaml, state;
+  const std::string setting = "#   ", directory = "StateDirectory=";
+  for (std::string line; std::getline(unit, line);) {
+    if (line.starts_with(setting)) yaml += line.substr(setting.size()) + "\n";
+    if (line.starts_with(directory)) state = "/var/lib/" + line.substr(directory.size()) + "/";
+  }
+  ASSERT_FALSE(state.empty());
+  const ServeConfig config = read(yaml);
+  EXPECT_EQ(config.models.size(), 1u);
+  EXPECT_TRUE(config.glossaries.starts_with(state)) << config.glossaries;
+  EXPECT_TRUE(config.suggestions.starts_with(state)) << config.suggestions;
 }
 
 TEST_F(ServeConfigTest, NamesThePlaceOfAnError) {

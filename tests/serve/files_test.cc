@@ -59,10 +59,29 @@ TEST_F(FilesTest, NamesAreTheServersOwn) {
   const std::string one = path_of(send("a.txt", "a")), two = path_of(send("a.txt", "a"));
   EXPECT_NE(one, two);
   EXPECT_TRUE(is_random_name(one.substr(15, 36))) << one;
-  for (const std::string path :
-       {"/download_file/a.txt", "/download_file/../../etc/passwd.txt", "/download_file/.txt"})
+  for (const std::string path : {"/download_file/a.txt", "/download_file/../../etc/passwd.txt",
+                                 "/download_file/.txt", "/download_file/abc"})
     expect_refused(get(path), 404, "There is no file of this name");
-  expect_refused(get("/download_file/passwd"), 400, "can't be translated");
+}
+
+/// The header comes from the client, who may have it from others.
+TEST_F(FilesTest, AddressesHaveNamesOfHostsOnly) {
+  const auto url = [&](const std::string& host) {
+    const HttpAnswer answer =
+        ask({.method = "POST",
+             .path = "/translate_file",
+             .headers = {{"content-type", "multipart/form-data; boundary=x"}, {"host", host}},
+             .body = "",
+             .form = {{"source", "en"}, {"target", "de"}},
+             .files = {{"file", "a.txt", "text/plain", "a"}}});
+    return json(answer)["translatedFileUrl"].get<std::string>();
+  };
+  for (const std::string host :
+       {"example.org", "my-host_1:80", "127.0.0.1:7070", "[::1]:7070", "[fe80::1%25eth0]"})
+    EXPECT_TRUE(url(host).starts_with("http://" + host + "/download_file/")) << url(host);
+  for (const std::string host : {"", "a b", "evil.org/x?", "user@evil.org", "a:b", "a:", "a:1234567", "[::1",
+                                 "::1", "[]", "[a]b", "<script>", "a\\"})
+    EXPECT_TRUE(url(host).starts_with("/download_file/")) << url(host);
 }
 
 TEST_F(FilesTest, AreRefusedByName) {

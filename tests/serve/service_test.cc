@@ -102,7 +102,12 @@ TEST_F(ServiceTest, RefusesWhatDoesNotFitByName) {
   expect_refused(post_text("/translate", "q=%FF&source=en&target=de", "application/x-www-form-urlencoded"), 400,
                  "not valid UTF-8");
   expect_refused(post_text("/translate", "<q/>", "text/xml"), 415, "application/json");
-  expect_refused(get("/translate"), 405, "POST");
+  const HttpAnswer other_method = get("/translate");
+  expect_refused(other_method, 405, "POST");
+  EXPECT_NE(std::find(other_method.headers.begin(), other_method.headers.end(),
+                      std::pair<std::string, std::string>("Allow", "POST, OPTIONS")),
+            other_method.headers.end());
+  EXPECT_NE(get("/v2/none").body.find("\"message\""), std::string::npos);
   expect_refused(get("/../../etc/passwd"), 404, "nothing at this address");
   expect_refused(post("/suggest", {{"q", "a"}}), 403, "no suggestions");
 }
@@ -507,7 +512,7 @@ TEST_F(ServiceTest, CountsStreams) {
 }
 
 TEST(Metrics, LabelsAreEscaped) {
-  const std::vector<ModelCounts> models{{"a\"b\\c\nd", {}}};
+  const std::vector<ModelCounts> models{ModelCounts("a\"b\\c\nd")};
   const std::string text = Metrics().text(models, 0);
   EXPECT_NE(text.find(R"({model_name="a\"b\\c\nd"} 0)"), std::string::npos) << text;
 }

@@ -143,12 +143,24 @@ TEST_F(ImageClassificationTest, ReadsListsOfFiles) {
   const Classifier classifier(run("run").model, 1);
   EXPECT_EQ(classifier.labels()[3], "quarter 3");
   write_file_atomically(folder_ / "7.pgm", "P5 8 7 255\n" + std::string(56, 'x'));
-  EXPECT_NE(error_message([&] {
-              run("other");
-            }).find("list:8: the image is 7 x 8 with 1 channel, but the first one is 8 x 8"),
+  EXPECT_NE(error_message([&] { run("other"); })
+                .find(fmt::format("list:8 ({}): the image is 7 x 8 with 1 channel, but the first one is 8 x 8",
+                                  folder_ / "7.pgm")),
             std::string::npos);
   write_file_atomically(folder_ / "7.pgm", "P5 8 8 255\nshort");
   EXPECT_NE(error_message([&] { run("other"); }).find("7.pgm: is a damaged PGM file"), std::string::npos);
+}
+
+TEST_F(ImageClassificationTest, RefusesChangesThatLeaveNothingOfAnImage) {
+  const auto refusal = [&](int shift, int cut_out) {
+    options_.data.augmentation = {.shift = shift, .cut_out = cut_out};
+    return error_message([&] { run("refused"); });
+  };
+  EXPECT_TRUE(refusal(8, 0).starts_with("data.shift: is 8, but the images are 8 x 8 pixels")) << refusal(8, 0);
+  EXPECT_TRUE(refusal(0, 4000).starts_with("data.cut_out: is 4000, but the images are 8 x 8 pixels"));
+  options_.train.updates = 1;
+  options_.data.augmentation = {.shift = 7, .cut_out = 7};
+  run("accepted");
 }
 
 /// The image files are no part of the list, but a changed one is noticed.

@@ -237,7 +237,7 @@ TEST_F(QuestionAnsweringTask, RefusesBadData) {
   };
   refuse("a b\tc\td\n", "train.tsv:1: the answer 'd' is not in the text");
   refuse("a b\tc\n", "train.tsv:1: expected a text, a tab, a question, a tab and an answer");
-  refuse("\n", "there is no text");
+  refuse("\n", "data.train: there is no text");
   write_file_atomically(folder_ / "train.json", R"({"data": [{"paragraphs": [{"context": "a"}]}]})");
   options_.data.train = {folder_ / "train.json"};
   EXPECT_NE(error_message([&] { answer("bad"); }).find("train.json: data[0].paragraphs[0]: 'qas' is missing"),

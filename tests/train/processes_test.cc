@@ -72,7 +72,7 @@ TEST_F(ProcessesTest, OtherConfigsOrTextsAreRefusedByName) {
   EXPECT_NE(config.find("\"clip_norm\": 2"), std::string::npos) << config;
 }
 
-TEST_F(ProcessesTest, AccumulatedMicroBatchesAndSpikesAreThoseOfOneProcess) {
+TEST_F(ProcessesTest, AccumulatedMicroBatchesAreThoseOfOneProcess) {
   options_.train.shards = 2;
   options_.train.accumulate = 2;
   options_.data.micro_batch_tokens = 60;
@@ -80,6 +80,28 @@ TEST_F(ProcessesTest, AccumulatedMicroBatchesAndSpikesAreThoseOfOneProcess) {
   train_on(1, "one");
   train_on(2, "two");
   expect_same_run("one", "two");
+}
+
+/// The average of the weights is divided like them, and batch norm has buffers.
+TEST_F(ProcessesTest, AveragesAndBuffersAreThoseOfOneProcess) {
+  options_.train.shards = 3;
+  options_.train.ema_decay = 0.9f;
+  options_.model.norm = Norm::batch;
+  train_on(1, "one");
+  train_on(2, "two");
+  expect_same_run("one", "two");
+}
+
+TEST_F(ProcessesTest, ASpikeRollsAllBackAsItDoesOne) {
+  add_a_spike();
+  options_.train.shards = 2;
+  options_.train.on_spike = OnSpike::rollback;
+  train_on(1, "one");
+  train_on(2, "two");
+  EXPECT_NE(read_file(run("two") + "/train.jsonl").find("rollback_to"), std::string::npos);
+  EXPECT_EQ(log("one"), log("two"));
+  EXPECT_TRUE(read_file(run("one") + "/model/model.safetensors") ==
+              read_file(run("two") + "/model/model.safetensors"));
 }
 
 TEST_F(ProcessesTest, ABf16WireTrainsToo) {

@@ -83,6 +83,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"data.max_length", "5"},
           {"data.max_ratio", "5"},
           {"data.repeats", "drop"},
+          {"data.token_dropout", "0.1"},
           {"data.source_language", "en"},
           {"data.target_language", "de"},
           {"data.batch_tokens", "99"},
@@ -192,6 +193,14 @@ TEST(Resume, EveryKeyIsDecided) {
     }
   }
   EXPECT_EQ(tried, keys);
+}
+
+/// No number of shards is the number that there was.
+TEST(Resume, ShardsThatAreNotSetStay) {
+  TranslationOptions began;
+  began.train.shards = 4;
+  EXPECT_TRUE(changes_of(began, TranslationOptions{}, 12).empty());
+  EXPECT_EQ(changes_of(TranslationOptions{}, began, 12).size(), 1u);
 }
 
 /// A task decides of its own keys alone.

@@ -57,6 +57,20 @@ class TrainerTest : public testing::Test {
   }
 
   std::string run(const std::string& name) const { return folder_ / name; }
+  /// Adds pairs to the end of the training text on which the loss rises, and has spikes of the loss noticed.
+  void add_a_spike() {
+    std::string a = read_file(folder_ / "train.a"), b = read_file(folder_ / "train.b");
+    for (int i = 0; i < 40; ++i) {
+      a += "a b\n";
+      b += fmt::format("u{} v{} w{} x{} y{}\n", i, i, i, i, i);
+    }
+    write_file_atomically(folder_ / "train.a", a);
+    write_file_atomically(folder_ / "train.b", b);
+    options_.data.shuffle = false;
+    options_.train.spike_factor = 1.2;
+    options_.train.updates = 40;
+    options_.checkpoint.every_updates = 5;
+  }
   std::string last_checkpoint(const std::string& name) const {
     return run(name) + "/checkpoints/update-000000023";
   }

@@ -249,18 +249,8 @@ TEST_F(TrainerTest, DivergenceIsTracedToItsOp) {
 /// A text that ends in words that stand nowhere else: its loss leaps there, the run goes back, and on behind
 /// them.
 TEST_F(TrainerTest, ASpikeRollsBack) {
-  std::string a = read_file(folder_ / "train.a"), b = read_file(folder_ / "train.b");
-  for (int i = 0; i < 40; ++i) {
-    a += "a b\n";
-    b += fmt::format("u{} v{} w{} x{} y{}\n", i, i, i, i, i);
-  }
-  write_file_atomically(folder_ / "train.a", a);
-  write_file_atomically(folder_ / "train.b", b);
-  options_.data.shuffle = false;
+  add_a_spike();
   options_.train.on_spike = OnSpike::rollback;
-  options_.train.spike_factor = 1.2;
-  options_.train.updates = 40;
-  options_.checkpoint.every_updates = 5;
   train(options_, {.run = run("a")});
   int64_t rollbacks = 0;
   std::set<int64_t> validated;

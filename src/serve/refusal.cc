@@ -1,0 +1,29 @@
+#include "serve/refusal.h"
+
+#include "serve/deepl.h"
+#include "serve/libretranslate.h"
+#include "serve/openai.h"
+#include "serve/own.h"
+
+namespace sixfold::serve {
+
+ErrorBody error_body_of(const std::string& path) {
+  if (path.starts_with("/v2/")) return deepl_error_body;
+  if (path.starts_with("/v1/completions")) return openai_error_body;
+  return path.starts_with("/v1/") ? own_error_body : libretranslate_error_body;
+}
+
+HttpAnswer refusal(const std::string& path, int status, const std::string& message) {
+  HttpAnswer answer{.status = status, .body = error_body_of(path)(status, message)};
+  allow_other_origins(answer);
+  return answer;
+}
+
+void allow_other_origins(HttpAnswer& answer) {
+  answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
+  answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+  answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+  answer.headers.emplace_back("Access-Control-Expose-Headers", "X-Sixfold-Cut");
+}
+
+}  // namespace sixfold::serve

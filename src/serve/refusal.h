@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "serve/http.h"
+
+namespace sixfold::serve {
+
+/// How a face writes errors.
+using ErrorBody = std::string (*)(int status, const std::string& message);
+
+/// How the face that a path belongs to writes errors.
+ErrorBody error_body_of(const std::string& path);
+
+/// The answer to a request that is refused before a route sees it, in the form of the face that its path
+/// belongs to. Pages of other origins may read it.
+HttpAnswer refusal(const std::string& path, int status, const std::string& message);
+
+/// Adds the headers with which browsers let pages of other origins read an answer.
+void allow_other_origins(HttpAnswer& answer);
+
+}  // namespace sixfold::serve

@@ -1,0 +1,91 @@
+// What a server does with clients that want all of it, and how it tells them.
+#include "serve/http_fixture.h"
+
+namespace sixfold::serve {
+namespace {
+
+TEST_F(HttpServerTest, HoldsBodiesWithinALimit) {
+  start({.held_bytes = 1000});
+  const RawClient half(server_->port());
+  half.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n" + std::string(800, 'a'));
+  EXPECT_TRUE(soon([&] { return ask(post(std::string(300, 'b'))).find("503") != std::string::npos; }));
+  const std::string refused = ask(post(std::string(300, 'b')));
+  has(refused, "The server has no room for another body.");
+  has(refused, "Retry-After: 1\r\n");
+  const std::string plain =
+      ask("GET /x HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\n" + std::string(300, 'b'));
+  has(plain, "503 Service Unavailable");
+  has(ask(post(std::string(100, 'b'))), "200 OK");
+  half.send(std::string(100, 'a'));
+  has(half.receive(), "200 OK");
+  EXPECT_TRUE(soon([&] { return ask(post(std::string(300, 'b'))).find("200 OK") != std::string::npos; }))
+      << "what was held is given back";
+}
+
+/// Whoever opens all connections and sends half of a request on each keeps nobody out.
+TEST_F(HttpServerTest, HalfSentRequestsMakeRoom) {
+  start({.connections = 3, .patience = milliseconds(50)});
+  const RawClient busy(server_->port());
+  busy.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(soon([&] { return requests_ == 1; }));
+  const RawClient head(server_->port()), body(server_->port());
+  head.send("GET /x HT");
+  body.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  std::this_thread::sleep_for(milliseconds(300));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(soon(
+        [&] { return ask("GET /again HTTP/1.1\r\nHost: a\r\n\r\n").find("GET /again") != std::string::npos; }));
+  EXPECT_EQ(cancelled_, 0) << "a request that has arrived is not ended";
+  released_ = true;
+  has(busy.receive(2000), "waited");
+}
+
+TEST_F(HttpServerTest, AConnectionHasAMomentInAnyCase) {
+  start({.connections = 1, .patience = milliseconds(60'000)});
+  const RawClient head(server_->port());
+  head.send("GET /x HT");
+  std::this_thread::sleep_for(milliseconds(200));
+  has(ask("GET /again HTTP/1.1\r\nHost: a\r\n\r\n"), "503 Service Unavailable");
+  head.send("TP/1.1\r\nHost: a\r\n\r\n");
+  has(head.receive_some(5000), "GET /x");
+}
+
+/// Every error can be read by pages of other origins, and by the clients of the face that was asked.
+TEST_F(HttpServerTest, ErrorsBeforeAnyRouteHaveTheFormOfTheirFace) {
+  start({.body_bytes = 100});
+  const std::string all = "Access-Control-Allow-Origin: *\r\n", long_body = "Content-Length: 101\r\n\r\n";
+  const auto refused = [&](const std::string& request, const std::string& part) {
+    const std::string answer = ask(request);
+    has(answer, all);
+    has(answer, part);
+    has(answer, "Connection: close\r\n");
+    EXPECT_EQ(answer.find("Connection: close"), answer.rfind("Connection: close")) << answer;
+    EXPECT_EQ(answer.find("Keep-Alive"), answer.npos) << answer;
+  };
+  refused("POST /v2/translate HTTP/1.1\r\nHost: a\r\n" + long_body,
+          "\r\n\r\n{\"message\":\"The body is longer");
+  refused("POST /v1/translate HTTP/1.1\r\nHost: a\r\n" + long_body,
+          "\r\n\r\n{\"error\":{\"message\":\"The body");
+  refused("POST /v1/completions HTTP/1.1\r\nHost: a\r\n" + long_body, "\"type\":\"invalid_request_error\"");
+  refused("POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + long_body,
+          "\r\n\r\n{\"error\":\"The body is longer");
+  refused("GET /v2/usage HTTP/1.1\r\nHost: a\r\nRange: bytes=x\r\n\r\n",
+          "\r\n\r\n{\"message\":\"The range of bytes is not valid.\"}");
+}
+
+/// A client that takes its answer bit by bit does not do so for ever.
+TEST_F(HttpServerTest, SlowReadersEndAfterTheTimeLimit) {
+  start({.request_time = milliseconds(300), .write_time = milliseconds(700)});
+  const RawClient client(server_->port());
+  client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+  size_t bytes = 0;
+  for (int i = 0; i < 100; ++i) {
+    bytes += client.receive_some(1000).size();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  for (std::string some; !(some = client.receive_some(2000)).empty();) bytes += some.size();
+  EXPECT_LT(bytes, size_t{64} << 20);
+}
+
+}  // namespace
+}  // namespace sixfold::serve

@@ -1,0 +1,65 @@
+#include "serve/models.h"
+
+#include <gtest/gtest.h>
+
+#include "serve/service_fixture.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+class ModelsTest : public ServiceFixture {
+ protected:
+  /// Serves translations from English to German alone.
+  void serve_one_direction() {
+    router_.reset();
+    service_ = std::make_unique<Service>(std::vector{ModelSpec("en-de=" + en_de_)},
+                                         EngineSettings{.threads = 1}, ServiceOptions{});
+    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
+  }
+};
+
+/// No model reads German, but a model writes it.
+TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
+  serve_one_direction();
+  const std::string german = "Der alte Hund schläft vor dem Haus.";
+  EXPECT_EQ(json(post("/detect", {{"q", german}}))[0]["language"], "de");
+  const Json answer = json(post("/translate", {{"q", german}, {"source", "auto"}, {"target", "de"}}));
+  EXPECT_EQ(answer["translatedText"], german);
+  EXPECT_EQ(answer["detectedLanguage"]["language"], "de");
+  EXPECT_GE(answer["detectedLanguage"]["confidence"], 50);
+  const Json deepl =
+      json(post("/v2/translate", {{"text", {german}}, {"target_lang", "DE"}}))["translations"][0];
+  EXPECT_EQ(deepl, (Json{{"detected_source_language", "DE"}, {"text", german}}));
+  EXPECT_EQ(json(post("/detect", {{"q", "12345"}}))[0], (Json{{"language", "en"}, {"confidence", 0}}));
+}
+
+/// Counters never fall, as Prometheus expects, and a model that is replaced counts until its last request ends.
+TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
+  const auto tokens = [&] { return service_->models().counts()[0].source_tokens; };
+  const auto requests = [&] {
+    uint64_t all = 0;
+    const ModelCounts counts = service_->models().counts()[0];
+    for (const uint64_t count : counts.request_time.counts()) all += count;
+    return all;
+  };
+  translated("a b c");
+  EXPECT_EQ(tokens(), 4);
+  ModelPointer held = service_->model_between("en", "de");
+  service_->models().reload();
+  EXPECT_EQ(tokens(), 4);
+  held->translator->translate("a b c d");
+  EXPECT_EQ(tokens(), 4 + 5) << "of the model that was replaced";
+  translated("a");
+  held.reset();
+  EXPECT_EQ(tokens(), 4 + 5 + 2);
+  service_->models().reload();
+  EXPECT_EQ(tokens(), 4 + 5 + 2);
+  EXPECT_EQ(requests(), 3u);
+  const std::string text = get("/metrics").body;
+  EXPECT_NE(text.find("sixfold:prompt_tokens_total{model_name=\"en-de\"} 11\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace sixfold::serve
