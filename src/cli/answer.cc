@@ -93,7 +93,8 @@ void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, co
 void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, const AnswerOptions& options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
-  const std::vector<QuestionedText> texts = read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
+  const std::vector<QuestionedText> texts =
+      read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input});
   Summary summary;
   auto predictions = nlohmann::json::object();

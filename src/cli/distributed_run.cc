@@ -95,7 +95,7 @@ bool speaks_for_all() { return launched_rank() <= 0; }
 
 std::string let_root_speak() {
   if (speaks_for_all()) return "";
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::this_thread::sleep_for(std::chrono::seconds(3));
   return fmt::format("process {}: ", launched_rank());
 }
 

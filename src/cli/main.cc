@@ -141,9 +141,8 @@ int run(int argc, char** argv) {
   } catch (const Cancelled&) {
     return interrupt_status();
   } catch (const Error& error) {
-    // Most often all processes have the same input; what is wrong with a host is said by each.
-    const std::string who = error.fault() == Fault::input ? let_root_speak() : "";
-    std::cerr << "error: " << who << error.what() << "\n";
+    // All processes have the same input; what is wrong with a host is said by each.
+    if (speaks_for_all() || error.fault() != Fault::input) std::cerr << "error: " << error.what() << "\n";
     return error.fault() == Fault::input ? usage : failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe
