@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `sixfold serve` with a server of Flask and CTranslate2 (serve_flask.py) and with `sixfold translate`, and prints tables (Markdown).
 
-    python compare_serve.py MODEL TEXT [--source en] [--target de] [--rounds 3] [--requests 3000] [--clients 64] [--sixfold PROGRAM]
+    python compare_serve.py MODEL TEXT [--source en] [--target de] [--rounds 3] [--requests 3000] [--clients 64] [--only int8] [--sixfold PROGRAM]
 
 MODEL is a Sixfold model of translation with a SentencePiece tokenizer, in fp32; the int8 one and CTranslate2's are made from it. Each server in
 turn is asked by `bench_serve` with the same requests of the same lines, and each of its answers must be what the server gave for that line alone;
@@ -96,6 +96,7 @@ def main():
     parser.add_argument("text")
     for name, value in dict(rounds=3, requests=3000, clients=64, threads=2, beam=4).items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--only", default="", help="only rows with this in their names")
     parser.add_argument("--source", default="en")
     parser.add_argument("--target", default="de")
     parser.add_argument("--sixfold", default=str(BUILD / "sixfold"))
@@ -112,6 +113,8 @@ def main():
         for name, options in PEERS.items():
             commands[name] = [sys.executable, HERE / "serve_flask.py", f"{folder}/ct2", f"{a.model}/tokenizer.spm", "--beam", a.beam,
                               "--threads", a.threads, *options]
+        commands = {name: command for name, command in commands.items() if a.only in name}
+        models = {kind: model for kind, model in models.items() if any(kind in name for name in commands)}
         text = Path(folder) / "text"
         text.write_text("".join(line + "\n" for line in lines * (6000 // len(lines) + 1)))
         count = len(text.read_text().splitlines())
