@@ -10,6 +10,7 @@ MODEL is a model folder of translation. The phrases make a glossary: the model m
 import argparse
 import re
 import subprocess
+import urllib.error
 import urllib.request
 import uuid
 
@@ -56,6 +57,23 @@ def check_deepl(url, languages, source, target):
     check("translate_text_with_glossary", client.translate_text_with_glossary(source, glossary).text == text)
     from_csv = client.create_glossary_from_csv("csv", codes[0], codes[1], f'"{source}","{target}"\n')
     check("create glossary from CSV", client.get_glossary_entries(from_csv) == {source: target})
+    check("source languages", codes[0] in [one.code.upper() for one in client.get_source_languages()])
+    check("target languages", codes[1] in [one.code.upper() for one in client.get_target_languages()])
+    used = client.get_usage().character.count
+    plain = client.translate_text(source, source_lang=codes[0], target_lang=codes[1]).text
+    check("usage", client.get_usage().character.count == used + len(source))
+    both = client.translate_text([source, source], source_lang=codes[0], target_lang=codes[1])
+    check("two texts", [one.text for one in both] == [plain, plain])
+    check("a text of any language", client.translate_text(source, target_lang=codes[1]).text != "")
+    html = client.translate_text(f"<p>{source}</p>", source_lang=codes[0], target_lang=codes[1], tag_handling="html").text
+    check("html", html == f"<p>{plain}</p>")
+    xml = client.translate_text(f"<a><x>{source}</x></a>", source_lang=codes[0], target_lang=codes[1], tag_handling="xml", ignore_tags=["x"]).text
+    check("xml with a tag that is ignored", xml == f"<a><x>{source}</x></a>")
+    try:
+        client.translate_text(source, source_lang=codes[0], target_lang="XX")
+        check("a language that is not there", False)
+    except deepl.DeepLException:
+        check("a language that is not there", True)
     for one in client.list_glossaries():
         client.delete_glossary(one)
     check("delete glossaries", client.list_glossaries() == [])
@@ -87,6 +105,15 @@ def upload(url, name, content, languages):
 def check_libretranslate(url, languages, source):
     client = LibreTranslateAPI(url)
     text = client.translate(source, *languages)
+    pairs = {one["code"]: one["targets"] for one in client.languages()}
+    check("languages", languages[1] in pairs[languages[0]])
+    check("detect", client.detect(source)[0]["language"] in languages)
+    check("a text of any language", client.translate(source, "auto", languages[1]) != "")
+    try:
+        client.translate(source, languages[0], "xx")
+        check("a language that is not there", False)
+    except urllib.error.HTTPError as error:
+        check("a language that is not there", error.code == 400)
     check("translate a text file", upload(url, "a.txt", source + "\n", languages) == text + "\n")
     times = "1\n00:00:01,000 --> 00:00:02,000\n"
     check("translate subtitles", upload(url, "a.srt", times + source + "\n", languages) == times + text + "\n")

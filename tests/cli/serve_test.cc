@@ -55,6 +55,20 @@ TEST_F(ServeCommand, ServesUntilItIsEnded) {
   EXPECT_EQ(server_->wait(), 0) << log();
 }
 
+/// The Python packages of DeepL and LibreTranslate. bench/peers/README.md says how to install them.
+TEST_F(ServeCommand, TheRealClientsWorkUnchanged) {
+  const char* const home = ::getenv("HOME");
+  const char* const named = ::getenv("SIXFOLD_PEERS");
+  const std::string peers = named ? named : std::string(home ? home : "") + "/.cache/sixfold-peers/peers.sh";
+  if (shell(". '" + peers + "' && python -c 'import deepl, libretranslatepy'").status != 0)
+    GTEST_SKIP() << "the Python packages deepl and libretranslatepy are not installed";
+  const Outcome outcome =
+      shell(". '" + peers + "' && python " SIXFOLD_SOURCE_DIR "/bench/peers/serve_clients.py en-de=" + model_ +
+            " 'a b' 'c d' --sixfold " SIXFOLD_BINARY);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("translate messages: ok"), std::string::npos) << outcome.text;
+}
+
 /// Before there is a server, there is nothing that must be finished. The settings come from a pipe, so that
 /// the command waits.
 TEST_F(ServeCommand, SignalsEndItBeforeItServes) {

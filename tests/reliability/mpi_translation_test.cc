@@ -118,6 +118,25 @@ TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
   EXPECT_TRUE(read_file(folder_ / "output") == read_file(folder_ / "whole"));
 }
 
+/// All end, and what is finished is not done again.
+TEST_F(MpiTranslation, SlowAKilledProcessLosesNothing) {
+  {
+    Process killed = start(3, translation("output", {"--beam-size", "8"}));
+    while (!fs::exists(folder_ / "output.parts/chunk-000000000") && !killed.ended(milliseconds(2))) {
+    }
+    const pid_t pid = process_of(1);
+    ASSERT_GT(pid, 0);
+    ::kill(pid, SIGKILL);
+    EXPECT_TRUE(killed.ended(milliseconds(30'000)));
+    EXPECT_NE(killed.wait(), 0);
+    EXPECT_FALSE(fs::exists(folder_ / "output"));
+  }
+  EXPECT_EQ(start(2, translation("output", {"--beam-size", "8"})).wait(), 0) << read_file(log());
+  EXPECT_EQ(Process(translation("again", {"--beam-size", "8"}), log()).wait(), 0) << read_file(log());
+  EXPECT_TRUE(read_file(folder_ / "output") == read_file(folder_ / "again"));
+  expect_no_process_left();
+}
+
 TEST_F(MpiTranslation, FilesOfSomebodyElseStay) {
   fs::create_directory(folder_ / "output.parts");
   write_file_atomically(folder_ / "output.parts/mine", "mine\n");
