@@ -140,7 +140,7 @@ TEST_F(HttpServerTest, TakesManyConnectionsAtOnce) {
   clients.clear();
   const RawClient client(server_->port());
   client.send("GET /still HTTP/1.1\r\nHost: a\r\n\r\n");
-  has(client.receive_some(20'000), "GET /still");  // when the others have been seen to be gone
+  has(client.receive_until("GET /still", 20'000), "GET /still");  // when the others have been seen to be gone
 }
 
 TEST_F(HttpServerTest, DoesNotWaitForSlowClients) {

@@ -49,6 +49,14 @@ class RawClient {
     const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
     return count <= 0 ? std::string() : std::string(buffer, static_cast<size_t>(count));
   }
+  /// All that comes until it contains `part`; less if nothing comes for `milliseconds` or the server closes the
+  /// connection.
+  std::string receive_until(const std::string& part, int milliseconds) const {
+    std::string all;
+    for (std::string some; all.find(part) == all.npos && !(some = receive_some(milliseconds)).empty();)
+      all += some;
+    return all;
+  }
   /// Whether the server has closed the connection, at most after `milliseconds`.
   bool closed(int milliseconds) const {
     char byte;
