@@ -25,6 +25,15 @@ def positions(length):
     return torch.stack([angles.sin(), angles.cos()], dim=2).reshape(length, D_MODEL)
 
 
+def random_encoder():
+    """PyTorch's encoder with random weights."""
+    layer = torch.nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+    for parameter in encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    return encoder
+
+
 def our_names(encoder):
     """PyTorch's parameters under our names. Its queries, keys and values are one matrix."""
     names = {}
@@ -51,10 +60,7 @@ def pooled(kind, states, query):
 if __name__ == "__main__":
     torch.manual_seed(20170612)
     torch.set_default_dtype(torch.float64)
-    layer = torch.nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True)
-    encoder = torch.nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
-    for parameter in encoder.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+    encoder = random_encoder()
     embedding = torch.randn(VOCABULARY, D_MODEL, requires_grad=True)
     weight = torch.randn(CLASSES, D_MODEL, requires_grad=True)
     bias, query = torch.randn(CLASSES, requires_grad=True), torch.randn(D_MODEL, requires_grad=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from make_classifier_golden import D_FF, D_MODEL, HEADS, LAYERS, LENGTHS, VOCABULARY, our_names, positions
+from make_classifier_golden import D_FF, D_MODEL, HEADS, LAYERS, LENGTHS, VOCABULARY, our_names, positions, random_encoder
 from safetensors.torch import save_file
 
 ROWS = [[1, 3], [0], [2, 5, 6]]  # of each block
@@ -21,10 +21,7 @@ ROWS = [[1, 3], [0], [2, 5, 6]]  # of each block
 if __name__ == "__main__":
     torch.manual_seed(20181011)
     torch.set_default_dtype(torch.float64)
-    layer = torch.nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True)
-    encoder = torch.nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
-    for parameter in encoder.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+    encoder = random_encoder()
     embedding = torch.randn(VOCABULARY, D_MODEL, requires_grad=True)
     blocks = [torch.randint(VOCABULARY, (length,)) for length in LENGTHS]
     labels = torch.randint(VOCABULARY, (sum(map(len, ROWS)),))

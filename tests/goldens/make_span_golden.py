@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from make_classifier_golden import D_FF, D_MODEL, HEADS, LAYERS, VOCABULARY, our_names, positions
+from make_classifier_golden import D_FF, D_MODEL, HEADS, LAYERS, VOCABULARY, our_names, positions, random_encoder
 from safetensors.torch import save_file
 
 LENGTHS = [6, 3, 9]
@@ -24,10 +24,7 @@ LABELS = [(0, 2), (0, 0), (1, 3)]  # of the start and of the end, counted from t
 if __name__ == "__main__":
     torch.manual_seed(20190611)
     torch.set_default_dtype(torch.float64)
-    layer = torch.nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True)
-    encoder = torch.nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
-    for parameter in encoder.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+    encoder = random_encoder()
     embedding = torch.randn(VOCABULARY, D_MODEL, requires_grad=True)
     weight = torch.randn(2, D_MODEL, requires_grad=True)
     sequences = [torch.randint(VOCABULARY, (length,)) for length in LENGTHS]
