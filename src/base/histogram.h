@@ -12,6 +12,8 @@ class Histogram {
   explicit Histogram(std::span<const double> bounds);
 
   void add(double value);
+  /// Adds the counts of another histogram, which has the same bounds.
+  void add(const Histogram& other);
 
   const std::vector<double>& bounds() const { return bounds_; }
   /// For each bound the number of values above the bound before it, and up to this one; at the end, those above

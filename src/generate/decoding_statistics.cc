@@ -13,6 +13,17 @@ double seconds_since(DecodingStatistics::Clock::time_point begin) {
 
 DecodingCounts::DecodingCounts() : batch_fill(fill_bounds) {}
 
+void DecodingCounts::add(const DecodingCounts& other) {
+  source_tokens += other.source_tokens;
+  target_tokens += other.target_tokens;
+  waiting += other.waiting;
+  running += other.running;
+  queue_time.add(other.queue_time);
+  first_token.add(other.first_token);
+  request_time.add(other.request_time);
+  batch_fill.add(other.batch_fill);
+}
+
 void DecodingStatistics::entered(Clock::time_point arrival, int64_t source_tokens) {
   const std::lock_guard lock(mutex_);
   counts_.source_tokens += source_tokens;

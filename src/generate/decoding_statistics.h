@@ -18,6 +18,8 @@ struct DecodingCounts {
   Histogram batch_fill;  ///< for each step, tokens in the batch as a share of those that fit
 
   DecodingCounts();
+  /// Adds those of another model.
+  void add(const DecodingCounts& other);
 };
 
 /// Counts what batches do. Safe to share between threads.

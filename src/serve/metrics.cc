@@ -14,8 +14,7 @@ class Text {
   }
   /// `labels` is empty or like `a="b"`.
   void value(const std::string& labels, double value) { line("", labels, fmt::format("{}", value)); }
-  template <class AnyHistogram>
-  void histogram(const std::string& labels, const AnyHistogram& histogram) {
+  void histogram(const std::string& labels, const Histogram& histogram) {
     const std::string before = labels.empty() ? "" : labels + ",";
     uint64_t count = 0;
     for (size_t i = 0; i < histogram.counts().size(); ++i) {
@@ -53,54 +52,35 @@ std::string label(const std::string& model) { return "model_name=" + quoted(mode
 
 /// Counts of the models, named as those of vLLM.
 void write(std::span<const ModelCounts> models, Text& text) {
-  using Value = int64_t ModelCounts::*;
+  using Value = int64_t DecodingCounts::*;
   const auto values = [&](const std::string& name, std::string_view kind, std::string_view help, Value value) {
     text.begin(name, kind, help);
-    for (const ModelCounts& model : models) text.value(label(model.model), static_cast<double>(model.*value));
+    for (const ModelCounts& model : models)
+      text.value(label(model.model), static_cast<double>(model.counts.*value));
   };
-  using Distribution = HistogramSum ModelCounts::*;
+  using Distribution = Histogram DecodingCounts::*;
   const auto histograms = [&](const std::string& name, std::string_view help, Distribution histogram) {
     text.begin(name, "histogram", help);
-    for (const ModelCounts& model : models) text.histogram(label(model.model), model.*histogram);
+    for (const ModelCounts& model : models) text.histogram(label(model.model), model.counts.*histogram);
   };
   values("num_requests_waiting", "gauge", "Sentences or prompts that wait for a place in a batch.",
-         &ModelCounts::waiting);
-  values("num_requests_running", "gauge", "Sentences or prompts in batches.", &ModelCounts::running);
+         &DecodingCounts::waiting);
+  values("num_requests_running", "gauge", "Sentences or prompts in batches.", &DecodingCounts::running);
   values("prompt_tokens_total", "counter", "Tokens of sources and prompts that the models have read.",
-         &ModelCounts::source_tokens);
+         &DecodingCounts::source_tokens);
   values("generation_tokens_total", "counter", "Tokens that the models have written.",
-         &ModelCounts::target_tokens);
+         &DecodingCounts::target_tokens);
   histograms("request_queue_time_seconds", "Time that a sentence or prompt waits for a place in a batch.",
-             &ModelCounts::queue_time);
+             &DecodingCounts::queue_time);
   histograms("time_to_first_token_seconds", "Time until the first step of a sentence or prompt is done.",
-             &ModelCounts::first_token);
+             &DecodingCounts::first_token);
   histograms("request_decode_time_seconds", "Time until a sentence or prompt is done, with waiting.",
-             &ModelCounts::request_time);
+             &DecodingCounts::request_time);
   histograms("batch_fill_ratio", "Tokens in a batch, for each step, as a share of those that fit.",
-             &ModelCounts::batch_fill);
+             &DecodingCounts::batch_fill);
 }
 
 }  // namespace
-
-void HistogramSum::add(const Histogram& histogram) {
-  if (bounds_.empty()) {
-    bounds_ = histogram.bounds();
-    counts_.resize(histogram.counts().size());
-  }
-  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += histogram.counts()[i];
-  sum_ += histogram.sum();
-}
-
-void ModelCounts::add(const DecodingCounts& counts) {
-  source_tokens += counts.source_tokens;
-  target_tokens += counts.target_tokens;
-  waiting += counts.waiting;
-  running += counts.running;
-  queue_time.add(counts.queue_time);
-  first_token.add(counts.first_token);
-  request_time.add(counts.request_time);
-  batch_fill.add(counts.batch_fill);
-}
 
 void Metrics::answered(const std::string& endpoint, int status, double seconds) {
   const std::lock_guard lock(mutex_);

@@ -4,36 +4,16 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/histogram.h"
 #include "generate/decoding_statistics.h"
 
 namespace sixfold::serve {
 
-/// The sum of histograms with the same bounds.
-class HistogramSum {
- public:
-  void add(const Histogram& histogram);
-  const std::vector<double>& bounds() const { return bounds_; }
-  const std::vector<uint64_t>& counts() const { return counts_; }
-  double sum() const { return sum_; }
-
- private:
-  std::vector<double> bounds_;
-  std::vector<uint64_t> counts_;
-  double sum_ = 0;
-};
-
-/// What the models of a name have decoded, one after the other: `DecodingCounts`, added.
+/// What a model has decoded.
 struct ModelCounts {
-  explicit ModelCounts(std::string name) : model(std::move(name)) {}
-  void add(const DecodingCounts& counts);
-
   std::string model;  ///< its name
-  int64_t source_tokens = 0, target_tokens = 0, waiting = 0, running = 0;
-  HistogramSum queue_time, first_token, request_time, batch_fill;
+  DecodingCounts counts;
 };
 
 /// What a server counts, in the text form of Prometheus (version 0.0.4). Safe to share between threads.

@@ -79,13 +79,13 @@ void DecodedByModel::begin(const ServedModel& model) {
 void DecodedByModel::end(const ServedModel& model) {
   const std::lock_guard lock(mutex_);
   alive_.remove(&model);
-  ended_.try_emplace(model.name, model.name).first->second.add(model.counts());
+  ended_[model.name].add(model.counts());
 }
 
-ModelCounts DecodedByModel::of(const std::string& name) const {
+DecodingCounts DecodedByModel::of(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto ended = ended_.find(name);
-  ModelCounts all = ended == ended_.end() ? ModelCounts(name) : ended->second;
+  DecodingCounts all = ended == ended_.end() ? DecodingCounts() : ended->second;
   for (const ServedModel* model : alive_)
     if (model->name == name) all.add(model->counts());
   return all;
@@ -149,7 +149,7 @@ std::vector<std::string> Models::languages() const {
 
 std::vector<ModelCounts> Models::counts() const {
   std::vector<ModelCounts> counts;
-  for (const ModelPointer& model : all()) counts.push_back(decoded_->of(model->name));
+  for (const ModelPointer& model : all()) counts.push_back({model->name, decoded_->of(model->name)});
   return counts;
 }
 

@@ -57,12 +57,12 @@ class DecodedByModel {
   void begin(const ServedModel& model);
   /// The model decodes no more.
   void end(const ServedModel& model);
-  ModelCounts of(const std::string& name) const;
+  DecodingCounts of(const std::string& name) const;
 
  private:
   mutable std::mutex mutex_;  // guards the members below
   std::list<const ServedModel*> alive_;
-  std::map<std::string, ModelCounts> ended_;
+  std::map<std::string, DecodingCounts> ended_;
 };
 
 /// The models that are served. Safe to share between threads; a request keeps the model that it began with.

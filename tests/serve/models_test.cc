@@ -37,11 +37,11 @@ TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
 
 /// Counters never fall, as Prometheus expects, and a model that is replaced counts until its last request ends.
 TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
-  const auto tokens = [&] { return service_->models().counts()[0].source_tokens; };
+  const auto tokens = [&] { return service_->models().counts()[0].counts.source_tokens; };
   const auto requests = [&] {
     uint64_t all = 0;
-    const ModelCounts counts = service_->models().counts()[0];
-    for (const uint64_t count : counts.request_time.counts()) all += count;
+    const ModelCounts model = service_->models().counts()[0];
+    for (const uint64_t count : model.counts.request_time.counts()) all += count;
     return all;
   };
   translated("a b c");

@@ -512,7 +512,7 @@ TEST_F(ServiceTest, CountsStreams) {
 }
 
 TEST(Metrics, LabelsAreEscaped) {
-  const std::vector<ModelCounts> models{ModelCounts("a\"b\\c\nd")};
+  const std::vector<ModelCounts> models{{"a\"b\\c\nd", {}}};
   const std::string text = Metrics().text(models, 0);
   EXPECT_NE(text.find(R"({model_name="a\"b\\c\nd"} 0)"), std::string::npos) << text;
 }
