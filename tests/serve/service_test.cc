@@ -256,146 +256,6 @@ TEST_F(ServiceTest, TellsAllAboutATranslation) {
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "none"}}), 404, "no model named none");
 }
 
-TEST_F(ServiceTest, TranslatesAsDeeplDoes) {
-  const Json request{{"text", {"a b c", "D e"}}, {"target_lang", "DE"}, {"source_lang", "EN"}};
-  const Json translations = json(post("/v2/translate", request))["translations"];
-  ASSERT_EQ(translations.size(), 2u);
-  EXPECT_EQ(translations[0], (Json{{"detected_source_language", "EN"}, {"text", translated("a b c")}}));
-  EXPECT_EQ(translations[1]["text"], translated("D e"));
-  const auto form = "application/x-www-form-urlencoded";
-  EXPECT_EQ(json(post_text("/v2/translate", "text=a+b+c&text=D+e&target_lang=DE&source_lang=en-GB", form)),
-            (Json{{"translations", translations}}))
-      << "English, since no model has a region";
-  Json whole = request;
-  whole["text"] = "a b c. D\ne";
-  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
-            translated("a b c.") + " " + translated("D") + "\n" + translated("e"));
-  whole["split_sentences"] = "nonewlines";
-  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
-            translated("a b c.") + " " + translated("D e"));
-  whole["split_sentences"] = "0";
-  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"], translated("a b c. D e"));
-  EXPECT_EQ(json(get("/v2/languages")),
-            (Json{{{"language", "EN"}, {"name", "English"}}, {{"language", "DE"}, {"name", "German"}}}));
-  EXPECT_EQ(json(get("/v2/usage"))["character_count"], 2 * 8 + 3 * 10);
-}
-
-TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
-  const auto refused = [&](const char* key, const Json& value, const std::string& part) {
-    Json request{{"text", "a"}, {"target_lang", "DE"}};
-    request[key] = value;
-    const HttpAnswer answer = post("/v2/translate", request);
-    expect_refused(answer, 400, part);
-    EXPECT_TRUE(Json::parse(answer.body)["message"].is_string());
-  };
-  refused("target_lang", "FR", "Value for 'target_lang' not supported: FR. This server has: DE, EN");
-  refused("formality", "more", "formality");
-  refused("glossary_id", "1", "'glossary_id' needs 'source_lang'");
-  refused("style_id", "1", "Parameter 'style_id' is not supported");
-  refused("no_such", 1, "Parameter 'no_such' is not supported");
-  refused("split_sentences", "2", "split_sentences");
-  expect_refused(get("/v2/document/1"), 404, "This server has no /v2/document/1");
-}
-
-/// The pieces of an event stream.
-std::vector<Json> events_of(const HttpAnswer& answer) {
-  std::string all;
-  answer.parts([&](std::string_view part) {
-    all += part;
-    return true;
-  });
-  std::vector<Json> events;
-  EXPECT_TRUE(all.ends_with("data: [DONE]\n\n")) << all;
-  for (size_t begin = 0; (begin = all.find("data: {", begin)) != std::string::npos; ++begin)
-    events.push_back(Json::parse(all.substr(begin + 6, all.find("\n\n", begin) - begin - 6)));
-  return events;
-}
-
-TEST_F(ServiceTest, CompletesTexts) {
-  const Json request{{"model", "text"}, {"prompt", {"a b", "c"}}, {"max_tokens", 6}, {"seed", 7}, {"n", 2}};
-  const Json answer = json(post("/v1/completions", request));
-  EXPECT_EQ(answer["object"], "text_completion");
-  ASSERT_EQ(answer["choices"].size(), 4u);
-  EXPECT_EQ(json(post("/v1/completions", request))["choices"], answer["choices"]) << "the same seed";
-  GenerateOptions options;
-  options.max_tokens = 6, options.seed = 7, options.samples = 2;
-  const auto texts =
-      service_->models().named("text")->generator->generate(std::vector<std::string>{"a b", "c"}, options);
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(answer["choices"][i]["text"], texts[i / 2].texts[i % 2].text);
-    EXPECT_EQ(answer["choices"][i]["index"], i);
-  }
-  EXPECT_EQ(answer["usage"]["total_tokens"],
-            answer["usage"]["prompt_tokens"].get<int>() + answer["usage"]["completion_tokens"].get<int>());
-  Json streamed = request;
-  streamed["stream"] = true;
-  std::vector<std::string> pieces(4);
-  const HttpAnswer stream = post("/v1/completions", streamed);
-  EXPECT_EQ(stream.content_type, "text/event-stream");
-  for (const Json& event : events_of(stream))
-    pieces[event["choices"][0]["index"].get<size_t>()] += event["choices"][0]["text"].get<std::string>();
-  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(pieces[i], answer["choices"][i]["text"]);
-  streamed["stream_options"] = {{"include_usage", true}};
-  const std::vector<Json> events = events_of(post("/v1/completions", streamed));
-  EXPECT_EQ(events.back()["usage"], answer["usage"]);
-  EXPECT_TRUE(events.back()["choices"].empty());
-  EXPECT_TRUE(events.front()["usage"].is_null());
-}
-
-/// What is wrong is known before anything of a stream is sent, so that the client gets a status.
-TEST_F(ServiceTest, StreamsAreRefusedBeforeTheyBegin) {
-  const auto refused = [&](Json request, const std::string& part) {
-    request.update({{"model", "text"}, {"stream", true}});
-    expect_refused(post("/v1/completions", request), 400, part);
-  };
-  refused({{"prompt", {"a", std::string(30, 'a')}}}, "Prompt 2: the prompt has 30 tokens");
-  refused({{"prompt", "a"}, {"stop", {""}}}, "a stop string is empty");
-  refused({{"prompt", "a"}, {"stream_options", 1}}, "\\\"stream_options\\\" must be an object");
-  refused({{"prompt", "a"}, {"stream_options", {{"usage", true}}}}, "\\\"usage\\\" is not an option");
-  std::stop_source stop;
-  stop.request_stop();
-  const Json request{{"model", "text"}, {"prompt", "a"}, {"stream", true}};
-  expect_refused(ask({.method = "POST",
-                      .path = "/v1/completions",
-                      .headers = {{"content-type", "application/json"}},
-                      .body = request.dump(),
-                      .cancel = stop.get_token()}),
-                 503, "took longer than request_seconds allows");
-}
-
-/// As OpenAI's: lists of the same length, for the whole text or for each piece of a stream.
-TEST_F(ServiceTest, TellsLogProbabilities) {
-  Json request{{"model", "text"}, {"prompt", "a b"}, {"max_tokens", 6}, {"seed", 7}, {"logprobs", 2}};
-  const Json choice = json(post("/v1/completions", request))["choices"][0], whole = choice["logprobs"];
-  ASSERT_EQ(whole["tokens"].size(), 6u);
-  std::string joined;
-  for (const Json& token : whole["tokens"]) joined += token.get<std::string>();
-  EXPECT_EQ(joined, choice["text"]);
-  for (size_t i = 0; i < 6; ++i) {
-    EXPECT_LE(whole["token_logprobs"][i], 0);
-    EXPECT_EQ(whole["top_logprobs"][i].size(), 2u);
-    EXPECT_EQ(whole["text_offset"][i], i);
-  }
-  request["stream"] = true;
-  Json together{{"tokens", Json::array()},
-                {"token_logprobs", Json::array()},
-                {"top_logprobs", Json::array()},
-                {"text_offset", Json::array()}};
-  for (const Json& event : events_of(post("/v1/completions", request))) {
-    const Json& part = event["choices"][0]["logprobs"];
-    if (part.is_null()) continue;
-    for (auto& [name, list] : together.items()) list.insert(list.end(), part[name].begin(), part[name].end());
-  }
-  EXPECT_EQ(together, whole);
-  request.erase("stream");
-  request["logprobs"] = 0;
-  const Json none = json(post("/v1/completions", request))["choices"][0]["logprobs"];
-  EXPECT_EQ(none["tokens"], whole["tokens"]);
-  EXPECT_TRUE(none["top_logprobs"].is_null());
-  request.erase("logprobs");
-  EXPECT_TRUE(json(post("/v1/completions", request))["choices"][0]["logprobs"].is_null());
-}
-
 TEST_F(ServiceTest, TellsWhatThePageShows) {
   Json request{{"text", "a b c"}, {"model", "en-de"}, {"n_best", 2}};
   const Json plain = json(post("/v1/translate", request));
@@ -459,26 +319,6 @@ TEST_F(ServiceTest, HasAPage) {
   EXPECT_EQ(get("/page/index.js").status, 404);
 }
 
-TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
-  const auto refused = [&](Json request, int status, const std::string& part) {
-    request.emplace("model", "text");
-    const HttpAnswer answer = post("/v1/completions", request);
-    expect_refused(answer, status, part);
-    EXPECT_TRUE(Json::parse(answer.body)["error"]["message"].is_string());
-  };
-  refused({{"model", "en-de"}}, 400, "translates");
-  refused({{"model", "none"}}, 404, "no model named none");
-  refused({{"prompt", "a"}, {"logprobs", 6}}, 400, "logprobs");
-  refused({{"prompt", "a"}, {"logprobs", 1}, {"echo", true}}, 400, "logprobs");
-  refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
-  refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
-  refused({{"prompt", "a"}, {"n", 2}, {"best_of", 3}}, 400, "best_of");
-  refused({{"prompt", "a"}, {"stream_options", Json::object()}}, 400, "needs \\\"stream\\\"");
-  refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
-  refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
-  refused({{"prompt", {1, 2}}}, 400, "\\\"prompt\\\" must be a text");
-}
-
 TEST_F(ServiceTest, CountsWhatItDoes) {
   json(post("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}}));
   post("/translate", {{"q", 1}});
@@ -496,19 +336,6 @@ TEST_F(ServiceTest, CountsWhatItDoes) {
   has("sixfold:time_to_first_token_seconds_bucket{model_name=\"en-de\",le=\"+Inf\"} 1");
   has("sixfold:num_requests_running{model_name=\"en-de\"} 0");
   has("# TYPE sixfold:batch_fill_ratio histogram");
-}
-
-/// A stream is counted when it has been sent.
-TEST_F(ServiceTest, CountsStreams) {
-  const auto count = [&](const std::string& line) {
-    return get("/metrics").body.find("\n" + line + "\n") != std::string::npos;
-  };
-  const HttpAnswer stream = post("/v1/completions", {{"model", "text"}, {"prompt", "a"}, {"stream", true}});
-  const std::string answered = "sixfold:http_requests_total{endpoint=\"/v1/completions\",status=\"200\"} 1";
-  EXPECT_FALSE(count(answered));
-  EXPECT_TRUE(count("sixfold:num_requests_in_flight 2"));  // with the one for the metrics
-  EXPECT_FALSE(events_of(stream).empty());
-  EXPECT_TRUE(count(answered));
 }
 
 TEST(Metrics, LabelsAreEscaped) {

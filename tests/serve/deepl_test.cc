@@ -1,0 +1,58 @@
+#include "serve/deepl.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "serve/service_fixture.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+using ServiceTest = ServiceFixture;
+
+TEST_F(ServiceTest, TranslatesAsDeeplDoes) {
+  const Json request{{"text", {"a b c", "D e"}}, {"target_lang", "DE"}, {"source_lang", "EN"}};
+  const Json translations = json(post("/v2/translate", request))["translations"];
+  ASSERT_EQ(translations.size(), 2u);
+  EXPECT_EQ(translations[0], (Json{{"detected_source_language", "EN"}, {"text", translated("a b c")}}));
+  EXPECT_EQ(translations[1]["text"], translated("D e"));
+  const auto form = "application/x-www-form-urlencoded";
+  EXPECT_EQ(json(post_text("/v2/translate", "text=a+b+c&text=D+e&target_lang=DE&source_lang=en-GB", form)),
+            (Json{{"translations", translations}}))
+      << "English, since no model has a region";
+  Json whole = request;
+  whole["text"] = "a b c. D\ne";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
+            translated("a b c.") + " " + translated("D") + "\n" + translated("e"));
+  whole["split_sentences"] = "nonewlines";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"],
+            translated("a b c.") + " " + translated("D e"));
+  whole["split_sentences"] = "0";
+  EXPECT_EQ(json(post("/v2/translate", whole))["translations"][0]["text"], translated("a b c. D e"));
+  EXPECT_EQ(json(get("/v2/languages")),
+            (Json{{{"language", "EN"}, {"name", "English"}}, {{"language", "DE"}, {"name", "German"}}}));
+  EXPECT_EQ(json(get("/v2/usage"))["character_count"], 2 * 8 + 3 * 10);
+}
+
+TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
+  const auto refused = [&](const char* key, const Json& value, const std::string& part) {
+    Json request{{"text", "a"}, {"target_lang", "DE"}};
+    request[key] = value;
+    const HttpAnswer answer = post("/v2/translate", request);
+    expect_refused(answer, 400, part);
+    EXPECT_TRUE(Json::parse(answer.body)["message"].is_string());
+  };
+  refused("target_lang", "FR", "Value for 'target_lang' not supported: FR. This server has: DE, EN");
+  refused("formality", "more", "formality");
+  refused("glossary_id", "1", "'glossary_id' needs 'source_lang'");
+  refused("style_id", "1", "Parameter 'style_id' is not supported");
+  refused("no_such", 1, "Parameter 'no_such' is not supported");
+  refused("split_sentences", "2", "split_sentences");
+  expect_refused(get("/v2/document/1"), 404, "This server has no /v2/document/1");
+}
+
+}  // namespace
+}  // namespace sixfold::serve
