@@ -14,6 +14,7 @@ void warn_line(const std::string& text);
 void silence_log();
 /// From now on the first 100 warnings are kept, written or not.
 void keep_warnings();
+/// Those that were kept; the last one says how many more there were, if there were more.
 std::vector<std::string> kept_warnings();
 
 template <class... Args>

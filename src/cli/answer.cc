@@ -67,11 +67,10 @@ class Summary {
 };
 
 void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, const AnswerOptions& options) {
-  LineReader reader(readable_path(settings.text.input));
+  LineBlocks blocks(readable_path(settings.text.input), settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input});
   Summary summary;
   size_t number = 0;
-  LineBlocks blocks(reader, settings.text.invalid);
   for (std::vector<std::string> lines; !(lines = blocks.next(block_questions)).empty();) {
     std::vector<TextQuestion> questions;
     for (const std::string& line : lines) questions.push_back(parse_line(line));

@@ -63,11 +63,9 @@ class Results {
   size_t failed_ = 0, cut_ = 0;
 };
 
-void classify_lines(const Settings& settings, const Classifier& classifier, LineReader& reader,
-                    Results& results) {
+void classify_lines(const Classifier& classifier, LineBlocks& blocks, Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  LineBlocks blocks(reader, settings.text.invalid);
   for (std::vector<std::string> lines; !(lines = blocks.next(block_lines)).empty();) {
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));
@@ -100,9 +98,9 @@ void run(const Settings& settings) {
     Results results(settings, classifier);
     return classify_images(classifier, reader, settings.text.output, results);
   }
-  LineReader reader(input);
+  LineBlocks blocks(input, settings.text.invalid);
   Results results(settings, classifier);
-  classify_lines(settings, classifier, reader, results);
+  classify_lines(classifier, blocks, results);
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ void require_one_process(const std::string& command);
 /// Whether this process should print an error that all processes have, before they know each other.
 bool speaks_for_all();
 
-/// The same for an error that ends the process: returns at once on the root. Other processes have a second to
-/// be ended by the launcher, because the root had the same error; else this returns "process 2: ", since it was
-/// not the same.
+/// The same for an error that ends the process: returns at once on the root. Other processes have three seconds
+/// to be ended by the launcher, because the root had the same error; else this returns "process 2: ", since it
+/// was not the same.
 std::string let_root_speak();
 
 }  // namespace sixfold::cli

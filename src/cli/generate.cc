@@ -43,15 +43,15 @@ class Prompts {
     }
     if (!settings.prompt_file.empty()) first_.push_back(read_prompt(settings.prompt_file));
     if (!settings.input.empty())
-      lines_.emplace(readable_path(settings.input)), blocks_.emplace(*lines_, invalid_);
+      lines_.emplace(readable_path(settings.input), invalid_);
     else if (first_.empty())
       first_.emplace_back();  // the model begins on its own
   }
   /// Whether there is one prompt only, as far as is known without reading.
   bool is_single() const { return !lines_ && first_.size() == 1; }
   std::vector<std::string> next() {
-    if (!first_.empty() || !blocks_) return std::exchange(first_, {});
-    return blocks_->next(block_prompts);
+    if (!first_.empty() || !lines_) return std::exchange(first_, {});
+    return lines_->next(block_prompts);
   }
 
  private:
@@ -62,8 +62,7 @@ class Prompts {
 
   std::vector<std::string> first_;
   InvalidUtf8 invalid_;
-  std::optional<LineReader> lines_;
-  std::optional<LineBlocks> blocks_;
+  std::optional<LineBlocks> lines_;
 };
 
 class Writer {

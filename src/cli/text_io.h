@@ -76,12 +76,13 @@ class ItemBlocks {
 /// The lines of a text, some at a time and made valid (`make_valid`).
 class LineBlocks {
  public:
-  LineBlocks(LineReader& reader, InvalidUtf8 invalid) : reader_(reader), invalid_(invalid) {}
+  /// Throws as `LineReader`.
+  LineBlocks(const std::string& path, InvalidUtf8 invalid) : reader_(path), invalid_(invalid) {}
   /// Returns the next lines, at most `most` or of `most_bytes_at_once`; none at the end.
   std::vector<std::string> next(size_t most);
 
  private:
-  LineReader& reader_;
+  LineReader reader_;
   InvalidUtf8 invalid_;
   ItemBlocks<std::string> blocks_;
 };

@@ -258,9 +258,9 @@ void Processes::tell(Peer& peer, int32_t kind, const std::string& text, int32_t 
   peer.to_send.push_back(control);
 }
 
-void Processes::tell_all(int32_t kind, const std::string& text) {
+void Processes::tell_all(int32_t kind, const std::string& text, int32_t status) {
   for (const auto& peer : peers_)
-    if (peer) tell(*peer, kind, text);
+    if (peer) tell(*peer, kind, text, status);
 }
 
 int64_t Processes::next_ticket() {
@@ -322,8 +322,7 @@ bool Processes::report(const std::string& failure, int status) {
   std::unique_lock lock(mutex_);
   fail(rank_, failure, status);
   failure_taken_ = true;
-  for (const auto& peer : peers_)
-    if (peer) tell(*peer, failed, failure, status);
+  tell_all(failed, failure, status);
   const auto earlier_reports = [&] {
     return std::any_of(peers_.begin(), peers_.begin() + rank_, [](const auto& peer) { return peer->failed; });
   };
@@ -354,7 +353,7 @@ void Processes::close() {
   lock.unlock();
   thread_.request_stop();
   thread_.join();
-  if (!all) transport_->abort(status);
+  if (!all) return transport_->abort(status);
   const Watchdog watchdog(timeout, name(rank_) +
                                        ": the work is done, but another process does not end: it has been "
                                        "stopped, or the network is down");

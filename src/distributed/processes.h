@@ -133,7 +133,7 @@ class Processes {
   bool move_control(Clock::time_point now);
   void take(int from, const Control& control);
   void tell(Peer& peer, int32_t kind, const std::string& text = "", int32_t status = 1);
-  void tell_all(int32_t kind, const std::string& text = "");
+  void tell_all(int32_t kind, const std::string& text = "", int32_t status = 1);
   void check_silence(Clock::time_point now);
   void fail(int reporter, const std::string& what, int status = 1);
   double seconds_to_report() const;

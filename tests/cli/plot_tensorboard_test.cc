@@ -82,9 +82,7 @@ TEST_F(PlotTensorBoard, NamesWhatIsNoRun) {
 /// The reader and the server of TensorBoard show what the log has. bench/peers/README.md says how to install
 /// it.
 TEST_F(PlotTensorBoard, TensorBoardOpensTheFiles) {
-  const char* const home = ::getenv("HOME");
-  const char* const named = ::getenv("SIXFOLD_PEERS");
-  const std::string peers = named ? named : std::string(home ? home : "") + "/.cache/sixfold-peers/peers.sh";
+  const std::string peers = peers_script();
   if (shell(". '" + peers + "' && python -c 'import tensorboard'").status != 0)
     GTEST_SKIP() << "TensorBoard is not installed";
   const Outcome outcome =

@@ -57,9 +57,7 @@ TEST_F(ServeCommand, ServesUntilItIsEnded) {
 
 /// The Python packages of DeepL and LibreTranslate. bench/peers/README.md says how to install them.
 TEST_F(ServeCommand, TheRealClientsWorkUnchanged) {
-  const char* const home = ::getenv("HOME");
-  const char* const named = ::getenv("SIXFOLD_PEERS");
-  const std::string peers = named ? named : std::string(home ? home : "") + "/.cache/sixfold-peers/peers.sh";
+  const std::string peers = peers_script();
   if (shell(". '" + peers + "' && python -c 'import deepl, libretranslatepy'").status != 0)
     GTEST_SKIP() << "the Python packages deepl and libretranslatepy are not installed";
   const Outcome outcome =

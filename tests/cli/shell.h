@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace sixfold {
@@ -36,6 +37,14 @@ inline Outcome type_two_lines(const std::string& folder, const std::string& prog
                "\n' >&3; read -r first <&4; printf '" + second +
                "\n' >&3; read -r second <&4; exec 3>&-; wait $!; echo \"status $?\"; echo \"$first\"; echo "
                "\"$second\"");
+}
+
+/// The script that activates the Python environment of other programs, for tests that use some of them. It need
+/// not be there.
+inline std::string peers_script() {
+  const char* const home = ::getenv("HOME");
+  const char* const named = ::getenv("SIXFOLD_PEERS");
+  return named ? named : std::string(home ? home : "") + "/.cache/sixfold-peers/peers.sh";
 }
 
 /// An error of usage or input, with `part` in its message.
