@@ -12,9 +12,8 @@ void log_line(const std::string& text);
 void warn_line(const std::string& text);
 /// From now on nothing is written: of several processes only one does.
 void silence_log();
-/// From now on the first 100 warnings are kept, written or not.
+/// From now on the first 100 warnings are kept, written or not; one more says how many others there were.
 void keep_warnings();
-/// Those that were kept; the last one says how many more there were, if there were more.
 std::vector<std::string> kept_warnings();
 
 template <class... Args>
