@@ -2,8 +2,9 @@
 """Generates from the same GPT-2 with Sixfold, transformers and CTranslate2, in alternating rounds, and prints a table (Markdown).
 
 The model is random; all have its weights and draw from the whole distribution, one token after the other, as many as asked.
-The speed of Sixfold is that of the whole program, its start included; that of the others is of the generation alone, warmed up. The
-table has medians; a ratio is the median of the rounds' ratios. Run it in the environment of the other programs (README.md).
+The speed is that of the generation alone: from the time of Sixfold's program that of another is subtracted that generates one token
+of each text; the others are warmed up. The table has medians; a ratio is the median of the rounds' ratios. Run it in the environment of
+the other programs (README.md).
 
     python compare_generate.py TEXT.txt [--streams 1] [--layers 6] [--heads 6] [--width 384] [--context 256] [--rounds 5] [--sixfold PROGRAM]
 
@@ -53,14 +54,21 @@ def make_model(a, folder):
     return tokenizer.token_to_id("a")
 
 
-def run_sixfold(a, folder, precision):
-    command = [a.sixfold, "generate", str(folder) + ".sixfold", "--prompt", "a", "--max-tokens", a.tokens, "--samples", a.streams,
-               "--threads", a.threads, "--seed", 1, "--json", "--precision", precision]
+def time_sixfold(a, folder, precision, tokens):
+    """Returns the seconds of the program and its peak memory in MB."""
+    command = [a.sixfold, "generate", str(folder) + ".sixfold", "--prompt", "a", "--max-tokens", tokens, "--min-tokens", tokens,
+               "--samples", a.streams, "--threads", a.threads, "--seed", 1, "--json", "--precision", precision]
     begin = time.perf_counter()
     done = run(["/usr/bin/time", "-f", "%M", *command])
     seconds = time.perf_counter() - begin
-    tokens = sum(json.loads(line)["tokens"] for line in done.stdout.splitlines())
-    return {"tokens_per_second": tokens / seconds, "peak_mb": int(done.stderr.splitlines()[-1]) / 1024, "tokens": tokens}
+    assert all(json.loads(line)["tokens"] == tokens for line in done.stdout.splitlines())
+    return seconds, int(done.stderr.splitlines()[-1]) / 1024
+
+
+def run_sixfold(a, folder, precision):
+    start, _ = time_sixfold(a, folder, precision, 1)
+    seconds, peak = time_sixfold(a, folder, precision, a.tokens)
+    return {"tokens_per_second": a.streams * (a.tokens - 1) / (seconds - start), "peak_mb": peak}
 
 
 def main():

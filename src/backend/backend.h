@@ -9,6 +9,8 @@
 
 namespace sixfold {
 
+class ThreadPool;
+
 /// A weight in the layout that is fastest for a backend's products. Created by `Backend::pack`; only that kind
 /// of backend can use it.
 struct PackedWeight {
@@ -32,6 +34,10 @@ class Backend {
   /// Creates a backend of the same kind on the same memory, for use in another thread. Memory and packed
   /// weights of one can be used by the other.
   virtual std::shared_ptr<Backend> sibling() const = 0;
+
+  /// Later kernels share their work among the threads of `pool`, which outlives them; null: only among those of
+  /// the backend. Nothing else depends on it, and backends that do not compute with such threads ignore it.
+  virtual void use_threads(ThreadPool* pool) { (void)pool; }
 
   /// Allocates memory, aligned to 64 bytes. Throws an environment error if there is not enough memory.
   virtual void* allocate(size_t bytes) = 0;

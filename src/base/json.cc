@@ -79,7 +79,9 @@ json parse_json(std::string_view text, const std::string& where, const JsonLimit
     return json::parse(text);
   } catch (const json::parse_error& error) {
     throw_input_error("{}: not valid JSON at byte {}", where, error.byte);
-  } catch (const json::exception& error) {  // a number too large for a double
+  } catch (const json::out_of_range&) {
+    throw_input_error("{}: not valid JSON: a number is too large", where);
+  } catch (const json::exception& error) {
     throw_input_error("{}: not valid JSON: {}", where, error.what());
   }
 }

@@ -37,9 +37,9 @@ class Prompts {
             "--prompt-file and --input can't both be standard input");
     for (std::string& prompt : first_) {
       const auto fault = fault_of_text(prompt);
-      require(!fault || invalid_ == InvalidUtf8::replace,
-              "--prompt: {}; convert it, or choose --invalid-utf8 replace", fault.value_or(""));
-      if (fault) prompt = replace_faults(prompt);
+      require(!fault || invalid_ != InvalidUtf8::error,
+              "--prompt: {}; convert it, or choose --invalid-utf8 replace or skip", fault.value_or(""));
+      if (fault) prompt = invalid_ == InvalidUtf8::skip ? "" : replace_faults(prompt);
     }
     if (!settings.prompt_file.empty()) first_.push_back(read_prompt(settings.prompt_file));
     if (!settings.input.empty())
@@ -81,7 +81,7 @@ class Writer {
  private:
   void write_error(const std::string& prompt, const GeneratedTexts& texts) {
     if (json_) output_.write_line(nlohmann::ordered_json{{"prompt", prompt}, {"error", *texts.error}}.dump());
-    if (!json_) write_text(prompt);
+    if (!json_) write_text("");
   }
   void write_json(const std::string& prompt, const GeneratedText& text) {
     const nlohmann::ordered_json json{{"prompt", prompt},
@@ -122,6 +122,8 @@ void stream(const Generator& generator, const std::string& prompt, const Generat
 }
 
 void run(const Settings& settings) {
+  for (const std::string& stop : settings.options.stop)
+    if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
   Prompts prompts(settings);
   const Generator generator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.output, {settings.input, settings.prompt_file});
@@ -199,6 +201,12 @@ void add_generate(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   command.add_option("--max-tokens", options.max_tokens, "most tokens after the prompt")
       ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--min-tokens", options.min_tokens,
+                  "no end of the text before this many tokens, unless a stop string comes")
+      ->check(CLI::Range(0, 1 << 24))
       ->type_name("N")
       ->capture_default_str();
   add_drawing_options(command, options);

@@ -10,6 +10,7 @@
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
+#include "cli/text_io.h"
 #include "serve/config.h"
 
 namespace sixfold::cli {
@@ -143,13 +144,14 @@ void add_serve(CLI::App& app) {
       ->take_all();
   command
       .add_flag_callback(
-          "--options",
-          [] { fmt::print("{}", to_documented_yaml(write_options(serve::ServeConfig()))), std::exit(0); },
+          "--options", [] { print_and_exit(to_documented_yaml(write_options(serve::ServeConfig()))); },
           "list every key of the settings with its default, and exit")
       ->trigger_on_parse();
   command.footer(
-      "The server speaks as LibreTranslate (/translate) and, for language models, as OpenAI's completions\n"
-      "(/v1/completions). SIGHUP loads the models again, SIGTERM ends the server when all it accepted is "
+      "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models, "
+      "as\n"
+      "OpenAI's completions (/v1/completions). SIGHUP loads the models again, SIGTERM ends the server when all "
+      "it accepted is "
       "done.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");

@@ -159,4 +159,10 @@ void flush_standard_output() {
   if (!whole) throw_output_error(errno);
 }
 
+void print_and_exit(const std::string& text) {
+  std::cout << text;
+  flush_standard_output();
+  std::exit(0);
+}
+
 }  // namespace sixfold::cli

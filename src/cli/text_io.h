@@ -121,5 +121,7 @@ class TextOutput {
 /// Flushes standard output, including what was not written by `TextOutput`. Throws as `TextOutput` if any of it
 /// was lost.
 void flush_standard_output();
+/// Writes a text to standard output and ends the program with status 0. Throws as `flush_standard_output`.
+[[noreturn]] void print_and_exit(const std::string& text);
 
 }  // namespace sixfold::cli

@@ -8,6 +8,7 @@
 #include "cli/dashboard_server.h"
 #include "cli/distributed_run.h"
 #include "cli/interrupt.h"
+#include "cli/text_io.h"
 #include "tasks/tasks.h"
 #include "train/agreement.h"
 #include "train/trainer.h"
@@ -126,7 +127,7 @@ void add_train(CLI::App& app) {
       ->add_option_function<std::string>(
           "--options",
           [](const std::string& task) {
-            fmt::print("{}", to_documented_yaml(task_of(task, "--options").default_options())), std::exit(0);
+            print_and_exit(to_documented_yaml(task_of(task, "--options").default_options()));
           },
           "list every key of the training config of a task with its default, and exit; without a task, of "
           "translation")

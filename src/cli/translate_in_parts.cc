@@ -18,14 +18,20 @@
 namespace sixfold::cli {
 namespace {
 
+/// Whether there is a regular file, or none. Also where the system does not tell: who opens it says why.
+bool may_be_file(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  return std::filesystem::is_regular_file(status) || !std::filesystem::exists(status);
+}
+
 void check_parts(const TranslateSettings& settings) {
   require(settings.markup == TextKind::plain,
           "--markup: a document is translated by one process; leave out --part, or start one process");
   require(settings.paths.input != "-" && settings.paths.output != "-",
           "several processes need files; give --input and --output");
-  require(
-      std::filesystem::is_regular_file(settings.paths.input) || !std::filesystem::exists(settings.paths.input),
-      "{}: several processes read the input, so that it must be a regular file", settings.paths.input);
+  require(may_be_file(settings.paths.input),
+          "{}: several processes read the input, so that it must be a regular file", settings.paths.input);
   require(!settings.constraints.by_line(),
           "--prefixes, --constraints and --avoid are read along with the input by one process; leave them out");
   require(settings.writer.format != OutputFormat::json,
@@ -86,8 +92,9 @@ class PartsRun {
               settings_.paths.output);
     const std::string job = describe_job(settings_);
     if (processes_.size() > 1)
-      check_agreement(processes_,
-                      {{"program", hash_of_program()}, {"translation (input, model, options)", job}});
+      check_agreement(processes_, {{"program", hash_of_program()},
+                                   {"--output", settings_.paths.output},
+                                   {"translation (input, model, options)", job}});
     if (processes_.is_root()) {
       check_output();
       parts_.open(job);
@@ -121,7 +128,7 @@ class PartsRun {
   /// Throws before the work if the output can't be written at its end.
   void check_output() {
     const std::filesystem::path path(settings_.paths.output);
-    require(path.has_filename() && (!std::filesystem::exists(path) || std::filesystem::is_regular_file(path)),
+    require(path.has_filename() && may_be_file(path),
             "{}: several processes write a regular file; give the name of one", settings_.paths.output);
     const TextOutput writable(settings_.paths.output, inputs_of(settings_));
   }

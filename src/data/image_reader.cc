@@ -79,7 +79,9 @@ std::optional<ImageReader::Item> ImageReader::next() {
       "not through a pipe",
       list_->place());
   item.place = list_->place();
-  if (has_visible_character(line))
+  if (line.find('\0') != line.npos)
+    item.error = "the name of the image has a NUL";
+  else if (has_visible_character(line))
     read(item, listed(path_, line));
   else
     item.error = "the name of the image is empty";

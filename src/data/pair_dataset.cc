@@ -20,7 +20,9 @@ void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const 
   }
   constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;
   std::vector<int32_t> read(source.begin(), source.end()), input(target.begin(), target.end());
-  dropout_.apply(std::span(read).first(read.size() - 1), tokenizers_.source->unk(), of_source, sample, epoch);
+  const size_t first = tokenizers_.source->is_language_token(read.front()) ? 1 : 0;
+  dropout_.apply(std::span(read).subspan(first, read.size() - 1 - first), tokenizers_.source->unk(), of_source,
+                 sample, epoch);
   dropout_.apply(input, tokenizers_.target->unk(), of_target, sample, epoch);
   batch.source(read).teacher_forced(target, input, ends_);
 }

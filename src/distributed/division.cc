@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/plural.h"
 
 namespace sixfold {
 
 ShardTree::ShardTree(int shards, int processes) {
   require(processes <= shards,
-          "train.shards is {}, so that at most {} processes can share the work, but there are {}; start fewer, "
-          "or set train.shards (which changes the bits of the results)",
-          shards, shards, processes);
+          "train.shards is {}, so that at most {} can share the work, but there are {}; start fewer, or set "
+          "train.shards (which changes the bits of the results)",
+          shards, counted(shards, "process", "processes"), processes);
   divide({0, shards}, 0, processes);
 }
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/threads.h"
-
 namespace sixfold {
 
 Engine::Engine(int threads, std::function<DecodeWorkspace()> workspace, CallingThreads calling)
@@ -115,14 +113,31 @@ Engine::Slot* Engine::claim(std::optional<uint64_t> client) {
   return slots_.back().get();
 }
 
-/// If few requests wait, each free thread gets an equal share of them.
+/// The threads that compute the kernels of the only batch that is decoded; null: none but the one that decodes
+/// it.
+ThreadPool* Engine::helpers_of_one_batch() noexcept {
+  if (threads_ == 1) return nullptr;
+  try {  // threads that wait for one another must not wait for a processor
+    if (!helpers_) helpers_ = std::make_unique<ThreadPool>(std::min(threads_, available_threads()));
+  } catch (...) {
+    // No memory for other threads.
+  }
+  return helpers_.get();
+}
+
+/// If few requests wait, each free thread gets an equal share of them. A batch that is decoded alone has all
+/// threads: what bounds a step of few tokens is the reading of the weights, which they divide. Several batches
+/// that are decoded side by side need no threads to wait for one another.
 void Engine::decode(Slot& slot, Lock& lock) {
   const auto busy = std::count_if(slots_.begin(), slots_.end(), [](const auto& s) { return s->busy; });
   const int64_t waiting = slot.client ? queue_.tokens(*slot.client) : queue_.tokens();
   const int64_t free = std::max<int64_t>(threads_ - busy + 1, 1);
   const int64_t share = (waiting + free - 1) / free;
-  if (share < waiting && queue_.size() > 1) call_worker(lock);
+  const bool call = share < waiting && queue_.size() > 1;
+  if (call) call_worker(lock);
+  ThreadPool* const helpers = busy == 1 && !call ? helpers_of_one_batch() : nullptr;
   lock.unlock();
+  slot.batch.use_threads(helpers);
   slot.batch.step({.share = share, .client = slot.client});
   lock.lock();
   const std::vector<uint64_t> ended = slot.batch.take_ended();

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/threads.h"
 #include "generate/running_batch.h"
 #include "infer/calling_threads.h"
 
@@ -16,8 +17,9 @@ namespace sixfold {
 /// Decodes for all calls and clients of a loaded model. There is one queue of requests, and each thread takes
 /// requests from it when its batch has room. The calling threads that wait for results decode too, but only
 /// their own requests and tasks: a single sentence needs no switch between threads, and a short call does not
-/// wait for a long one. The engine starts worker threads of its own when first more requests wait than the
-/// calling threads can take at once; they work for everybody by turns. Safe to share between threads.
+/// wait for a long one. While one batch is decoded alone, all threads compute it together. The engine starts
+/// worker threads of its own when first more requests wait than the calling threads can take at once; they work
+/// for everybody by turns. Safe to share between threads.
 class Engine {
  public:
   /// `threads`: number of threads that one call uses: its own and the workers. Several calls at the same time
@@ -86,6 +88,7 @@ class Engine {
   void do_task(Tasks& tasks, Lock& lock);
   Slot* claim(std::optional<uint64_t> client);
   void decode(Slot& slot, Lock& lock);  // one step
+  ThreadPool* helpers_of_one_batch() noexcept;
   void call_worker(Lock& lock) noexcept;
   void start_workers(int wanted, Lock& lock);
   void work(int worker);
@@ -100,6 +103,7 @@ class Engine {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Tasks*> tasks_;
   std::vector<std::thread> workers_;
+  std::unique_ptr<ThreadPool> helpers_;  // at most one batch uses them at a time; none until they are needed
   int most_workers_, idle_workers_ = 0;
   uint64_t last_client_ = 0;
   bool stop_ = false;

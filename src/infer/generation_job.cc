@@ -59,6 +59,8 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           options.samples);
   require(options.no_repeat_ngram == 0 || options.no_repeat_ngram >= 2,
           "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
+  require(options.min_tokens >= 0 && (options.min_tokens == 0 || options.min_tokens <= options.max_tokens),
+          "min_tokens is {}; it must be from 0 to max_tokens, {}", options.min_tokens, options.max_tokens);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   validate(options.draw);
   require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0",
@@ -77,16 +79,22 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           options.samples, options.beam_size, options.beam_size);
   require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
   auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
-  if (options.no_repeat_ngram > 0)
-    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(options.no_repeat_ngram));
+  add_restrictions(*plan);
   beam_ = std::move(plan);
+}
+
+/// Adds what the options forbid to a plan of sampling or of beam search.
+void GenerationJob::add_restrictions(auto& plan) const {
+  if (options_.no_repeat_ngram > 0)
+    plan.restrictions.push_back(std::make_unique<NoRepeatedNgram>(options_.no_repeat_ngram));
+  if (options_.min_tokens > 0)
+    plan.restrictions.push_back(std::make_unique<MinNewTokens>(options_.min_tokens, plan.eos));
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan = std::make_shared<SamplingPlan>(open_.config(), options_.draw, options_.max_tokens, options_.seed);
   plan->likeliest = options_.likeliest.value_or(0);
-  if (options_.no_repeat_ngram > 0)
-    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(options_.no_repeat_ngram));
+  add_restrictions(*plan);
   if (options_.stop.empty()) return plan;
   size_t longest = 0;
   for (const std::string& stop : options_.stop) longest = std::max(longest, stop.size());

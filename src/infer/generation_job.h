@@ -40,6 +40,7 @@ class GenerationJob final : public RequestGroup {
     int64_t shown = 0;                          ///< characters of the pieces
   };
   std::shared_ptr<SamplingPlan> sampling_plan() const;
+  void add_restrictions(auto& plan) const;
   std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void queue_prompt(size_t prompt);

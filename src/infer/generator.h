@@ -21,6 +21,7 @@ namespace sixfold {
 
 struct GenerateOptions {
   int max_tokens = 256;     ///< most tokens after the prompt
+  int min_tokens = 0;       ///< the end token is not chosen before this many tokens after the prompt
   DrawOptions draw;         ///< how each token is drawn
   int no_repeat_ngram = 0;  ///< never complete an n-gram of this size that occurred before; 0: off
   /// Beam search for the likeliest text instead of drawing, as the model's generation settings say; 0: draw.

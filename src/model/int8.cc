@@ -9,6 +9,10 @@ namespace {
 
 constexpr const char* scales_suffix = ".scales";
 
+/// Added to a number of at most 2^22 and subtracted again, it leaves the nearest whole number, ties to even, as
+/// `std::nearbyint`, but in vectors.
+constexpr float whole = 0x1.8p23f;
+
 /// A row without a larger magnitude becomes zero, because its scale would not be a normal number.
 constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
@@ -25,7 +29,7 @@ Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
     matrix.scales.push_back(largest / 127);
     const float by = largest > 0 ? 127 / largest : 0;
     for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
-      matrix.data[i] = static_cast<int8_t>(std::nearbyint(values[i] * by));
+      matrix.data[i] = static_cast<int8_t>(values[i] * by + whole - whole);
   }
   return matrix;
 }

@@ -13,6 +13,18 @@ bool knows(Service& service, const std::string& language) {
   });
 }
 
+/// The languages from which there is a model, and the target itself; all languages if there is no model.
+std::vector<std::string> languages_into(const Models& models, const std::string& target) {
+  std::vector<std::string> codes;
+  for (const ModelPointer& model : models.all())
+    if (model->translator && model->target == target &&
+        std::find(codes.begin(), codes.end(), model->source) == codes.end())
+      codes.push_back(model->source);
+  if (codes.empty()) return models.languages();
+  if (std::find(codes.begin(), codes.end(), target) == codes.end()) codes.push_back(target);
+  return codes;
+}
+
 /// Translates the texts of one language.
 void translate(Service& service, const WantedTexts& wanted, const std::string& source,
                std::vector<AnswerText>& answers) {
@@ -39,7 +51,7 @@ void translate(Service& service, const WantedTexts& wanted, const std::string& s
 }  // namespace
 
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted) {
-  const std::vector<std::string> languages = service.models().languages();
+  const std::vector<std::string> languages = languages_into(service.models(), wanted.target);
   if (languages.empty()) throw HttpError(400, "This server has no translation model.");
   service.require_few_bytes(wanted.texts);
   std::vector<AnswerText> answers;

@@ -25,6 +25,7 @@ ApiKeys::ApiKeys(const std::string& path) {
     std::istringstream words(line);
     std::string key, rate, more;
     if (!(words >> key) || key.starts_with('#')) continue;
+    require(key.size() <= longest_key, "{}:{}: a key has at most {} bytes", path, number, longest_key);
     require(key.find('%') == key.npos,
             "{}:{}: a key has no '%', which would mean another character in a header", path, number);
     Key entry;
@@ -43,14 +44,15 @@ ApiKeys::ApiKeys(const std::string& path) {
   require(!keys_.empty(), "{}: has no keys", path);
 }
 
-/// All keys are compared to the end of the one that was given, so that the time tells nothing of a key that is
-/// nearly right.
+/// Keys of the same length are compared to their ends, so that the time tells nothing of a key that is nearly
+/// right.
 ApiKeys::Key* ApiKeys::find(const std::string& given) {
   Key* found = nullptr;
   for (auto& [text, key] : keys_) {
-    unsigned different = text.size() == given.size() ? 0 : 1;
+    if (text.size() != given.size()) continue;
+    unsigned different = 0;
     for (size_t i = 0; i < given.size(); ++i)
-      different |= static_cast<unsigned char>(text[i % text.size()]) ^ static_cast<unsigned char>(given[i]);
+      different |= static_cast<unsigned char>(text[i]) ^ static_cast<unsigned char>(given[i]);
     if (different == 0) found = &key;
   }
   return found;

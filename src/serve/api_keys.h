@@ -15,6 +15,7 @@ namespace sixfold::serve {
 class ApiKeys {
  public:
   using Clock = std::chrono::steady_clock;
+  static constexpr size_t longest_key = 1024;  ///< bytes
 
   /// `path` is a text file with a key and, if its requests are limited, their number for a minute on each line;
   /// "#" begins a comment. Empty: no key is needed. Throws an input error that names the line.

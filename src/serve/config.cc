@@ -63,6 +63,12 @@ ServeConfig read_serve_config(const std::string& path, const Environment& enviro
   }
   for (const std::string& assignment : assignments) set_option(settings, assignment);
   read_options(settings, config);
+  require(config.bodies_bytes >= config.body_bytes,
+          "bodies_bytes is {}, less than body_bytes, {}: one body must fit", config.bodies_bytes,
+          config.body_bytes);
+  require(config.waiting_bytes >= config.text_bytes,
+          "waiting_bytes is {}, less than text_bytes, {}: the texts of one request must fit",
+          config.waiting_bytes, config.text_bytes);
   return config;
 }
 

@@ -43,11 +43,11 @@ Json of_pairs(const Pairs& pairs) {
 
 Json of_json(const std::string& body) {
   try {
-    Json all = parse_json(body, "the body", body_limits);
+    Json all = parse_json(body, "The body", body_limits);
     if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
     return all;
   } catch (const Error& error) {
-    throw HttpError(400, fmt::format("The body is not valid JSON: {}.", error.what()));
+    throw HttpError(400, fmt::format("{}.", error.what()));
   }
 }
 

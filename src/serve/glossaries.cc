@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "model/ownership.h"
 #include "serve/http.h"
 #include "serve/json_text.h"
 #include "serve/random_name.h"
@@ -71,6 +72,9 @@ size_t bytes_of(const Glossary& glossary) {
 Glossaries::Glossaries(const std::string& folder, const GlossaryLimits& limits)
     : folder_(folder), limits_(limits) {
   if (folder_.empty()) return;
+  require_outside_runs(folder_);
+  require(is_new_or_empty(folder_) || fs::exists(fs::path(folder_) / mark_name),
+          "{}: has files, and no glossaries of a server; give a new or empty folder", folder_);
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) throw_input_error("{}: is not a folder and can't be made one", folder_);

@@ -207,8 +207,7 @@ class HttpServer::Library final : public httplib::Server {
     if (from.has_header("Transfer-Encoding"))
       return refuse_unread(from, to, 400, fmt::format("A {} request has no body in chunks.", from.method));
     HttpRequest request = watched_request(from);
-    BodyRoom room(options_.body_bytes, held_, options_.held_bytes);
-    this_connection->begin_body();
+    BodyRoom room = room_for_body();
     char some[4096];
     for (auto left = from.get_header_value<uint64_t>("Content-Length"); left > 0;) {
       const ssize_t count = this_connection->read(some, std::min<uint64_t>(left, sizeof some));
@@ -226,23 +225,32 @@ class HttpServer::Library final : public httplib::Server {
 
   void answer_with_body(const httplib::Request& from, httplib::Response& to,
                         const httplib::ContentReader& content) {
-    this_connection->begin_body();
     HttpRequest request = watched_request(from);
     const bool chunked = from.has_header("Transfer-Encoding");
     if (!chunked && !from.has_header("Content-Length")) return answer_whole(request, to);  // there is no body
     // The library does not check all of a body in chunks, so that what follows may not be a request.
     if (chunked) close_afterwards(to);
-    BodyRoom room(options_.body_bytes, held_, options_.held_bytes);
+    BodyRoom room = room_for_body();
     const bool complete =
         from.is_multipart_form_data() ? read_form(content, room, request) : read_body(content, room, request);
     if (complete) return answer_whole(request, to);
     refuse_body(from, to, room);
   }
 
+  /// A body is expected from now on.
+  BodyRoom room_for_body() {
+    this_connection->begin_body();
+    this_open->waits_for_body();
+    return {options_.body_bytes, held_, options_.held_bytes,
+            [this, open = this_open] { return connections_.make_room_for_body(*open); }};
+  }
+
   /// Refuses a request whose body was not read to its end.
   void refuse_body(const httplib::Request& from, httplib::Response& to, const BodyRoom& room) const {
-    if (room.lack() == BodyRoom::Lack::server_full) {
-      refuse_unread(from, to, 503, "The server has no room for another body.");
+    if (const bool full = room.lack() == BodyRoom::Lack::server_full; full || this_open->was_ended()) {
+      refuse_unread(from, to, 503,
+                    full ? "The server has no room for another body."
+                         : "The server has much to do, and this request arrived too slowly.");
       return to.set_header("Retry-After", "1");
     }
     if (room.lack() == BodyRoom::Lack::too_large || this_connection->too_large())

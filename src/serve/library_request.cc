@@ -1,6 +1,8 @@
 #include "serve/library_request.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace sixfold::serve {
 namespace {
@@ -52,11 +54,21 @@ void name_boundary(httplib::Request& request) {
   type->second = "multipart/form-data; boundary=" + boundary;
 }
 
+bool BodyRoom::grow(size_t bytes) {
+  constexpr int moments = 50;  // in which a connection ends
+  for (bool ended = true; ended; ended = end_another_())
+    for (int i = 0; i < moments; ++i) {
+      if (share_.grow(bytes)) return true;
+      if (i + 1 < moments) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  return false;
+}
+
 bool BodyRoom::take(size_t bytes) {
   if (lack_ != Lack::none) return false;
   if (bytes > left_)
     lack_ = Lack::too_large;
-  else if (!share_.grow(bytes))
+  else if (!grow(bytes))
     lack_ = Lack::server_full;
   else
     left_ -= bytes;

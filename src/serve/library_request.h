@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "serve/http.h"
 #include "serve/http_library.h"
@@ -22,10 +24,14 @@ class BodyRoom {
  public:
   enum class Lack { none, too_large, server_full };
 
-  /// `most`: bytes of the body; `held`: those of all bodies, of which there may be `most_held`.
-  BodyRoom(size_t most, std::atomic<size_t>& held, size_t most_held) : left_(most), share_(held, most_held) {}
+  /// Ends another body to make room. Returns false if there is none that may be ended.
+  using EndAnother = std::function<bool()>;
 
-  /// Takes room for more bytes. Returns false if there is none.
+  /// `most`: bytes of the body; `held`: those of all bodies, of which there may be `most_held`.
+  BodyRoom(size_t most, std::atomic<size_t>& held, size_t most_held, EndAnother end_another)
+      : left_(most), share_(held, most_held), end_another_(std::move(end_another)) {}
+
+  /// Takes room for more bytes, for which other bodies may have to end. Returns false if there is none.
   bool take(size_t bytes);
   /// The body is larger than it may be.
   void refuse() { lack_ = Lack::too_large; }
@@ -33,8 +39,11 @@ class BodyRoom {
   Lack lack() const { return lack_; }
 
  private:
+  bool grow(size_t bytes);
+
   size_t left_;
   Share share_;
+  EndAnother end_another_;
   Lack lack_ = Lack::none;
 };
 

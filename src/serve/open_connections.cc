@@ -17,6 +17,12 @@ OpenConnections::Open::~Open() {
 void OpenConnections::Open::waits() {
   const std::lock_guard lock(all_.mutex_);
   waits_since_ = Clock::now();
+  has_body_ = false;
+}
+
+void OpenConnections::Open::waits_for_body() {
+  const std::lock_guard lock(all_.mutex_);
+  has_body_ = true;
 }
 
 void OpenConnections::Open::has_request() {
@@ -24,15 +30,23 @@ void OpenConnections::Open::has_request() {
   waits_since_.reset();
 }
 
-/// The lock is held, so that the socket is not closed meanwhile.
-bool OpenConnections::make_room() {
+bool OpenConnections::Open::was_ended() {
+  const std::lock_guard lock(all_.mutex_);
+  return ended_;
+}
+
+/// With `other_than` only bodies end. The lock is held, so that the socket is not closed meanwhile.
+bool OpenConnections::end_oldest(const Open* other_than) {
   const std::lock_guard lock(mutex_);
   Open* oldest = nullptr;
-  for (Open* one : all_)
-    if (one->waits_since_ && (!oldest || *one->waits_since_ < *oldest->waits_since_)) oldest = one;
+  for (Open* one : all_) {
+    if (!one->waits_since_ || (other_than && (!one->has_body_ || one == other_than))) continue;
+    if (!oldest || *one->waits_since_ < *oldest->waits_since_) oldest = one;
+  }
   if (!oldest || Clock::now() - *oldest->waits_since_ < patience_) return false;
   ::shutdown(oldest->socket_, SHUT_RD);
-  oldest->waits_since_.reset();  // it ends, and is not chosen again
+  oldest->waits_since_.reset();  // it is not chosen again
+  oldest->ended_ = true;
   return true;
 }
 

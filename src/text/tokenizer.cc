@@ -57,11 +57,14 @@ void Tokenizer::find_line_end() {
 
 std::vector<std::string> Tokenizer::language_tokens() const {
   std::vector<std::string> tokens;
-  for (int32_t id = 0; id < vocab_size(); ++id) {
-    const std::string token = token_text(id);
-    if (token.size() > 4 && token.starts_with(">>") && token.ends_with("<<")) tokens.push_back(token);
-  }
+  for (int32_t id = 0; id < vocab_size(); ++id)
+    if (is_language_token(id)) tokens.push_back(token_text(id));
   return tokens;
+}
+
+bool Tokenizer::is_language_token(int32_t id) const {
+  const std::string token = token_text(id);
+  return token.size() > 4 && token.starts_with(">>") && token.ends_with("<<");
 }
 
 std::string Tokenizer::hash() const { return hash_hex(serialized()); }

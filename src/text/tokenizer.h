@@ -72,6 +72,7 @@ class Tokenizer {
 
   /// The tokens of the form ">>deu<<". At the beginning of a source, such a token selects the target language.
   std::vector<std::string> language_tokens() const;
+  bool is_language_token(int32_t id) const;
 
   virtual TokenizerKind kind() const = 0;
   /// The contents of the tokenizer's file.

@@ -243,8 +243,8 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
   OptionNode before = config.read_stored(std::move(state.options));
   state.options = run_options(config);
   for (TrainingChange& change : changed_options(config, std::move(before), state.options, state.update)) {
-    log_info("changed: {} was {}, and is {} from update {} on", change.what, change.from, change.to,
-             state.update + 1);
+    start.changes.push_back(fmt::format("changed: {} was {}, and is {} from update {} on", change.what,
+                                        change.from, change.to, state.update + 1));
     for (const char* key :
          {"train.updates", "train.epochs", "train.minutes", "train.accumulate", "data.batch_tokens"})
       start.stops_changed = start.stops_changed || change.what == key;

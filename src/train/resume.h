@@ -38,12 +38,13 @@ int64_t stored_best_update(const std::string& best);
 /// The state in which a run starts or resumes.
 struct RunStart {
   TrainingState state;
-  bool stops_changed = true;   ///< the last update has to be computed again
-  bool parts_changed = false;  ///< data.micro_batch_tokens has changed
+  bool stops_changed = true;              ///< the last update has to be computed again
+  bool parts_changed = false;             ///< data.micro_batch_tokens has changed
+  std::vector<std::string> changes = {};  ///< a line for each changed option, to be logged when the run goes on
 };
 
 /// Reads the state of a checkpoint and applies all changes to it: changed options, another processor, a missing
-/// best model. Logs each change. Throws as `changed_options`, and throws an input error for another instruction
+/// best model. Throws as `changed_options`, and throws an input error for another instruction
 /// set unless `other_processor` is set.
 RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, const TaskConfig& config,
                      bool other_processor);

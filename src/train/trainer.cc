@@ -280,6 +280,7 @@ void Trainer::resume() {
       "{}: the validation data are not those of the run (their hash is '{}', the run's is '{}'); restore the "
       "run's data",
       folder_.path(), validation, state_.validation_data);
+  for (const std::string& change : start_.changes) log_info("{}", change);
   Checkpoints::load(resumed_from_, replica_.model(), replica_.optimizer());
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", resumed_from_, state_.update);

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/matrix.h"
+#include "base/threads.h"
 #include "instruction_sets.h"
 
 namespace sixfold {
@@ -154,6 +155,26 @@ TEST(CpuMatmul, PackedWeightsGiveTheSameBits) {
       EXPECT_TRUE(result == expected) << product.name();
     }
   });
+}
+
+// A backend may be lent the threads of a pool, and have them taken away.
+TEST(CpuMatmul, ThreadsOfAnotherGiveTheSameBits) {
+  const auto cpu = make_backend();
+  ThreadPool three(3);
+  std::vector<Floats> first;
+  for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), &three, static_cast<ThreadPool*>(nullptr)}) {
+    cpu->use_threads(pool);
+    size_t i = 0;
+    for (const int64_t rows : {1, 7, 16, 48, 49, 200}) {
+      Product product(rows, 513, 300, false, false);
+      Floats result = product.result_of(*cpu);
+      if (i < first.size())
+        EXPECT_TRUE(result == first[i]) << rows;
+      else
+        first.push_back(std::move(result));
+      ++i;
+    }
+  }
 }
 
 // A sum that stops after some rows of k and goes on from there: gradients over several batches.

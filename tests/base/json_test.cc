@@ -26,7 +26,7 @@ TEST(Json, RefusesWhatIsNot) {
   EXPECT_EQ(message_for("{\"a\": 1,}"), "a.json: not valid JSON at byte 9");
   EXPECT_EQ(message_for("{} {}"), "a.json: not valid JSON at byte 4");
   EXPECT_NE(message_for("\"\xff\"").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(message_for("[1e999]").find("not valid JSON"), std::string::npos);
+  EXPECT_EQ(message_for("[1e999]"), "a.json: not valid JSON: a number is too large");
 }
 
 TEST(Json, RefusesAKeyTwiceInOneObject) {

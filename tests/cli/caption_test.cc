@@ -93,6 +93,9 @@ TEST_F(CaptionCommand, WhatIsBrokenFailsAlone) {
   EXPECT_EQ(std::ranges::count(plain.text, '\n'), 6);
   EXPECT_NE(plain.text.find("\n\n\n\n\n"), std::string::npos) << plain.text;
   expect_error(sixfold("caption " + model_ + " --input " + (folder_ / "nothing")), "nothing");
+  const Outcome nul =
+      sixfold("caption " + model_ + " --input " + file("nul", std::string("a\0.pgm\n", 7)) + " 2>&1");
+  EXPECT_NE(nul.text.find("nul:1: the name of the image has a NUL"), std::string::npos) << nul.text;
   expect_error(sixfold("caption " + model_ + " --input " + file("labels", idx_bytes({2}, "ab"))),
                "contains labels, not images");
 }

@@ -60,6 +60,8 @@ TEST_F(GenerateCommand, ServesTheOthersIfAPromptIsTooLong) {
   EXPECT_NE(outcome.status, 0);
   EXPECT_NE(outcome.text.find(R"("prompt":"b")"), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find(R"("error":"the prompt has 16 tokens)"), std::string::npos) << outcome.text;
+  const Outcome plain = generate("--input " + lines + " --max-tokens 2 2>/dev/null");
+  EXPECT_NE(plain.text.find("\n--------\n\n--------\nb"), std::string::npos) << plain.text;
 }
 
 TEST_F(GenerateCommand, RefusesBadInput) {
@@ -69,6 +71,11 @@ TEST_F(GenerateCommand, RefusesBadInput) {
   expect_error(generate("--prompt a --beam-size 2 --stop b"),
                "beam search knows no stop strings");  // and no prompt
   expect_error(generate("--prompt $(printf '\\377')"), "--prompt: byte 1 is not valid UTF-8");
+  EXPECT_EQ(generate("--prompt $(printf 'a\\377') --invalid-utf8 skip --max-tokens 3").text,
+            generate("--prompt '' --max-tokens 3").text);
+  expect_error(generate("--stop $(printf '\\377')"), "--stop: byte 1 is not valid UTF-8");
+  expect_error(generate("--max-tokens 3 --min-tokens 4"),
+               "min_tokens is 4; it must be from 0 to max_tokens, 3");
   expect_error(generate("--prompt aaaaaaaaaaaaaaaa"), "the prompt has 16 tokens");
   expect_error(generate("--seed -1"), "--seed");
   expect_error(generate("--prompt-file - --input - < /dev/null"), "can't both be standard input");

@@ -124,6 +124,7 @@ TEST_F(ServeCommand, RefusesWhatItCantDo) {
   EXPECT_EQ(taken.status, 1);
   EXPECT_NE(taken.text.find("Address already in use"), std::string::npos) << taken.text;
   EXPECT_EQ(sixfold("serve --options").status, 0);
+  EXPECT_EQ(sixfold("serve --options > /dev/full").status, 1);
 }
 
 }  // namespace

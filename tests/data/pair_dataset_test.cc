@@ -75,6 +75,28 @@ TEST(PairDataset, LosesTokensInTraining) {
   EXPECT_NE(batch_of(3).source.ids, batch_of(4).source.ids);
 }
 
+/// The token that selects the target language is never lost.
+TEST(PairDataset, KeepsTheLanguageToken) {
+  const std::vector<std::string> text{">>deu<< a b c"};
+  const Tokenizers tokenizers =
+      make_tokenizers({.kind = TokenizerKind::whitespace, .vocab_size = 0}, text, text);
+  TokenCorpus corpus;
+  std::vector<int32_t> source = tokenizers.source->encode(text[0]);
+  corpus.target.add(source);
+  source.push_back(tokenizers.source->eos());
+  corpus.source.add(source);
+  const PairDataset data(corpus, tokenizers, {.start = -1, .eos = tokenizers.target->eos()}, "", {.rate = 0.9});
+  bool lost = false;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    BatchBuilder builder;
+    data.add(0, epoch, builder.sample(0));
+    const Batch batch = builder.take();
+    EXPECT_EQ(batch.source.ids[0], source[0]);
+    lost = lost || batch.source.ids[1] == tokenizers.source->unk();
+  }
+  EXPECT_TRUE(lost);
+}
+
 TEST(PairDataset, DescribesAPairByItsText) {
   const SampleDescription description = two_pairs().describe(1);
   EXPECT_EQ(description.kind, "pair");

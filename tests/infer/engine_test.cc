@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -10,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "backend/host_memory.h"
 #include "error_message.h"
 #include "generate/random_model.h"
 #include "generate/search.h"
@@ -70,6 +72,36 @@ class EngineTest : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Threads, EngineTest, testing::Values(1, 2, 4),
                          [](const auto& threads) { return std::to_string(threads.param); });
+
+/// The cpu backend, which notes how many threads it is lent.
+class NotingBackend final : public HostBackend {
+ public:
+  explicit NotingBackend(std::set<int>& lent) : lent_(lent) {}
+  std::string name() const override { return cpu_->name(); }
+  std::shared_ptr<Backend> sibling() const override { return cpu_->sibling(); }
+  void run(KernelCall call) override { cpu_->run(call); }
+  std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override {
+    return cpu_->pack(b, transpose_b, memory);
+  }
+  size_t packed_bytes(View b, bool transpose_b) override { return cpu_->packed_bytes(b, transpose_b); }
+  void use_threads(ThreadPool* pool) override {
+    lent_.insert(pool ? pool->threads() : 1);
+    cpu_->use_threads(pool);
+  }
+
+ private:
+  std::set<int>& lent_;
+  std::shared_ptr<Backend> cpu_ = make_backend();
+};
+
+TEST_P(EngineTest, OneRequestHasAllThreads) {
+  std::set<int> lent;
+  Engine engine(GetParam(), [&] { return DecodeWorkspace(model_, std::make_shared<NotingBackend>(lent)); });
+  Client client(engine, model_, options(2));
+  client.run({{3, 4, 5, 2}});
+  EXPECT_EQ(client.found.size(), 1u);
+  EXPECT_EQ(lent, std::set<int>{std::min(GetParam(), available_threads())});
+}
 
 TEST_P(EngineTest, ServesManyClientsAtOnce) {
   constexpr size_t clients = 5;

@@ -189,6 +189,26 @@ TEST_F(GeneratorTest, RepeatsNoNgram) {
       EXPECT_EQ(text.find(text.substr(i, 2), i + 1), std::string::npos) << text;
 }
 
+/// No text ends by itself before the fewest tokens.
+TEST_F(GeneratorTest, DoesNotEndBeforeTheFewestTokens) {
+  write_small_language_model(folder_ / "lines", 3,
+                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  const Generator lines(folder_ / "lines", 1);
+  GenerateOptions options{.max_tokens = 40, .samples = 8};
+  const auto is_short = [](const GeneratedText& text) { return text.tokens < 12; };
+  const auto count_short = [&] {
+    std::ptrdiff_t count = 0;
+    for (const GeneratedTexts& one : lines.generate(prompts_, options))
+      count += std::ranges::count_if(one.texts, is_short);
+    return count;
+  };
+  EXPECT_GT(count_short(), 0);
+  options.min_tokens = 12;
+  EXPECT_EQ(count_short(), 0);
+  for (const auto& found : lines.generate(prompts_, {.max_tokens = 20, .min_tokens = 12, .beam_size = 3}))
+    EXPECT_FALSE(is_short(found.texts[0]));
+}
+
 /// Where every token would repeat an n-gram the text ends, and the other texts go on.
 TEST_F(GeneratorTest, EndsATextThatCannotGoOn) {
   const GenerateOptions options{.max_tokens = 2000, .no_repeat_ngram = 2, .samples = 3};
@@ -253,6 +273,8 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   EXPECT_EQ(Generator(model_, 1).generate(std::vector<std::string>{"\xFF"})[0].error,
             "the prompt is not text: byte 1 is not valid UTF-8");
   refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
+  refuse({.max_tokens = 5, .min_tokens = 6}, "min_tokens is 6; it must be from 0 to max_tokens, 5");
+  refuse({.max_tokens = 5, .min_tokens = -1, .beam_size = 2}, "min_tokens is -1");
   refuse({.stop = {""}}, "a stop string is empty");
   refuse({.draw = {.top_p = 0}}, "top_p is 0");
   write_small_model(folder_ / "translation", 1);

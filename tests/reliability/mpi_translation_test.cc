@@ -89,6 +89,10 @@ TEST_F(MpiTranslation, AnotherProgramOrOtherOptionsAreRefusedByName) {
   EXPECT_NE(read_file(log()).find("the program of process 1 on "), std::string::npos) << read_file(log());
   EXPECT_EQ(start(2, translation("output"), {}, script(1, "set -- \"$@\" --beam-size 2")).wait(), 2);
   EXPECT_NE(read_file(log()).find("\"beam_size\": 2"), std::string::npos) << read_file(log());
+  EXPECT_EQ(start(2, translation("output"), {}, script(1, "set -- \"$@\" --output " + (folder_ / "other/text")))
+                .wait(),
+            2);
+  EXPECT_NE(read_file(log()).find("--output"), std::string::npos) << read_file(log());
   EXPECT_FALSE(fs::exists(folder_ / "output.parts"));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "error_message.h"
 #include "serve/service_fixture.h"
 
 namespace sixfold::serve {
@@ -30,6 +31,20 @@ TEST_F(ApiKeysTest, AKeyIsKnownByAllOfIt) {
   for (const char* key : {"one", "two", "twoandmore"}) EXPECT_NO_THROW(keys.admit(key)) << key;
   for (const char* key : {"", "o", "on", "onf", "onee", "oneone", "twoand", "twotwo", "One"})
     EXPECT_THROW(keys.admit(key), HttpError) << key;
+}
+
+/// A long key takes no longer to refuse than a short one: with a comparison of each byte this would take
+/// minutes.
+TEST_F(ApiKeysTest, ALongKeyIsRefusedAtOnce) {
+  std::string many;
+  for (int i = 0; i < 10'000; ++i) many += "key" + std::to_string(i) + "\n";
+  write_file_atomically(folder_ / "many", many);
+  ApiKeys keys(folder_ / "many");
+  for (int i = 0; i < 10; ++i) EXPECT_THROW(keys.admit(std::string(4 << 20, 'k')), HttpError);
+  EXPECT_NO_THROW(keys.admit("key9999"));
+  write_file_atomically(folder_ / "long", std::string(1025, 'k'));
+  EXPECT_NE(error_message([&] { ApiKeys(folder_ / "long"); }).find("long:1: a key has at most 1024 bytes"),
+            std::string::npos);
 }
 
 TEST_F(ApiKeysTest, UsageIsThatOfAKey) {

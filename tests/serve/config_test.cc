@@ -31,6 +31,13 @@ class ServeConfigTest : public testing::Test {
   std::map<std::string, std::string> environment_;
 };
 
+TEST_F(ServeConfigTest, OneRequestFits) {
+  EXPECT_EQ(error("body_bytes: 5000\nbodies_bytes: 4999\n"),
+            "bodies_bytes is 4999, less than body_bytes, 5000: one body must fit");
+  EXPECT_EQ(error("text_bytes: 5000\nwaiting_bytes: 4999\n"),
+            "waiting_bytes is 4999, less than text_bytes, 5000: the texts of one request must fit");
+}
+
 TEST_F(ServeConfigTest, TheLaterSettingCounts) {
   EXPECT_EQ(read("").port, 7070);
   EXPECT_EQ(read("").host, "127.0.0.1");

@@ -1,5 +1,6 @@
 #include "serve/glossaries.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
@@ -140,7 +141,10 @@ TEST_F(GlossariesTest, OutliveTheServerInAFolder) {
   write_file_atomically(kept + "/" + one + ".json", "{\"name\": 1}");
   EXPECT_NE(error_message([&] { Glossaries(kept, {}); }).find(one + ".json"), std::string::npos);
   EXPECT_EQ(read_file(kept + "/notes.json"), "mine");
-  EXPECT_NE(error_message([&] { Glossaries(kept + "/notes.json", {}); }).find("is not a folder"),
+  EXPECT_NE(error_message([&] { Glossaries(en_de_, {}); }).find("give a new or empty folder"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(en_de_ + "/sixfold-glossaries"));
+  EXPECT_NE(error_message([&] { Glossaries(kept + "/notes.json", {}); }).find("is a file, not a folder"),
             std::string::npos);
 }
 

@@ -5,7 +5,7 @@ namespace sixfold::serve {
 namespace {
 
 TEST_F(HttpServerTest, HoldsBodiesWithinALimit) {
-  start({.held_bytes = 1000});
+  start({.held_bytes = 1000, .patience = milliseconds(60'000)});
   const auto gets = [&](size_t bytes, const char* status) {
     return ask(post(std::string(bytes, 'b'))).find(status) != std::string::npos;
   };
@@ -30,6 +30,30 @@ TEST_F(HttpServerTest, HoldsBodiesWithinALimit) {
   half.send(std::string(100, 'a'));
   has(half.receive_until("200 OK", 20'000), "200 OK");
   EXPECT_TRUE(soon([&] { return gets(300, "200 OK"); })) << "what was held is given back";
+}
+
+/// Whoever sends bodies up to their last bytes, as many as the server holds, keeps nobody out.
+TEST_F(HttpServerTest, UnfinishedBodiesMakeRoom) {
+  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  const auto unfinished = [&] {
+    auto client = std::make_unique<RawClient>(server_->port());
+    client->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\n" + std::string(490, 'a'));
+    return client;
+  };
+  const RawClient idle(server_->port());  // has no body, and stays
+  const auto first = unfinished();
+  std::this_thread::sleep_for(milliseconds(300));
+  const auto second = unfinished();
+  std::this_thread::sleep_for(milliseconds(300));
+  has(ask(post(std::string(300, 'b'))), "200 OK");
+  const std::string ended = first->receive();
+  has(ended, "503 Service Unavailable");
+  has(ended, "this request arrived too slowly");
+  has(ended, "Retry-After: 1\r\n");
+  second->send(std::string(10, 'a'));
+  has(second->receive_until("200 OK", 20'000), "200 OK");
+  idle.send("GET /idle HTTP/1.1\r\nHost: a\r\n\r\n");
+  has(idle.receive_until("GET /idle", 20'000), "GET /idle");
 }
 
 /// Whoever opens all connections and sends half of a request on each keeps nobody out.

@@ -23,10 +23,11 @@ class ServiceFixture : public testing::Test {
     write_small_language_model(folder_ / "text", 5);
     start();
   }
-  void start(const ServiceOptions& options = {}) {
+  void start(const ServiceOptions& options = {}, const std::vector<std::string>& more = {}) {
     std::vector<ModelSpec> models;
     for (const std::string& spec : {"en-de=" + en_de_, "de-en=" + de_en_, folder_ / "text"})
       models.emplace_back(spec);
+    for (const std::string& spec : more) models.emplace_back(spec);
     router_.reset();
     service_.reset();
     service_ = std::make_unique<Service>(models, EngineSettings{.threads = 2}, options);

@@ -63,6 +63,20 @@ TEST_F(ServiceTest, FindsTheLanguage) {
   EXPECT_EQ(answer["translatedText"][1], "Der alte Hund schläft vor dem Haus.");
 }
 
+/// A text is not taken for one of a language that only other models write, since nothing could translate it.
+TEST_F(ServiceTest, DetectsALanguageThatIsTranslatedIntoTheTarget) {
+  start({}, {"en-fr=" + en_de_});
+  const Json answer =
+      json(post("/translate", {{"q", {"Des Moines", "The old dog sleeps in front of the house."}},
+                               {"source", "auto"},
+                               {"target", "de"}}));
+  for (const Json& detected : answer["detectedLanguage"]) EXPECT_NE(detected["language"], "fr");
+  EXPECT_EQ(json(post("/v2/translate", {{"text", {"two young women walk", "Der Hund läuft über die Straße."}},
+                                        {"target_lang", "FR"}}))["translations"]
+                .size(),
+            2u);
+}
+
 TEST_F(ServiceTest, SaysWhatItOffers) {
   const Json languages = json(get("/languages"));
   ASSERT_EQ(languages.size(), 2u);
@@ -97,7 +111,7 @@ TEST_F(ServiceTest, RefusesWhatDoesNotFitByName) {
   refused(with("alternatives", 1e300), "\\\"alternatives\\\"");
   refused(Json::array({1}), "must be a JSON object");
   expect_refused(post_text("/translate", "{"), 400, "not valid JSON");
-  expect_refused(post_text("/translate", std::string(100'000, '[')), 400, "not valid JSON");
+  expect_refused(post_text("/translate", std::string(100'000, '[')), 400, "The body: ");
   expect_refused(post_text("/translate", "{\"q\": \"\xFF\"}"), 400, "not valid JSON");
   expect_refused(post_text("/translate", "q=%FF&source=en&target=de", "application/x-www-form-urlencoded"), 400,
                  "not valid UTF-8");

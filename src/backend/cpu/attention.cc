@@ -82,6 +82,16 @@ HWY_INLINE bool is_few(const HeadTask& t) {
   return t.span.query_count <= most_few && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
 }
 
+/// Number of rows by which those of keys and values are fetched into the cache before they are used: the rows
+/// of a hypothesis are not adjacent, so that the processor can't foresee them.
+inline constexpr int64_t rows_ahead = 8;
+
+HWY_INLINE void fetch_ahead(const HeadTask& t, const View& v, int64_t at, int64_t width) {
+  if (at + rows_ahead >= t.keys) return;
+  const float* row = t.key_side_row(v, at + rows_ahead, width);
+  for (int64_t i = 0; i < width; i += 64 / sizeof(float)) hwy::Prefetch(row + i);
+}
+
 void attend_few(HeadTask& t) {
   const kernel::Attention& p = t.p;
   float* weights = t.take(most_few * t.stride);
@@ -89,6 +99,7 @@ void attend_few(HeadTask& t) {
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
   for (int64_t j = 0; j < t.keys; ++j) {
     const float* key = t.key_side_row(p.key, j, t.d_k);
+    fetch_ahead(t, p.key, j, t.d_k);
     if (p.score_weight)
       compare_additively(t, query, {key, 0, 1}, queries, 1, weights + j);
     else
@@ -96,7 +107,10 @@ void attend_few(HeadTask& t) {
         weights[q * t.stride + j] = dot(query.data + q * query.row, key, t.d_k);
   }
   softmax_rows(t, 0, queries, weights);
-  const auto value = [&](int64_t j) { return t.key_side_row(p.value, j, t.d_v); };
+  const auto value = [&](int64_t j) HWY_ATTR {
+    fetch_ahead(t, p.value, j, t.d_v);
+    return t.key_side_row(p.value, j, t.d_v);
+  };
   for (int64_t q = 0; q < queries; ++q)
     weighted_sum(weights + q * t.stride, t.seen(q), value, t.d_v, const_cast<float*>(out.data) + q * out.row);
 }

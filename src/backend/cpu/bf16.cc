@@ -199,7 +199,7 @@ std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, bool transpose, void
   const Operand operand = right_operand(b, transpose);
   weight->data = static_cast<uint16_t*>(memory);
   if (!memory) weight->data = reinterpret_cast<uint16_t*>(weight->own.floats(packed_size(operand) / 2));
-  pack_operands(pool_, *bf16_, {&operand, 1}, weight->data);
+  pack_operands(*pool_, *bf16_, {&operand, 1}, weight->data);
   return weight;
 }
 
@@ -212,9 +212,9 @@ void CpuBackend::matmul_bf16(const kernel::Matmul& p) {
   if (!p.packed_b) operands.push_back(right);
   const int64_t size_a = shares_a ? packed_size(left) : 0, size_b = p.packed_b ? 0 : packed_size(right);
   auto* packed = reinterpret_cast<uint16_t*>(shared_.floats((size_a + size_b) / 2));
-  if (!operands.empty()) pack_operands(pool_, *bf16_, operands, packed);
+  if (!operands.empty()) pack_operands(*pool_, *bf16_, operands, packed);
   const uint16_t* b = p.packed_b ? static_cast<const Bf16Weight*>(p.packed_b)->data : packed + size_a;
-  pool_.run(blocks.count(), [&](int64_t task, int thread) {
+  pool_->run(blocks.count(), [&](int64_t task, int thread) {
     const Block block = blocks[task];
     Scratch& scratch = private_[static_cast<size_t>(thread)];
     auto* a = reinterpret_cast<uint16_t*>(scratch.floats(block.rows * chunk * pair_size / 2));

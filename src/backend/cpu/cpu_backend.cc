@@ -39,10 +39,8 @@ float* Scratch::floats(int64_t count) {
 }
 
 CpuBackend::CpuBackend(int threads, MatmulPrecision products)
-    : products_(products),
-      pool_(std::max(1, threads)),
-      private_(std::max(1, threads)),
-      bits_(std::max(1, threads)) {
+    : products_(products), own_(std::max(1, threads)) {
+  use_threads(nullptr);
   if (products != MatmulPrecision::bf16) return;
   bf16_ = std::make_shared<const Bf16Kernel>(best_bf16_kernel());
   if (!*bf16_)
@@ -51,7 +49,13 @@ CpuBackend::CpuBackend(int threads, MatmulPrecision products)
 }
 
 std::shared_ptr<Backend> CpuBackend::sibling() const {
-  return std::make_shared<CpuBackend>(threads(), products_);
+  return std::make_shared<CpuBackend>(own_.threads(), products_);
+}
+
+void CpuBackend::use_threads(ThreadPool* pool) {
+  pool_ = pool ? pool : &own_;
+  while (std::ssize(private_) < threads()) private_.emplace_back();
+  while (std::ssize(bits_) < threads()) bits_.emplace_back();
 }
 
 void CpuBackend::run(KernelCall call) {
@@ -75,10 +79,11 @@ void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int
   constexpr int64_t worth = 16384;  // number of elements for which it pays to wake a thread
   const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / worth});
   if (threads() == 1 || pieces <= 1) {
-    if (count > 0) pool_.run(1, [&](int64_t, int thread) { body(0, count, thread); });
+    if (count > 0) pool_->run(1, [&](int64_t, int thread) { body(0, count, thread); });
     return;
   }
-  pool_.run(pieces, [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
+  pool_->run(pieces,
+             [&](int64_t i, int thread) { body(count * i / pieces, count * (i + 1) / pieces, thread); });
 }
 
 }  // namespace sixfold

@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -41,6 +42,7 @@ class CpuBackend final : public HostBackend {
   CpuBackend(int threads, MatmulPrecision products);
   std::string name() const override;
   std::shared_ptr<Backend> sibling() const override;
+  void use_threads(ThreadPool* pool) override;
   /// Kernels without a `compute` function below run on the reference backend, and so do those on fp64.
   void run(KernelCall call) override;
   std::shared_ptr<PackedWeight> pack(View b, bool transpose_b, void* memory) override;
@@ -82,7 +84,7 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::LinearRecurrence& k);
   void compute(const kernel::LinearRecurrenceGradient& k);
 
-  int threads() const { return pool_.threads(); }
+  int threads() const { return pool_->threads(); }
   /// Runs `body(begin, end, thread)` over parts of [0, count), in parallel if the work is large enough. `cost`:
   /// work for each item, in elements of a copy.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
@@ -98,11 +100,12 @@ class CpuBackend final : public HostBackend {
   float* spare_of(int thread, int64_t features);
 
   MatmulPrecision products_;
-  ThreadPool pool_;
+  ThreadPool own_;
+  ThreadPool* pool_ = &own_;                ///< whose threads compute the kernels
   std::shared_ptr<const Bf16Kernel> bf16_;  ///< if `products_` is bf16
   Scratch shared_;                          ///< the packed right operand of a product, or both operands in int8
-  std::vector<Scratch> private_;            ///< one for each thread
-  std::vector<Scratch> bits_;
+  std::deque<Scratch> private_;             ///< one for each thread
+  std::deque<Scratch> bits_;
 };
 
 }  // namespace sixfold

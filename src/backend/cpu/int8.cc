@@ -261,7 +261,8 @@ void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) 
   });
   const Int8Rows rows{data, scales, zeros, start, groups};
   const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;
-  split(panels, m * width * groups / 8, [&](int64_t begin, int64_t end, int) {
+  // With few rows the time is that of reading the weight.
+  split(panels, std::max<int64_t>(m, 4) * width * groups / 8, [&](int64_t begin, int64_t end, int) {
     const int64_t block[4] = {0, m, begin * width, std::min(n, end * width)};
     HWY_DYNAMIC_DISPATCH(multiply_int8_block)(p, weight, rows, block);
   });

@@ -102,8 +102,22 @@ std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* m
   if (b.dtype == DType::i8) return pack_int8(b, best_int8_kernel());
   if (products_ == MatmulPrecision::bf16) return pack_bf16(b, transpose_b, memory);
   auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);
-  pack_panels(pool_, b, transpose_b, weight->data);
+  pack_panels(*pool_, b, transpose_b, weight->data);
   return weight;
+}
+
+/// The height and the width of the blocks of a product [m, n]. They are so wide that k_block rows of B fit into
+/// the second-level cache, and so high that each thread gets several blocks.
+static std::pair<int64_t, int64_t> block_size(int64_t m, int64_t n, int threads, const PanelSizes& tile) {
+  const int64_t widest = std::min(round_up(n, tile.tile_cols), round_up(512, tile.tile_cols));
+  if (threads > 1 &&
+      m <= 4 * tile.tile_rows) {  // few rows: the time is that of reading B, which threads divide
+    const int64_t share = (n + 2 * threads - 1) / (2 * threads);
+    return {m, std::min(widest, round_up(share, tile.tile_cols))};
+  }
+  const int64_t columns = (n + widest - 1) / widest;
+  const int64_t wanted = threads > 1 ? std::max<int64_t>(1, (4 * threads + columns - 1) / columns) : 1;
+  return {std::min(round_up((m + wanted - 1) / wanted, tile.tile_rows), 40 * tile.tile_rows), widest};
 }
 
 void CpuBackend::compute(const kernel::Matmul& p) {
@@ -122,25 +136,19 @@ void CpuBackend::compute(const kernel::Matmul& p) {
     panels = static_cast<const Panels*>(p.packed_b)->data;
   } else {
     float* packed = shared_.floats(round_up(n, sizes.tile_cols) * std::max<int64_t>(k, 1));
-    pack_panels(pool_, p.b, p.transpose_b, packed);
+    pack_panels(*pool_, p.b, p.transpose_b, packed);
     panels = packed;
   }
-  // Blocks of C are so wide that k_block rows of B fit into the second-level cache, and so high that each
-  // thread gets several blocks.
   const bool parallel = threads() > 1 && m * n * k > 100'000;
-  const int64_t width = std::min(round_up(n, sizes.tile_cols), round_up(512, sizes.tile_cols));
-  const int64_t columns = (n + width - 1) / width;
-  const int64_t wanted = parallel ? std::max<int64_t>(1, (4 * threads() + columns - 1) / columns) : 1;
-  const int64_t height =
-      std::min<int64_t>(round_up((m + wanted - 1) / wanted, sizes.tile_rows), 40 * sizes.tile_rows);
-  const int64_t rows = (m + height - 1) / height;
+  const auto [height, width] = block_size(m, n, parallel ? threads() : 1, sizes);
+  const int64_t rows = (m + height - 1) / height, columns = (n + width - 1) / width;
   const auto one = [&](int64_t task, int thread) {
     const int64_t i = task % rows * height, j = task / rows * width;
     const int64_t block[4] = {i, std::min(m, i + height), j, std::min(n, j + width)};
     HWY_DYNAMIC_DISPATCH(multiply_block)(p, panels, k, block, private_[thread].floats(sizes.copy));
   };
   if (parallel)
-    pool_.run(rows * columns, one);
+    pool_->run(rows * columns, one);
   else
     for (int64_t task = 0; task < rows * columns; ++task) one(task, 0);
 }

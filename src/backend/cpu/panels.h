@@ -27,6 +27,9 @@ inline constexpr int tile_cols = tile_vectors * lanes;
 inline constexpr int k_block = 256;
 inline constexpr int a_stride = k_block + 16;  // padded so that rows of the copy of A do not share cache sets
 
+// steps of k by which rows of B are fetched into the cache before they are used
+inline constexpr int steps_ahead = 16;
+
 /// A matrix, possibly transposed: element (i, j) is data[i * row + j * col], and one of the strides is 1.
 struct Strided {
   const float* data;
@@ -101,6 +104,10 @@ HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, const float* HWY_RE
     sum1[r] = onto ? hn::LoadU(d, c + r * c_stride + lanes) : hn::Zero(d);
   }
   for (int64_t i = 0; i < k; ++i) {
+    if constexpr (rows < tile_rows) {  // few rows: the time is that of reading B
+      hwy::Prefetch(b + steps_ahead * tile_cols);
+      if constexpr (tile_cols > 16) hwy::Prefetch(b + steps_ahead * tile_cols + 16);
+    }
     const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {

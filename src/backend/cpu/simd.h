@@ -6,6 +6,7 @@
 #define SIXFOLD_CPU_SIMD_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
