@@ -42,15 +42,15 @@ StoredImage stored_image(std::span<const int32_t> sequence) {
   return stored;
 }
 
-EncodeFiles image_encoder(ImageTexts texts, AppendImageText append) {
+EncodeFiles image_encoder(ImageTexts texts, AppendImageText append, CheckImageSize check) {
   const auto size = std::make_shared<ImageSize>();  // of the training images, which come first
-  return [texts = std::move(texts), append = std::move(append), size](const std::vector<std::string>& files,
-                                                                      SequenceSink& sink) {
+  return [texts = std::move(texts), append = std::move(append), check = std::move(check), size](
+             const std::vector<std::string>& files, SequenceSink& sink) {
     PairedImageReader reader(files, texts);
     int64_t bytes = 0;
     std::string text;
     for (Image image; reader.next(image, text); sink.end()) {
-      if (size->height == 0) *size = image.size;
+      if (size->height == 0) check(*size = image.size);
       require(image.size == *size, "{}: the image is {}, but those of the training data are {}", reader.place(),
               image.size.describe(), size->describe());
       append_image(sink, image);

@@ -29,10 +29,14 @@ StoredImage stored_image(std::span<const int32_t> sequence);
 using AppendImageText =
     std::function<int64_t(const std::string& text, const std::string& place, SequenceSink& sink)>;
 
-/// Encodes images with their texts for a store: a sequence is an image, then what `append` adds. Throws as
-/// `PairedImageReader` and `append`, and an input error that names the image if its size is not that of the
-/// training images, which must be encoded first.
-EncodeFiles image_encoder(ImageTexts texts, AppendImageText append);
+/// Throws if a task can't use images of a size.
+using CheckImageSize = std::function<void(const ImageSize& size)>;
+
+/// Encodes images with their texts for a store: a sequence is an image, then what `append` adds. `check` is
+/// called with the first image, before any is encoded. Throws as `PairedImageReader`, `append` and `check`, and
+/// an input error that names the image if its size is not that of the training images, which must be encoded
+/// first.
+EncodeFiles image_encoder(ImageTexts texts, AppendImageText append, CheckImageSize check);
 
 /// Cuts stored images into patches, after random changes that are a function of seed, sample and epoch.
 struct PatchCutter {

@@ -34,9 +34,12 @@ StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart&
                                   .starts_from_model = !options.start.model.empty(),
                                   .settings = "images with captions" + settings_of_images(start, data),
                                   .training_text = training_text,
-                                  .encode = [](const Tokenizers& tokenizers, const std::vector<std::string>&) {
+                                  .encode = [&](const Tokenizers& tokenizers, const std::vector<std::string>&) {
+                                    const auto check = [&](const ImageSize& size) {
+                                      image_input(options.image, data.augmentation, size);
+                                    };
                                     return image_encoder(captions_of_files(),
-                                                         caption_appender(*tokenizers.target));
+                                                         caption_appender(*tokenizers.target), check);
                                   }});
 }
 
@@ -44,7 +47,7 @@ StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart&
 ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& start,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
-  set_image_input(config, options.image, start);
+  set_image_input(config, options.image, options.data.augmentation, start);
   require(config.positions != Positions::learned || config.max_positions >= config.image.patches(),
           "model.max_positions: is {}, but an image has {} patches; raise it, or choose larger patches",
           config.max_positions, config.image.patches());

@@ -43,8 +43,11 @@ SequenceStoreRecord read_images(const ImageClassificationOptions& options, const
                                   .names = names,
                                   .encode =
                                       [&](const Tokenizers&, const std::vector<std::string>& labels) {
+                                        const auto check = [&](const ImageSize& size) {
+                                          image_input(options.image, data.augmentation, size);
+                                        };
                                         return image_encoder(labels_of_files(data.label_names),
-                                                             label_appender(labels));
+                                                             label_appender(labels), check);
                                       }})
       .record;
 }
@@ -60,7 +63,7 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
       encoded_data_of(start));
   require(start.model.empty() || (config.reads_images() && config.head == HeadKind::classes),
           "{}: is not a classifier of images; a run can start from one", start.model);
-  set_image_input(config, options.image, start);
+  set_image_input(config, options.image, options.data.augmentation, start);
   config.max_positions = config.image.patches();
   config.tied_embeddings = TiedEmbeddings::none;
   config.head = HeadKind::classes;

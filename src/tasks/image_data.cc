@@ -30,11 +30,23 @@ std::string describe(const ImageInput& image) {
 
 }  // namespace
 
-void set_image_input(ModelConfig& config, const PatchOptions& patches, const TaskStart& start) {
-  const ImageSize size = stored_image(map_sequences(encoded_data_of(start), /*validation=*/false)[0]).size;
+ImageInput image_input(const PatchOptions& patches, const Augmentation& augmentation, const ImageSize& size) {
   ImageInput image = patches;
   image.height = size.height, image.width = size.width, image.channels = size.channels;
   validate(image);
+  require(augmentation.shift < std::min(size.height, size.width),
+          "data.shift: is {}, but the images are {} x {} pixels, which would leave the picture; choose less",
+          augmentation.shift, size.height, size.width);
+  require(augmentation.cut_out < std::max(size.height, size.width),
+          "data.cut_out: is {}, but the images are {} x {} pixels, of which nothing may be left; choose less",
+          augmentation.cut_out, size.height, size.width);
+  return image;
+}
+
+void set_image_input(ModelConfig& config, const PatchOptions& patches, const Augmentation& augmentation,
+                     const TaskStart& start) {
+  const ImageSize size = stored_image(map_sequences(encoded_data_of(start), /*validation=*/false)[0]).size;
+  const ImageInput image = image_input(patches, augmentation, size);
   const ImageInput& theirs = config.image;
   require(start.model.empty() || (theirs.height == image.height && theirs.width == image.width &&
                                   theirs.channels == image.channels && theirs.patch == image.patch &&
@@ -45,13 +57,6 @@ void set_image_input(ModelConfig& config, const PatchOptions& patches, const Tas
 }
 
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed) {
-  const auto [height, width] = std::pair(config.image.height, config.image.width);
-  require(augmentation.shift < std::min(height, width),
-          "data.shift: is {}, but the images are {} x {} pixels, which would leave the picture; choose less",
-          augmentation.shift, height, width);
-  require(augmentation.cut_out < std::max(height, width),
-          "data.cut_out: is {}, but the images are {} x {} pixels, of which nothing may be left; choose less",
-          augmentation.cut_out, height, width);
   return {
       .patch = config.image.patch, .stride = config.image.step(), .augmentation = augmentation, .seed = seed};
 }

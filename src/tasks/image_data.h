@@ -56,13 +56,17 @@ void check_pairs(const ImageFilesOptions& data, std::string_view texts);
 /// `TextRequest::settings`.
 std::string settings_of_images(const TaskStart& start, const ImageFilesOptions& data);
 
+/// Returns the patches of images of a size, and checks the augmentation. Throws an input error that names the
+/// key if patches do not cover the images, or if a random change may leave nothing of one.
+ImageInput image_input(const PatchOptions& patches, const Augmentation& augmentation, const ImageSize& size);
+
 /// Sets what the model reads: patches of images of the size that the run's encoded data has. Throws
 /// an input error that names the key if patches do not cover them, and one that begins with the folder if the
 /// model to start from reads others.
-void set_image_input(ModelConfig& config, const PatchOptions& patches, const TaskStart& start);
+void set_image_input(ModelConfig& config, const PatchOptions& patches, const Augmentation& augmentation,
+                     const TaskStart& start);
 
-/// How the images of a model are cut into patches after random changes. Throws an input error that names the
-/// key if a change may leave nothing of an image.
+/// How the images of a model are cut into patches after random changes. Throws as `image_input`.
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed);
 
 }  // namespace sixfold

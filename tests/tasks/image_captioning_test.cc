@@ -205,6 +205,9 @@ TEST_F(ImageCaptioningTest, RefusesWhatDoesNotFit) {
   expect("fewer items than " + (folder_ / "train.images") + "; caption n must belong to image n");
   options_.image.patch = 3;
   expect("do not cover images of 8 x 8 pixels exactly");
+  options_.image.patch = 3;
+  options_.data.train[1] = options_.data.valid[1];  // what is wrong with the first image is said first
+  expect("do not cover images of 8 x 8 pixels exactly");
   options_.model.tied_embeddings = TiedEmbeddings::all;
   expect("model.tied_embeddings: 'all' ties the embedding of the source, but images have no tokens");
   options_.model.decoder_layers = 0;

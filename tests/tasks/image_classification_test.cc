@@ -199,6 +199,9 @@ TEST_F(ImageClassificationTest, RefusesWhatDoesNotFit) {
   expect("fewer items than");
   options_.image.patch = 3;
   expect("do not cover images of 8 x 8 pixels exactly");
+  options_.image.patch = 3;
+  options_.data.train[1] = options_.data.valid[1];  // what is wrong with the first image is said first
+  expect("do not cover images of 8 x 8 pixels exactly");
   options_.image.stride = 6;
   expect("image.stride: is 6");
   options_.classifier.pooling = Pooling::first;
