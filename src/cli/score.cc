@@ -67,7 +67,8 @@ void score_text(const Settings& settings) {
       generator.score(readable_path(settings.input),
                       {.stride = settings.stride, .invalid = settings.invalid, .cancel = interrupt.token()});
   if (!settings.summary)
-    log_info("{}: {}, {} bytes", text_name(settings.input), counted(score.tokens, "token"), score.bytes);
+    log_info("{}: {}, {}", text_name(settings.input), counted(score.tokens, "token"),
+             counted(score.bytes, "byte"));
   if (score.unknown > 0)
     log_warning(
         "{} of {} are not in the vocabulary of the model, which can't tell their texts apart; the figures are "

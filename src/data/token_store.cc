@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "data/repeats.h"
 #include "data/sequence_writer.h"
 
@@ -190,7 +191,8 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
   corpus.source = map_side(folder, "source");
   corpus.target = map_side(folder, "target");
   require(weights.empty() || weights.size() == record.pairs.size(),
-          "data.weights has {} weights for {} texts; give one for each", weights.size(), record.pairs.size());
+          "data.weights has {}, but there {}; give one weight for each text", counted(weights.size(), "weight"),
+          record.pairs.size() == 1 ? "is 1 text" : fmt::format("are {} texts", record.pairs.size()));
   int64_t pairs = 0;
   for (size_t i = 0; i < record.pairs.size(); ++i) {
     corpus.mixture.push_back({record.pairs[i], weights.empty() ? 1 : weights[i]});

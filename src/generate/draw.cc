@@ -129,7 +129,8 @@ void validate(const DrawOptions& o) {
   const auto check = [](bool fits, const char* name, float value, const char* expected) {
     require(fits, "{} is {}; it must be {}", name, value, expected);
   };
-  check(o.temperature >= 0 && std::isfinite(o.temperature), "temperature", o.temperature, "at least 0");
+  check(o.temperature >= 0 && std::isfinite(o.temperature), "temperature", o.temperature,
+        "a finite number of at least 0");
   check(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "repetition_penalty",
         o.repetition_penalty, "above 0");
   require(o.top_k >= 0, "top_k is {}; it must be at least 0 (0: all tokens)", o.top_k);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/plural.h"
 #include "data/kept_text.h"
 #include "infer/binding.h"
 #include "model/model_dir.h"
@@ -90,8 +91,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   const auto files = corpus_files(options.data.train, "data.train");
   const ParallelDataOptions& data = options.data;
   require(data.weights.empty() || data.weights.size() == files.size(),
-          "data.weights has {} weights for {} texts in data.train; give one weight for each text",
-          data.weights.size(), files.size());
+          "data.weights has {}, but data.train {}; give one weight for each text",
+          counted(data.weights.size(), "weight"), counted(files.size(), "text"));
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   const std::string settings = settings_of(options, start);
