@@ -92,9 +92,11 @@ class PartsRun {
               settings_.paths.output);
     const std::string job = describe_job(settings_);
     if (processes_.size() > 1)
-      check_agreement(processes_, {{"program", hash_of_program()},
-                                   {"--output", settings_.paths.output},
-                                   {"translation (input, model, options)", job}});
+      check_agreement(
+          processes_,
+          {{"program", hash_of_program()},
+           {"--output", std::filesystem::absolute(settings_.paths.output).lexically_normal().string()},
+           {"translation (input, model, options)", job}});
     if (processes_.is_root()) {
       check_output();
       parts_.open(job);

@@ -10,6 +10,14 @@ namespace sixfold {
 RunningBatch::RunningBatch(DecodeWorkspace workspace, RequestQueue& queue)
     : workspace_(std::move(workspace)), queue_(queue) {}
 
+void RunningBatch::use_threads(ThreadPool* pool) noexcept {
+  try {
+    workspace_.backend->use_threads(pool);
+  } catch (...) {
+    workspace_.backend->use_threads(nullptr);  // has its buffers already
+  }
+}
+
 bool RunningBatch::step(const BatchRoom& limits) {
   try {
     cancel();

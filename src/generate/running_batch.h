@@ -22,8 +22,9 @@ class RunningBatch {
   /// of them is admitted on its own, and those that fail alone fail. An error while decoding fails all requests
   /// of the batch. Returns whether any request is left.
   bool step(const BatchRoom& limits = {});
-  /// The kernels of later steps share their work among the threads of `pool`; null: one thread computes them.
-  void use_threads(ThreadPool* pool) { workspace_.backend->use_threads(pool); }
+  /// The kernels of later steps share their work among the threads of `pool`; null, or without memory for their
+  /// scratch buffers: one thread computes them.
+  void use_threads(ThreadPool* pool) noexcept;
   bool empty() const { return active_.empty(); }
   /// The clients of the requests that have been completed since the last call, successfully or not. If memory
   /// is exhausted, some may be missing.

@@ -1,10 +1,18 @@
 #include "infer/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
 namespace sixfold {
+namespace {
+
+/// Whether an engine of this process computes with its helpers: threads that wait for one another must not wait
+/// for a processor, so that the helpers of one engine work at a time.
+std::atomic_flag helpers_work;
+
+}  // namespace
 
 Engine::Engine(int threads, std::function<DecodeWorkspace()> workspace, CallingThreads calling)
     : threads_(threads),
@@ -117,7 +125,7 @@ Engine::Slot* Engine::claim(std::optional<uint64_t> client) {
 /// it.
 ThreadPool* Engine::helpers_of_one_batch() noexcept {
   if (threads_ == 1) return nullptr;
-  try {  // threads that wait for one another must not wait for a processor
+  try {
     if (!helpers_) helpers_ = std::make_unique<ThreadPool>(std::min(threads_, available_threads()));
   } catch (...) {
     // No memory for other threads.
@@ -135,10 +143,12 @@ void Engine::decode(Slot& slot, Lock& lock) {
   const int64_t share = (waiting + free - 1) / free;
   const bool call = share < waiting && queue_.size() > 1;
   if (call) call_worker(lock);
-  ThreadPool* const helpers = busy == 1 && !call ? helpers_of_one_batch() : nullptr;
+  const bool alone = busy == 1 && !call && !helpers_work.test_and_set();
+  ThreadPool* const helpers = alone ? helpers_of_one_batch() : nullptr;
   lock.unlock();
   slot.batch.use_threads(helpers);
   slot.batch.step({.share = share, .client = slot.client});
+  if (alone) helpers_work.clear();
   lock.lock();
   const std::vector<uint64_t> ended = slot.batch.take_ended();
   for (Client* client = ended.empty() ? nullptr : clients_; client; client = client->next_) {

@@ -184,6 +184,14 @@ void require_new_or_sweep(const std::string& folder, const std::vector<std::stri
             run);
 }
 
+void require_new_or_glossaries(const std::string& folder) {
+  require_outside_runs(folder);
+  if (is_new_or_empty(folder) || has_mark(folder, glossary_mark, glossary_mark_text)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    require(entry.path().filename() == "lost+found",
+            "{}: has other files and no glossaries of a server; give a new or empty folder", folder);
+}
+
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);

@@ -19,6 +19,10 @@ inline constexpr std::string_view sweep_mark = "sixfold-sweep";
 inline constexpr std::string_view sweep_mark_text =
     "This folder is a sweep of training runs of sixfold, whose process locks this file.\n";
 
+/// The file that marks the folder in which a server keeps glossaries. Its process holds a lock on it.
+inline constexpr std::string_view glossary_mark = "sixfold-glossaries";
+inline constexpr std::string_view glossary_mark_text = "This folder has the glossaries of sixfold serve.\n";
+
 /// Whether the path does not exist or is an empty folder. Throws an input error if it is a file, or a folder
 /// that can't be read.
 bool is_new_or_empty(const std::string& folder);
@@ -53,6 +57,10 @@ void require_outside_runs(const std::string& path);
 /// input error unless `folder` is new, empty or a sweep's, and each run's folder is new, empty or a run's; and
 /// if the folder is a part of a training run.
 void require_new_or_sweep(const std::string& folder, const std::vector<std::string>& runs);
+
+/// Checks the folder in which a server keeps glossaries. Throws an input error unless `folder` is new, marked,
+/// or empty but for the `lost+found` of a file system of its own; and if it is a part of a training run.
+void require_new_or_glossaries(const std::string& folder);
 
 /// Checks the output file of a command. Throws an input error if it is one of the inputs, or belongs to a model
 /// or a training run. "-" and "" mean no file, for the output and for the inputs.

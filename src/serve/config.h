@@ -73,7 +73,9 @@ void visit(Visitor& v, ServeConfig& o) {
           between(1, 10'000));
   v.field("body_bytes", o.body_bytes, "most bytes of the body of a request", between(1, 1 << 30));
   v.field("bodies_bytes", o.bodies_bytes,
-          "most bytes of the bodies of all requests at a time; a request beyond is answered with status 503",
+          "most bytes of the bodies of all requests at a time; beyond, the largest that arrives slowly ends, "
+          "or the new "
+          "one is answered with status 503",
           at_least(1));
   v.field("text_bytes", o.text_bytes, "most bytes of all texts of a request", between(1, 1 << 30));
   v.field("waiting_bytes", o.waiting_bytes,

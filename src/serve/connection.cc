@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 namespace sixfold::serve {
 namespace {
@@ -51,8 +52,10 @@ Connection::~Connection() {
   ::shutdown(socket_, SHUT_WR);
   if (lingers_ || too_large_ || timed_out_) {
     const auto until = Clock::now() + milliseconds(500);
-    while (Clock::now() < until && wait_for(socket_, POLLIN, milliseconds(100)) &&
-           ::recv(socket_, buffer_.get(), buffer_bytes, MSG_DONTWAIT) > 0) {
+    while (Clock::now() < until && wait_for(socket_, POLLIN, milliseconds(100))) {
+      if (::recv(socket_, buffer_.get(), buffer_bytes, MSG_DONTWAIT) > 0) continue;
+      if (!input_ended_) break;
+      std::this_thread::sleep_for(milliseconds(10));  // nothing has arrived since
     }
   }
   ::close(socket_);

@@ -36,6 +36,8 @@ class Connection final : public httplib::Stream {
   void begin_body() { allowed_ = limits_.body_bytes + limits_.header_bytes; }
   /// Reads for a moment, at the end, what the client sends in vain, so that it does not lose the answer.
   void linger() { lingers_ = true; }
+  /// The same where this side has ended the input: what the client goes on sending is read all the same.
+  void linger_after_end() { lingers_ = input_ended_ = true; }
   bool lingers() const { return lingers_; }
   /// Whether a read of this request has failed because of a limit.
   bool timed_out() const { return timed_out_; }
@@ -57,7 +59,7 @@ class Connection final : public httplib::Stream {
   const ConnectionLimits limits_;
   Clock::time_point deadline_{};
   size_t allowed_ = 0;  // bytes of this request that may still be read
-  bool timed_out_ = false, too_large_ = false, lingers_ = false;
+  bool timed_out_ = false, too_large_ = false, lingers_ = false, input_ended_ = false;
   std::unique_ptr<char[]> buffer_;  // bytes of the next request may arrive with those of this one
   size_t begin_ = 0, end_ = 0;
 };

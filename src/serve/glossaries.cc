@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* mark_name = "sixfold-glossaries";
 constexpr const char* extension = ".json";
 
 /// Clients are told apart by this, so that files do not have their keys.
@@ -72,13 +71,11 @@ size_t bytes_of(const Glossary& glossary) {
 Glossaries::Glossaries(const std::string& folder, const GlossaryLimits& limits)
     : folder_(folder), limits_(limits) {
   if (folder_.empty()) return;
-  require_outside_runs(folder_);
-  require(is_new_or_empty(folder_) || fs::exists(fs::path(folder_) / mark_name),
-          "{}: has files, and no glossaries of a server; give a new or empty folder", folder_);
+  require_new_or_glossaries(folder_);
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!fs::is_directory(folder_)) throw_input_error("{}: is not a folder and can't be made one", folder_);
-  mark_.emplace(folder_, mark_name, "This folder has the glossaries of sixfold serve.\n",
+  mark_.emplace(folder_, glossary_mark, glossary_mark_text,
                 "another server keeps its glossaries here; give one of them another folder");
   load();
 }

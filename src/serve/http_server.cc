@@ -42,9 +42,18 @@ HttpRequest watched_request(const httplib::Request& from) {
 
 void fill(httplib::Response& to, HttpAnswer from);
 
+/// Answers a client whose connection was ended to make room.
+void refuse_ended(const std::string& path, httplib::Response& response) {
+  fill(response, refusal(path, 503, "The server has much to do, and this request arrived too slowly."));
+  response.set_header("Retry-After", "1");
+  response.set_header("Connection", "close");
+  this_connection->linger_after_end();
+}
+
 /// Says what is wrong with a request that the library refuses by itself.
 void explain(const httplib::Request& request, httplib::Response& response) {
   if (!response.body.empty()) return;
+  if (response.status == 400 && this_open->was_ended()) return refuse_ended(request.path, response);
   const char* message = response.status == 400   ? "The request is not valid HTTP."
                         : response.status == 404 ? "There is nothing at this address."
                         : response.status == 413 ? "The request is too large."
@@ -219,7 +228,7 @@ class HttpServer::Library final : public httplib::Server {
   }
 
   void answer_whole(const HttpRequest& request, httplib::Response& to) const {
-    this_open->has_request();
+    if (!this_open->has_request()) return refuse_ended(request.path, to);
     fill(to, handler_(request));
   }
 
@@ -240,17 +249,14 @@ class HttpServer::Library final : public httplib::Server {
   /// A body is expected from now on.
   BodyRoom room_for_body() {
     this_connection->begin_body();
-    this_open->waits_for_body();
-    return {options_.body_bytes, held_, options_.held_bytes,
-            [this, open = this_open] { return connections_.make_room_for_body(*open); }};
+    return {options_.body_bytes, held_, options_.held_bytes, connections_, *this_open};
   }
 
   /// Refuses a request whose body was not read to its end.
   void refuse_body(const httplib::Request& from, httplib::Response& to, const BodyRoom& room) const {
-    if (const bool full = room.lack() == BodyRoom::Lack::server_full; full || this_open->was_ended()) {
-      refuse_unread(from, to, 503,
-                    full ? "The server has no room for another body."
-                         : "The server has much to do, and this request arrived too slowly.");
+    if (this_open->was_ended()) return refuse_ended(from.path, to);
+    if (room.lack() == BodyRoom::Lack::server_full) {
+      refuse_unread(from, to, 503, "The server has no room for another body.");
       return to.set_header("Retry-After", "1");
     }
     if (room.lack() == BodyRoom::Lack::too_large || this_connection->too_large())

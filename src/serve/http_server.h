@@ -12,12 +12,13 @@ struct HttpOptions {
   int port = 7070;                ///< 0: any that is free
   int connections = 256;          ///< at a time; beyond, one ends, or the new one is refused with 503
   size_t body_bytes = 4 << 20;    ///< most bytes of a request's body
-  size_t held_bytes = 128 << 20;  ///< of all bodies; a request beyond is refused with status 503
+  size_t held_bytes = 128 << 20;  ///< of all bodies; beyond, one ends, or the new one is refused with 503
   std::chrono::milliseconds arrival_time{60'000};   ///< for a request to arrive
   std::chrono::milliseconds request_time{120'000};  ///< for a request to be answered
   std::chrono::milliseconds idle_time{5'000};       ///< between two requests of a connection
   std::chrono::milliseconds write_time{30'000};  ///< for the client to take a part, and the rest, of an answer
-  /// For a request to arrive even if there are too many connections: then the one that has waited longest ends.
+  /// For a request to arrive even if there are too many connections, or too many bytes of bodies: then the one
+  /// that has waited longest, or the largest body, ends.
   std::chrono::milliseconds patience{1'000};
 };
 

@@ -1,8 +1,6 @@
 #include "serve/library_request.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace sixfold::serve {
 namespace {
@@ -55,13 +53,10 @@ void name_boundary(httplib::Request& request) {
 }
 
 bool BodyRoom::grow(size_t bytes) {
-  constexpr int moments = 50;  // in which a connection ends
-  for (bool ended = true; ended; ended = end_another_())
-    for (int i = 0; i < moments; ++i) {
-      if (share_.grow(bytes)) return true;
-      if (i + 1 < moments) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-  return false;
+  const auto grow = [&] { return share_.grow(bytes); };
+  if (!grow() && !connections_.make_room_for_body(own_, grow)) return false;
+  own_.holds(share_.amount());
+  return true;
 }
 
 bool BodyRoom::take(size_t bytes) {

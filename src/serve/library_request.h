@@ -1,10 +1,9 @@
 #pragma once
-#include <functional>
 #include <string>
-#include <utility>
 
 #include "serve/http.h"
 #include "serve/http_library.h"
+#include "serve/open_connections.h"
 #include "serve/share.h"
 
 namespace sixfold::serve {
@@ -24,12 +23,11 @@ class BodyRoom {
  public:
   enum class Lack { none, too_large, server_full };
 
-  /// Ends another body to make room. Returns false if there is none that may be ended.
-  using EndAnother = std::function<bool()>;
-
-  /// `most`: bytes of the body; `held`: those of all bodies, of which there may be `most_held`.
-  BodyRoom(size_t most, std::atomic<size_t>& held, size_t most_held, EndAnother end_another)
-      : left_(most), share_(held, most_held), end_another_(std::move(end_another)) {}
+  /// `most`: bytes of the body; `held`: those of all bodies, of which there may be `most_held`. `own` is the
+  /// connection that sends the body, one of `connections`.
+  BodyRoom(size_t most, std::atomic<size_t>& held, size_t most_held, OpenConnections& connections,
+           OpenConnections::Open& own)
+      : left_(most), share_(held, most_held), connections_(connections), own_(own) {}
 
   /// Takes room for more bytes, for which other bodies may have to end. Returns false if there is none.
   bool take(size_t bytes);
@@ -43,7 +41,8 @@ class BodyRoom {
 
   size_t left_;
   Share share_;
-  EndAnother end_another_;
+  OpenConnections& connections_;
+  OpenConnections::Open& own_;
   Lack lack_ = Lack::none;
 };
 

@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <thread>
+
 namespace sixfold::serve {
 
 OpenConnections::Open::Open(OpenConnections& all, int socket) : all_(all), socket_(socket) {
@@ -17,36 +19,65 @@ OpenConnections::Open::~Open() {
 void OpenConnections::Open::waits() {
   const std::lock_guard lock(all_.mutex_);
   waits_since_ = Clock::now();
-  has_body_ = false;
+  held_ = 0;
 }
 
-void OpenConnections::Open::waits_for_body() {
+void OpenConnections::Open::holds(size_t bytes) {
   const std::lock_guard lock(all_.mutex_);
-  has_body_ = true;
+  held_ = bytes;
 }
 
-void OpenConnections::Open::has_request() {
+bool OpenConnections::Open::has_request() {
   const std::lock_guard lock(all_.mutex_);
   waits_since_.reset();
+  return !ended_;
 }
 
-bool OpenConnections::Open::was_ended() {
+bool OpenConnections::Open::was_ended() const {
   const std::lock_guard lock(all_.mutex_);
   return ended_;
 }
 
-/// With `other_than` only bodies end. The lock is held, so that the socket is not closed meanwhile.
-bool OpenConnections::end_oldest(const Open* other_than) {
+bool OpenConnections::may_end(const Open& one) const {
+  return one.waits_since_ && Clock::now() - *one.waits_since_ >= patience_;
+}
+
+/// The lock is held, so that the socket is not closed meanwhile.
+void OpenConnections::end(Open& one) {
+  ::shutdown(one.socket_, SHUT_RD);
+  one.waits_since_.reset();  // it is not chosen again
+  one.ended_ = true;
+}
+
+bool OpenConnections::make_room() {
   const std::lock_guard lock(mutex_);
   Open* oldest = nullptr;
-  for (Open* one : all_) {
-    if (!one->waits_since_ || (other_than && (!one->has_body_ || one == other_than))) continue;
-    if (!oldest || *one->waits_since_ < *oldest->waits_since_) oldest = one;
+  for (Open* one : all_)
+    if (may_end(*one) && (!oldest || *one->waits_since_ < *oldest->waits_since_)) oldest = one;
+  if (oldest) end(*oldest);
+  return oldest;
+}
+
+bool OpenConnections::end_largest_body(const Open& other_than) {
+  const std::lock_guard lock(mutex_);
+  Open* largest = nullptr;
+  for (Open* one : all_)
+    if (one != &other_than && may_end(*one) && one->held_ > (largest ? largest->held_ : 0)) largest = one;
+  if (largest) end(*largest);
+  return largest;
+}
+
+bool OpenConnections::make_room_for_body(const Open& own, const std::function<bool()>& enough) {
+  const auto until = Clock::now() + std::chrono::seconds(1);
+  std::unique_lock one(ending_bodies_, std::defer_lock);
+  while (!one.try_lock_for(std::chrono::milliseconds(2)))
+    if (own.was_ended() || Clock::now() >= until) return false;  // another waits for the room that `own` holds
+  constexpr int moments = 50;                                    // in which a connection ends
+  for (int moment = 0; !enough(); ++moment) {
+    if (own.was_ended() || Clock::now() >= until) return false;
+    if (moment % moments == 0 && !end_largest_body(own)) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  if (!oldest || Clock::now() - *oldest->waits_since_ < patience_) return false;
-  ::shutdown(oldest->socket_, SHUT_RD);
-  oldest->waits_since_.reset();  // it is not chosen again
-  oldest->ended_ = true;
   return true;
 }
 

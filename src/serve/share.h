@@ -13,6 +13,7 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
+  size_t amount() const { return own_; }
   /// Adds to the sum, unless it would exceed the limit. Returns whether it was added.
   bool grow(size_t amount) {
     const size_t sum = all_.fetch_add(amount) + amount;

@@ -66,7 +66,7 @@ ImageInput image_input(const PatchOptions& patches, const Augmentation& augmenta
 void set_image_input(ModelConfig& config, const PatchOptions& patches, const Augmentation& augmentation,
                      const TaskStart& start);
 
-/// How the images of a model are cut into patches after random changes. Throws as `image_input`.
+/// How the images of a model are cut into patches after random changes.
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed);
 
 }  // namespace sixfold

@@ -56,6 +56,45 @@ TEST_F(HttpServerTest, UnfinishedBodiesMakeRoom) {
   has(idle.receive_until("GET /idle", 20'000), "GET /idle");
 }
 
+/// Bodies that hold nothing do not end for one that holds much.
+TEST_F(HttpServerTest, TheLargestBodyMakesRoom) {
+  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  const auto begin = [&](size_t length, size_t sent) {
+    auto client = std::make_unique<RawClient>(server_->port());
+    client->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" +
+                 std::string(sent, 'a'));
+    return client;
+  };
+  std::vector<std::unique_ptr<RawClient>> small;
+  for (int i = 0; i < 5; ++i) small.push_back(begin(100, 0));
+  small.push_back(begin(100, 20));
+  const auto large = begin(990, 900);
+  std::this_thread::sleep_for(milliseconds(300));
+  has(ask(post(std::string(300, 'b'))), "200 OK");
+  has(large->receive(), "this request arrived too slowly");
+  for (size_t i = 0; i < small.size(); ++i) {
+    small[i]->send(std::string(i < 5 ? 100 : 80, 'a'));
+    has(small[i]->receive_until("200 OK", 20'000), "200 OK");
+  }
+}
+
+/// Of two bodies that do not fit together one arrives.
+TEST_F(HttpServerTest, OneOfTwoBodiesArrives) {
+  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  std::vector<std::unique_ptr<RawClient>> both;
+  for (int i = 0; i < 2; ++i) {
+    both.push_back(std::make_unique<RawClient>(server_->port()));
+    both.back()->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 700\r\n\r\n" + std::string(400, 'a'));
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  for (const auto& one : both) one->send(std::string(300, 'a'));
+  int arrived = 0;
+  for (const auto& one : both)
+    arrived += one->receive_until("\r\n\r\n", 20'000).find("200 OK") != std::string::npos;
+  EXPECT_GE(arrived, 1);
+  EXPECT_EQ(cancelled_, 0);
+}
+
 /// Whoever opens all connections and sends half of a request on each keeps nobody out.
 TEST_F(HttpServerTest, HalfSentRequestsMakeRoom) {
   start({.connections = 3, .patience = milliseconds(50)});
