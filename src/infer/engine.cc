@@ -124,7 +124,6 @@ Engine::Slot* Engine::claim(std::optional<uint64_t> client) {
 /// The threads that compute the kernels of the only batch that is decoded; null: none but the one that decodes
 /// it.
 ThreadPool* Engine::helpers_of_one_batch() noexcept {
-  if (threads_ == 1) return nullptr;
   try {
     if (!helpers_) helpers_ = std::make_unique<ThreadPool>(std::min(threads_, available_threads()));
   } catch (...) {
@@ -143,7 +142,7 @@ void Engine::decode(Slot& slot, Lock& lock) {
   const int64_t share = (waiting + free - 1) / free;
   const bool call = share < waiting && queue_.size() > 1;
   if (call) call_worker(lock);
-  const bool alone = busy == 1 && !call && !helpers_work.test_and_set();
+  const bool alone = threads_ > 1 && busy == 1 && !call && !helpers_work.test_and_set();
   ThreadPool* const helpers = alone ? helpers_of_one_batch() : nullptr;
   lock.unlock();
   slot.batch.use_threads(helpers);
