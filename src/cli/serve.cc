@@ -148,11 +148,9 @@ void add_serve(CLI::App& app) {
           "list every key of the settings with its default, and exit")
       ->trigger_on_parse();
   command.footer(
-      "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models, "
-      "as\n"
-      "OpenAI's completions (/v1/completions). SIGHUP loads the models again, SIGTERM ends the server when all "
-      "it accepted is "
-      "done.\n"
+      "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models,\n"
+      "as OpenAI's completions (/v1/completions). SIGHUP loads the models again, SIGTERM ends the server when\n"
+      "all it accepted is done.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");
   command.callback([settings] { run(*settings); });

@@ -15,11 +15,7 @@ bool knows(Service& service, const std::string& language) {
 
 /// The languages from which there is a model, and the target itself; all languages if there is no model.
 std::vector<std::string> languages_into(const Models& models, const std::string& target) {
-  std::vector<std::string> codes;
-  for (const ModelPointer& model : models.all())
-    if (model->translator && model->target == target &&
-        std::find(codes.begin(), codes.end(), model->source) == codes.end())
-      codes.push_back(model->source);
+  std::vector<std::string> codes = models.sources(target);
   if (codes.empty()) return models.languages();
   if (std::find(codes.begin(), codes.end(), target) == codes.end()) codes.push_back(target);
   return codes;

@@ -131,10 +131,11 @@ ModelPointer Models::between(const std::string& source, const std::string& targe
   return nullptr;
 }
 
-std::vector<std::string> Models::sources() const {
+std::vector<std::string> Models::sources(const std::string& target) const {
   std::vector<std::string> codes;
   for (const ModelPointer& model : all())
-    if (model->translator && std::find(codes.begin(), codes.end(), model->source) == codes.end())
+    if (model->translator && (target.empty() || model->target == target) &&
+        std::find(codes.begin(), codes.end(), model->source) == codes.end())
       codes.push_back(model->source);
   return codes;
 }

@@ -76,8 +76,9 @@ class Models {
   ModelPointer named(const std::string& name) const;
   /// The model that translates between two languages, or null.
   ModelPointer between(const std::string& source, const std::string& target) const;
-  /// The codes of all source languages, without repetition, in the order of the models.
-  std::vector<std::string> sources() const;
+  /// The codes of the source languages, without repetition, in the order of the models; with a target, only of
+  /// those that are translated into it.
+  std::vector<std::string> sources(const std::string& target = "") const;
   /// Those and, after them, the codes of the target languages, without repetition.
   std::vector<std::string> languages() const;
   /// What each model has decoded since the server began, whenever it was loaded again.
