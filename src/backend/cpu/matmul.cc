@@ -106,9 +106,13 @@ std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* m
   return weight;
 }
 
-/// The height and the width of the blocks of a product [m, n]. They are so wide that k_block rows of B fit into
-/// the second-level cache, and so high that each thread gets several blocks.
-static std::pair<int64_t, int64_t> block_size(int64_t m, int64_t n, int threads, const PanelSizes& tile) {
+struct BlockSize {
+  int64_t height, width;
+};
+
+/// The size of the blocks of a product [m, n]. They are so wide that k_block rows of B fit into the
+/// second-level cache, and so high that each thread gets several blocks.
+static BlockSize block_size(int64_t m, int64_t n, int threads, const PanelSizes& tile) {
   const int64_t widest = std::min(round_up(n, tile.tile_cols), round_up(512, tile.tile_cols));
   if (threads > 1 &&
       m <= 4 * tile.tile_rows) {  // few rows: the time is that of reading B, which threads divide
@@ -140,11 +144,11 @@ void CpuBackend::compute(const kernel::Matmul& p) {
     panels = packed;
   }
   const bool parallel = threads() > 1 && m * n * k > 100'000;
-  const auto [height, width] = block_size(m, n, parallel ? threads() : 1, sizes);
-  const int64_t rows = (m + height - 1) / height, columns = (n + width - 1) / width;
+  const BlockSize size = block_size(m, n, parallel ? threads() : 1, sizes);
+  const int64_t rows = (m + size.height - 1) / size.height, columns = (n + size.width - 1) / size.width;
   const auto one = [&](int64_t task, int thread) {
-    const int64_t i = task % rows * height, j = task / rows * width;
-    const int64_t block[4] = {i, std::min(m, i + height), j, std::min(n, j + width)};
+    const int64_t i = task % rows * size.height, j = task / rows * size.width;
+    const int64_t block[4] = {i, std::min(m, i + size.height), j, std::min(n, j + size.width)};
     HWY_DYNAMIC_DISPATCH(multiply_block)(p, panels, k, block, private_[thread].floats(sizes.copy));
   };
   if (parallel)
