@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trains a language model of characters with Sixfold and with PyTorch, in alternating rounds, and prints a table (Markdown).
 
-Both have the same sizes, text, batches of the same size and number of updates. The table has medians; a ratio is the median of the
-rounds' ratios. PyTorch needs the environment whose activation script SIXFOLD_PEERS names (default ~/.cache/sixfold-peers/peers.sh).
+Both have the same sizes, text, batches of the same size, divided into as many micro-batches, and number of updates. The table has
+medians; a ratio is the median of the rounds' ratios. PyTorch needs the environment whose activation script SIXFOLD_PEERS names
+(default ~/.cache/sixfold-peers/peers.sh).
 
-    python3 compare_language_model.py TRAIN.txt VALID.txt [--sizes nano|wide] [--updates N] [--rounds 3] [--threads 2]
-                                      [--peers eager,compile,autocast,compile+autocast] [--sixfold PROGRAM]
+    python3 compare_language_model.py TRAIN.txt VALID.txt [--sizes nano|wide] [--micro-batches 1] [--updates N] [--rounds 3]
+                                      [--threads 2] [--peers eager,compile,autocast,compile+autocast] [--sixfold PROGRAM]
 """
 
 import argparse
@@ -32,7 +33,8 @@ def run(command):
 
 def run_peer(a, sizes, kind):
     activation = os.environ.get("SIXFOLD_PEERS", os.path.expanduser("~/.cache/sixfold-peers/peers.sh"))
-    options = [f"--{name}={value}" for name, value in sizes.items()] + [f"--threads={a.threads}"]
+    options = [f"--{name}={value}" for name, value in sizes.items()]
+    options += [f"--threads={a.threads}", f"--micro-batches={a.micro_batches}"]
     options += [f"--{part}" for part in kind.split("+") if part != "eager"]
     script = f". {shlex.quote(activation)}; exec python {shlex.quote(str(HERE / 'language_model.py'))} "
     return json.loads(run(["bash", "-c", script + shlex.join([a.train, a.valid, *options])]).stdout.splitlines()[-1])
@@ -43,7 +45,8 @@ def run_sixfold(a, sizes):
     with tempfile.TemporaryDirectory() as folder:
         settings = {
             "data.train": a.train, "data.valid": a.valid, "data.block_tokens": sizes["block"],
-            "data.batch_tokens": sizes["block"] * sizes["batch"], "data.micro_batch_tokens": 0,
+            "data.batch_tokens": sizes["block"] * sizes["batch"],
+            "data.micro_batch_tokens": sizes["block"] * sizes["batch"] // a.micro_batches,
             "model.decoder_layers": sizes["layers"], "model.heads": sizes["heads"], "model.d_model": sizes["width"],
             "model.d_ff": 4 * sizes["width"], "model.dropout": sizes["dropout"], "train.minutes": 0,
             "train.updates": sizes["updates"], "train.threads": a.threads, "log.every_updates": max(1, sizes["updates"] // 10),
@@ -63,6 +66,7 @@ def main():
     parser.add_argument("train")
     parser.add_argument("valid")
     parser.add_argument("--sizes", choices=SIZES, default="nano")
+    parser.add_argument("--micro-batches", type=int, default=1)
     parser.add_argument("--updates", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)

@@ -6,7 +6,7 @@ scaled_dot_product_attention, fused AdamW, a cosine schedule. Blocks begin at ra
 the median tokens/s (without the first updates), seconds in all, the validation loss of random blocks, and memory.
 
     python language_model.py TRAIN.txt VALID.txt [--layers 4] [--heads 4] [--width 128] [--block 64] [--batch 12]
-                             [--updates 2000] [--dropout 0] [--threads 2] [--compile] [--autocast]
+                             [--micro-batches 1] [--updates 2000] [--dropout 0] [--threads 2] [--compile] [--autocast]
 """
 
 import argparse
@@ -82,8 +82,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("train", type=Path)
     parser.add_argument("valid", type=Path)
-    for name, value in dict(layers=4, heads=4, width=128, block=64, batch=12, updates=2000, threads=2).items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+    for name, value in dict(layers=4, heads=4, width=128, block=64, batch=12, updates=2000, threads=2, micro_batches=1).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--autocast", action="store_true")
@@ -109,9 +109,10 @@ def main():
         start = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = rate(update, a)
-        with cast:
-            loss = step(*blocks_of(ids, a, generator))
-        loss.backward()
+        for part in zip(*(x.chunk(a.micro_batches) for x in blocks_of(ids, a, generator))):
+            with cast:
+                loss = step(*part) / a.micro_batches
+            loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -25,6 +25,7 @@ void add_demo_images(CLI::App& app);
 void add_demo_questions(CLI::App& app);
 void add_caption(CLI::App& app);
 void add_answer(CLI::App& app);
+void add_fill(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);

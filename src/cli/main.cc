@@ -54,8 +54,9 @@ void describe(CLI::App& app) {
   add_group(app, "Make a model",
             {add_demo_corpus, add_demo_images, add_demo_questions, add_corpus, add_train, add_dashboard,
              add_sweep, add_average, add_quantize, add_shortlist});
-  add_group(app, "Use a model",
-            {add_translate, add_generate, add_classify, add_caption, add_answer, add_serve, add_tokenize});
+  add_group(
+      app, "Use a model",
+      {add_translate, add_generate, add_classify, add_caption, add_answer, add_fill, add_serve, add_tokenize});
   add_group(app, "Exchange models", {add_import, add_export});
   add_group(app, "Evaluate a model", {add_evaluate, add_score, add_info, add_plot, add_bench});
   add_group(app, "Help", {add_completion, add_man});

@@ -9,6 +9,7 @@
 #include "infer/engine.h"
 #include "infer/image_values.h"
 #include "infer/loaded_model.h"
+#include "infer/source_batches.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -45,19 +46,11 @@ struct Classifier::Parts {
   template <class Item>
   std::vector<Classification> classify_all(std::span<const Item> items, const ClassifyOptions& options) {
     std::vector<Classification> results(items.size());
-    std::vector<Batch> batches;
-    BatchBuilder builder;
-    const int width = open.config().source_ids_per_row();
-    const auto finish_batch = [&] {
-      if (builder.batch().size() > 0) batches.push_back(builder.take());
-    };
-    for (size_t i = 0; i < items.size(); ++i) {
-      const std::vector<int32_t> ids = encode(items[i], results[i]);
-      if (ids.empty()) continue;
-      if (builder.batch().tokens() + std::ssize(ids) / width > open.batch_tokens()) finish_batch();
-      builder.sample(static_cast<int32_t>(i)).source(ids, width);
-    }
-    finish_batch();
+    SourceBatches packed(open.batch_tokens(), open.config().source_ids_per_row());
+    for (size_t i = 0; i < items.size(); ++i)
+      if (const std::vector<int32_t> ids = encode(items[i], results[i]); !ids.empty())
+        packed.add(static_cast<int32_t>(i), ids);
+    const std::vector<Batch> batches = packed.take();
     engine.run(std::ssize(batches), [&](int64_t i) {
       if (options.cancel.stop_requested()) throw Cancelled();
       classify(batches[static_cast<size_t>(i)], results);

@@ -131,7 +131,7 @@ std::string purpose_of(const ModelConfig& config) {
     return config.reads_images() ? "classifies images, for 'sixfold classify'"
                                  : "classifies text, for 'sixfold classify'";
   if (config.head == HeadKind::span) return "answers questions about texts, for 'sixfold answer'";
-  if (!config.has_decoder()) return "predicts masked tokens, and other tasks start from it";
+  if (!config.has_decoder()) return "predicts masked tokens, for 'sixfold fill', and other tasks start from it";
   return config.has_encoder() ? "translates text, for 'sixfold translate'"
                               : "is a language model, for 'sixfold generate' and 'sixfold score --input'";
 }
@@ -161,6 +161,12 @@ void require_classifier(const ModelConfig& config, const std::string& where) {
 void require_answers_questions(const ModelConfig& config, const std::string& where) {
   require(config.head == HeadKind::span,
           "{}: does not answer questions, as a model of a run with task: question_answering does; it {}", where,
+          purpose_of(config));
+}
+
+void require_masked_language_model(const ModelConfig& config, const std::string& where) {
+  require(config.head == HeadKind::vocabulary && !config.has_decoder() && !config.reads_images(),
+          "{}: is not a masked language model, as made by a run with task: masked_language_model; it {}", where,
           purpose_of(config));
 }
 

@@ -137,6 +137,9 @@ void require_classifier(const ModelConfig& config, const std::string& where);
 /// Throws an input error that begins with `where` unless the model answers questions.
 void require_answers_questions(const ModelConfig& config, const std::string& where);
 
+/// Throws an input error that begins with `where` unless the model has an encoder alone and predicts tokens.
+void require_masked_language_model(const ModelConfig& config, const std::string& where);
+
 /// Throws an input error that begins with `where` unless the model has a decoder and no encoder.
 void require_language_model(const ModelConfig& config, const std::string& where);
 

@@ -38,8 +38,9 @@ void refuse_unsupported(const Fields& fields) {
                                        "api_key",
                                        "auth_key"});
   if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/completions.", *unknown));
-  for (const char* name : {"suffix", "logit_bias"})
-    if (fields.has(name)) throw HttpError(400, fmt::format("\"{}\" is not supported.", name));
+  if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
+  if (const auto bias = fields.object("logit_bias"); bias && bias->unknown({}))
+    throw HttpError(400, "\"logit_bias\" is not supported.");
   for (const char* name : {"presence_penalty", "frequency_penalty"})
     if (fields.number(name, -2, 2).value_or(0) != 0)
       throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
@@ -68,6 +69,7 @@ Completion completion_of(Service& service, const HttpRequest& request) {
     throw HttpError(400, fmt::format("The model {} translates; it does not continue texts.", name));
   wanted.prompts = fields.texts("prompt", service.options().most_texts);
   if (!fields.has("prompt")) wanted.prompts = {""};
+  if (wanted.prompts.empty()) throw HttpError(400, "\"prompt\" is an empty list; it must have a text.");
   size_t bytes = 0;
   for (const std::string& prompt : wanted.prompts) bytes += prompt.size();
   if (bytes > service.options().most_characters)

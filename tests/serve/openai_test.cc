@@ -130,6 +130,17 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
   refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
   refused({{"prompt", {1, 2}}}, 400, "\\\"prompt\\\" must be a text");
+  refused({{"prompt", Json::array()}}, 400, "\\\"prompt\\\" is an empty list");
+  refused({{"prompt", "a"}, {"logit_bias", {{"5", 1}}}}, 400, "\\\"logit_bias\\\" is not supported");
+  refused({{"prompt", "a"}, {"logit_bias", 5}}, 400, "logit_bias");
+}
+
+/// Clients send fields with the values that change nothing.
+TEST_F(ServiceTest, TakesCompletionsWithoutBiasesOfTokens) {
+  Json request{{"model", "text"}, {"prompt", "a"}, {"seed", 1}, {"logit_bias", Json::object()}};
+  EXPECT_EQ(post("/v1/completions", request).status, 200);
+  request["logit_bias"] = nullptr;
+  EXPECT_EQ(post("/v1/completions", request).status, 200);
 }
 
 /// A stream is counted when it has been sent.

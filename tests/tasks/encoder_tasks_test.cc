@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "error_message.h"
 #include "infer/classifier.h"
+#include "infer/mask_filler.h"
 #include "model/derived.h"
 #include "model/model_dir.h"
 #include "tasks/classification.h"
@@ -118,6 +119,15 @@ TEST_F(EncoderTasks, LearnsToClassifyWithEveryPooling) {
     EXPECT_EQ(last_score(name, "accuracy"), 100) << name;
     EXPECT_EQ(last_score(name, "macro_f1"), 100) << name;
   }
+}
+
+/// Of a pair of words, each tells the other.
+TEST_F(EncoderTasks, LearnsToFillMasks) {
+  masked_.train.updates = 150;
+  const auto results =
+      MaskFiller(mask("run").model, 1).fill(Texts{"a A <mask> B c C", "a A b <mask> c C h <mask>"});
+  EXPECT_EQ(results[0].text, "a A b B c C");
+  EXPECT_EQ(results[1].text, "a A b B c C h H");
 }
 
 TEST_F(EncoderTasks, ResumeBitForBit) {
