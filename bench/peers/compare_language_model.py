@@ -48,9 +48,11 @@ def run_sixfold(a, sizes):
             "data.batch_tokens": sizes["block"] * sizes["batch"],
             "data.micro_batch_tokens": sizes["block"] * sizes["batch"] // a.micro_batches,
             "model.decoder_layers": sizes["layers"], "model.heads": sizes["heads"], "model.d_model": sizes["width"],
-            "model.d_ff": 4 * sizes["width"], "model.dropout": sizes["dropout"], "train.minutes": 0,
+            "model.d_ff": 4 * sizes["width"], "model.dropout": sizes["dropout"], "model.norm": "layer",
+            "model.activation": "tanh_gelu", "model.feed_forward_gate": "false", "model.feed_forward_bias": "true",
             "train.updates": sizes["updates"], "train.threads": a.threads, "log.every_updates": max(1, sizes["updates"] // 10),
-            "validation.every_updates": sizes["updates"], "checkpoint.every_updates": 0, "schedule.warmup": 100 if sizes["updates"] > 200 else 5}
+            "validation.every_updates": sizes["updates"], "checkpoint.every_updates": 0, "schedule.learning_rate": 1e-3,
+            "schedule.warmup": 100 if sizes["updates"] > 200 else 5}
         command = ["/usr/bin/time", "-f", "%e %M", a.sixfold, "train", str(HERE.parents[1] / "recipes/shakespeare-characters.yaml"),
                    "--output", folder + "/run", "--set", *(f"{key}={value}" for key, value in settings.items())]
         seconds, kilobytes = run(command).stderr.splitlines()[-1].split()

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,8 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t block_lines = 512;
+/// The number of lines that are filled at once. A line may have a mask in each token that the model reads.
+size_t block_lines(int candidates) { return std::max<size_t>(1, 512 / static_cast<size_t>(candidates)); }
 
 struct Settings {
   std::string model;
@@ -45,8 +47,9 @@ void run(const Settings& settings) {
   const StopOnInterrupt interrupt;
   FillOptions options = settings.options;
   options.cancel = interrupt.token();
+  if (!settings.json) options.candidates = 1;
   size_t line = 0, failed = 0, cut = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(block_lines)).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(block_lines(options.candidates))).empty();) {
     for (const FilledText& result : filler.fill(lines, options)) {
       output.write_line(settings.json ? json_of(result) : result.text);
       ++line;

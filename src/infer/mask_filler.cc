@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -15,28 +17,40 @@
 namespace sixfold {
 
 struct MaskFiller::Parts {
+  /// A text, and what the model says of it.
+  struct Work {
+    std::vector<TextMask> masks;
+    std::vector<int32_t> best;  // the likeliest token of each mask
+    bool finite = true;
+  };
+
   LoadedModel open;
   Engine engine;
+  MaskedTextCoder coder;
+  std::vector<int32_t> banned;  // the ids that no mask is filled with
 
   Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
+      : open(folder, type), engine(threads, [this] { return open.workspace(); }), coder(open.source()) {
     require_masked_language_model(open.config(), folder);
+    const Tokenizer& tokenizer = open.source();
+    banned = {tokenizer.unk(), tokenizer.eos()};
+    if (tokenizer.bos() >= 0) banned.push_back(tokenizer.bos());
+    require(std::cmp_greater(tokenizer.vocab_size(), banned.size()),
+            "{}: the vocabulary has no token that a mask could be filled with", folder);
   }
 
   /// Encodes a text, or sets why it can't be filled.
   MaskedText encode(const std::string& text, FilledText& result) const {
     result.error = fault_of_text(text);
     if (result.error) return {};
-    MaskedText encoded = encode_masked(open.source(), text);
-    if (encoded.masks.empty()) {
-      result.error = fmt::format("the text has no {}", mask_mark);
-      return {};
-    }
+    MaskedText encoded = coder.encode(text);
     const auto most = static_cast<size_t>(open.config().context_tokens);
+    if (encoded.masks.empty())
+      result.error = fmt::format("the text has no {}", mask_mark);
+    else if (encoded.masks.back().token >= most)
+      result.error = fmt::format("a {} is beyond the {} tokens that the model reads", mask_mark, most);
     if (encoded.ids.size() > most) {
       result.tokens_cut = encoded.ids.size() - most;
-      if (encoded.masks.back().token >= most)
-        result.error = fmt::format("a {} is beyond the {} tokens that the model reads", mask_mark, most);
       encoded.ids.resize(most);
     }
     return encoded;
@@ -51,67 +65,62 @@ struct MaskFiller::Parts {
         .label_tokens(places, unknown);
   }
 
-  /// The ids that no mask is filled with.
-  std::vector<int32_t> banned() const {
-    const Tokenizer& tokenizer = open.source();
-    std::vector<int32_t> ids{tokenizer.unk(), tokenizer.eos()};
-    if (tokenizer.bos() >= 0) ids.push_back(tokenizer.bos());
-    return ids;
-  }
-
-  void predict(const Batch& batch, int candidates, std::span<FilledText> results) {
+  void predict(const Batch& batch, int candidates, std::span<Work> works, std::span<FilledText> results) {
     const auto workspace = open.borrow();
     Context context(workspace->backend, workspace->arena);
-    const std::vector<int32_t> banned = this->banned();
     const int k = std::min(candidates, open.source().vocab_size() - static_cast<int>(banned.size()));
     const ops::Candidates found = ops::top_k(context, open.model().head_input(batch, context),
                                              open.model().output(), k, context.indices(banned));
+    std::map<int32_t, std::string> texts;  // of the candidates
+    const auto text_of = [&](int32_t id) {
+      const auto [text, added] = texts.try_emplace(id);
+      if (added) text->second = coder.text_of(id);
+      return text->second;
+    };
     size_t at = 0;
-    for (const int32_t sample : batch.samples)
-      for (std::vector<MaskCandidate>& mask : results[static_cast<size_t>(sample)].masks)
-        for (int i = 0; i < k; ++i, ++at)
-          mask.push_back({text_within(open.source(), found.ids[at]), std::exp(found.log_probs[at])});
-  }
-
-  /// Puts the likeliest tokens into a text.
-  static void finish(const std::string& text, std::span<const TextMask> places, FilledText& result) {
-    const auto broken = [](const MaskCandidate& one) { return !std::isfinite(one.probability); };
-    size_t done = 0;
-    for (size_t i = 0; i < places.size(); ++i) {
-      std::vector<MaskCandidate>& candidates = result.masks[i];
-      if (candidates.empty() || std::ranges::any_of(candidates, broken)) {
-        result = {.error =
-                      "the probabilities that the model computes are not finite; its weights must be damaged"};
-        return;
+    for (const int32_t sample : batch.samples) {
+      Work& work = works[static_cast<size_t>(sample)];
+      for (size_t mask = 0; mask < work.masks.size(); ++mask, at += static_cast<size_t>(k)) {
+        work.best.push_back(found.ids[at]);
+        std::vector<MaskCandidate>& all = results[static_cast<size_t>(sample)].masks.emplace_back();
+        for (size_t i = at; i < at + static_cast<size_t>(k); ++i) {
+          all.push_back({text_of(found.ids[i]), std::exp(found.log_probs[i])});
+          work.finite &= std::isfinite(all.back().probability);
+        }
       }
-      if (places[i].begin == 0)
-        for (MaskCandidate& one : candidates) one.text.erase(0, one.text.starts_with(' ') ? 1 : 0);
-      result.text += text.substr(done, places[i].begin - done) + candidates.front().text;
-      done = places[i].end;
     }
-    result.text += text.substr(done);
   }
 
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
     require(options.candidates >= 1, "candidates is {}; it must be at least 1", options.candidates);
     std::vector<FilledText> results(texts.size());
-    std::vector<std::vector<TextMask>> places(texts.size());
+    std::vector<Work> works(texts.size());
     SourceBatches packed(open.batch_tokens(), 1);
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const MaskedText encoded = encode(texts[i], results[i]);
-      if (results[i].error) continue;
-      add(encoded, i, packed);
-      results[i].masks.resize(encoded.masks.size());
-      places[i] = encoded.masks;
-    }
+    for (size_t i = 0; i < texts.size(); ++i) try {
+        const MaskedText encoded = encode(texts[i], results[i]);
+        if (results[i].error) continue;
+        add(encoded, i, packed);
+        works[i].masks = encoded.masks;
+      } catch (const Error& error) {
+        results[i].error = error.what();
+      }
     const std::vector<Batch> batches = packed.take();
     engine.run(std::ssize(batches), [&](int64_t i) {
       if (options.cancel.stop_requested()) throw Cancelled();
-      predict(batches[static_cast<size_t>(i)], options.candidates, results);
+      predict(batches[static_cast<size_t>(i)], options.candidates, works, results);
     });
     for (size_t i = 0; i < texts.size(); ++i)
-      if (!results[i].error) finish(texts[i], places[i], results[i]);
+      if (!results[i].error) finish(texts[i], works[i], results[i]);
     return results;
+  }
+
+  /// Puts the likeliest tokens into a text.
+  void finish(const std::string& text, const Work& work, FilledText& result) const {
+    if (work.finite)
+      result.text = coder.fill(text, work.masks, work.best);
+    else
+      result = {.error =
+                    "the probabilities that the model computes are not finite; its weights must be damaged"};
   }
 };
 

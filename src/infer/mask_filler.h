@@ -12,7 +12,7 @@ namespace sixfold {
 
 /// A token that may stand in the place of a mask.
 struct MaskCandidate {
-  std::string text;  ///< of the token, with the space before it if the tokenizer's tokens have one
+  std::string text;  ///< of the token, as after other text: with the space before it if it has one
   double probability = 0;
 };
 
@@ -41,8 +41,9 @@ class MaskFiller {
   MaskFiller(MaskFiller&&) noexcept;
 
   /// Returns the filled texts, in their order. A text is filled alike whatever other texts there are, and with
-  /// any number of threads. One without a mask, with a mask beyond the tokens that the model reads, or that is
-  /// not valid UTF-8 has an error; the others are served. Throws an input error if `candidates` is below 1.
+  /// any number of threads. One without a mask, with a mask beyond the tokens that the model reads or at text
+  /// that is one token with it, or that is not valid UTF-8 has an error; the others are served. Throws an input
+  /// error if `candidates` is below 1.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {}) const;
 
  private:

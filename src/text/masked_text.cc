@@ -15,12 +15,7 @@ std::string character_not_in(std::string_view text) {
                                 static_cast<char>(0x80 + (number & 0x3F))};  // from U+E000 on
     if (text.find(character) == text.npos) return character;
   }
-  throw_input_error("a text with masks contains all characters from U+E000 to U+EFFF");
-}
-
-/// Whether a token can have a word and the space before it.
-bool words_have_their_space(TokenizerKind kind) {
-  return kind != TokenizerKind::characters && kind != TokenizerKind::bytes;
+  throw_input_error("the text contains all characters from U+E000 to U+EFFF, so that none is left for masks");
 }
 
 /// Where the white space at the end of a text begins, at `first` or after it.
@@ -31,54 +26,120 @@ size_t trailing_space(std::string_view text, size_t first) {
   return begin;
 }
 
-/// A character that stands for a mask, and the spaces that belong to it.
+constexpr std::string_view touches_text =
+    "a <mask> touches text that the tokenizer does not separate from it; put a space between them";
+
+/// A character that stands for a mask, and the white space before it.
 struct StandIn {
-  size_t spaces = 0, begin = 0, end = 0;
+  size_t space = 0, begin = 0, end = 0;
 
   bool has_part_of(const LocatedToken& token) const { return token.begin < end && token.end > begin; }
-  bool has_spaces_of(const LocatedToken& token) const { return token.begin >= spaces && token.end <= begin; }
+  bool has_in_space(const LocatedToken& token) const { return token.begin >= space && token.end <= begin; }
 };
+
+/// Whether a word at this place has white space before it, or is the first.
+bool needs_no_space(std::string_view text, size_t place) {
+  if (place == 0) return true;
+  size_t before = place - 1;
+  while (before > 0 && (static_cast<unsigned char>(text[before]) & 0xC0) == 0x80) --before;
+  return next_is_space(text, before);
+}
 
 }  // namespace
 
-MaskedText encode_masked(const Tokenizer& tokenizer, std::string_view text) {
-  require(!first_invalid_utf8(text), "a text with masks is not valid UTF-8");
-  const std::string character = character_not_in(text);
-  const bool with_spaces = words_have_their_space(tokenizer.kind());
+MaskedTextCoder::MaskedTextCoder(const Tokenizer& tokenizer)
+    : tokenizer_(tokenizer),
+      tokens_have_spaces_(tokenizer.kind() != TokenizerKind::characters &&
+                          tokenizer.kind() != TokenizerKind::bytes) {
+  for (int32_t id = 0; id < tokenizer.vocab_size() && before_.empty(); ++id) {
+    const std::string text = tokenizer.decode(std::span(&id, 1));
+    if (first_invalid_utf8(text) || text.find("\uFFFD") != text.npos || !has_visible_character(text)) continue;
+    before_ = {id};
+    before_bytes_ = text.size();
+  }
+}
+
+/// The bytes of tokens after other text, which may be a part of a character.
+std::string MaskedTextCoder::bytes_of(std::span<const int32_t> ids) const {
+  std::string text;
+  if (tokenizer_.kind() == TokenizerKind::whitespace) {  // parts of words are shown as such
+    for (const int32_t id : ids) text += " " + tokenizer_.token_text(id);
+    return text;
+  }
+  std::vector<int32_t> all = before_;
+  all.insert(all.end(), ids.begin(), ids.end());
+  text = tokenizer_.decode(all);
+  return text.substr(std::min(before_bytes_, text.size()));
+}
+
+std::string MaskedTextCoder::text_of(int32_t id) const {
+  return replace_invalid_utf8(bytes_of(std::span(&id, 1)));
+}
+
+bool MaskedTextCoder::is_space(int32_t id) const {
+  return bytes_of(std::span(&id, 1)).find_first_not_of(' ') == std::string::npos;
+}
+
+MaskedText MaskedTextCoder::encode(std::string_view text) const {
+  require(!first_invalid_utf8(text), "the text is not valid UTF-8");
   MaskedText result;
+  if (text.find(mask_mark) == text.npos) {
+    result.ids = tokenizer_.encode(text);
+    return result;
+  }
+  const std::string character = character_not_in(text);
   std::string shown;  // the text, with the character in the place of each mask
   std::vector<StandIn> all;
   size_t done = 0;
   for (size_t mark; (mark = text.find(mask_mark, done)) != text.npos; done = mark + mask_mark.size()) {
     const size_t last_end = shown.size();
     shown += text.substr(done, mark - done);
-    const size_t spaces = with_spaces ? trailing_space(shown, last_end) : shown.size();
-    all.push_back({spaces, shown.size(), shown.size() + character.size()});
-    result.masks.push_back({.begin = mark - (shown.size() - spaces), .end = mark + mask_mark.size()});
+    const size_t space = tokens_have_spaces_ ? trailing_space(shown, last_end) : shown.size();
+    all.push_back({space, shown.size(), shown.size() + character.size()});
+    size_t begin = mark;
+    while (mark - begin < shown.size() - space && text[begin - 1] == ' ') --begin;
+    result.masks.push_back({.begin = begin, .end = mark + mask_mark.size()});
     shown += character;
   }
   shown += text.substr(done);
 
   size_t next = 0;  // the first mask that has no token yet
-  for (const LocatedToken& token : tokenizer.locate(shown)) {
-    const size_t before = next;
-    // Unknown characters side by side may be one token.
-    for (; next < all.size() && all[next].has_part_of(token); ++next) {
-      result.masks[next].token = result.ids.size();
-      result.ids.push_back(tokenizer.unk());
+  for (const LocatedToken& token : tokenizer_.locate(shown)) {
+    size_t covered = token.begin;  // by masks and the space before them
+    bool masked = false;
+    for (size_t i = next > 0 ? next - 1 : 0; i < all.size() && all[i].begin < token.end; ++i) {
+      if (!all[i].has_part_of(token)) continue;
+      masked = true;
+      require(covered >= all[i].space, "{}", touches_text);
+      covered = std::max(covered, all[i].end);
+      if (i < next) continue;  // a further byte of its character
+      result.masks[next++].token = result.ids.size();
+      result.ids.push_back(tokenizer_.unk());
     }
-    const bool part_of_last = next > 0 && all[next - 1].has_part_of(token);
-    const bool space_of_next = next < all.size() && all[next].has_spaces_of(token);
-    if (next == before && !part_of_last && !space_of_next) result.ids.push_back(token.id);
+    require(!masked || covered >= token.end, "{}", touches_text);
+    const bool space_of_mask = next < all.size() && all[next].has_in_space(token) && is_space(token.id);
+    if (!masked && !space_of_mask) result.ids.push_back(token.id);
   }
   require(next == all.size(), "the tokenizer's normalization removes the characters that stand for masks");
   return result;
 }
 
-std::string text_within(const Tokenizer& tokenizer, int32_t id) {
-  const int32_t twice[] = {id, id};
-  const std::string first = tokenizer.decode(std::span(twice, 1)), both = tokenizer.decode(twice);
-  return both.starts_with(first) ? both.substr(first.size()) : first;
+std::string MaskedTextCoder::fill(std::string_view text, std::span<const TextMask> masks,
+                                  std::span<const int32_t> ids) const {
+  std::string filled;
+  size_t done = 0;
+  for (size_t i = 0, end; i < masks.size(); i = end) {
+    end = i + 1;
+    while (end < masks.size() && masks[end].begin == masks[end - 1].end) ++end;
+    std::string tokens = bytes_of(ids.subspan(i, end - i));
+    if (tokens_have_spaces_ && tokens.starts_with(' ') && needs_no_space(text, masks[i].begin))
+      tokens.erase(0, 1);
+    filled += text.substr(done, masks[i].begin - done);
+    filled += tokens;
+    done = masks[end - 1].end;
+  }
+  filled += text.substr(done);
+  return replace_invalid_utf8(filled);
 }
 
 }  // namespace sixfold

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,36 @@ struct MaskedText {
   std::vector<TextMask> masks;
 };
 
-/// Encodes a text in which each `mask_mark` stands for one token. Where tokens begin with the space before a
-/// word, as in SentencePiece, a mask stands for the spaces before it too. The text around the masks has the
-/// tokens that it would have beside another word. Throws an input error for ill-formed UTF-8.
-MaskedText encode_masked(const Tokenizer& tokenizer, std::string_view text);
+/// Encodes a text in which each `mask_mark` stands for one token, and puts tokens into such texts. Safe to
+/// share between threads.
+///
+/// Where a token can have a word and the space before it, as in SentencePiece, a mask stands for the spaces
+/// before it too. The text around the masks has the tokens that it would have beside another word.
+class MaskedTextCoder {
+ public:
+  /// `tokenizer` must outlive it.
+  explicit MaskedTextCoder(const Tokenizer& tokenizer);
 
-/// The text of a token after other text: " word" where tokens begin with the space before a word.
-std::string text_within(const Tokenizer& tokenizer, int32_t id);
+  /// Throws an input error for ill-formed UTF-8, and if a mask touches text from which the tokenizer does not
+  /// separate it, such as letters beside the mask of a whole word.
+  MaskedText encode(std::string_view text) const;
+
+  /// The text of a token after other text: " word" if it has the space before the word. Bytes that are not
+  /// UTF-8 become U+FFFD.
+  std::string text_of(int32_t id) const;
+
+  /// The text with tokens in the place of the masks, one for each. The tokens of masks that touch are decoded
+  /// together, so that they may be the bytes of one character.
+  std::string fill(std::string_view text, std::span<const TextMask> masks, std::span<const int32_t> ids) const;
+
+ private:
+  std::string bytes_of(std::span<const int32_t> ids) const;
+  bool is_space(int32_t id) const;
+
+  const Tokenizer& tokenizer_;
+  bool tokens_have_spaces_;      // whether a token can have a word and the space before it
+  std::vector<int32_t> before_;  // a token with visible text, after which others are decoded
+  size_t before_bytes_ = 0;
+};
 
 }  // namespace sixfold

@@ -30,28 +30,28 @@ std::vector<int32_t> with_mask(const Tokenizer& tokenizer, std::vector<int32_t> 
 
 TEST(MaskedText, StandsForOneTokenOfAWholeWord) {
   const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\nan\nold\nfilm\n", "test");
-  const MaskedText text = encode_masked(*tokenizer, "an  <mask> film <mask>");
+  const MaskedText text = MaskedTextCoder(*tokenizer).encode("an  <mask> film <mask>");
   EXPECT_EQ(text.ids, (std::vector<int32_t>{3, 0, 5, 0}));
   ASSERT_EQ(text.masks.size(), 2u);
   EXPECT_EQ(text.masks[0].token, 1u);
   EXPECT_EQ(text.masks[0].begin, 2u) << "with the spaces before it";
   EXPECT_EQ(text.masks[0].end, 10u);
   EXPECT_EQ(text.masks[1].token, 3u);
-  EXPECT_EQ(text_within(*tokenizer, 4), " old");
-  EXPECT_TRUE(encode_masked(*tokenizer, "an old film").masks.empty());
+  EXPECT_EQ(MaskedTextCoder(*tokenizer).text_of(4), " old");
+  EXPECT_TRUE(MaskedTextCoder(*tokenizer).encode("an old film").masks.empty());
 }
 
 TEST(MaskedText, StandsForOneCharacter) {
   const auto tokenizer = load_characters("\n abc", "test");
-  const MaskedText text = encode_masked(*tokenizer, "a <mask><mask>c");
+  const MaskedText text = MaskedTextCoder(*tokenizer).encode("a <mask><mask>c");
   std::vector<int32_t> expected = tokenizer->encode("a bbc");
   expected[2] = expected[3] = tokenizer->unk();
   EXPECT_EQ(text.ids, expected);
   EXPECT_EQ(text.masks.at(0).begin, 2u) << "a space is a token of its own";
   EXPECT_EQ(text.masks.at(1).token, 3u);
-  EXPECT_EQ(text_within(*tokenizer, tokenizer->encode("b")[0]), "b");
+  EXPECT_EQ(MaskedTextCoder(*tokenizer).text_of(tokenizer->encode("b")[0]), "b");
   const auto bytes = load_bytes(byte_tokenizer_file, "test");
-  EXPECT_EQ(encode_masked(*bytes, "a<mask>b").ids, with_mask(*bytes, bytes->encode("axb"), 1));
+  EXPECT_EQ(MaskedTextCoder(*bytes).encode("a<mask>b").ids, with_mask(*bytes, bytes->encode("axb"), 1));
 }
 
 /// What surrounds a mask has the tokens that it has beside a word.
@@ -67,7 +67,7 @@ TEST(MaskedText, LeavesTheOtherPiecesAsTheyAre) {
         const auto expect = [&](const std::string& text, const std::vector<std::vector<int32_t>>& parts) {
           std::vector<int32_t> all;
           for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-          EXPECT_EQ(encode_masked(*tokenizer, text).ids, all)
+          EXPECT_EQ(MaskedTextCoder(*tokenizer).encode(text).ids, all)
               << text << " " << name_of_enum(normalization) << " " << byte_fallback;
         };
         expect("a man <mask> the dog", {ids("a man"), mask, ids("the dog")});
@@ -84,16 +84,90 @@ TEST(MaskedText, LeavesTheOtherPiecesAsTheyAre) {
 TEST(MaskedText, BytePairs) {
   const auto tokenizer =
       load_byte_pairs(read_file(SIXFOLD_SOURCE_DIR "/tests/fuzz/corpus/byte_pairs/gpt2"), "gpt2");
-  const MaskedText text = encode_masked(*tokenizer, "the <mask> the");
+  const MaskedText text = MaskedTextCoder(*tokenizer).encode("the <mask> the");
   std::vector<int32_t> expected = tokenizer->encode("the");
   expected.push_back(tokenizer->unk());
   for (const int32_t id : tokenizer->encode(" the")) expected.push_back(id);
   EXPECT_EQ(text.ids, expected);
 }
 
+/// The text with the first candidates of each mask, which are tokens of another text.
+std::string filled(const Tokenizer& tokenizer, const std::string& text, const std::vector<int32_t>& ids) {
+  const MaskedTextCoder coder(tokenizer);
+  const MaskedText encoded = coder.encode(text);
+  EXPECT_EQ(encoded.masks.size(), ids.size()) << text;
+  return coder.fill(text, encoded.masks, ids);
+}
+
+TEST(MaskedText, IsFilledWithWordsAndPartsOfWords) {
+  const auto words = load_whitespace("<unk>\n<s>\n</s>\nthe\nnew@@\nest\nfilm\n", "test");
+  EXPECT_EQ(filled(*words, "the <mask>  <mask> film", {4, 5}), "the new@@ est film");
+  EXPECT_EQ(filled(*words, "<mask> film", {3}), "the film");
+  const auto spaces = load_characters("\n abc", "test");
+  const int32_t space = spaces->encode(" ")[0], letter = spaces->encode("b")[0];
+  EXPECT_EQ(filled(*spaces, "<mask> <mask>", {space, letter}), "  b") << "a space is a token like others";
+}
+
+TEST(MaskedText, IsFilledWithPieces) {
+  const auto tokenizer = pieces(PieceModel::unigram, Normalization::identity, true);
+  const std::vector<int32_t> all = tokenizer->encode("a \u6771");
+  ASSERT_GE(all.size(), 5u);
+  const std::vector<int32_t> character(all.end() - 4, all.end());  // the space and three bytes
+  ASSERT_EQ(tokenizer->token_text(character[0]), "\u2581");
+  int32_t word = 0;  // that begins with its space
+  while (tokenizer->token_text(word).size() < 4 || !tokenizer->token_text(word).starts_with("\u2581")) ++word;
+  const std::string spaced = MaskedTextCoder(*tokenizer).text_of(word), plain = spaced.substr(1);
+  EXPECT_EQ(spaced[0], ' ');
+  EXPECT_EQ(MaskedTextCoder(*tokenizer).text_of(character[0]), " ");
+  EXPECT_EQ(filled(*tokenizer, "a<mask>\u6771", {character[0]}), "a \u6771");
+  EXPECT_EQ(filled(*tokenizer, "<mask> <mask>", {word, word}), plain + spaced);
+  EXPECT_EQ(filled(*tokenizer, "x\t<mask>", {word}), "x\t" + plain) << "the white space of the text stays";
+  EXPECT_EQ(filled(*tokenizer, "(<mask>", {word}), "(" + spaced);
+  EXPECT_EQ(filled(*tokenizer, "a<mask><mask><mask><mask>.", character), "a \u6771.");
+  EXPECT_EQ(filled(*tokenizer, "a<mask>", {character[1]}), "a\uFFFD") << "a part of a character";
+}
+
+TEST(MaskedText, IsFilledWithBytes) {
+  const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
+  const std::vector<int32_t> ids = tokenizer->encode("\u00e9");
+  EXPECT_EQ(filled(*tokenizer, "a<mask><mask>b", ids), "a\u00e9b");
+  EXPECT_EQ(filled(*tokenizer, "a<mask>b", {ids[0]}), "a\uFFFDb");
+  EXPECT_EQ(MaskedTextCoder(*tokenizer).text_of(ids[0]), "\uFFFD");
+}
+
+TEST(MaskedText, MustNotTouchTextThatIsOneTokenWithIt) {
+  const auto words = load_whitespace("<unk>\n<s>\n</s>\nthe\n", "test");
+  const auto without_bytes = pieces(PieceModel::unigram, Normalization::identity, false);
+  for (const std::string text : {"<mask>.", "the<mask>", "a<mask>b c", "<mask>x<mask>"})
+    EXPECT_NE(error_message([&] { MaskedTextCoder(*words).encode(text); }).find("touches text"),
+              std::string::npos)
+        << text;
+  EXPECT_NE(
+      error_message([&] { MaskedTextCoder(*without_bytes).encode("a <mask>\u2603"); }).find("touches text"),
+      std::string::npos);
+  EXPECT_EQ(MaskedTextCoder(*without_bytes).encode("a <mask> \u2603").masks.size(), 1u);
+}
+
+TEST(MaskedText, LeavesWhiteSpaceThatIsATokenOfItsOwn) {
+  const auto tokenizer = pieces(PieceModel::unigram, Normalization::identity, true);
+  std::vector<int32_t> expected = tokenizer->encode("the\t");
+  expected.push_back(tokenizer->unk());
+  EXPECT_EQ(MaskedTextCoder(*tokenizer).encode("the\t<mask>").ids, expected);
+}
+
+TEST(MaskedText, NeedsACharacterToStandForMasks) {
+  const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
+  std::string all;
+  for (int number = 0; number < 0x1000; ++number)
+    all += {'\xEE', static_cast<char>(0x80 + (number >> 6)), static_cast<char>(0x80 + (number & 0x3F))};
+  EXPECT_NE(error_message([&] { MaskedTextCoder(*tokenizer).encode(all + "<mask>"); }).find("none is left"),
+            std::string::npos);
+  EXPECT_TRUE(MaskedTextCoder(*tokenizer).encode(all).masks.empty());
+}
+
 TEST(MaskedText, RefusesWhatIsNotText) {
   const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
-  EXPECT_NE(error_message([&] { encode_masked(*tokenizer, "\xFF<mask>"); }).find("not valid UTF-8"),
+  EXPECT_NE(error_message([&] { MaskedTextCoder(*tokenizer).encode("\xFF<mask>"); }).find("not valid UTF-8"),
             std::string::npos);
 }
 
