@@ -31,7 +31,7 @@ def run(command):
 
 def run_peer(a, files, kind):
     activation = os.environ.get("SIXFOLD_PEERS", os.path.expanduser("~/.cache/sixfold-peers/peers.sh"))
-    options = [*files, f"--batch={BATCH}", f"--updates={a.updates}", f"--threads={a.threads}"]
+    options = [*files, f"--batch={BATCH}", "--shift=1", f"--updates={a.updates}", f"--threads={a.threads}"]
     options += [f"--{part}" for part in kind.split("+") if part != "eager"]
     script = f". {shlex.quote(activation)}; exec python {shlex.quote(str(HERE / 'vit.py'))} "
     return json.loads(run(["bash", "-c", script + shlex.join(options)]).stdout.splitlines()[-1])
