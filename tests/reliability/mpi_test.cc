@@ -116,7 +116,7 @@ TEST_F(Mpi, SlowFailuresOfOneProcessAreSaidOnceWithItsName) {
   EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
   EXPECT_EQ(said.find("error: "), said.rfind("error: ")) << said;
   // One on which depends what the processes ask each other first.
-  EXPECT_EQ(start(2, training("precision"), {}, script(1, "set -- \"$@\" train.precision=fp32")).wait(), 2);
+  EXPECT_EQ(start(2, training("precision"), {}, script(1, "set -- \"$@\" train.precision=auto")).wait(), 2);
   said = read_file(log());
   EXPECT_NE(said.find("the config of process 1 on "), said.npos) << said;
   // Another folder of the run.

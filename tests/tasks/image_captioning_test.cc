@@ -34,6 +34,7 @@ class ImageCaptioningTest : public testing::Test {
     options_.data.batch_tokens = 300;
     options_.train.updates = 24;
     options_.train.threads = 1;
+    options_.train.precision = Precision::fp32;
     options_.train.label_smoothing = 0;
     options_.schedule.kind = ScheduleKind::constant;
     options_.schedule.learning_rate = 1e-2;

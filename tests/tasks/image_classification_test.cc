@@ -32,6 +32,7 @@ class ImageClassificationTest : public testing::Test {
     options_.data.batch_tokens = 180;
     options_.train.updates = 24;
     options_.train.threads = 1;
+    options_.train.precision = Precision::fp32;
     options_.schedule.kind = ScheduleKind::constant;
     options_.schedule.learning_rate = 5e-3;
     options_.schedule.warmup = 3;

@@ -41,6 +41,7 @@ class QuestionAnsweringTask : public testing::Test {
     options.data.batch_tokens = 300;
     options.train.updates = 24;
     options.train.threads = 1;
+    options.train.precision = Precision::fp32;
     options.schedule.kind = ScheduleKind::constant;
     options.schedule.learning_rate = 5e-3;
     options.schedule.warmup = 3;

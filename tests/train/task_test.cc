@@ -79,6 +79,7 @@ class TaskTest : public testing::Test {
     options_.data.batch_tokens = 100;
     options_.train.updates = 40;
     options_.train.threads = 1;
+    options_.train.precision = Precision::fp32;
     options_.train.label_smoothing = 0;
     options_.schedule.kind = ScheduleKind::constant;
     options_.schedule.learning_rate = 1e-2;

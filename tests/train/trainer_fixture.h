@@ -44,6 +44,7 @@ class TrainerTest : public testing::Test {
     options_.data.batch_tokens = 300;
     options_.train.updates = 23;
     options_.train.threads = 1;
+    options_.train.precision = Precision::fp32;
     options_.train.ema_decay = 0.9f;
     options_.train.clip_norm = 1;
     options_.schedule.kind = ScheduleKind::linear;
