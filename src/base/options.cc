@@ -45,8 +45,10 @@ std::string found(const OptionNode& node) {
 template <class T>
 std::string limits_of(const Range& range) {
   if constexpr (std::is_integral_v<T>) {
-    return fmt::format("from {} to {}", std::max(range.low, static_cast<double>(std::numeric_limits<T>::min())),
-                       std::min(range.high, static_cast<double>(std::numeric_limits<T>::max())));
+    using Limits = std::numeric_limits<T>;
+    const T low = range.low > static_cast<double>(Limits::min()) ? static_cast<T>(range.low) : Limits::min();
+    const T high = range.high < static_cast<double>(Limits::max()) ? static_cast<T>(range.high) : Limits::max();
+    return fmt::format("from {} to {}", low, high);
   } else {
     return fmt::format("that {} bits of floating point can hold", 8 * sizeof(T));
   }

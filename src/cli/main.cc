@@ -149,8 +149,8 @@ int run(int argc, char** argv) {
     if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe
     std::cerr << "error: " << error.what() << "\n";
   } catch (const std::bad_alloc&) {
-    std::cerr
-        << "error: out of memory; choose smaller batches (data.batch_tokens or --batch-tokens) or sizes\n";
+    std::cerr << "error: out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in "
+                 "translation) or a smaller model\n";
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "; this should not happen, please report it\n";
   }

@@ -1,5 +1,7 @@
 #include "train/precision.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -97,6 +99,13 @@ std::optional<ProductRates> rates_of(const nlohmann::json& entry, std::chrono::s
   return ProductRates{number("fp32"), number("bf16")};
 }
 
+/// Seconds that all threads of this process have computed.
+double computed_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// Returns the best rates of several measurements, and whether the last one was steady.
 MeasuredRates measure_until_steady(const RateSource& source) {
   MeasuredRates all;
@@ -116,6 +125,10 @@ bool is_steady(std::vector<double> rates) {
   return *middle >= 0.8 * best_of(rates);
 }
 
+bool had_processors(int threads, double computed, double seconds) {
+  return computed >= 0.9 * threads * seconds;
+}
+
 MeasuredRates measure_product_rates(int threads) {
   constexpr int repeats = 8;
   TrialProduct fp32(make_backend({.threads = threads}));
@@ -124,14 +137,20 @@ MeasuredRates measure_product_rates(int threads) {
     bf16.emplace(make_backend({.threads = threads, .products = MatmulPrecision::bf16}));
   } catch (const Error&) {  // the processor has no bf16 products
   }
-  std::vector<double> fp32_rates, bf16_rates;
-  for (int i = 0; i <= repeats; ++i) {
-    const double of_fp32 = fp32.rate(), of_bf16 = bf16 ? bf16->rate() : 0;
-    if (i == 0) continue;  // the first run touches memory for the first time
-    fp32_rates.push_back(of_fp32);
-    if (bf16) bf16_rates.push_back(of_bf16);
-  }
-  return {{best_of(fp32_rates), best_of(bf16_rates)}, is_steady(fp32_rates) && is_steady(bf16_rates)};
+  const auto measure = [&](std::vector<double>& of_fp32, std::vector<double>& of_bf16) {
+    of_fp32.push_back(fp32.rate());
+    if (bf16) of_bf16.push_back(bf16->rate());
+  };
+  std::vector<double> first, fp32_rates, bf16_rates;
+  measure(first, first);  // touches memory for the first time
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = computed_seconds();
+  for (int i = 0; i < repeats; ++i) measure(fp32_rates, bf16_rates);
+  const double computed = computed_seconds() - before;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const bool steady =
+      is_steady(fp32_rates) && is_steady(bf16_rates) && had_processors(threads, computed, seconds);
+  return {{best_of(fp32_rates), best_of(bf16_rates)}, steady};
 }
 
 ProductRates product_rates(const RateSource& source) {

@@ -16,7 +16,8 @@ struct ProductRates {
 };
 
 /// The best rates of several repetitions. They are steady if at least half of the repetitions reach four fifths
-/// of the best, which shows that other programs did not disturb the measurement.
+/// of the best, and if all threads had a processor to themselves nearly all the time: this shows that other
+/// programs did not disturb the measurement.
 struct MeasuredRates {
   ProductRates best;
   bool steady = false;
@@ -28,6 +29,11 @@ MeasuredRates measure_product_rates(int threads);
 
 /// Whether at least half of the rates reach four fifths of the best.
 bool is_steady(std::vector<double> rates);
+
+/// Whether `threads` threads that never wait had nine tenths of the processors' time in `seconds`, by the
+/// seconds that they computed together. Another program that is always busy takes its part evenly, so that
+/// rates don't show it.
+bool had_processors(int threads, double computed, double seconds);
 
 /// The measurement and the clock that `product_rates` uses; tests replace them.
 struct RateSource {

@@ -172,7 +172,7 @@ TEST(Options, NumbersTooLargeForTheirTypeNameItsLimits) {
             "shop.yaml:1: rate: expected a number that 32 bits of floating point can hold, found '1e99'");
   const std::string digits(310, '9');
   EXPECT_EQ(yaml_error("far: " + digits),
-            "shop.yaml:1: far: expected a whole number from -9.223372036854776e+18 to 9.223372036854776e+18, "
+            "shop.yaml:1: far: expected a whole number from -9223372036854775808 to 9223372036854775807, "
             "found '" +
                 digits.substr(0, 60) + "'...");
   EXPECT_EQ(between(-1e300, 1e300).describe(), "from -1e+300 to 1e+300");

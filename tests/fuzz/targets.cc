@@ -21,6 +21,7 @@
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "fuzz/http_bytes.h"
 #include "fuzz/http_requests.h"
 #include "images/decode.h"
 #include "images/idx.h"
@@ -348,7 +349,8 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"kept_text", kept_text},
                              FuzzTarget{"tokenizer_json", tokenizer_json},
                              FuzzTarget{"token_store", token_store},
-                             FuzzTarget{"http_requests", http_requests}};
+                             FuzzTarget{"http_requests", http_requests},
+                             FuzzTarget{"http_bytes", http_bytes}};
 
 }  // namespace
 

@@ -35,6 +35,8 @@ class RawClient {
     }
     return true;
   }
+  /// The server reads the end of the connection after what was sent; answers still come.
+  void send_no_more() const { ::shutdown(socket_, SHUT_WR); }
   /// What comes until the server closes the connection, or until nothing comes for `milliseconds`.
   std::string receive(int milliseconds = 300) const {
     std::string all;

@@ -37,6 +37,13 @@ TEST(IsSteady, WhereHalfTheRatesAreCloseToTheBest) {
   EXPECT_FALSE(is_steady({100, 79, 79, 79, 79}));
 }
 
+TEST(HadProcessors, WhereTheThreadsComputedNearlyAllTheTime) {
+  EXPECT_TRUE(had_processors(2, 2, 1));
+  EXPECT_TRUE(had_processors(2, 1.85, 1));
+  EXPECT_FALSE(had_processors(2, 1.7, 1));
+  EXPECT_FALSE(had_processors(8, 4, 1));  // another program with as many threads
+}
+
 class ProductRatesCache : public testing::Test {
  protected:
   ProductRatesCache() { setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1); }
