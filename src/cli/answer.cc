@@ -56,7 +56,7 @@ class Summary {
   }
   void finish(TextOutput& output, std::string_view item) const {
     if (cut_ > 0)
-      log_warning("{} longer than half of what the model reads at once; their ends were ignored",
+      log_warning("{} longer than half of what the model reads at once; what follows was ignored",
                   cut_ == 1 ? "1 question is" : fmt::format("{} questions are", cut_));
     output.close();
     require(failed_ == 0, "{} failed; the others are complete", counted(failed_, item));

@@ -50,7 +50,7 @@ class Results {
   void flush() { output_.flush(); }
   void finish(std::string_view item) {
     if (cut_ > 0)
-      log_warning("{} longer than the model reads; their ends were ignored",
+      log_warning("{} longer than the model reads; what follows was ignored",
                   cut_ == 1 ? "1 text is" : fmt::format("{} texts are", cut_));
     output_.close();
     require(failed_ == 0, "{} failed; the others are complete", counted(failed_, item));

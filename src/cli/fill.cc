@@ -60,7 +60,7 @@ void run(const Settings& settings) {
     output.flush();
   }
   if (cut > 0)
-    log_warning("{} longer than the model reads; their ends were ignored",
+    log_warning("{} longer than the model reads; what follows was ignored",
                 cut == 1 ? "1 text is" : fmt::format("{} texts are", cut));
   output.close();
   require(failed == 0, "{} failed; the others are complete", counted(failed, "line"));

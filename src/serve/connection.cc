@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -42,6 +43,15 @@ void address_of(int socket, NameOf name_of, std::string& ip, int& port) {
   port = std::atoi(service);
 }
 
+/// Whether the client has closed its side. The system tells it even where this side reads no more.
+bool client_has_ended(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  return info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
+         info.tcpi_state != TCP_FIN_WAIT2;
+}
+
 }  // namespace
 
 Connection::Connection(int socket, const ConnectionLimits& limits)
@@ -54,7 +64,7 @@ Connection::~Connection() {
     const auto until = Clock::now() + milliseconds(500);
     while (Clock::now() < until && wait_for(socket_, POLLIN, milliseconds(100))) {
       if (::recv(socket_, buffer_.get(), buffer_bytes, MSG_DONTWAIT) > 0) continue;
-      if (!input_ended_) break;
+      if (!input_ended_ || client_has_ended(socket_)) break;
       std::this_thread::sleep_for(milliseconds(10));  // nothing has arrived since
     }
   }

@@ -284,9 +284,11 @@ class HttpServer::Library final : public httplib::Server {
                                    .request_time = options_.arrival_time,
                                    .idle_time = options_.idle_time,
                                    .write_time = options_.write_time});
-    const bool full = open_ > options_.connections;
-    if (ConnectionThreads::refuses() || (full && !connections_.make_room())) return refuse(connection);
+    // Those that were ended to make room, and those whose answer is on its way, stay for half a second.
+    const bool crowded = ConnectionThreads::refuses() || open_ > 2 * options_.connections;
     OpenConnections::Open open(connections_, socket);
+    const bool full = connections_.count() > options_.connections;
+    if (crowded || (full && !connections_.make_room())) return refuse(connection);
     this_connection = &connection;
     this_open = &open;
     const auto ending = [this] { return stopping_.load(); };

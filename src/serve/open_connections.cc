@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace sixfold::serve {
@@ -49,6 +50,12 @@ void OpenConnections::end(Open& one) {
   one.ended_ = true;
 }
 
+int OpenConnections::count() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(
+      std::count_if(all_.begin(), all_.end(), [](const Open* one) { return !one->ended_; }));
+}
+
 bool OpenConnections::make_room() {
   const std::lock_guard lock(mutex_);
   Open* oldest = nullptr;
@@ -58,11 +65,13 @@ bool OpenConnections::make_room() {
   return oldest;
 }
 
-bool OpenConnections::end_largest_body(const Open& other_than) {
+/// If `own` may be ended itself, it ends no smaller one.
+bool OpenConnections::end_largest_body(const Open& own) {
   const std::lock_guard lock(mutex_);
   Open* largest = nullptr;
   for (Open* one : all_)
-    if (one != &other_than && may_end(*one) && one->held_ > (largest ? largest->held_ : 0)) largest = one;
+    if (one != &own && may_end(*one) && one->held_ > (largest ? largest->held_ : 0)) largest = one;
+  if (largest && may_end(own) && own.held_ > largest->held_) return false;
   if (largest) end(*largest);
   return largest;
 }

@@ -45,23 +45,25 @@ class OpenConnections {
     std::list<Open*>::iterator place_;
   };
 
+  /// The number of those that were not ended.
+  int count() const;
   /// Ends the input of the connection that has waited longest. Returns false if there is none that may be
   /// ended.
   bool make_room();
   /// Ends the input of connections that hold parts of bodies, that with the most bytes first, until `enough`
   /// returns true, which it does once: then so does this function. Gives up after a second, if there is no
-  /// other that may be ended, and if `own` was ended itself. One thread at a time ends bodies, so that no more
-  /// end than must.
+  /// other that may be ended and holds as much as `own`, and if `own` was ended itself. One thread at a time
+  /// ends bodies, so that no more end than must.
   bool make_room_for_body(const Open& own, const std::function<bool()>& enough);
 
  private:
-  bool end_largest_body(const Open& other_than);
+  bool end_largest_body(const Open& own);
   bool may_end(const Open& one) const;
   static void end(Open& one);
 
   const std::chrono::milliseconds patience_;
   std::timed_mutex ending_bodies_;
-  std::mutex mutex_;  // guards the list and what its members wait for
+  mutable std::mutex mutex_;  // guards the list and what its members wait for
   std::list<Open*> all_;
 };
 

@@ -86,7 +86,7 @@ TEST_F(ClassifyCommand, ServesWhatComesBeforeAnError) {
 TEST_F(ClassifyCommand, TellsOfTextsThatItCuts) {
   const Outcome outcome = classify("--input " + file("text", "a b c d e f g\na\n"));
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_NE(outcome.text.find("1 text is longer than the model reads; their ends were ignored"),
+  EXPECT_NE(outcome.text.find("1 text is longer than the model reads; what follows was ignored"),
             std::string::npos)
       << outcome.text;
 }

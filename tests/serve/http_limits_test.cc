@@ -78,6 +78,40 @@ TEST_F(HttpServerTest, TheLargestBodyMakesRoom) {
   }
 }
 
+/// Even if it is the one that grows.
+TEST_F(HttpServerTest, TheLargestBodyEndsNoSmallerOne) {
+  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  const RawClient large(server_->port()), small(server_->port());
+  large.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 990\r\n\r\n" + std::string(700, 'a'));
+  small.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n" + std::string(190, 'a'));
+  std::this_thread::sleep_for(milliseconds(300));
+  large.send(std::string(280, 'a'));
+  has(large.receive_until("no room", 20'000), "The server has no room for another body.");
+  small.send(std::string(10, 'a'));
+  has(small.receive_until("200 OK", 20'000), "200 OK");
+}
+
+/// One that was ended, and whose client has not gone, is not counted any more.
+TEST_F(HttpServerTest, AnEndedConnectionGivesItsPlace) {
+  start({.connections = 6, .patience = milliseconds(50)});
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 6; ++i) {
+    slow.push_back(std::make_unique<RawClient>(server_->port()));
+    slow.back()->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  for (int i = 0; i < 10; ++i) {
+    const RawClient client(server_->port());
+    client.send("GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    has(client.receive_until("GET /x", 20'000), "GET /x");
+    EXPECT_TRUE(client.closed(20'000));
+  }
+  int ended = 0;
+  for (const auto& one : slow) ended += !one->receive_some(100).empty();
+  EXPECT_GE(ended, 1);
+  EXPECT_LE(ended, 2) << "a newcomer may come before the one before it has left";
+}
+
 /// Of two bodies that do not fit together one arrives.
 TEST_F(HttpServerTest, OneOfTwoBodiesArrives) {
   start({.held_bytes = 1000, .patience = milliseconds(50)});
