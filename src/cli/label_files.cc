@@ -10,8 +10,10 @@ namespace sixfold::cli {
 
 void refuse_names_beside_numbers(const std::vector<std::string>& predicted, const std::string& hypothesis,
                                  const std::string& reference) {
-  const auto name = std::ranges::find_if(
-      predicted, [](const std::string& label) { return label.find_first_not_of("0123456789") != label.npos; });
+  const auto name = std::ranges::find_if(predicted, [](const std::string& line) {
+    const std::string label = line.substr(0, line.find('\t'));  // a probability follows
+    return label.find_first_not_of("0123456789") != label.npos;
+  });
   require(
       name == predicted.end() || reference == "-" || !read_idx_labels(readable_path(reference)),
       "{} has the names of labels ('{}'), but {} is an IDX file of numbers; give a text with a name on each "

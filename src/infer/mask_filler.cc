@@ -30,13 +30,20 @@ struct MaskFiller::Parts {
   std::vector<int32_t> banned;  // the ids that no mask is filled with
 
   Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }), coder(open.source()) {
-    require_masked_language_model(open.config(), folder);
+      : open(folder, type),
+        engine(threads, [this] { return open.workspace(); }),
+        coder(require_masks(open, folder).source()) {
     const Tokenizer& tokenizer = open.source();
     banned = {tokenizer.unk(), tokenizer.eos()};
     if (tokenizer.bos() >= 0) banned.push_back(tokenizer.bos());
     require(std::cmp_greater(tokenizer.vocab_size(), banned.size()),
             "{}: the vocabulary has no token that a mask could be filled with", folder);
+  }
+
+  /// Other models may have no tokenizer of a source.
+  static const LoadedModel& require_masks(const LoadedModel& model, const std::string& folder) {
+    require_masked_language_model(model.config(), folder);
+    return model;
   }
 
   /// Encodes a text, or sets why it can't be filled.

@@ -166,7 +166,7 @@ TEST_F(CaptionCommand, CommandsForTextRefuseAClassifierOfImages) {
            "tokenize " + images + " --decode --input " + text,
            "corpus " + text + " " + text + " --model " + images,
            "plot corpus " + text + " " + text + " --model " + images + " --output " + (folder_ / "c.svg"),
-           "translate " + images + " --input " + text})
+           "translate " + images + " --input " + text, "fill " + images + " --input " + text})
     expect_error(sixfold(command), "it classifies images, for 'sixfold classify'");
   expect_error(sixfold("classify " + images + " --invalid-utf8 skip --input " + idx_),
                "--invalid-utf8 is for texts");
@@ -179,8 +179,12 @@ TEST_F(CaptionCommand, NamesAreNotComparedWithNumbers) {
   expect_error(
       sixfold("plot confusion " + names + " --reference " + numbers + " --output " + (folder_ / "c.svg")),
       "is an IDX file of numbers");
+  const std::string answers = file("answers", "1\t0.9\n2\t0.5\n");  // as `classify` writes them
+  for (const std::string& hypothesis : {file("1", "1\n2\n"), answers})
+    EXPECT_EQ(
+        sixfold("evaluate --metric accuracy --reference " + numbers + " --hypothesis " + hypothesis).status, 0);
   EXPECT_EQ(
-      sixfold("evaluate --metric accuracy --reference " + numbers + " --hypothesis " + file("1", "1\n2\n"))
+      sixfold("plot confusion " + answers + " --reference " + numbers + " --output " + (folder_ / "c.svg"))
           .status,
       0);
 }
