@@ -5,20 +5,20 @@
 #include "base/error.h"
 #include "cli/text_io.h"
 #include "data/image_reader.h"
+#include "metrics/classification.h"
 
 namespace sixfold::cli {
 
 void refuse_names_beside_numbers(const std::vector<std::string>& predicted, const std::string& hypothesis,
                                  const std::string& reference) {
   const auto name = std::ranges::find_if(predicted, [](const std::string& line) {
-    const std::string label = line.substr(0, line.find('\t'));  // a probability follows
-    return label.find_first_not_of("0123456789") != label.npos;
+    return label_of(line).find_first_not_of("0123456789") != std::string::npos;
   });
   require(
       name == predicted.end() || reference == "-" || !read_idx_labels(readable_path(reference)),
       "{} has the names of labels ('{}'), but {} is an IDX file of numbers; give a text with a name on each "
       "line instead",
-      text_name(hypothesis), name == predicted.end() ? "" : *name, reference);
+      text_name(hypothesis), name == predicted.end() ? "" : label_of(*name), reference);
 }
 
 }  // namespace sixfold::cli

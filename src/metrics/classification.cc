@@ -57,8 +57,6 @@ ClassCounts LabelPairs::classes() const {
   return all;
 }
 
-namespace {
-
 std::string label_of(std::string_view line) {
   constexpr std::string_view byte_order_mark = "\uFEFF", spaces = " \r";
   if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
@@ -67,8 +65,6 @@ std::string label_of(std::string_view line) {
   if (begin == line.npos) return {};
   return std::string(line.substr(begin, line.find_last_not_of(spaces) - begin + 1));
 }
-
-}  // namespace
 
 LabelPairs LabelMetric::statistics(std::string_view hypothesis, std::span<const std::string> references) const {
   require(references.size() == 1, "there are {} references, but a text has one label", references.size());

@@ -44,7 +44,10 @@ struct LabelPairs {
   ClassCounts classes() const;
 };
 
-/// Compares lines that begin with a label: "label" or "label<TAB>anything". Spaces around a label are ignored.
+/// The label that a line begins with: "label" or "label<TAB>anything", without spaces around it.
+std::string label_of(std::string_view line);
+
+/// Compares the labels that lines begin with.
 class LabelMetric {
  public:
   /// There must be one reference.

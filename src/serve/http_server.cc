@@ -284,7 +284,7 @@ class HttpServer::Library final : public httplib::Server {
                                    .request_time = options_.arrival_time,
                                    .idle_time = options_.idle_time,
                                    .write_time = options_.write_time});
-    // Those that were ended to make room, and those whose answer is on its way, stay for half a second.
+    // Those that have ended stay for up to half a second, until their clients have read the answer.
     const bool crowded = ConnectionThreads::refuses() || open_ > 2 * options_.connections;
     OpenConnections::Open open(connections_, socket);
     const bool full = connections_.count() > options_.connections;

@@ -179,7 +179,7 @@ TEST_F(CaptionCommand, NamesAreNotComparedWithNumbers) {
   expect_error(
       sixfold("plot confusion " + names + " --reference " + numbers + " --output " + (folder_ / "c.svg")),
       "is an IDX file of numbers");
-  const std::string answers = file("answers", "1\t0.9\n2\t0.5\n");  // as `classify` writes them
+  const std::string answers = file("answers", " 1\t0.9\r\n2\t0.5\n");  // as `classify` writes them
   for (const std::string& hypothesis : {file("1", "1\n2\n"), answers})
     EXPECT_EQ(
         sixfold("evaluate --metric accuracy --reference " + numbers + " --hypothesis " + hypothesis).status, 0);
