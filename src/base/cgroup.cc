@@ -1,7 +1,6 @@
 #include "base/cgroup.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -11,12 +10,13 @@
 namespace sixfold {
 namespace {
 
-namespace fs = std::filesystem;
+// The paths here are strings, and not std::filesystem::path, whose operators crash in the library of GCC 12
+// where memory is short.
 
 enum class Version { v1, v2 };
 
 /// An absolute path, looked up below `root` instead of "/".
-fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
+std::string below(const std::string& root, const std::string& path) { return root + "/" + path; }
 
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line);
@@ -32,14 +32,14 @@ bool lists(const std::string& list, const std::string& name) {
 
 /// The fields of a line of /proc/self/mountinfo that describe a mount of control groups.
 struct Mount {
-  fs::path group;   ///< the group at the root of the mount
-  fs::path folder;  ///< where it is mounted
+  std::string group;   ///< the group at the root of the mount
+  std::string folder;  ///< where it is mounted
   std::string type, options;
 };
 
-std::vector<Mount> read_mounts(const fs::path& root) {
+std::vector<Mount> read_mounts(const std::string& root) {
   std::vector<Mount> mounts;
-  std::ifstream file(root / "proc/self/mountinfo");
+  std::ifstream file(below(root, "proc/self/mountinfo"));
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> words = words_of(line);
     const auto dash = std::find(words.begin(), words.end(), "-");
@@ -49,24 +49,31 @@ std::vector<Mount> read_mounts(const fs::path& root) {
   return mounts;
 }
 
+/// The path of a group from another one: "/a/b" from "/a" is "/b"; empty for the group itself and for one
+/// that is not below the other.
+std::string relative_to(std::string ancestor, const std::string& group) {
+  if (ancestor.ends_with('/')) ancestor.pop_back();
+  return group.starts_with(ancestor + "/") && group != "/" ? group.substr(ancestor.size()) : "";
+}
+
 /// Calls `visit` with the folders of a group and of its ancestors, up to the root of the mount. For a group
 /// outside the mount, such as one of another namespace, only the root is visited.
-void visit_upwards(const Mount& mount, const fs::path& group, const fs::path& root,
-                   const std::function<void(const fs::path& folder)>& visit) {
-  fs::path place = group.lexically_relative(mount.group);
-  if (place == "." || (!place.empty() && *place.begin() == "..")) place.clear();
-  for (;; place = place.parent_path()) {
-    visit(below(root, mount.folder) / place);
+void visit_upwards(const Mount& mount, const std::string& group, const std::string& root,
+                   const std::function<void(const std::string& folder)>& visit) {
+  std::string place = relative_to(mount.group, group);
+  if (place.ends_with("/..") || place.find("/../") != place.npos) place.clear();
+  for (;; place.resize(place.rfind('/'))) {
+    visit(below(root, mount.folder) + place);
     if (place.empty()) return;
   }
 }
 
 /// Calls `visit` with the folder of each group that can limit `controller` ("memory" or "cpu") for this
 /// process.
-void visit_groups(const std::string& controller, const fs::path& root,
-                  const std::function<void(const fs::path& folder, Version version)>& visit) {
+void visit_groups(const std::string& controller, const std::string& root,
+                  const std::function<void(const std::string& folder, Version version)>& visit) {
   const std::vector<Mount> mounts = read_mounts(root);
-  std::ifstream file(root / "proc/self/cgroup");
+  std::ifstream file(below(root, "proc/self/cgroup"));
   for (std::string line; std::getline(file, line);) {  // "4:memory:/docker/12ab", or "0::/user.slice"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;
@@ -80,19 +87,19 @@ void visit_groups(const std::string& controller, const fs::path& root,
     const auto mount = std::find_if(mounts.begin(), mounts.end(), fits);
     if (mount == mounts.end()) continue;
     visit_upwards(*mount, line.substr(second + 1), root,
-                  [&](const fs::path& folder) { visit(folder, version); });
+                  [&](const std::string& folder) { visit(folder, version); });
   }
 }
 
 /// The number in a file, or nothing if the file contains "max" or does not exist.
-std::optional<int64_t> number_in(const fs::path& path) {
+std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
 }
 
 /// The number that follows `key` in a file of lines "key number", or 0 if there is no such line.
-int64_t number_of(const std::string& key, const fs::path& path) {
+int64_t number_of(const std::string& key, const std::string& path) {
   std::ifstream file(path);
   std::string name;
   for (int64_t number = 0; file >> name >> number;)
@@ -100,24 +107,24 @@ int64_t number_of(const std::string& key, const fs::path& path) {
   return 0;
 }
 
-std::optional<int64_t> memory_left_by(const fs::path& group, Version version) {
+std::optional<int64_t> memory_left_by(const std::string& group, Version version) {
   const bool v2 = version == Version::v2;
   constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 2;  // v1 writes a number close to 2^63
-  const auto limit = number_in(group / (v2 ? "memory.max" : "memory.limit_in_bytes"));
+  const auto limit = number_in(group + (v2 ? "/memory.max" : "/memory.limit_in_bytes"));
   if (!limit || *limit >= unlimited) return std::nullopt;
-  const int64_t usage = number_in(group / (v2 ? "memory.current" : "memory.usage_in_bytes")).value_or(0);
-  const int64_t droppable = number_of(v2 ? "inactive_file" : "total_inactive_file", group / "memory.stat");
+  const int64_t usage = number_in(group + (v2 ? "/memory.current" : "/memory.usage_in_bytes")).value_or(0);
+  const int64_t droppable = number_of(v2 ? "inactive_file" : "total_inactive_file", group + "/memory.stat");
   return std::clamp<int64_t>(*limit - std::max<int64_t>(0, usage - droppable), 0, *limit);
 }
 
-std::optional<double> processors_paid_by(const fs::path& group, Version version) {
+std::optional<double> processors_paid_by(const std::string& group, Version version) {
   double quota = 0, period = 0;
   if (version == Version::v2) {
-    std::ifstream file(group / "cpu.max");  // "150000 100000" or "max 100000"
+    std::ifstream file(group + "/cpu.max");  // "150000 100000" or "max 100000"
     if (!(file >> quota >> period)) return std::nullopt;
   } else {
-    quota = static_cast<double>(number_in(group / "cpu.cfs_quota_us").value_or(-1));  // -1: no limit
-    period = static_cast<double>(number_in(group / "cpu.cfs_period_us").value_or(0));
+    quota = static_cast<double>(number_in(group + "/cpu.cfs_quota_us").value_or(-1));  // -1: no limit
+    period = static_cast<double>(number_in(group + "/cpu.cfs_period_us").value_or(0));
   }
   return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
 }
@@ -131,7 +138,7 @@ void keep_smaller(std::optional<Number>& smallest, std::optional<Number> found) 
 
 std::optional<int64_t> memory_left_by_cgroups(const std::string& root) {
   std::optional<int64_t> left;
-  visit_groups("memory", root, [&](const fs::path& group, Version version) {
+  visit_groups("memory", root, [&](const std::string& group, Version version) {
     keep_smaller(left, memory_left_by(group, version));
   });
   return left;
@@ -139,7 +146,7 @@ std::optional<int64_t> memory_left_by_cgroups(const std::string& root) {
 
 std::optional<double> processors_paid_by_cgroups(const std::string& root) {
   std::optional<double> paid;
-  visit_groups("cpu", root, [&](const fs::path& group, Version version) {
+  visit_groups("cpu", root, [&](const std::string& group, Version version) {
     keep_smaller(paid, processors_paid_by(group, version));
   });
   return paid;

@@ -143,6 +143,8 @@ TEST(Cgroup, AContainerMaySeeItsOwnGroupAtTheTop) {
   EXPECT_EQ(machine.memory_left(), 60 * mb);
   machine.groups("4:memory:/../elsewhere\n");  // of another name space: what can be seen is the top
   EXPECT_EQ(machine.memory_left(), 500 * mb);
+  machine.groups("4:memory:/docker/12abc/worker\n");  // beside the mount, with a name that begins like its own
+  EXPECT_EQ(machine.memory_left(), 500 * mb);
 }
 
 TEST(Cgroup, DamagedFilesLimitNothing) {
