@@ -124,7 +124,6 @@ void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, co
 void run(const Settings& settings) {
   require_readable(readable_path(settings.text.input));
   const QuestionAnswerer answerer(settings.model, settings.threads, settings.precision);
-  note_interrupts();
   const StopOnInterrupt interrupt;
   AnswerOptions options = settings.options;
   options.cancel = interrupt.token();

@@ -33,7 +33,6 @@ std::string json_of(const Caption& caption) {
 void run(const Settings& settings) {
   const std::string input = readable_path(settings.input);
   const Captioner captioner(settings.model, settings.threads, settings.precision);
-  note_interrupts();
   ImageReader reader(input);
   TextOutput output(settings.output, {settings.input});
   const StopOnInterrupt interrupt;

@@ -90,7 +90,6 @@ void classify_images(const Classifier& classifier, ImageReader& reader, const st
 void run(const Settings& settings) {
   const std::string input = readable_path(settings.text.input);
   const Classifier classifier(settings.model, settings.threads, settings.precision);
-  note_interrupts();
   if (classifier.reads_images()) {
     require(settings.text.invalid == InvalidUtf8::error,
             "--invalid-utf8 is for texts, but {} classifies images", settings.model);

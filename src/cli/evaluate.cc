@@ -313,8 +313,12 @@ void run(const Settings& settings) {
   const double smooth_value = settings.bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
           "--smooth-value: expected a number at least 0, found {}", smooth_value);
-  require(settings.other.empty() || settings.other != settings.hypothesis || settings.other != "-",
-          "--hypothesis and --compare can't both be standard input");
+  const auto readings =
+      std::ranges::count(settings.references, "-") + (settings.hypothesis == "-") + (settings.other == "-");
+  require(
+      readings <= 1,
+      "--reference, --hypothesis and --compare can't both be standard input; --hypothesis is it where it is "
+      "left out");
   require(!settings.metrics.empty(), "--metric: name at least one metric");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;

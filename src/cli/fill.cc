@@ -41,7 +41,6 @@ std::string json_of(const FilledText& result) {
 void run(const Settings& settings) {
   const std::string input = readable_path(settings.text.input);
   const MaskFiller filler(settings.model, settings.threads, settings.precision);
-  note_interrupts();
   LineBlocks blocks(input, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input});
   const StopOnInterrupt interrupt;

@@ -127,7 +127,6 @@ void run(const Settings& settings) {
   Prompts prompts(settings);
   const Generator generator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.output, {settings.input, settings.prompt_file});
-  note_interrupts();
   const StopOnInterrupt interrupt;
   GenerateOptions options = settings.options;
   options.cancel = interrupt.token();

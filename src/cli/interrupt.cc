@@ -32,6 +32,7 @@ void check_interrupt() {
 }
 
 StopOnInterrupt::StopOnInterrupt() {
+  note_interrupts();
   const auto watch = [this](const std::stop_token& ended) {
     while (!ended.stop_requested() && noted.load() == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

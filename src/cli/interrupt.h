@@ -14,7 +14,7 @@ const std::atomic<int>& note_interrupts();
 void check_interrupt();
 
 /// Requests a stop soon after a signal was recorded: for work that asks a stop token, and not
-/// `check_interrupt`.
+/// `check_interrupt`. The constructor calls `note_interrupts`.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();

@@ -61,7 +61,6 @@ class GivenPairs {
 void score_text(const Settings& settings) {
   const Generator generator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.output, {settings.input});
-  note_interrupts();
   const StopOnInterrupt interrupt;
   const TextScore score =
       generator.score(readable_path(settings.input),
@@ -98,7 +97,6 @@ void score_pairs(const Settings& settings) {
   options.details = settings.writer.details;
   size_t pairs = 0, tokens = 0;
   double sum = 0;
-  note_interrupts();
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {

@@ -102,7 +102,6 @@ void run_on_document(const TranslateSettings& settings) {
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
   options.constraints = constraints.constraints();
-  note_interrupts();
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const TextTranslator translate = text_translator(translator, options);
@@ -124,7 +123,6 @@ void run_on_stream(const TranslateSettings& settings) {
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
   std::atomic<double> done = 0;
-  note_interrupts();
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const auto next = [&](std::string& line, bool wait) {

@@ -109,7 +109,6 @@ class PartsRun {
     options_ = settings_.options;
     options_.details = settings_.writer.details;
     options_.constraints = constraints_.constraints();
-    note_interrupts();
     const StopOnInterrupt interrupt;
     // The failure of another process ends the work of this one too.
     std::stop_source stop;

@@ -8,8 +8,9 @@
 
 namespace sixfold {
 
-DocumentReader::DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid)
-    : files_(std::move(files)), unit_(unit), invalid_(invalid) {
+DocumentReader::DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid,
+                               std::function<void()> waiting)
+    : files_(std::move(files)), unit_(unit), invalid_(invalid), waiting_(std::move(waiting)) {
   for (const std::string& file : files_) require_readable(file);
 }
 
@@ -27,6 +28,7 @@ DocumentReader::Event DocumentReader::next(std::string& line) {
   if (ends_) return end_document();
   while (file_ < files_.size()) {
     if (!reader_) reader_ = std::make_unique<LineReader>(files_[file_]);
+    while (waiting_ && !reader_->ready(std::chrono::milliseconds(50))) waiting_();
     if (!reader_->next(line)) {
       reader_.reset();
       ++file_;

@@ -16,8 +16,10 @@ namespace sixfold {
 /// paragraphs and are no text of their own; within a file or a stream they are kept.
 class DocumentReader {
  public:
-  /// Checks that all files exist and may be read, before any is read. Throws as `require_readable`.
-  DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid);
+  /// Checks that all files exist and may be read, before any is read. Throws as `require_readable`. While
+  /// `next` waits for input, as of a pipe, it calls `waiting` again and again, which may throw.
+  DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid,
+                 std::function<void()> waiting = {});
 
   enum class Event { line, end_of_document, end };
   /// Reads on: a line of the present text, its end, or the end of the last file. Throws as `LineReader`, and by
@@ -35,6 +37,7 @@ class DocumentReader {
   std::vector<std::string> files_;
   TextUnit unit_;
   InvalidUtf8 invalid_;
+  std::function<void()> waiting_;
   size_t file_ = 0;
   std::unique_ptr<LineReader> reader_;
   bool in_document_ = false, ends_ = false;

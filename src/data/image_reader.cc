@@ -25,8 +25,16 @@ bool can_look_into(const std::string& path) {
 bool is_idx(const std::string& path) { return can_look_into(path) && IdxFile::is_one(path); }
 
 void require_text(const std::string& line, const LineReader& reader) {
-  if (const auto invalid = first_invalid_utf8(line))
-    throw_input_error("{}: byte {} is not valid UTF-8; convert the text", reader.place(), *invalid + 1);
+  if (const auto fault = fault_of_text(line))
+    throw_input_error("{}: {}; convert the text", reader.place(), *fault);
+}
+
+/// Whether a file is named as those that `read_image` reads. An empty file has nothing else to tell it from an
+/// empty list.
+bool is_named_as_image(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  for (char& letter : ending) letter |= 0x20;
+  return std::ranges::find(image_endings, ending) != std::end(image_endings);
 }
 
 /// The path of a file that a list names.
@@ -43,10 +51,12 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
     require(images_->has_images(), "{}: contains labels, not images", path);
   } else if (!can_look_into(path) || !is_image_file(path)) {
     list_ = std::make_unique<LineReader>(path);
+    require(!can_look_into(path) || !is_named_as_image(path) || !fs::is_empty(path),
+            "{}: is empty; expected an image", path);
   }
 }
 
-/// Reads an image file. If it can't be read, the item says why, and names the file.
+/// Reads an image file. If it can't be read, the item says why, and names a file that a list names.
 void ImageReader::read(Item& item, const std::string& path) {
   item.file = path;
   try {
@@ -54,6 +64,8 @@ void ImageReader::read(Item& item, const std::string& path) {
     if (list_) item.place += fmt::format(" ({})", path);
   } catch (const Error& error) {
     item.error = error.what();
+    if (const std::string begin = path + ": "; !list_ && item.error->starts_with(begin))
+      item.error->erase(0, begin.size());
   }
 }
 
@@ -73,14 +85,15 @@ std::optional<ImageReader::Item> ImageReader::next() {
   }
   std::string line;
   if (!list_->next(line)) return std::nullopt;
-  require(
-      !first_invalid_utf8(line),
-      "{}: is not text, and so not the name of an image file; an image or an IDX file is given by its name, "
-      "not through a pipe",
-      list_->place());
   item.place = list_->place();
-  if (line.find('\0') != line.npos)
-    item.error = "the name of the image has a NUL";
+  const auto fault = fault_of_text(line);
+  require(
+      !fault || list_->line_number() > 1,
+      "{}: {}, so this is not a text that names images; an image (PNG, JPEG, PPM or PGM; convert others) or an "
+      "IDX file is given by its name, not through a pipe",
+      item.place, fault.value_or(""));
+  if (fault)
+    item.error = "the name of the image: " + *fault;
   else if (has_visible_character(line))
     read(item, listed(path_, line));
   else
@@ -104,6 +117,7 @@ bool LabelReader::next(std::string& label) {
     require_text(label, *lines_);
     require(has_visible_character(label) && label.find('\t') == label.npos,
             "{}: expected a label, but the line is empty or has a tab", lines_->place());
+    label = std::string(trim_spaces(label));
     return true;
   }
   std::vector<uint8_t> number;
@@ -182,9 +196,10 @@ bool PairedImageReader::next(Image& image, std::string& text) {
 std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
                                           const std::vector<std::string>& names, const std::atomic<int>* stop) {
   constexpr size_t most_labels = 10'000;  // they are a part of config.json
-  std::set<std::string> labels(names.begin(), names.end());
+  std::set<std::string> labels;
   for (size_t i = 1; i < files.size(); i += 2) {
     LabelReader reader(files[i], names);
+    if (reader.has_numbers()) labels.insert(names.begin(), names.end());
     for (std::string label; reader.next(label); labels.insert(label)) {
       if (stop && stop->load() != 0) throw Cancelled();
       require(labels.size() <= most_labels, "{}: there are more than {} different labels", files[i],

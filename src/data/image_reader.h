@@ -15,9 +15,9 @@ namespace sixfold {
 /// each line, relative to the text's folder, or the one of an image file. IDX files and texts may be gzipped.
 class ImageReader {
  public:
-  /// Throws an input error if the file can't be read. What is not a regular file, such as a pipe, can only be
-  /// read once and is taken for a list. The names of a list in "/dev/stdin" are relative to the working
-  /// directory.
+  /// Throws an input error if the file can't be read, or is empty and named as an image. What is not a regular
+  /// file, such as a pipe, can only be read once and is taken for a list. The names of a list in "/dev/stdin"
+  /// are relative to the working directory.
   explicit ImageReader(const std::string& path);
 
   /// The result of reading one image.
@@ -28,7 +28,8 @@ class ImageReader {
     std::string file;                  ///< the image file; empty for an image of an IDX file
     std::optional<std::string> error;  ///< why there is no image: its file is missing or damaged
   };
-  /// Reads the next image; nothing at the end. Throws an input error if the IDX file or the list is damaged.
+  /// Reads the next image; nothing at the end. Throws an input error if the IDX file is damaged, or the list is
+  /// not a text.
   std::optional<Item> next();
   /// Whether `next` can return without waiting for input; waits at most about `patience`.
   bool ready(std::chrono::milliseconds patience) { return !list_ || list_->ready(patience); }
@@ -43,7 +44,7 @@ class ImageReader {
 };
 
 /// Reads labels one after the other: those of an IDX file, whose numbers stand for `names` (or, without names,
-/// for themselves), or the lines of a text. Both may be gzipped.
+/// for themselves), or the lines of a text, without spaces around them. Both may be gzipped.
 class LabelReader {
  public:
   LabelReader(const std::string& path, std::vector<std::string> names);
@@ -51,6 +52,7 @@ class LabelReader {
   /// Reads the next label. Returns false at the end. Throws an input error if there is none on a line, or no
   /// name for a number.
   bool next(std::string& label);
+  bool has_numbers() const { return numbers_ != nullptr; }  ///< whether it is an IDX file
 
  private:
   std::string path_;

@@ -11,14 +11,6 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view spaces = " \t";
-
-std::string_view without_spaces(std::string_view text) {
-  const size_t begin = text.find_first_not_of(spaces);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
-}
-
 /// A text that waits to be encoded.
 struct Labelled {
   int32_t label;
@@ -59,7 +51,7 @@ bool LabelledReader::next(std::string& label, std::string& text) {
     if (!has_visible_character(line)) continue;
     const size_t tab = line.find('\t');
     require(tab != line.npos, "{}: expected a label, a tab and a text, but there is no tab", place());
-    label = without_spaces(std::string_view(line).substr(0, tab));
+    label = trim_spaces(std::string_view(line).substr(0, tab));
     text = line.substr(tab + 1);
     require(!label.empty(), "{}: there is no label before the tab", place());
     require(has_visible_character(text), "{}: there is no text after the label '{}'", place(), label);

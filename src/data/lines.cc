@@ -22,9 +22,21 @@ constexpr std::string_view gzip_mark = "\x1f\x8b";
 constexpr std::string_view standard_input = "/dev/stdin";
 constexpr size_t chunk_bytes = 1 << 18;
 
-/// Standard input is read through its descriptor: the process may not be allowed to open it again.
+/// Standard input is read through its descriptor: the process may not be allowed to open it again. A named pipe
+/// is opened at once, though it may have no writer yet: `LineReader` waits for the first bytes.
 int open_text(const std::string& path) {
-  return path == standard_input ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (path == standard_input) return ::dup(STDIN_FILENO);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, 0);  // from now on reads wait
+  return descriptor;
+}
+
+/// Waits until a read returns bytes or the end. Without it, the read of a named pipe that no program has opened
+/// for writing yet would return the end.
+void wait_for_first_bytes(int descriptor) {
+  pollfd input{.fd = descriptor, .events = POLLIN, .revents = 0};
+  while (::poll(&input, 1, -1) < 0 && errno == EINTR) {
+  }
 }
 
 [[noreturn]] void throw_read_error(const std::string& path, int reason) {
@@ -111,6 +123,7 @@ bool LineReader::fill() {
   std::string packed;
   std::string& bytes = gunzip_ ? packed : buffer_;
   const size_t before = bytes.size();
+  if (!begun_) wait_for_first_bytes(descriptor_);
   ended_ = !read_some(descriptor_, path_, bytes);
   bytes_read_ += static_cast<int64_t>(bytes.size() - before);
   if (!begun_) {  // two bytes show whether it is gzipped; a pipe may return only one at first

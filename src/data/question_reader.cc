@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -123,8 +124,8 @@ class SquadParser {
 QuestionedText parse_line(std::string_view line, const std::string& place) {
   const size_t first = line.find('\t'), second = first == line.npos ? first : line.find('\t', first + 1);
   require(second != line.npos && line.find('\t', second + 1) == line.npos,
-          "{}: expected a text, a tab, a question, a tab and an answer, but there are {} tabs", place,
-          std::ranges::count(line, '\t'));
+          "{}: expected a text, a tab, a question, a tab and an answer, but the line has {}", place,
+          counted(std::ranges::count(line, '\t'), "tab"));
   QuestionedText one{.text = std::string(line.substr(0, first)), .questions = {}};
   AskedQuestion question{
       .id = {}, .text = std::string(line.substr(first + 1, second - first - 1)), .answers = {}, .place = place};

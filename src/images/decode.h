@@ -12,6 +12,9 @@ namespace sixfold {
 /// side, or 2^26 in all. Safe to call from several threads.
 Image decode_image(std::string_view bytes, const std::string& name);
 
+/// How the names of these files end.
+inline constexpr std::string_view image_endings[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
+
 /// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first
 /// bytes.
 bool is_image_file(const std::string& path);

@@ -142,7 +142,10 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
           "half of "
           "them",
           options.stride, config.context_tokens);
-  DocumentReader reader({path}, config.text_unit, options.invalid);
+  const auto check_cancel = [&] {
+    if (options.cancel.stop_requested()) throw Cancelled();
+  };
+  DocumentReader reader({path}, config.text_unit, options.invalid, check_cancel);
   TextScore score;
   std::vector<Ids> texts(1);  // the last is not complete yet
   int64_t waiting = 0;
@@ -153,7 +156,7 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
     waiting = 0;
   };
   const auto add = [&](std::span<const int32_t> ids) {
-    if (options.cancel.stop_requested()) throw Cancelled();
+    check_cancel();
     score.unknown += std::ranges::count(ids, config.unk);
     texts.back().insert(texts.back().end(), ids.begin(), ids.end());
   };

@@ -94,8 +94,8 @@ TEST_F(CaptionCommand, WhatIsBrokenFailsAlone) {
   EXPECT_NE(plain.text.find("\n\n\n\n\n"), std::string::npos) << plain.text;
   expect_error(sixfold("caption " + model_ + " --input " + (folder_ / "nothing")), "nothing");
   const Outcome nul =
-      sixfold("caption " + model_ + " --input " + file("nul", std::string("a\0.pgm\n", 7)) + " 2>&1");
-  EXPECT_NE(nul.text.find("nul:1: the name of the image has a NUL"), std::string::npos) << nul.text;
+      sixfold("caption " + model_ + " --input " + file("nul", std::string("b.pgm\na\0.pgm\n", 13)) + " 2>&1");
+  EXPECT_NE(nul.text.find("nul:2: the name of the image: byte 2 is NUL"), std::string::npos) << nul.text;
   expect_error(sixfold("caption " + model_ + " --input " + file("labels", idx_bytes({2}, "ab"))),
                "contains labels, not images");
 }
@@ -132,8 +132,18 @@ TEST_F(CaptionCommand, AnImageOfTheListIsNotReplaced) {
 TEST_F(CaptionCommand, SaysHowImagesAreGiven) {
   const std::string here = folder_ / "";
   file("binary", std::string("P7\xFF\xFE\n"));
-  expect_error(shell("cd " + here + "; " SIXFOLD_BINARY " caption model < binary"),
-               "is not text, and so not the name of an image file");
+  expect_error(
+      shell("cd " + here + "; " SIXFOLD_BINARY " caption model < binary"),
+      "standard input:1: byte 3 is not valid UTF-8, so this is not a text that names images; an image (PNG");
+  expect_error(sixfold("caption " + model_ + " --input " + file("a.bmp", std::string("BM\0\0", 4))),
+               "a.bmp:1: byte 3 is NUL");
+  expect_error(sixfold("caption " + model_ + " --input " + file("empty.PNG", "")),
+               "empty.PNG: is empty; expected an image");
+  const Outcome damaged =
+      sixfold("caption " + model_ + " --input " + file("bad.png", "\x89PNG\r\n") + " 2>&1 >/dev/null");
+  EXPECT_EQ(damaged.status, 2);
+  EXPECT_NE(damaged.text.find("bad.png: is a damaged PNG file"), std::string::npos) << damaged.text;
+  EXPECT_EQ(damaged.text.find("bad.png"), damaged.text.rfind("bad.png")) << damaged.text;
   expect_error(
       sixfold("caption " + model_ + " --input " + file("floats", std::string("\0\0\x0D\3\0\0\0\1", 8))),
       "floats: is not an IDX file of bytes");

@@ -181,6 +181,8 @@ TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
       shell("cat " + hypothesis_ + " | " SIXFOLD_BINARY " evaluate --reference " + reference_);
   EXPECT_EQ(piped.status, 0);
   EXPECT_EQ(piped.text, sixfold(files_).text);
+  expect_error(shell("cat " + hypothesis_ + " | " SIXFOLD_BINARY " evaluate --reference -"),
+               "can't both be standard input; --hypothesis is it where it is left out");
 }
 
 TEST_F(Evaluate, RefusesTextsOfDifferentLength) {

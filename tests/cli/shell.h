@@ -39,6 +39,21 @@ inline Outcome type_two_lines(const std::string& folder, const std::string& prog
                "\"$second\"");
 }
 
+/// Ends a program that reads a pipe by a signal, first before any program has opened the pipe for writing, then
+/// while an open pipe has nothing to read. Returns the statuses: "143 143" where the program notices the
+/// signal.
+inline std::string statuses_at_an_idle_pipe(const std::string& folder, const std::string& program,
+                                            const std::string& option = "--input") {
+  const std::string in = folder + "/idle";
+  const std::string end =
+      " & sleep 0.25; kill -TERM $!; for i in $(seq 200); do kill -0 $! 2>/dev/null || break; sleep 0.1; done; "
+      "kill -KILL $! 2>/dev/null; wait $!; ";
+  const std::string run = program + " " + option + " " + in + " > /dev/null 2>&1";
+  return shell("mkfifo " + in + "; " + run + end + "printf \"$? \"; exec 3<> " + in + "; " + run + end +
+               "printf $?; rm " + in)
+      .text;
+}
+
 /// The script that activates the Python environment of other programs, for tests that use some of them. It need
 /// not be there.
 inline std::string peers_script() {

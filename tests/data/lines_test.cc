@@ -7,6 +7,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/file.h"
 #include "data/gzip.h"
@@ -112,6 +115,23 @@ TEST_F(LinesTest, GivesALineOfAPipeAsSoonAsItIsWhole) {
   EXPECT_TRUE(reader.ready(0ms));
   EXPECT_FALSE(reader.next(line));
   ::close(ends[0]);
+}
+
+TEST_F(LinesTest, OpensANamedPipeBeforeItsWriter) {
+  using namespace std::chrono_literals;
+  for (const std::string text : {"a\nb\n", ""}) {
+    const std::string path = folder_ / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    LineReader reader(path);
+    EXPECT_FALSE(reader.ready(5ms)) << "no program has opened it for writing";
+    std::thread writer([&] {
+      std::this_thread::sleep_for(20ms);
+      std::ofstream(path) << text;
+    });
+    EXPECT_EQ(reader.rest(), text);
+    writer.join();
+    std::filesystem::remove(path);
+  }
 }
 
 // As under `su nobody -c`: the file was opened by somebody else, who may read it.

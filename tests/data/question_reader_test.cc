@@ -159,11 +159,11 @@ TEST_F(QuestionLines, InvalidCharactersOfJsonAreReplaced) {
 
 TEST_F(QuestionLines, AreRefusedByLine) {
   expect_line_error("a b\tWho?\ta\nno tab\n",
-                    ":2: expected a text, a tab, a question, a tab and an answer, but there are 0 tabs");
+                    ":2: expected a text, a tab, a question, a tab and an answer, but the line has 0 tabs");
   expect_line_error("a\tWho?\n",
-                    ":1: expected a text, a tab, a question, a tab and an answer, but there are 1");
+                    ":1: expected a text, a tab, a question, a tab and an answer, but the line has 1 tab");
   expect_line_error("a\tWho?\ta\tb\n",
-                    ":1: expected a text, a tab, a question, a tab and an answer, but there");
+                    ":1: expected a text, a tab, a question, a tab and an answer, but the line has 3 tabs");
   expect_line_error(" \tWho?\ta\n", ":1: the text is empty");
   expect_line_error("a\t \ta\n", ":1: the question is empty");
   expect_line_error("a\tWho?\t \n", ":1: an answer is empty");

@@ -200,6 +200,9 @@ TEST_F(ImageCaptioningTest, RefusesWhatDoesNotFit) {
   expect("data.train: there is an odd number of files; alternate files of images and of their captions");
   options_.data.train[1] = folder_ / "train.images";
   expect("train.images: is an IDX file; captions are the lines of a text");
+  write_file_atomically(folder_ / "nul", std::string("a\0b\n", 4));
+  options_.data.train[1] = folder_ / "nul";
+  expect("nul:1: byte 2 is NUL");
   options_.data.train[0] = folder_ / "train.labels";
   expect("contains labels, not images");
   options_.data.train[1] = options_.data.valid[1];
