@@ -11,6 +11,7 @@
 #include "cli/named_option.h"
 #include "cli/text_io.h"
 #include "infer/captioner.h"
+#include "text/utf8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -24,7 +25,8 @@ struct Settings {
 };
 
 std::string json_of(const Caption& caption) {
-  if (caption.error) return nlohmann::ordered_json{{"error", *caption.error}}.dump();
+  if (caption.error)
+    return nlohmann::ordered_json{{"error", replace_invalid_utf8(*caption.error)}}.dump();  // a path
   return nlohmann::ordered_json{
       {"caption", caption.text}, {"score", caption.score}, {"log_probability", caption.log_probability}}
       .dump();

@@ -1,15 +1,18 @@
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
+#include "base/trim.h"
 #include "cli/commands.h"
 #include "cli/image_blocks.h"
 #include "cli/interrupt.h"
 #include "cli/model_folder.h"
 #include "cli/text_io.h"
 #include "infer/classifier.h"
+#include "text/utf8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -25,7 +28,8 @@ struct Settings {
 };
 
 std::string json_of(const Classification& result, const std::vector<std::string>& labels) {
-  if (result.error) return nlohmann::ordered_json{{"error", *result.error}}.dump();
+  if (result.error)
+    return nlohmann::ordered_json{{"error", replace_invalid_utf8(*result.error)}}.dump();  // a path
   nlohmann::ordered_json probabilities;
   for (size_t i = 0; i < labels.size(); ++i) probabilities[labels[i]] = result.probabilities[i];
   return nlohmann::ordered_json{{"label", result.label}, {"probabilities", probabilities}}.dump();
@@ -63,10 +67,23 @@ class Results {
   size_t failed_ = 0, cut_ = 0;
 };
 
+/// Warns if the first line of the input begins with a label and a tab, as those that a classifier is trained
+/// on.
+void warn_of_labels(const std::string& line, const std::vector<std::string>& labels) {
+  const size_t tab = line.find('\t');
+  const std::string_view beginning = without_blanks(std::string_view(line).substr(0, tab));
+  if (tab == line.npos || std::ranges::find(labels, beginning) == labels.end()) return;
+  log_warning(
+      "line 1 begins with the label '{}' and a tab, which are classified as a part of the text; cut -f2 "
+      "leaves the text alone",
+      beginning);
+}
+
 void classify_lines(const Classifier& classifier, LineBlocks& blocks, Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
   for (std::vector<std::string> lines; !(lines = blocks.next(block_lines)).empty();) {
+    if (line == 0) warn_of_labels(lines[0], classifier.labels());
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));
     results.flush();

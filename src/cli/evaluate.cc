@@ -313,12 +313,9 @@ void run(const Settings& settings) {
   const double smooth_value = settings.bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
           "--smooth-value: expected a number at least 0, found {}", smooth_value);
-  const auto readings =
-      std::ranges::count(settings.references, "-") + (settings.hypothesis == "-") + (settings.other == "-");
-  require(
-      readings <= 1,
-      "--reference, --hypothesis and --compare can't both be standard input; --hypothesis is it where it is "
-      "left out");
+  const bool one = settings.hypothesis == "-", other = settings.other == "-";
+  require(std::ranges::count(settings.references, "-") + one + other <= 1,
+          "--reference, --hypothesis (unless it is given) and --compare can't both be standard input");
   require(!settings.metrics.empty(), "--metric: name at least one metric");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;

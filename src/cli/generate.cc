@@ -102,6 +102,13 @@ class Writer {
   bool json_, begun_ = false;
 };
 
+void warn_of_unknown(size_t tokens) {
+  if (tokens > 0)
+    log_warning(
+        "{} of the prompts {} not in the vocabulary of the model, which can't tell such characters apart",
+        counted(tokens, "token"), tokens == 1 ? "is" : "are");
+}
+
 /// Shows a single text as it comes.
 void stream(const Generator& generator, const std::string& prompt, const GenerateOptions& options,
             TextOutput& output) {
@@ -119,6 +126,7 @@ void stream(const Generator& generator, const std::string& prompt, const Generat
   begin();
   output.write("\n");
   output.close();
+  warn_of_unknown(texts[0].unknown_tokens);
 }
 
 void run(const Settings& settings) {
@@ -134,10 +142,11 @@ void run(const Settings& settings) {
   if (one && !settings.json && settings.output == "-")
     return stream(generator, prompts.next()[0], options, output);
   Writer writer(output, settings.json);
-  size_t failed = 0;
+  size_t failed = 0, unknown = 0;
   for (std::vector<std::string> some; !(some = prompts.next()).empty();) {
     for (const GeneratedTexts& texts : generator.generate(some, options)) {
       writer.write(some[texts.index], texts);
+      unknown += texts.unknown_tokens;
       if (!texts.error) continue;
       log_warning("prompt {}: {}", options.first_prompt + texts.index + 1, *texts.error);
       ++failed;
@@ -146,6 +155,7 @@ void run(const Settings& settings) {
     options.first_prompt += some.size();
   }
   output.close();
+  warn_of_unknown(unknown);
   require(failed == 0, "{} failed; the others are complete", counted(failed, "prompt"));
 }
 

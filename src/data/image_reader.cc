@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/trim.h"
 #include "images/decode.h"
 #include "text/utf8.h"
 
@@ -117,7 +118,7 @@ bool LabelReader::next(std::string& label) {
     require_text(label, *lines_);
     require(has_visible_character(label) && label.find('\t') == label.npos,
             "{}: expected a label, but the line is empty or has a tab", lines_->place());
-    label = std::string(trim_spaces(label));
+    label = std::string(without_blanks(label));
     return true;
   }
   std::vector<uint8_t> number;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/threads.h"
+#include "base/trim.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -51,7 +52,7 @@ bool LabelledReader::next(std::string& label, std::string& text) {
     if (!has_visible_character(line)) continue;
     const size_t tab = line.find('\t');
     require(tab != line.npos, "{}: expected a label, a tab and a text, but there is no tab", place());
-    label = trim_spaces(std::string_view(line).substr(0, tab));
+    label = without_blanks(std::string_view(line).substr(0, tab));
     text = line.substr(tab + 1);
     require(!label.empty(), "{}: there is no label before the tab", place());
     require(has_visible_character(text), "{}: there is no text after the label '{}'", place(), label);

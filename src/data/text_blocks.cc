@@ -1,6 +1,7 @@
 #include "data/text_blocks.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -11,7 +12,10 @@ TextBlocks::TextBlocks(IdSequences texts, const BlockOptions& options)
     : texts_(std::move(texts)), options_(options) {
   require(options_.tokens >= 1, "a block must have at least one token");
   require(!options_.ends || !options_.shifts, "texts that end are not cut at other places");
-  for (int64_t text = 0; text < texts_.size(); ++text) begins_.push_back(begins_.back() + blocks_of(text));
+  for (int64_t text = 0; text < texts_.size(); ++text) {
+    if (text % group == 0) begins_.push_back(size_);
+    size_ += blocks_of(text);
+  }
 }
 
 /// Where a text is cut at other places in each epoch, its last block begins less than a block before its end,
@@ -24,9 +28,10 @@ int64_t TextBlocks::blocks_of(int64_t text) const {
 
 TextBlocks::Block TextBlocks::block(int64_t number, int64_t epoch) const {
   const auto after = std::ranges::upper_bound(begins_, number);
-  const int64_t text = after - begins_.begin() - 1;
+  int64_t text = (after - begins_.begin() - 1) * group, within = number - *std::prev(after);
+  for (int64_t blocks; within >= (blocks = blocks_of(text)); ++text) within -= blocks;
   const std::span<const int32_t> ids = texts_[text];
-  int64_t begin = (number - begins_[static_cast<size_t>(text)]) * options_.tokens;
+  int64_t begin = within * options_.tokens;
   if (options_.shifts && epoch > 0 && std::ssize(ids) > options_.tokens) {
     constexpr uint64_t stream = 0x626C6F636B;  // "block"
     begin += random_of_sample(options_.seed, stream, 0, epoch).below(static_cast<uint32_t>(options_.tokens));

@@ -27,7 +27,7 @@ class TextBlocks {
     std::span<const int32_t> ids;
     bool ends = false;  ///< whether the end of the text follows
   };
-  int64_t size() const { return begins_.back(); }
+  int64_t size() const { return size_; }
   Block block(int64_t number, int64_t epoch) const;
 
  private:
@@ -35,7 +35,10 @@ class TextBlocks {
 
   IdSequences texts_;
   BlockOptions options_;
-  std::vector<int64_t> begins_{0};  // the number of the first block of each text, and the end
+  static constexpr int64_t group =
+      64;                        // texts; keeping a number for each would take more memory than short texts
+  std::vector<int64_t> begins_;  // the number of the first block of each group of texts
+  int64_t size_ = 0;
 };
 
 }  // namespace sixfold

@@ -130,6 +130,7 @@ void GenerationJob::queue_prompt(size_t index) {
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = open_.config();
   result.prompt_tokens = prompt.size();
+  result.unknown_tokens = static_cast<size_t>(std::ranges::count(prompt, config.unk));
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();

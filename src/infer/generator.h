@@ -61,6 +61,7 @@ struct GeneratedTexts {
   size_t index = 0;  ///< of the prompt, from 0
   std::vector<GeneratedText> texts;
   size_t prompt_tokens = 0;
+  size_t unknown_tokens = 0;         ///< of the prompt: not in the vocabulary
   std::optional<std::string> error;  ///< why there are none: the prompt is too long
 };
 

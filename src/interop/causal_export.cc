@@ -108,6 +108,17 @@ bool has_attention_bias(const NamedMatrices& ours) {
   return false;
 }
 
+/// The number of positions that the model was trained with. A table of learned positions may have more rows.
+int positions_of(const ModelConfig& c) {
+  return c.context_tokens > 0 ? std::min(c.context_tokens, c.max_positions) : c.max_positions;
+}
+
+Matrix first_rows(Matrix matrix, int64_t rows) {
+  matrix.rows = rows;
+  matrix.values.resize(static_cast<size_t>(rows * matrix.cols));
+  return matrix;
+}
+
 NamedMatrices their_weights(const Transformer& model, bool& attention_bias) {
   const ModelConfig& c = model.config();
   NamedMatrices ours, weights;
@@ -119,7 +130,7 @@ NamedMatrices their_weights(const Transformer& model, bool& attention_bias) {
   weights[gpt2 ? "transformer.ln_f.weight" : "model.norm.weight"] = ours.at("decoder.layer_norm.weight");
   if (gpt2) {
     weights["transformer.ln_f.bias"] = ours.at("decoder.layer_norm.bias");
-    weights["transformer.wpe.weight"] = ours.at("embed_positions.weight");
+    weights["transformer.wpe.weight"] = first_rows(ours.at("embed_positions.weight"), positions_of(c));
   }
   if (!c.shares_output()) weights["lm_head.weight"] = ours.at("output_projection.weight");
   for (int layer = 0; layer < c.decoder_layers; ++layer) {
@@ -148,7 +159,7 @@ ordered_json config_json(const ModelConfig& c, bool attention_bias) {
     json["n_head"] = c.heads;
     json["n_inner"] = c.d_ff;
     json["n_layer"] = c.decoder_layers;
-    json["n_positions"] = c.max_positions;
+    json["n_positions"] = positions_of(c);
     json["activation_function"] = activation_name(c.activation);
     json["layer_norm_epsilon"] = as_written(c.norm_epsilon);
     json["resid_pdrop"] = json["embd_pdrop"] = as_written(c.dropout);

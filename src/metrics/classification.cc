@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/trim.h"
 
 namespace sixfold {
 
@@ -58,12 +59,9 @@ ClassCounts LabelPairs::classes() const {
 }
 
 std::string label_of(std::string_view line) {
-  constexpr std::string_view byte_order_mark = "\uFEFF", spaces = " \r";
+  constexpr std::string_view byte_order_mark = "\uFEFF";
   if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
-  line = line.substr(0, line.find('\t'));
-  const size_t begin = line.find_first_not_of(spaces);
-  if (begin == line.npos) return {};
-  return std::string(line.substr(begin, line.find_last_not_of(spaces) - begin + 1));
+  return std::string(without_blanks(line.substr(0, line.find('\t'))));
 }
 
 LabelPairs LabelMetric::statistics(std::string_view hypothesis, std::span<const std::string> references) const {

@@ -63,8 +63,10 @@ std::vector<float> class_weights(const std::vector<std::string>& given, const st
     if (found == labels.end() || *found != label)
       throw_input_error("data.class_weights: there is no label '{}' in the training data{}", label,
                         suggestion(label, labels));
-    const std::string beginning = label + "=";
-    require(std::ranges::count_if(given, [&](const auto& other) { return other.starts_with(beginning); }) == 1,
+    const auto is_of_label = [&](const std::string& other) {
+      return other.substr(0, other.rfind('=')) == label;
+    };
+    require(std::ranges::count_if(given, is_of_label) == 1,
             "data.class_weights: there are two factors for the label '{}'", label);
     float& weight = weights[static_cast<size_t>(found - labels.begin())];
     const char *begin = one.data() + equals + 1, *end = one.data() + one.size();

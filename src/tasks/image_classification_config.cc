@@ -14,9 +14,8 @@ ImageClassificationOptions::ImageClassificationOptions() {
 
 ImageClassificationOptions image_classification_options_of(OptionNode root, const std::string& where) {
   refuse_keys_of_a_decoder(root, "a classifier");
-  if (const OptionNode* const positions = root.find_path("model.max_positions"))
-    throw_input_error("{}: model.max_positions: follows from the size of the images; remove the key",
-                      positions->where);
+  refuse_key(root, "model.max_positions", std::to_string(Architecture().max_positions),
+             "follows from the size of the images");
   const bool chooses_positions = root.find_path("model.positions") != nullptr;
   ImageClassificationOptions options;
   read_options(root, options);

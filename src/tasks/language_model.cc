@@ -14,7 +14,8 @@ namespace {
 /// Reads the text, or finds it encoded in the run's folder.
 StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
   if (!start.model.empty()) require_language_model(load_model_config(start.model), start.model);
-  return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty());
+  return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
+                               Spaces::keep);
 }
 
 /// Returns the config of the run's model, which continues that of the folder `from` if there is one.

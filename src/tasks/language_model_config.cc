@@ -15,11 +15,11 @@ LanguageModelOptions language_model_options_of(OptionNode root, const std::strin
   constexpr std::string_view why = "a language model has no source";
   refuse_key(root, "model.encoder_layers", "0", why);
   refuse_key(root, "model.encoder_mixer", "attention", why);
-  refuse_key(root, "tokenizer.joint", "true", why);
-  refuse_key(root, "tokenizer.target", "", why);
+  refuse_second_tokenizer(root, why);
   LanguageModelOptions options;
   read_options(root, options);
   options.model.encoder_layers = 0;  // a preset has an encoder
+  normalize_alike(options.tokenizer);
   if (options.model.tied_embeddings == TiedEmbeddings::all)
     options.model.tied_embeddings = TiedEmbeddings::decoder;
   validate_at(options, where);

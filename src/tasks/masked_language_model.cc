@@ -82,7 +82,8 @@ bool MaskedLanguageModelConfig::is_data_file(std::string_view name) const {
 std::unique_ptr<Task> MaskedLanguageModelConfig::open(const TaskStart& start) const {
   return std::make_unique<MaskedLanguageModel>(
       options_, start,
-      read_stored_documents(start, options_.data, options_.tokenizer, !options_.start.model.empty()));
+      read_stored_documents(start, options_.data, options_.tokenizer, !options_.start.model.empty(),
+                            Spaces::as_trained));
 }
 
 }  // namespace sixfold

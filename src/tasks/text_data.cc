@@ -103,7 +103,7 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request) 
 }
 
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model) {
+                                 const TokenizerOptions& tokenizer, bool starts_from_model, Spaces spaces) {
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       DocumentReader reader(data.train, data.unit, data.invalid_utf8);
@@ -118,19 +118,22 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
     return [&, with](const std::vector<std::string>& files, SequenceSink& sink) {
       DocumentReader reader(files, data.unit, data.invalid_utf8);
       encode_documents(
-          reader, data.unit, *with.source, start.threads,
+          reader, data.unit, spaces == Spaces::keep ? *with.target : *with.source, start.threads,
           [&](std::span<const int32_t> ids) { sink.append(ids); }, [&] { sink.end(); });
       return reader.bytes();
     };
   };
-  return read_stored_text(start,
-                          {.files = {data.train, data.valid},
-                           .tokenizer = tokenizer,
-                           .starts_from_model = starts_from_model,
-                           .settings = fmt::format("invalid_utf8 {}, unit {}", name_of_enum(data.invalid_utf8),
-                                                   name_of_enum(data.unit)),
-                           .training_text = training_text,
-                           .encode = encode});
+  // Only SentencePiece tells the two apart: what others have encoded remains valid.
+  const bool keeps_spaces =
+      spaces == Spaces::keep && (starts_from_model || tokenizer.kind == TokenizerKind::sentencepiece);
+  return read_stored_text(
+      start, {.files = {data.train, data.valid},
+              .tokenizer = tokenizer,
+              .starts_from_model = starts_from_model,
+              .settings = fmt::format("invalid_utf8 {}, unit {}{}", name_of_enum(data.invalid_utf8),
+                                      name_of_enum(data.unit), keeps_spaces ? ", spaces kept" : ""),
+              .training_text = training_text,
+              .encode = encode});
 }
 
 std::string history_of(const SequenceStoreRecord& record) {

@@ -8,6 +8,7 @@
 #include "data/document_reader.h"
 #include "data/sequence_store.h"
 #include "tasks/task_config.h"
+#include "text/sentence_piece.h"
 
 namespace sixfold {
 
@@ -59,9 +60,9 @@ void visit(Visitor& v, TextDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-/// The same for text whose sequences are whole texts.
+/// The same for text whose sequences are whole texts. `spaces`: as the task's facade will encode texts.
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model);
+                                 const TokenizerOptions& tokenizer, bool starts_from_model, Spaces spaces);
 
 /// Returns the JSON object of `Task::history`: the number of texts, and the files.
 std::string history_of(const SequenceStoreRecord& record);

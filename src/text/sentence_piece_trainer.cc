@@ -112,11 +112,13 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   return arguments;
 }
 
-// The reason in a message of the library, which has the form "src/x.cc(1) [a <= b] reason".
+// The reason in a message of the library, which has the form "src/x.cc(1) [a <= b] reason", without advice
+// about the options of its own programs.
 std::string reason_of(const sentencepiece::util::Status& status) {
   const std::string message = status.ToString();
   const size_t end = message.rfind("] ");
-  return end == message.npos ? message : message.substr(end + 2);
+  const std::string reason = end == message.npos ? message : message.substr(end + 2);
+  return reason.substr(0, reason.find(" Increase vocab_size"));
 }
 
 /// Throws if the system can't start the threads that the library needs; the library does not check that itself.

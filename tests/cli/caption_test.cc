@@ -100,6 +100,18 @@ TEST_F(CaptionCommand, WhatIsBrokenFailsAlone) {
                "contains labels, not images");
 }
 
+/// Names of files may be any bytes, but JSON is UTF-8.
+TEST_F(CaptionCommand, NamesFilesInJson) {
+  const std::string odd = folder_ / "odd\xFF";
+  std::filesystem::create_directory(odd);
+  std::filesystem::copy_file(folder_ / "a.pgm", odd + "/a.pgm");
+  write_file_atomically(odd + "/list", "none.pgm\na.pgm\n");
+  const Outcome outcome = sixfold("caption " + model_ + " --json --input '" + odd + "/list' 2>/dev/null");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(outcome.text.starts_with("{\"error\":")) << outcome.text;
+  EXPECT_NE(outcome.text.find("\n{\"caption\":"), std::string::npos) << outcome.text;
+}
+
 /// The line of a list alone does not say which picture it is.
 TEST_F(CaptionCommand, NamesAPictureOfAnotherSize) {
   const std::string list = file("list", "a.pgm\nlarge.pgm\n"), large = folder_ / "large.pgm";

@@ -54,6 +54,14 @@ TEST_F(ClassifyCommand, WritesProbabilitiesAsJson) {
   EXPECT_TRUE(json.at("probabilities").contains(json.at("label").get<std::string>()));
 }
 
+TEST_F(ClassifyCommand, SaysThatTheTextBeginsWithLabels) {
+  const auto errors = [&](const std::string& text) {
+    return classify("--input " + file("text", text) + " 2>&1 >/dev/null").text;
+  };
+  EXPECT_NE(errors("good \ta b\n").find("line 1 begins with the label 'good' and a tab"), std::string::npos);
+  EXPECT_EQ(errors("better\ta b\ngood\n"), "");
+}
+
 TEST_F(ClassifyCommand, ServesTheOthersIfALineIsEmpty) {
   const Outcome outcome = classify("--input " + file("text", "a\n \nb\n") + " 2>/dev/null");
   EXPECT_NE(outcome.status, 0);

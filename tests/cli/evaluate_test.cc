@@ -182,7 +182,7 @@ TEST_F(Evaluate, ReadsTheHypothesisFromStandardInput) {
   EXPECT_EQ(piped.status, 0);
   EXPECT_EQ(piped.text, sixfold(files_).text);
   expect_error(shell("cat " + hypothesis_ + " | " SIXFOLD_BINARY " evaluate --reference -"),
-               "can't both be standard input; --hypothesis is it where it is left out");
+               "--hypothesis (unless it is given) and --compare can't both be standard input");
 }
 
 TEST_F(Evaluate, RefusesTextsOfDifferentLength) {

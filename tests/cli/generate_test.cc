@@ -32,6 +32,16 @@ TEST_F(GenerateCommand, ContinuesAPrompt) {
   EXPECT_EQ(generate("--max-tokens 3").status, 0);  // without a prompt
 }
 
+TEST_F(GenerateCommand, SaysThatAPromptIsUnknown) {
+  const std::string only_errors = " --max-tokens 2 2>&1 >/dev/null";
+  EXPECT_EQ(generate("--prompt 'a b'" + only_errors).text, "");
+  EXPECT_NE(generate("--prompt 'a x'" + only_errors).text.find("warning: 1 token of the prompts is not in the"),
+            std::string::npos);
+  EXPECT_NE(
+      generate("--prompt 'a x' --prompt yz" + only_errors).text.find("3 tokens of the prompts are not in"),
+      std::string::npos);
+}
+
 TEST_F(GenerateCommand, TakesPromptsFromFiles) {
   const std::string lines = folder_ / "lines", whole = folder_ / "whole";
   write_file_atomically(lines, "a\nb b\n\n");

@@ -87,7 +87,7 @@ TEST_F(Plot, DrawsConfigsAndText) {
   for (const char* kind : {"alibi", "rotary", "index"}) {
     const std::string config = folder_ / "config.yaml";
     std::string text = read_file(demo);
-    text.replace(text.find("preset: tiny"), 12, std::string("preset: tiny\n  positions: ") + kind);
+    text.insert(text.find("  dropout:"), fmt::format("  positions: {}\n", kind));
     write_file_atomically(config, text);
     expect_error(sixfold("plot positions " + config + " -o -"), "are not vectors that are added to embeddings");
   }

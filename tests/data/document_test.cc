@@ -177,6 +177,21 @@ TEST_F(Blocks, EndTextsThatEnd) {
   EXPECT_EQ(sample(data, 4), (std::pair<Ids, Ids>{{1}, {2}}));
 }
 
+TEST_F(Blocks, AreFoundAmongManyTexts) {
+  std::vector<Ids> texts;
+  std::vector<Ids> expected;
+  for (int32_t i = 0; i < 500; ++i) {
+    const Ids text(static_cast<size_t>(i * i % 6), 3 + i);
+    texts.push_back(text);
+    for (size_t begin = 0; begin < text.size(); begin += 2)
+      expected.emplace_back(std::min<size_t>(2, text.size() - begin), 3 + i);
+  }
+  const BlockDataset data = blocks(texts, {.tokens = 2});
+  ASSERT_EQ(data.size(), std::ssize(expected));
+  for (int64_t i = 0; i < data.size(); ++i)
+    EXPECT_EQ(sample(data, i).second, expected[static_cast<size_t>(i)]) << i;
+}
+
 /// In each epoch the blocks follow each other without a gap, and they begin elsewhere.
 TEST_F(Blocks, ShiftFromEpochToEpoch) {
   Ids text;

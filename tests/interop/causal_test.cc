@@ -149,6 +149,29 @@ TEST_P(Causal, IsExportedAsItWas) {
   EXPECT_EQ(to_json(write_options(after)), to_json(write_options(before)));
 }
 
+/// A table of learned positions may be longer than the blocks that a model was trained on; its other rows are
+/// as they began.
+TEST_P(Causal, IsExportedWithThePositionsThatItHasLearned) {
+  const std::string model = import(), exported = folder_ / "exported", again = folder_ / "again";
+  ModelConfig config = load_model_config(model);
+  if (config.positions != Positions::learned) return;
+  config.context_tokens = 24;
+  write_file_atomically(model + "/config.json", to_json(write_options(config)));
+  export_hugging_face(model, exported);
+  EXPECT_EQ(json::parse(read_file(exported + "/config.json")).at("n_positions"), 24);
+  EXPECT_EQ(shapes(exported).at("transformer.wpe.weight"), (std::vector<int64_t>{24, config.d_model}));
+  import_hugging_face(exported, again);
+  EXPECT_EQ(load_model_config(again).context_tokens, 24);
+  const auto text = [&](const std::string& folder) {
+    return Generator(folder, 1)
+        .generate(std::vector<std::string>{golden_["prompt"]},
+                  {.max_tokens = 40, .draw = {.temperature = 0}})[0]
+        .texts.at(0)
+        .text;
+  };
+  EXPECT_EQ(text(again), text(model));
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, Causal,
                          testing::Values("gpt2", "gpt2_untied", "llama", "llama_tied", "llama_sentencepiece"),
                          [](const auto& name) { return std::string(name.param); });

@@ -75,7 +75,7 @@ TEST_F(Kill, SlowSignalsSaveAndSayHowToGoOn) {
   EXPECT_EQ(Process(arguments("whole"), log()).wait(), 0) << read_file(log());
   for (const int signal : {SIGINT, SIGTERM}) {
     Process process(arguments("broken"), log());
-    while (!process.ended() && read_file(log()).find("model: ") == std::string::npos)
+    while (!process.ended() && read_file(log()).find("\nupdate ") == std::string::npos)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     process.send(signal);
     EXPECT_EQ(process.wait(), 128 + signal) << read_file(log());

@@ -26,19 +26,33 @@ class TrainingMemory : public testing::Test {
       if (line.starts_with("RssAnon:")) return std::atoll(line.c_str() + 8) * 1024;
     return 0;
   }
-  int64_t peak_anonymous(int lines) {
+  int64_t peak_of_pairs(int lines) const {
     const std::string a = folder_ / "a", b = folder_ / "b";
     write_parallel_text(a, b, lines, 1, {.words = 500, .longest = 30});
-    Process process({"train",
-                     config("c.yaml", fmt::format(R"(
+    return peak_anonymous(fmt::format(R"(
 model: {{d_model: 32, d_ff: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}}
 tokenizer: {{kind: whitespace, vocab_size: 0}}
 data: {{train: [{}, {}], batch_tokens: 2000, repeats: drop}}
 train: {{updates: 5}}
 )",
-                                                  a, b)),
-                     "--out", folder_ / fmt::format("run{}", lines)},
-                    folder_ / "log");
+                                      a, b));
+  }
+  int64_t peak_of_lines(int lines) const {
+    std::string text;
+    for (int i = 0; i < lines; ++i) text += "ab\n";
+    write_file_atomically(folder_ / "lines", text);
+    return peak_anonymous(fmt::format(R"(
+task: language_model
+model: {{d_model: 32, d_ff: 64, heads: 2, decoder_layers: 1}}
+tokenizer: {{kind: characters, vocab_size: 0}}
+data: {{train: [{}], unit: line, batch_tokens: 2000}}
+train: {{updates: 5}}
+)",
+                                      folder_ / "lines"));
+  }
+  int64_t peak_anonymous(const std::string& text) const {
+    std::filesystem::remove_all(folder_ / "run");
+    Process process({"train", config("c.yaml", text), "--out", folder_ / "run"}, folder_ / "log");
     int64_t peak = 0;
     while (!process.ended(std::chrono::milliseconds(2))) peak = std::max(peak, anonymous(process.pid()));
     EXPECT_EQ(process.wait(), 0) << read_file(folder_ / "log");
@@ -50,9 +64,10 @@ train: {{updates: 5}}
 
 /// Eight times the text, 70 MB of it, takes at most 32 MB more memory of its own.
 TEST_F(TrainingMemory, SlowDoesNotGrowWithTheText) {
-  const int64_t small = peak_anonymous(60'000), large = peak_anonymous(480'000);
+  const int64_t small = peak_of_pairs(60'000), large = peak_of_pairs(480'000);
   EXPECT_GT(small, 1 << 20);
   EXPECT_LT(large - small, 32 << 20) << small << " " << large;
+  EXPECT_LT(peak_of_lines(4'000'000) - peak_of_lines(500'000), 32 << 20);
   RecordProperty("small_mb", static_cast<int>(small >> 20));
   RecordProperty("large_mb", static_cast<int>(large >> 20));
 }

@@ -216,6 +216,7 @@ TEST_F(EncoderTasks, AClassifierWeighsItsLabels) {
   refuse({"a=1x"}, "must be a number");
   refuse({"a=nan"}, "must be a number");
   refuse({"a=1", "a=2"}, "there are two factors for the label 'a'");
+  EXPECT_EQ(class_weights({"a=2", "a=b=3"}, Texts{"a", "a=b"}, {1, 1}), (std::vector<float>{2, 3}));
   classes_.data.class_weights = {"y=100"};
   const Classifier classifier(classify("run").model, 1);
   EXPECT_EQ(classifier.classify(Texts{"k"})[0].label, "y");

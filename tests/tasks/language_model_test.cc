@@ -13,6 +13,7 @@
 #include "temporary_folder.h"
 #include "text/tokenizers.h"
 #include "train/trainer.h"
+#include "train/training_log.h"
 
 namespace sixfold {
 namespace {
@@ -87,6 +88,25 @@ TEST_F(LanguageModelTest, LearnsToCount) {
       texts[0].texts[0].text,
       std::string(" two three\nzero one two three\nzero one two three\nzero one two three\n").substr(0, 60));
   EXPECT_LT(generator.score(folder_ / "valid").bits_per_byte(), 0.2);
+}
+
+/// A text has the same tokens in training, in validation and where it is scored: its spaces are kept.
+TEST_F(LanguageModelTest, KnowsATextByTheSameTokensAlways) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += fmt::format("if x{}:\n    a  = f(x)\n  return a\n\n", i % 7);
+  write_file_atomically(folder_ / "train", text);
+  write_file_atomically(folder_ / "valid", "if x3:\n    a  = f(x)\n");
+  options_.data.block_tokens = 64;  // the validation text is one block
+  options_.train.updates = 12;
+  for (const auto& [kind, name] : EnumNames<TokenizerKind>::names) {
+    options_.tokenizer.kind = kind;
+    options_.tokenizer.vocab_size =
+        kind == TokenizerKind::sentencepiece || kind == TokenizerKind::byte_pairs ? 300 : 0;
+    const TrainOutcome outcome = run(std::string(name));
+    const TextScore score = Generator(outcome.model, 1).score(folder_ / "valid");
+    const auto log = read_training_log(folder_ / std::string(name) + "/train.jsonl");
+    EXPECT_NEAR(log.at("validation loss").values.back(), score.loss_per_token(), 1e-4) << name;
+  }
 }
 
 TEST_F(LanguageModelTest, LearnsFromTextsThatEnd) {
@@ -197,6 +217,8 @@ TEST_F(LanguageModelTest, RefusesWhatNeedsASource) {
   };
   refuse("model: {encoder_layers: 2}\n", "config.yaml:4: model.encoder_layers: a language model has no source");
   refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a language model has no source");
+  refuse("tokenizer: {target_normalization: nfkc}\n",
+         "tokenizer.target_normalization: a language model has no");
   refuse("model: {decoder_layers: 0}\n", "model.decoder_layers: is 0");
   refuse("model: {decoder_mixer: bahdanau}\n", "bahdanau' attends to the source");
   refuse("model: {positions: relative_index}\n", "divides by the length of the source");
@@ -218,12 +240,13 @@ TEST(LanguageModelOptions, AreReadFromAConfig) {
   const std::string path = folder / "config.yaml";
   write_file_atomically(
       path, "task: language_model\nmodel: {preset: tiny}\ndata: {train: [a]}\ntrain: {updates: 1}\n");
-  const auto config = read_task_config(path, {"data.block_tokens=64"});
+  const auto config = read_task_config(path, {"data.block_tokens=64", "tokenizer.normalization=nfkc"});
   OptionNode options = config->options();
   EXPECT_EQ(options.find("task")->text, "language_model");
   EXPECT_EQ(options.find("model")->find("encoder_layers")->text, "0");
   EXPECT_EQ(options.find("model")->find("d_model")->text, "128");
   EXPECT_EQ(options.find("data")->find("block_tokens")->text, "64");
+  EXPECT_EQ(options.find_path("tokenizer.target_normalization")->text, "nfkc");
   const std::string stored = folder / "config.json";  // as a run stores it
   write_file_atomically(stored, to_json(options));
   EXPECT_EQ(to_json(read_task_config(stored, {})->options()), to_json(options));

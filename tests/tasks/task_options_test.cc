@@ -41,6 +41,19 @@ TEST(TaskAdvice, NamesNothingThatNobodySet) {
   }
 }
 
+/// The keys that `train --options` prints are a config, and so is what a run stores.
+TEST(TaskOptions, AreReadAgain) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "config.yaml";
+  for (const TaskEntry& task : tasks()) {
+    write_file_atomically(path, to_documented_yaml(task.default_options()));
+    const Texts needed{"data.train=[a, b]", "train.updates=1"};
+    const OptionNode options = read_task_config(path, needed)->options();
+    write_file_atomically(path, to_json(options));
+    EXPECT_EQ(to_json(read_task_config(path, {})->options()), to_json(options));
+  }
+}
+
 TEST(TaskAdvice, NamesTheArchitectureBesideAModel) {
   const Texts settings{"model.kv_heads=2",   "model.activation=gelu", "model.norm=rms",
                        "model.positions=t5", "model.preprocess=norm", "model.embedding_scale=false"};

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "error_message.h"
 #include "text/sample_text.h"
 #include "text/tokenizers.h"
 
@@ -70,6 +71,8 @@ TEST_P(SentencePieceModels, VocabularySmallerThanTheAlphabet) {
   TokenizerOptions options = options_of(10);
   options.model = GetParam();
   EXPECT_THROW(train(options, sample::english()), Error);
+  EXPECT_EQ(error_message([&] { train(options, sample::english()); }).find("--"), std::string::npos)
+      << "options of another program";
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SentencePieceModels, testing::Values(PieceModel::unigram, PieceModel::bpe));
