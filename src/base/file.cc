@@ -106,17 +106,19 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter++);
 }
 
-/// Follows a symbolic link: the user means to write its target, not to replace the link.
+}  // namespace
+
 std::string resolve_link(const std::string& path) {
   constexpr int most_links = 40;
   fs::path real = path;
   std::error_code ignored;  // a link that can't be read is not followed
-  for (int i = 0; i < most_links && fs::is_symlink(real, ignored); ++i)
+  for (int i = 0; i < most_links; ++i) {
+    while (!real.has_filename() && real.has_relative_path()) real = real.parent_path();  // a slash at the end
+    if (!fs::is_symlink(real, ignored)) break;
     real = real.parent_path() / fs::read_symlink(real, ignored);
+  }
   return real.string();
 }
-
-}  // namespace
 
 std::string read_file(const std::string& path) {
   const Descriptor file{open_for_reading(path)};
@@ -157,6 +159,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
+  require(!path.ends_with('/'), "{}: is the name of a folder; give the name of a file", path);
   // A rename over /dev/null or a pipe would replace it by a regular file.
   const bool is_there = ::stat(path_.c_str(), &status) == 0;
   if (is_there) {
@@ -201,13 +204,34 @@ void AtomicFile::overwrite(int64_t offset, std::string_view bytes) {
   if (::lseek(descriptor_, 0, SEEK_END) < 0) throw_write_error(path_, errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::close() {
   flush();
   if (::fsync(descriptor_) != 0) throw_write_error(path_, errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) throw_write_error(path_, errno);
+}
+
+void AtomicFile::commit() {
+  close();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_write_error(path_, errno);
   temporary_.clear();
   flush_to_disk(parent_of(path_));
+}
+
+bool AtomicFile::commit_new() {
+  close();
+  if (::link(temporary_.c_str(), path_.c_str()) == 0) {
+    ::unlink(temporary_.c_str());
+  } else {
+    if (errno == EEXIST) return false;
+    // Not every file system has hard links.
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
+      if (errno == EEXIST) return false;
+      throw_write_error(path_, errno);
+    }
+  }
+  temporary_.clear();
+  flush_to_disk(parent_of(path_));
+  return true;
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
@@ -216,21 +240,20 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-AppendingFile::AppendingFile(const std::string& path, int64_t bytes)
-    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), bytes_(bytes) {
-  struct stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) throw_write_error(path, errno);
-  if (status.st_size < bytes) {
-    bytes_ = end_of_last_line(path);
+AppendingFile::AppendingFile(const std::string& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_write_error(path, errno);
+}
+
+AppendingFile::AppendingFile(const std::string& path, int64_t bytes) : AppendingFile(path) {
+  const int64_t found = this->bytes();
+  if (found < bytes) {
     log_warning(
         "{}: is shorter than recorded ({} bytes of {}); new lines are appended after its last complete line",
-        path, status.st_size, bytes);
+        path, found, bytes);
+    bytes = end_of_last_line(path);
   }
-  if (::ftruncate(descriptor_, bytes_) != 0 || ::lseek(descriptor_, bytes_, SEEK_SET) < 0) {
-    const int error = errno;
-    ::close(descriptor_);
-    throw_write_error(path, error);
-  }
+  if (::ftruncate(descriptor_, bytes) != 0) throw_write_error(path, errno);
 }
 
 AppendingFile::~AppendingFile() { ::close(descriptor_); }
@@ -241,7 +264,12 @@ void AppendingFile::flush_to_disk() {
 
 void AppendingFile::append(std::string_view text) {
   write_all(descriptor_, std::as_bytes(std::span(text)), path_);
-  bytes_ += std::ssize(text);
+}
+
+int64_t AppendingFile::bytes() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) throw_write_error(path_, errno);
+  return status.st_size;
 }
 
 AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)

@@ -40,6 +40,10 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+/// Follows symbolic links to the file or folder that they name, which need not exist: what is written by a link
+/// goes there, and does not replace the link. Slashes at the end are dropped.
+std::string resolve_link(const std::string& path);
+
 /// A file that is written atomically. Writes go to a temporary file in the same folder; `commit` flushes it to
 /// disk and renames it to the target. Without `commit` the destructor removes the temporary file, and an older
 /// file with the target's name is not changed. Every failure to write is an environment error that names the
@@ -57,9 +61,12 @@ class AtomicFile {
   void overwrite(int64_t offset, std::string_view bytes);
   /// Writes the buffer, flushes the file to disk, renames it and flushes the folder. Call once, last.
   void commit();
+  /// The same, but if there is a file of this name, that one stays, and the result is false.
+  bool commit_new();
 
  private:
   void flush();
+  void close();
   void write_through(std::span<const std::byte> bytes);
 
   std::string path_;
@@ -71,9 +78,11 @@ class AtomicFile {
 /// Writes a whole file with `AtomicFile`.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
-/// A file to which lines are appended without buffering.
+/// A file to which lines are appended without buffering. Other processes may append to it too.
 class AppendingFile {
  public:
+  /// Opens or creates the file.
+  explicit AppendingFile(const std::string& path);
   /// Opens or creates the file and truncates it to `bytes` bytes. A shorter file is truncated to its last
   /// complete line, with a warning. Failures are environment errors as for `AtomicFile`.
   AppendingFile(const std::string& path, int64_t bytes);
@@ -84,12 +93,12 @@ class AppendingFile {
   void append(std::string_view text);
   /// Flushes the file to disk.
   void flush_to_disk();
-  int64_t bytes() const { return bytes_; }
+  /// The size of the file.
+  int64_t bytes() const;
 
  private:
   std::string path_;
   int descriptor_;
-  int64_t bytes_;
 };
 
 /// Says by its name whether a file of a folder may be replaced.

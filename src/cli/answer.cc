@@ -66,9 +66,11 @@ class Summary {
   size_t failed_ = 0, cut_ = 0;
 };
 
-void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, const AnswerOptions& options) {
+void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   LineBlocks blocks(readable_path(settings.text.input), settings.text.invalid);
-  TextOutput output(settings.text.output, {settings.text.input});
+  TextOutput output(settings.text.output, {settings.text.input, settings.model});
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
   Summary summary;
   size_t number = 0;
   for (std::vector<std::string> lines; !(lines = blocks.next(block_questions)).empty();) {
@@ -89,12 +91,14 @@ void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, co
 }
 
 /// Writes an object that has the answer to each id, as SQuAD's evaluation script reads it.
-void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, const AnswerOptions& options) {
+void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
   const std::vector<QuestionedText> texts =
       read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
-  TextOutput output(settings.text.output, {settings.text.input});
+  TextOutput output(settings.text.output, {settings.text.input, settings.model});
+  const StopOnInterrupt interrupt;  // not before: a signal ends the reading
+  options.cancel = interrupt.token();
   Summary summary;
   auto predictions = nlohmann::json::object();
   std::vector<TextQuestion> block;
@@ -124,10 +128,7 @@ void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, co
 void run(const Settings& settings) {
   require_readable(readable_path(settings.text.input));
   const QuestionAnswerer answerer(settings.model, settings.threads, settings.precision);
-  const StopOnInterrupt interrupt;
-  AnswerOptions options = settings.options;
-  options.cancel = interrupt.token();
-  (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, options);
+  (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, settings.options);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void run(const Settings& settings) {
   const std::string input = readable_path(settings.input);
   const Captioner captioner(settings.model, settings.threads, settings.precision);
   ImageReader reader(input);
-  TextOutput output(settings.output, {settings.input});
+  TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
   CaptionOptions options = settings.options;
   options.cancel = interrupt.token();

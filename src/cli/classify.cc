@@ -43,7 +43,9 @@ std::string line_of(const Classification& result) {
 class Results {
  public:
   Results(const Settings& settings, const Classifier& classifier)
-      : json_(settings.json), classifier_(classifier), output_(settings.text.output, {settings.text.input}) {}
+      : json_(settings.json),
+        classifier_(classifier),
+        output_(settings.text.output, {settings.text.input, settings.model}) {}
 
   void write(const Classification& result, const std::string& place) {
     output_.write_line(json_ ? json_of(result, classifier_.labels()) : line_of(result));

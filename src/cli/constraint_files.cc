@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/join.h"
 #include "base/log.h"
+#include "cli/text_io.h"
 
 namespace sixfold::cli {
 namespace {
@@ -50,8 +51,8 @@ ConstraintFiles::ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 inval
 std::string ConstraintFiles::next_line(std::unique_ptr<File>& file, size_t index) const {
   if (!file) return {};
   std::string line;
-  require(file->reader.next(line), "{}: ends before line {} of the input; it needs a line for each", file->path,
-          index + 1);
+  require(cli::next_line(file->reader, line), "{}: ends before line {} of the input; it needs a line for each",
+          file->path, index + 1);
   make_valid(line, file->reader, invalid_);
   return line;
 }

@@ -42,7 +42,7 @@ void run(const Settings& settings) {
   const std::string input = readable_path(settings.text.input);
   const MaskFiller filler(settings.model, settings.threads, settings.precision);
   LineBlocks blocks(input, settings.text.invalid);
-  TextOutput output(settings.text.output, {settings.text.input});
+  TextOutput output(settings.text.output, {settings.text.input, settings.model});
   const StopOnInterrupt interrupt;
   FillOptions options = settings.options;
   options.cancel = interrupt.token();

@@ -134,7 +134,7 @@ void run(const Settings& settings) {
     if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
   Prompts prompts(settings);
   const Generator generator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.output, {settings.input, settings.prompt_file});
+  TextOutput output(settings.output, {settings.input, settings.prompt_file, settings.model});
   const StopOnInterrupt interrupt;
   GenerateOptions options = settings.options;
   options.cancel = interrupt.token();

@@ -20,10 +20,12 @@ extern "C" void on_signal(int signal) {
 }  // namespace
 
 const std::atomic<int>& note_interrupts() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGHUP, on_signal);
-  std::signal(SIGUSR1, on_signal);  // which launchers of several processes pass on
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {  // launchers of several processes pass SIGUSR1 on
+    struct sigaction before {};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // as under nohup
+    std::signal(signal, on_signal);
+  }
   return noted;
 }
 

@@ -6,8 +6,9 @@
 namespace sixfold::cli {
 
 /// From now on a first Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 is only recorded; a second one ends the process at
-/// once. Files are complete at any time, since they are written to temporary names. Returns the number of the
-/// recorded signal, which is 0 before one arrives.
+/// once. A signal that is ignored, as SIGHUP under nohup, remains so. Files are complete at any time, since
+/// they are written to temporary names. Returns the number of the recorded signal, which is 0 before one
+/// arrives.
 const std::atomic<int>& note_interrupts();
 
 /// Throws `Cancelled` if a signal was recorded, so that no incomplete files are left.

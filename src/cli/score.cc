@@ -60,7 +60,7 @@ class GivenPairs {
 /// Scores a text under a language model.
 void score_text(const Settings& settings) {
   const Generator generator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.output, {settings.input});
+  TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
   const TextScore score =
       generator.score(readable_path(settings.input),
@@ -91,7 +91,7 @@ void score_pairs(const Settings& settings) {
   check(settings.writer);
   GivenPairs reader(settings);
   const Translator translator(settings.model, settings.threads, settings.precision);
-  TextOutput output(settings.output, {settings.source, settings.target});
+  TextOutput output(settings.output, {settings.source, settings.target, settings.model});
   ScoreWriter writer(output, settings.writer);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;

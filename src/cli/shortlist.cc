@@ -20,7 +20,7 @@ struct Settings {
 };
 
 void run(const Settings& settings) {
-  require_output_file(settings.output, {settings.source, settings.target});
+  require_output_file(settings.output, {settings.source, settings.target, settings.model});
   const ModelFolder folder = open_model_folder(settings.model);
   require_translation_model(folder.config, settings.model);
   Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);

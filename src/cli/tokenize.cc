@@ -68,7 +68,7 @@ void run(const Settings& settings) {
   const bool target = settings.target || !config.has_encoder();  // a language model reads what it writes
   const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));
-  TextOutput output(settings.paths.output, {settings.paths.input});
+  TextOutput output(settings.paths.output, {settings.paths.input, settings.model});
   for (std::string line; next_line(input, line);) {
     make_valid(line, input, settings.paths.invalid);
     output.write_line(settings.decode ? tokenizer.decode(line, input.place()) : tokenizer.encode(line));

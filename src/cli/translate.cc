@@ -88,6 +88,7 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   std::vector<std::string> inputs = settings.constraints.all();
   inputs.push_back(settings.paths.input);
   inputs.push_back(settings.options.shortlist);
+  inputs.push_back(settings.model);
   return inputs;
 }
 

@@ -26,14 +26,16 @@ constexpr size_t chunk_bytes = 1 << 18;
 /// is opened at once, though it may have no writer yet: `LineReader` waits for the first bytes.
 int open_text(const std::string& path) {
   if (path == standard_input) return ::dup(STDIN_FILENO);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, 0);  // from now on reads wait
+  std::error_code unknown;
+  const bool pipe = std::filesystem::is_fifo(path, unknown);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
+  if (pipe && descriptor >= 0) ::fcntl(descriptor, F_SETFL, 0);  // from now on reads wait
   return descriptor;
 }
 
 /// Waits until a read returns bytes or the end. Without it, the read of a named pipe that no program has opened
 /// for writing yet would return the end.
-void wait_for_first_bytes(int descriptor) {
+void wait_for_bytes(int descriptor) {
   pollfd input{.fd = descriptor, .events = POLLIN, .revents = 0};
   while (::poll(&input, 1, -1) < 0 && errno == EINTR) {
   }
@@ -48,8 +50,10 @@ bool read_some(int descriptor, const std::string& path, std::string& bytes) {
   const size_t kept = bytes.size();
   bytes.resize(kept + chunk_bytes);
   ssize_t read;
-  do read = ::read(descriptor, bytes.data() + kept, chunk_bytes);
-  while (read < 0 && errno == EINTR);
+  while ((read = ::read(descriptor, bytes.data() + kept, chunk_bytes)) < 0 &&
+         (errno == EINTR || errno == EAGAIN))
+    if (errno == EAGAIN)
+      wait_for_bytes(descriptor);  // a standard input that does not wait, as of another program
   const int reason = errno;
   bytes.resize(kept + static_cast<size_t>(std::max<ssize_t>(read, 0)));
   if (read < 0) throw_read_error(path, reason);
@@ -123,7 +127,7 @@ bool LineReader::fill() {
   std::string packed;
   std::string& bytes = gunzip_ ? packed : buffer_;
   const size_t before = bytes.size();
-  if (!begun_) wait_for_first_bytes(descriptor_);
+  if (!begun_) wait_for_bytes(descriptor_);
   ended_ = !read_some(descriptor_, path_, bytes);
   bytes_read_ += static_cast<int64_t>(bytes.size() - before);
   if (!begun_) {  // two bytes show whether it is gzipped; a pipe may return only one at first
@@ -141,10 +145,16 @@ bool LineReader::fill() {
   return !ended_;
 }
 
+/// The place of the next line end in the buffer, or npos.
+size_t LineReader::line_end() {
+  const size_t end = buffer_.find('\n', used_ + searched_);
+  searched_ = std::min(end, buffer_.size()) - used_;
+  return end;
+}
+
 bool LineReader::next(std::string& line) {
-  size_t end, searched = used_;
-  while ((end = buffer_.find('\n', searched)) == buffer_.npos) {
-    searched = buffer_.size() - used_;
+  size_t end;
+  while ((end = line_end()) == buffer_.npos) {
     if (!ended_ && fill()) continue;
     if (used_ == buffer_.size()) return false;
     end = buffer_.size();
@@ -152,6 +162,7 @@ bool LineReader::next(std::string& line) {
   }
   std::string_view text(buffer_.data() + used_, end - used_);
   used_ = std::min(end + 1, buffer_.size());
+  searched_ = 0;
   if (line_number_++ == 0 && mark_ == ByteOrderMark::drop && text.starts_with(byte_order_mark))
     text.remove_prefix(byte_order_mark.size());
   if (text.ends_with('\r')) text.remove_suffix(1);
@@ -168,13 +179,17 @@ bool LineReader::at_end() {
 std::string LineReader::rest() {
   while (!ended_ && fill()) {
   }
+  searched_ = 0;
   return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
 }
 
 bool LineReader::ready(std::chrono::milliseconds patience) {
-  while (!ended_ && buffer_.find('\n', used_) == buffer_.npos) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds least{20};  // to read what is there
+  const auto end = Clock::now() + std::max(patience, least);
+  while (!ended_ && line_end() == buffer_.npos) {
     pollfd input{.fd = descriptor_, .events = POLLIN, .revents = 0};
-    if (::poll(&input, 1, static_cast<int>(patience.count())) <= 0) return false;
+    if (Clock::now() > end || ::poll(&input, 1, static_cast<int>(patience.count())) <= 0) return false;
     fill();
   }
   return true;

@@ -56,7 +56,8 @@ class LineReader {
   bool next(std::string& line);
   /// Reads all that is left, as it is: with its line ends, decompressed. Throws as `next`.
   std::string rest();
-  /// Whether `next` can return without waiting for input; waits at most about `patience`.
+  /// Whether `next` can return without waiting for input; waits at most about `patience`, also where
+  /// a line comes bit by bit.
   bool ready(std::chrono::milliseconds patience);
 
   /// The share of the file that was read, from 0 to 1, or 0 if it is not a regular file.
@@ -72,6 +73,7 @@ class LineReader {
  private:
   class Gunzip;
   bool fill();
+  size_t line_end();
 
   std::string path_;
   ByteOrderMark mark_;
@@ -79,6 +81,7 @@ class LineReader {
   std::unique_ptr<Gunzip> gunzip_;  ///< null for plain text
   std::string buffer_;              ///< decompressed text
   size_t used_ = 0;                 ///< bytes of the buffer that `next` has returned
+  size_t searched_ = 0;             ///< bytes after these that have no line end
   bool begun_ = false, ended_ = false;
   int64_t line_number_ = 0;
   int64_t bytes_read_ = 0, file_bytes_ = 0;  ///< compressed bytes if the file is gzipped; 0 for a pipe

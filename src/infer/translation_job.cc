@@ -138,6 +138,8 @@ TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   if (!options_.constraints) return wanted;
   try {
     wanted.constraints = encode_constraints(open_.target(), options_.constraints(read_, line.source));
+  } catch (const Cancelled&) {
+    throw;
   } catch (const Error& error) {
     throw_input_error("{}: {}", place, error.what());
   }

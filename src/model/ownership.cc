@@ -33,10 +33,11 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The path with links and dots resolved, as far as it exists.
+/// The path with links and dots resolved, as far as it exists. A link to what does not exist is followed too,
+/// as `AtomicFile` does.
 fs::path real_path(const std::string& path) {
   std::error_code failure;
-  const fs::path real = fs::weakly_canonical(fs::absolute(path), failure);
+  const fs::path real = fs::weakly_canonical(fs::absolute(resolve_link(path)), failure);
   const fs::path clean = failure ? fs::absolute(path).lexically_normal() : real;
   return clean.has_filename() ? clean : clean.parent_path();
 }
@@ -61,6 +62,15 @@ void require_no_part_of_a_run(const std::string& output, const fs::path& real) {
           run.string());
 }
 
+/// Where the entries of a folder lie to which it has links, as those of a store.
+std::vector<fs::path> linked_files(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (entry.is_symlink(none)) files.push_back(real_path(entry.path().string()));
+  return files;
+}
+
 void require_apart(const std::string& folder, const std::vector<std::string>& inputs) {
   const fs::path output = real_path(folder);
   require_no_part_of_a_run(folder, output);
@@ -71,6 +81,11 @@ void require_apart(const std::string& folder, const std::vector<std::string>& in
                            : lies_in(input, output) ? "contains an input of the command"
                                                     : nullptr;
     require(!relation, "{}: {}, {}; choose another output folder", folder, relation ? relation : "", name);
+    for (const fs::path& file : linked_files(name))
+      require(!lies_in(file, output),
+              "{}: contains {}, to which the input {} has a link; choose another output "
+              "folder",
+              folder, file.string(), name);
   }
 }
 
@@ -203,6 +218,9 @@ void require_output_file(const std::string& path, const std::vector<std::string>
     require(
         input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),
         "{}: is an input of the command; choose another output file", path);
+  for (const std::string& input : inputs)
+    for (const fs::path& file : linked_files(input))
+      require(file != output, "{}: is a file to which {} has a link; choose another output file", path, input);
   require_no_part_of_a_run(path, output);
   const std::string folder = output.parent_path().string(), name = output.filename().string();
   require(!is_checkpoint_file(name) || !has_model_config(folder),

@@ -42,8 +42,8 @@ bool is_sweep_folder(const std::string& folder);
 
 /// Checks the output of a command that makes a model folder from `inputs`; to be called before the command does
 /// anything. Throws an input error unless `folder` is new, empty, or a model folder without other files, and if
-/// it is one of the inputs, inside or around one, or a part of a training run, or if the folder to make it in
-/// does not exist.
+/// it is one of the inputs, inside or around one or what one has links to, or a part of a training run, or if
+/// the folder to make it in does not exist.
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs);
 
 /// The same for an output folder that is not a Sixfold model: it must be new or empty.
@@ -62,8 +62,9 @@ void require_new_or_sweep(const std::string& folder, const std::vector<std::stri
 /// or empty but for the `lost+found` of a file system of its own; and if it is a part of a training run.
 void require_new_or_glossaries(const std::string& folder);
 
-/// Checks the output file of a command. Throws an input error if it is one of the inputs, or belongs to a model
-/// or a training run. "-" and "" mean no file, for the output and for the inputs.
+/// Checks the output file of a command. Throws an input error if it is one of the inputs, which may be folders,
+/// or a file to which such a folder has a link, or belongs to a model or a training run. "-" and "" mean no
+/// file, for the output and for the inputs.
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs);
 
 }  // namespace sixfold

@@ -20,7 +20,7 @@ Suggestions::Suggestions(const std::string& path) {
   const std::string before = std::filesystem::exists(path) ? read_regular_file(path) : "";
   require(before.empty() || before.starts_with(first), "{}: is not a file of suggestions; give it another name",
           path);
-  file_.emplace(path, std::ssize(before));
+  file_.emplace(path);
   if (!before.empty() && !before.ends_with('\n')) file_->append("\n");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/trim.h"
 #include "data/image_dataset.h"
 #include "data/image_reader.h"
 #include "tasks/class_scores.h"
@@ -26,7 +27,11 @@ SequenceStoreRecord read_images(const ImageClassificationOptions& options, const
   const ImageDataOptions& data = options.data;
   const std::set<std::string> different(data.label_names.begin(), data.label_names.end());
   require(different.size() == data.label_names.size(), "data.label_names: a name occurs twice");
-  if (!different.empty() && !start.resumed && !has_numbers(data.train))
+  for (const std::string& name : different)
+    require(!name.empty() && name == without_blanks(name),
+            "data.label_names: '{}' is empty or has spaces around it, which labels do not have; remove them",
+            name);
+  if (!different.empty() && !start.resumed && !has_numbers(data.train) && !has_numbers(data.valid))
     log_warning("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   const auto names = [&] {
     std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);

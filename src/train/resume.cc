@@ -290,7 +290,7 @@ std::string find_checkpoint(const TaskConfig& config, const RunFolder& folder, c
           "{} already holds a run; give --resume to resume it, or another --output to start a new one",
           folder.path());
   if (!resume) return {};
-  require_same_task(config, folder);
+  if (!all.empty() || has_results) require_same_task(config, folder);
   if (all.empty()) {
     require(!has_results,
             "{}: the checkpoints of the run are missing, so that it can't be resumed, and a new run would "

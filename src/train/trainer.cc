@@ -206,7 +206,8 @@ void Trainer::save_options() const {
 /// Reads the data, and chooses parts of batches that fit into memory together with the data.
 std::unique_ptr<const Task> Trainer::open_task() {
   // A run that is stopped while it reads its data can be started again with this file.
-  if (processes_.is_root() && !std::filesystem::exists(folder_.config())) save_options();
+  if (processes_.is_root() && (resumed_from_.empty() || !std::filesystem::exists(folder_.config())))
+    save_options();
   if (options_.train.shards > 0) state_.shards = options_.train.shards;
   const ShardTree division(static_cast<int>(state_.shards), processes_.size());  // refuses too many processes
   TaskStart start{.run = folder_.path(),

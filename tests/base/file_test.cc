@@ -235,6 +235,41 @@ TEST(AppendingFile, GoesOnBehindTheLastWholeLine) {
   EXPECT_EQ(read_file(path), "one\n");
 }
 
+TEST(AppendingFile, KeepsWhatOthersAppend) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "log";
+  AppendingFile one(path), two(path);
+  one.append("a\n");
+  two.append("b\n");
+  one.append("c\n");
+  EXPECT_EQ(read_file(path), "a\nb\nc\n");
+  EXPECT_EQ(two.bytes(), 6);
+  fs::resize_file(path, 0);  // as programs that rotate logs do
+  two.append("d\n");
+  EXPECT_EQ(read_file(path), "d\n");
+}
+
+TEST(AtomicFile, MayLeaveAnOlderFileAlone) {
+  const TemporaryFolder folder;
+  AtomicFile one(folder / "file"), two(folder / "file");
+  one.write("one"), two.write("two");
+  EXPECT_TRUE(one.commit_new());
+  EXPECT_FALSE(two.commit_new());
+  EXPECT_EQ(read_file(folder / "file"), "one");
+}
+
+TEST(AtomicFile, FollowsLinksToWhatDoesNotExist) {
+  const TemporaryFolder folder;
+  fs::create_symlink("file", folder / "link");
+  EXPECT_EQ(resolve_link(folder / "link"), folder / "file");
+  EXPECT_EQ(resolve_link(folder / "link//"), folder / "file");
+  EXPECT_EQ(resolve_link("/"), "/");
+  write_file_atomically(folder / "link", "text");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "file"), "text");
+  EXPECT_THROW(write_file_atomically(folder / "new/", "text"), Error);
+}
+
 TEST(AtomicFile, KeepsWhoMayReadTheOlderFile) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "secret", "old");

@@ -41,7 +41,33 @@ TEST(Interrupt, EndsCommandsThatWaitForAPipe) {
   EXPECT_EQ(statuses("score " + translator + " --source " + text, "--target"), "143 143");
   EXPECT_EQ(statuses("translate " + translator), "143 143");
   EXPECT_EQ(statuses("tokenize " + translator), "143 143");
+  EXPECT_EQ(statuses("translate " + translator + " --input " + text, "--prefixes"), "143 143");
   EXPECT_EQ(folder.entries(), models) << "nothing is left behind";
+}
+
+/// Also while bytes come, but no end of the line.
+TEST(Interrupt, EndsCommandsWithinALine) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  write_small_model(model, 3);
+  const Outcome outcome =
+      shell("mkfifo " + (folder / "in") + "; { while printf x; do sleep 0.005; done; } > " + (folder / "in") +
+            " 2>/dev/null & " SIXFOLD_BINARY " tokenize " + model + " --input " + (folder / "in") +
+            " --output " + (folder / "out") + " & sleep 0.3; kill -TERM $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 143\n");
+}
+
+/// What is started with nohup goes on when its terminal goes.
+TEST(Interrupt, LeavesIgnoredSignalsIgnored) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  write_small_model(model, 3);
+  const Outcome outcome =
+      shell("mkfifo " + (folder / "in") + "; trap '' HUP; " SIXFOLD_BINARY " tokenize " + model + " --output " +
+            (folder / "out") + " < " + (folder / "in") + " & exec 3> " + (folder / "in") +
+            "; sleep 0.3; kill -HUP $!; sleep 0.3; echo a b >&3; exec 3>&-; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 0\n");
+  EXPECT_NE(read_file(folder / "out"), "");
 }
 
 }  // namespace

@@ -108,6 +108,53 @@ TEST_F(Replacing, WhatIsReadIsNotWritten) {
   }
 }
 
+/// Files of an input may lie elsewhere, as in a store to which it has links.
+TEST_F(Replacing, WhatAnInputHasLinksToIsNotWritten) {
+  const std::string linked = folder_ / "linked", store = folder_ / "store.txt";
+  fs::create_directories(linked);
+  for (const auto& entry : fs::directory_iterator(model_))
+    fs::create_symlink(entry.path(), fs::path(linked) / entry.path().filename());
+  for (const char* command : {"quantize", "average", "export hf"})
+    expect_refused(std::string(command) + " $HERE/linked --output $HERE/model", "to which the input");
+  fs::remove(linked + "/model.safetensors");
+  fs::copy_file(model_ + "/model.safetensors", store);
+  fs::create_symlink(store, linked + "/model.safetensors");
+  for (const char* command :
+       {"translate $HERE/linked --input $HERE/in.a", "tokenize $HERE/linked --input $HERE/in.a",
+        "score $HERE/linked --source $HERE/in.a --target $HERE/in.b"})
+    expect_refused(command + (" --output " + store), "is a file to which");
+}
+
+/// A link to what does not exist yet is followed, so that what it names is checked.
+TEST_F(Replacing, ALinkToNothingIsSeenThrough) {
+  fs::create_symlink(folder_ / "run/best", folder_ / "best");
+  fs::create_symlink(folder_ / "run/model/out.txt", folder_ / "out");
+  fs::create_symlink(folder_ / "model/new", folder_ / "inner");
+  for (const FolderCommand& c : folder_commands)
+    expect_refused(c.command + (folder_ / "best"), "belongs to the training run");
+  expect_refused("quantize $HERE/model --output $HERE/inner", "is inside an input of the command");
+  expect_refused("tokenize $HERE/model --input $HERE/in.a --output $HERE/out", "belongs to the training run");
+  fs::create_symlink(folder_ / "run/model/stolen", folder_ / "own/train.en");
+  expect_refused("demo-corpus --pairs 30 --held-out 5 --output $HERE/own",
+                 "is a link to a file that does not exist");
+  fs::create_symlink("target", folder_ / "good");
+  EXPECT_EQ(sixfold("quantize $HERE/model --output $HERE/good/").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "target/model.safetensors"));
+}
+
+/// Of two that write at once, one is refused.
+TEST_F(Replacing, GeneratedFilesAreAllOfOneCommand) {
+  const std::string command = SIXFOLD_BINARY " demo-corpus --pairs 200 --held-out 20 --output ";
+  for (int i = 0; i < 8; ++i) {
+    const std::string two = folder_ / fmt::format("two-{}", i), one = folder_ / fmt::format("one-{}", i);
+    const Outcome both = shell(command + two + " --seed 1 2>/dev/null & " + command + two +
+                               " --seed 2 2>/dev/null; first=$?; wait $!; echo $first $?");
+    ASSERT_TRUE(both.text.ends_with("0 2\n") || both.text.ends_with("2 0\n")) << both.text;
+    EXPECT_EQ(shell(command + one + (both.text.ends_with("0 2\n") ? " --seed 2" : " --seed 1")).status, 0);
+    EXPECT_EQ(shell("diff -r " + one + " " + two).text, "");
+  }
+}
+
 TEST_F(Replacing, ARunsPartsAreItsOwn) {
   for (const FolderCommand& c : folder_commands)
     for (const char* part : {"run/model", "run/best", "run/checkpoints/update-000000001", "run/encoded-text"})

@@ -152,8 +152,8 @@ TEST_F(SweepCommand, AnInterruptStopsItAndTheSameCommandResumes) {
   const std::string log = folder_ / "log", setting = " --set checkpoint.every_updates=0 log.every_updates=1";
   const Outcome outcome = shell(SIXFOLD_BINARY " sweep " + sweep_ + " --output " + output_ + setting +
                                 " train.updates=100000 2> " + log + " & until grep -qs 'update 9/' " + log +
-                                " || ! kill -0 $!; do sleep 0.01; done; kill -INT $!; wait $!");
-  EXPECT_EQ(outcome.status, 130) << read_file(log);
+                                " || ! kill -0 $!; do sleep 0.01; done; kill -TERM $!; wait $!");
+  EXPECT_EQ(outcome.status, 143) << read_file(log);
   EXPECT_NE(read_file(log).find("stopped at recipe 1 of 3, base; the same command resumes there"),
             std::string::npos)
       << read_file(log);

@@ -178,8 +178,8 @@ TEST_F(Translate, LeavesNothingWhereItIsInterrupted) {
   const std::string out = folder_ / "out";
   const Outcome outcome = shell("mkfifo " + (folder_ / "in") + "; " + program_ + " --output " + out + " < " +
                                 (folder_ / "in") + " & exec 3> " + (folder_ / "in") +
-                                "; echo a b >&3; sleep 0.5; kill -INT $!; wait $!; echo status $?");
-  EXPECT_EQ(outcome.text, "status 130\n");
+                                "; echo a b >&3; sleep 0.5; kill -TERM $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 143\n");
   EXPECT_EQ(folder_.entries(), 2);  // the model and the pipe
 }
 
@@ -193,8 +193,8 @@ TEST_F(Translate, IsInterruptedWithinALine) {
   }
   write_file_atomically(model_ + "/config.json", config);
   const Outcome outcome = shell("echo a b | " + program_ + " --beam-size 1 --output " + (folder_ / "out") +
-                                " & sleep 0.5; kill -INT $!; wait $!; echo status $?");
-  EXPECT_EQ(outcome.text, "status 130\n");
+                                " & sleep 0.5; kill -TERM $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 143\n");
   EXPECT_EQ(folder_.entries(), 1);  // the model
 }
 
@@ -213,8 +213,8 @@ TEST_F(Translate, OtherCommandsLeaveNothingEither) {
     const std::string in = folder_ / "in";
     const Outcome outcome =
         shell("mkfifo " + in + "; " SIXFOLD_BINARY " " + command + " --output " + (folder_ / "out") + " < " +
-              in + " & exec 3> " + in + "; sleep 0.5; kill -INT $!; wait $!; echo status $?; rm " + in);
-    EXPECT_EQ(outcome.text, "status 130\n") << command;
+              in + " & exec 3> " + in + "; sleep 0.5; kill -TERM $!; wait $!; echo status $?; rm " + in);
+    EXPECT_EQ(outcome.text, "status 143\n") << command;
     EXPECT_EQ(folder_.entries(), 2) << command;  // the model and the text
   }
 }

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -117,6 +119,27 @@ TEST_F(LinesTest, GivesALineOfAPipeAsSoonAsItIsWhole) {
   ::close(ends[0]);
 }
 
+TEST_F(LinesTest, IsNotReadyWhileALineGrows) {
+  using namespace std::chrono_literals;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  LineReader reader("/dev/fd/" + std::to_string(ends[0]));
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    while (!stop && ::write(ends[1], "xxxxxxxx", 8) == 8) std::this_thread::sleep_for(1ms);
+    ::close(ends[1]);
+  });
+  EXPECT_FALSE(reader.ready(30ms));
+  EXPECT_FALSE(reader.ready(0ms));
+  stop = true;
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line.find_first_not_of('x'), line.npos);
+  EXPECT_FALSE(reader.next(line));
+  writer.join();
+  ::close(ends[0]);
+}
+
 TEST_F(LinesTest, OpensANamedPipeBeforeItsWriter) {
   using namespace std::chrono_literals;
   for (const std::string text : {"a\nb\n", ""}) {
@@ -151,6 +174,25 @@ TEST_F(LinesTest, StandardInputIsNotOpenedAgain) {
     }
   };
   EXPECT_EXIT(read_as_nobody(), testing::ExitedWithCode(0), "");
+}
+
+// Some programs set their end of a pipe so that reads do not wait.
+TEST_F(LinesTest, WaitsForAStandardInputThatDoesNot) {
+  const auto read = [&] {
+    int ends[2];
+    if (::pipe2(ends, O_NONBLOCK) != 0 || ::dup2(ends[0], STDIN_FILENO) < 0) std::_Exit(1);
+    std::thread writer([&] {
+      for (const char* part : {"a", "\nb"}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (::write(ends[1], part, std::strlen(part)) < 0) std::_Exit(2);
+      }
+      ::close(ends[1]);
+    });
+    const bool same = read_lines("/dev/stdin") == Lines{"a", "b"};
+    writer.join();
+    std::_Exit(same ? 0 : 3);
+  };
+  EXPECT_EXIT(read(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(LinesTest, MessagesNameStandardInput) {

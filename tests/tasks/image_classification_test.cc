@@ -210,6 +210,8 @@ TEST_F(ImageClassificationTest, RefusesWhatDoesNotFit) {
   expect("images have no first token");
   options_.data.label_names = {"a", "b"};
   expect("but data.label_names has only 2");
+  options_.data.label_names = {"a", " b"};
+  expect("data.label_names: ' b' is empty or has spaces around it");
   options_.model.decoder_layers = 1;
   expect("model.decoder_layers");
 }

@@ -32,6 +32,22 @@ TEST_F(TrainerTest, ResumingARunThatHasNoCheckpointBeginsIt) {
   expect_same_run("a", "b");
 }
 
+/// The config that a run can be started again with is that of its last start, whatever became of earlier ones.
+TEST_F(TrainerTest, TheConfigIsThatOfTheLastStart) {
+  const auto good = options_;
+  options_.data.train[0] = folder_ / "none";
+  options_.train.updates = 7;
+  EXPECT_THROW(train(options_, {.run = run("a")}), Error);
+  options_ = good;
+  const std::atomic<int> stop = 1;
+  EXPECT_EQ(train(options_, {.run = run("a"), .stop = &stop}).updates, 0);
+  const std::string config = read_file(run("a") + "/config.json");
+  EXPECT_EQ(config.find("/none"), std::string::npos) << config;
+  train(options_, {.run = run("a"), .resume = true});
+  train(options_, {.run = run("b")});
+  expect_same_run("a", "b");
+}
+
 TEST_F(TrainerTest, WhatWasLeftHalfWrittenIsRemoved) {
   { const RunFolder begun(run("a")); }
   const std::string gone = fmt::format(".tmp-{}-0", ended_process());
