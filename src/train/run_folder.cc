@@ -65,7 +65,7 @@ std::string prepared(std::string path) {
   require(is_run_folder(path) || is_new_or_empty(path),
           "{}: holds other files and is not the folder of a training run; give a new folder for the run", path);
   std::error_code failure;
-  fs::create_directories(path, failure);
+  fs::create_directories(resolve_link(path), failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", path, failure.message());
   return path;
 }

@@ -244,6 +244,9 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
                "pipe: is not a regular file");
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(sixfold(train + (folder_ / "empty")).status, 0);
+  fs::create_symlink("elsewhere", folder_ / "to-elsewhere");
+  EXPECT_EQ(sixfold(train + (folder_ / "to-elsewhere")).status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "elsewhere/model/model.safetensors"));
 }
 
 TEST_F(Replacing, ASweepBeginsInAFolderOfItsOwn) {
