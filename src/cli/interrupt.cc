@@ -20,8 +20,8 @@ extern "C" void on_signal(int signal) {
 }  // namespace
 
 const std::atomic<int>& note_interrupts() {
-  for (const int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {  // launchers of several processes pass SIGUSR1 on
+  // Launchers of several processes pass SIGUSR1 on.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     struct sigaction before {};
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // as under nohup
     std::signal(signal, on_signal);

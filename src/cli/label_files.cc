@@ -15,7 +15,7 @@ void refuse_names_beside_numbers(const std::vector<std::string>& predicted, cons
     return label_of(line).find_first_not_of("0123456789") != std::string::npos;
   });
   require(
-      name == predicted.end() || reference == "-" || !read_idx_labels(readable_path(reference)),
+      name == predicted.end() || reference == "-" || !is_idx_file(readable_path(reference)),
       "{} has the names of labels ('{}'), but {} is an IDX file of numbers; give a text with a name on each "
       "line instead",
       text_name(hypothesis), name == predicted.end() ? "" : label_of(*name), reference);

@@ -23,8 +23,6 @@ bool can_look_into(const std::string& path) {
   return path != "/dev/stdin" && fs::is_regular_file(path);
 }
 
-bool is_idx(const std::string& path) { return can_look_into(path) && IdxFile::is_one(path); }
-
 void require_text(const std::string& line, const LineReader& reader) {
   if (const auto fault = fault_of_text(line))
     throw_input_error("{}: {}; convert the text", reader.place(), *fault);
@@ -46,8 +44,10 @@ std::string listed(const std::string& list, const std::string& name) {
 
 }  // namespace
 
+bool is_idx_file(const std::string& path) { return can_look_into(path) && IdxFile::is_one(path); }
+
 ImageReader::ImageReader(const std::string& path) : path_(path) {
-  if (is_idx(path)) {
+  if (is_idx_file(path)) {
     images_ = std::make_unique<IdxFile>(path);
     require(images_->has_images(), "{}: contains labels, not images", path);
   } else if (!can_look_into(path) || !is_image_file(path)) {
@@ -104,7 +104,7 @@ std::optional<ImageReader::Item> ImageReader::next() {
 
 LabelReader::LabelReader(const std::string& path, std::vector<std::string> names)
     : path_(path), names_(std::move(names)) {
-  if (!is_idx(path)) {
+  if (!is_idx_file(path)) {
     lines_ = std::make_unique<LineReader>(path);
     return;
   }
@@ -130,7 +130,7 @@ bool LabelReader::next(std::string& label) {
 }
 
 std::optional<std::vector<std::string>> read_idx_labels(const std::string& path) {
-  if (!is_idx(path)) return std::nullopt;
+  if (!is_idx_file(path)) return std::nullopt;
   LabelReader reader(path, {});
   std::vector<std::string> labels;
   for (std::string label; reader.next(label);) labels.push_back(label);
@@ -138,7 +138,7 @@ std::optional<std::vector<std::string>> read_idx_labels(const std::string& path)
 }
 
 CaptionReader::CaptionReader(const std::string& path) : lines_(path) {
-  require(!is_idx(path), "{}: is an IDX file; captions are the lines of a text", path);
+  require(!is_idx_file(path), "{}: is an IDX file; captions are the lines of a text", path);
 }
 
 bool CaptionReader::next(std::string& caption) {

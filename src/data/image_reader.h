@@ -111,6 +111,9 @@ class PairedImageReader {
   std::string place_;
 };
 
+/// Whether a file is an IDX file. Nothing is read of a pipe, which is none.
+bool is_idx_file(const std::string& path);
+
 /// Returns the labels in an IDX file as numbers, or nothing if the file is not one.
 std::optional<std::vector<std::string>> read_idx_labels(const std::string& path);
 

@@ -83,9 +83,8 @@ void require_apart(const std::string& folder, const std::vector<std::string>& in
     require(!relation, "{}: {}, {}; choose another output folder", folder, relation ? relation : "", name);
     for (const fs::path& file : linked_files(name))
       require(!lies_in(file, output),
-              "{}: contains {}, to which the input {} has a link; choose another output "
-              "folder",
-              folder, file.string(), name);
+              "{}: contains {}, to which the input {} has a link; choose another output folder", folder,
+              file.string(), name);
   }
 }
 
@@ -214,13 +213,13 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   require(!is_open_as(path, STDIN_FILENO),
           "{}: is the standard input of the command; choose another output file", path);
   require(!is_open_as(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option", path);
-  for (const std::string& input : inputs)
-    require(
-        input.empty() || input == "-" || (output != real_path(input) && !fs::equivalent(path, input, ignored)),
-        "{}: is an input of the command; choose another output file", path);
-  for (const std::string& input : inputs)
+  for (const std::string& input : inputs) {
+    if (input.empty() || input == "-") continue;
+    require(output != real_path(input) && !fs::equivalent(path, input, ignored),
+            "{}: is an input of the command; choose another output file", path);
     for (const fs::path& file : linked_files(input))
       require(file != output, "{}: is a file to which {} has a link; choose another output file", path, input);
+  }
   require_no_part_of_a_run(path, output);
   const std::string folder = output.parent_path().string(), name = output.filename().string();
   require(!is_checkpoint_file(name) || !has_model_config(folder),

@@ -53,10 +53,8 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
       "{}: the labels are not those that the run began with; remove the folder, restore the text and resume",
       encoded_data_of(start));
   bind_tokenizers(config, text.tokenizers);
-  require(
-      start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
-      "classifier.pooling: is 'first', but the vocabulary of {} has no start token; choose mean or attention",
-      start.model);
+  require(start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
+          "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
   config.head = HeadKind::classes;
   config.labels = text.record.names;
   config.pooling = options.classifier.pooling;

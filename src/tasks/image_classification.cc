@@ -19,7 +19,7 @@ namespace {
 /// Whether a file of labels is an IDX file.
 bool has_numbers(const std::vector<std::string>& files) {
   for (size_t i = 1; i < files.size(); i += 2)
-    if (read_idx_labels(files[i])) return true;
+    if (is_idx_file(files[i])) return true;
   return false;
 }
 
