@@ -19,4 +19,9 @@ std::string error_message(Action action) {
   return "";
 }
 
+/// Checks that a text, such as the message of an error, contains a part.
+inline void expect_holds(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 }  // namespace sixfold

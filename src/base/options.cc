@@ -130,9 +130,16 @@ void OptionSource::throw_expected(std::string_view what) const {
   throw_input_error("{}expected {}, found {}", place.empty() ? "" : place + ": ", what, found(node));
 }
 
-void OptionSource::throw_unknown_name(const std::vector<std::string>& names) const {
-  const auto meant = nearest(node.text, names);
-  throw_expected(fmt::format("one of {}{}", join(names), meant ? " (perhaps " + *meant + ")" : ""));
+size_t read_name(const OptionSource& source, size_t count, std::string_view (*name)(size_t)) {
+  std::string text;
+  read_value(OptionSource{source.node, source.key, {}}, text);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    if (name(i) == text) return i;
+    names.emplace_back(name(i));
+  }
+  const auto meant = nearest(text, names);
+  source.throw_expected(fmt::format("one of {}{}", join(names), meant ? " (perhaps " + *meant + ")" : ""));
 }
 
 void read_value(const OptionSource& source, bool& value) {
@@ -210,34 +217,95 @@ std::vector<OptionNode> list_elements(const OptionSource& source) {
   return elements;
 }
 
-OptionReader::OptionReader(const OptionSource& source) : node_(source.node), key_(source.key) {
-  if (node_.kind != Kind::map && node_.kind != Kind::null) source.throw_expected("a group of keys with values");
+namespace {
+
+/// Reads a struct from a map.
+class OptionReader final : public OptionVisitor {
+ public:
+  static void read(const OptionSource& source, Walk options) {
+    OptionReader reader(source);
+    options(reader);
+    reader.refuse_unknown_keys();
+  }
+
+ private:
+  explicit OptionReader(const OptionSource& source) : node_(source.node), key_(source.key) {
+    if (node_.kind != Kind::map && node_.kind != Kind::null)
+      source.throw_expected("a group of keys with values");
+  }
+
+  bool visit_field(std::string_view name, OptionValue value, std::string_view /*help*/,
+                   const Range& range) override {
+    const OptionNode* node = find(name);
+    if (node) value.read(OptionSource{*node, key_of(name), range});
+    return node;
+  }
+
+  void visit_group(std::string_view name, Walk options, std::string_view /*help*/) override {
+    if (const OptionNode* node = find(name)) read(OptionSource{*node, key_of(name), {}}, options);
+  }
+
+  const OptionNode* find(std::string_view name) {
+    known_.emplace_back(name);
+    for (const auto& [key, child] : node_.children)
+      if (key == name) return &child;
+    return nullptr;
+  }
+
+  std::string key_of(std::string_view name) const {
+    return key_.empty() ? std::string(name) : fmt::format("{}.{}", key_, name);
+  }
+
+  void refuse_unknown_keys() const {
+    for (const auto& [key, child] : node_.children)
+      if (std::find(known_.begin(), known_.end(), key) == known_.end())
+        throw_input_error("{}: unknown key '{}'{}", child.where, key_of(key), suggestion(key, known_));
+  }
+
+  const OptionNode& node_;
+  std::string key_;
+  std::vector<std::string> known_;
+};
+
+/// Converts a struct to a tree.
+class OptionWriter final : public OptionVisitor {
+ public:
+  OptionNode take() { return std::move(node_); }
+
+ private:
+  bool visit_field(std::string_view name, OptionValue value, std::string_view help,
+                   const Range& range) override {
+    const std::string allowed = range.describe();
+    add(name, value.node(), allowed.empty() ? std::string(help) : fmt::format("{}; {}", help, allowed));
+    return false;
+  }
+
+  void visit_group(std::string_view name, Walk options, std::string_view help) override {
+    add(name, write_options(options), help);
+  }
+
+  void add(std::string_view name, OptionNode node, std::string_view help) {
+    node.help = help;
+    node_.children.emplace_back(name, std::move(node));
+  }
+
+  OptionNode node_{.kind = Kind::map};
+};
+
+}  // namespace
+
+void read_options(const OptionNode& root, OptionVisitor::Walk options) {
+  OptionReader::read(OptionSource{root, "", {}}, options);
 }
 
-std::string OptionReader::key_of(std::string_view name) const {
-  return key_.empty() ? std::string(name) : fmt::format("{}.{}", key_, name);
-}
-
-const OptionNode* OptionReader::find(std::string_view name) {
-  known_.emplace_back(name);
-  for (const auto& [key, child] : node_.children)
-    if (key == name) return &child;
-  return nullptr;
-}
-
-void OptionReader::refuse_unknown_keys() const {
-  for (const auto& [key, child] : node_.children)
-    if (std::find(known_.begin(), known_.end(), key) == known_.end())
-      throw_input_error("{}: unknown key '{}'{}", child.where, key_of(key), suggestion(key, known_));
+OptionNode write_options(OptionVisitor::Walk options) {
+  OptionWriter writer;
+  options(writer);
+  return writer.take();
 }
 
 OptionNode node_of(bool value) { return {.kind = Kind::plain, .text = value ? "true" : "false"}; }
 
 OptionNode node_of(const std::string& value) { return {.kind = Kind::quoted, .text = value}; }
-
-void OptionWriter::add(std::string_view name, OptionNode node, std::string_view help) {
-  node.help = help;
-  node_.children.emplace_back(name, std::move(node));
-}
 
 }  // namespace sixfold

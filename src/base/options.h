@@ -1,7 +1,9 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -14,14 +16,14 @@
 
 // Typed options. A struct of options lists its fields once:
 //
-//   template <class Visitor>
-//   void visit(Visitor& v, TrainOptions& o) {
+//   void visit(OptionVisitor& v, TrainOptions& o) {
 //     v.field("updates", o.updates, "stop after so many updates", at_least(1));
 //     v.group("data", o.data, "what to train on");
 //   }
 //
 // It can then be read from YAML, JSON and `--set key=value`, and written as JSON or as a documented listing.
-// All formats are converted from and to one tree, `OptionNode`.
+// All formats are converted from and to one tree, `OptionNode`. What walks over the fields, an `OptionVisitor`,
+// knows each only as an `OptionValue`: `visit` is compiled once for all visitors.
 
 namespace sixfold {
 
@@ -104,7 +106,6 @@ struct OptionSource {
 
   /// Throws an input error such as "train.yaml:12: train.minutes: expected a number, found 'five'".
   [[noreturn]] void throw_expected(std::string_view what) const;
-  [[noreturn]] void throw_unknown_name(const std::vector<std::string>& names) const;
 };
 
 void read_value(const OptionSource& source, bool& value);
@@ -118,17 +119,15 @@ void read_value(const OptionSource& source, std::string& value);
 /// The elements of a list. A single value is a list of one; an assigned list is written a,b or [a, b].
 std::vector<OptionNode> list_elements(const OptionSource& source);
 
+/// The place of the node's text among `count` names. Throws an input error with the nearest name.
+size_t read_name(const OptionSource& source, size_t count, std::string_view (*name)(size_t));
+
 template <class E>
 requires std::is_enum_v<E>
 void read_value(const OptionSource& source, E& value) {
-  std::string text;
-  read_value(OptionSource{source.node, source.key, {}}, text);
-  std::vector<std::string> names;
-  for (const auto& [known, name] : EnumNames<E>::names) {
-    if (name == text) return void(value = known);
-    names.emplace_back(name);
-  }
-  source.throw_unknown_name(names);
+  constexpr auto& names = EnumNames<E>::names;
+  value =
+      names[read_name(source, std::size(names), [](size_t i) { return EnumNames<E>::names[i].second; })].first;
 }
 
 template <class T>
@@ -138,49 +137,6 @@ void read_value(const OptionSource& source, std::vector<T>& value) {
     const OptionSource item{element, fmt::format("{}[{}]", source.key, value.size()), source.range};
     read_value(item, value.emplace_back());
   }
-}
-
-/// The visitor that reads a struct from a map. Fields without a key keep their values.
-class OptionReader {
- public:
-  /// Throws an input error if the node is neither a map nor null.
-  explicit OptionReader(const OptionSource& source);
-
-  /// Returns whether the key was given.
-  template <class T>
-  bool field(std::string_view name, T& value, std::string_view /*help*/, Range range = {}) {
-    const OptionNode* node = find(name);
-    if (node) read_value(OptionSource{*node, key_of(name), range}, value);
-    return node;
-  }
-
-  template <class T>
-  void group(std::string_view name, T& options, std::string_view /*help*/) {
-    if (const OptionNode* node = find(name)) read_group(OptionSource{*node, key_of(name), {}}, options);
-  }
-
-  template <class T>
-  static void read_group(const OptionSource& source, T& options) {
-    OptionReader reader(source);
-    visit(reader, options);
-    reader.refuse_unknown_keys();
-  }
-
- private:
-  const OptionNode* find(std::string_view name);
-  std::string key_of(std::string_view name) const;
-  void refuse_unknown_keys() const;
-
-  const OptionNode& node_;
-  std::string key_;
-  std::vector<std::string> known_;
-};
-
-/// Reads a struct of options. Throws an input error for the first value of a wrong type or out of range, and
-/// for an unknown key, with the nearest known key.
-template <class T>
-void read_options(const OptionNode& root, T& options) {
-  OptionReader::read_group(OptionSource{root, "", {}}, options);
 }
 
 OptionNode node_of(bool value);
@@ -202,37 +158,77 @@ OptionNode node_of(const std::vector<T>& values) {
   return node;
 }
 
-/// The visitor that converts a struct to a tree.
-class OptionWriter {
+/// A field of any type that an option can have.
+class OptionValue {
  public:
   template <class T>
-  bool field(std::string_view name, const T& value, std::string_view help, Range range = {}) {
-    const std::string allowed = range.describe();
-    add(name, node_of(value), allowed.empty() ? std::string(help) : fmt::format("{}; {}", help, allowed));
-    return false;
-  }
-
-  template <class T>
-  void group(std::string_view name, T& options, std::string_view help) {
-    OptionWriter writer;
-    visit(writer, options);
-    add(name, std::move(writer.node_), help);
-  }
-
-  OptionNode take() { return std::move(node_); }
+  explicit OptionValue(T& value) : value_(&value), type_(&type<T>) {}
+  void read(const OptionSource& source) const { type_->read(source, value_); }
+  OptionNode node() const { return type_->node(value_); }
 
  private:
-  void add(std::string_view name, OptionNode node, std::string_view help);
+  struct Type {
+    void (*read)(const OptionSource& source, void* value);
+    OptionNode (*node)(const void* value);
+  };
+  template <class T>
+  static constexpr Type type{
+      [](const OptionSource& source, void* value) { read_value(source, *static_cast<T*>(value)); },
+      [](const void* value) { return node_of(*static_cast<const T*>(value)); }};
 
-  OptionNode node_{.kind = OptionNode::Kind::map};
+  void* value_;
+  const Type* type_;
 };
+
+/// What walks over the fields of a struct.
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+
+  /// Returns whether the value was given to a visitor that reads.
+  template <class T>
+  bool field(std::string_view name, T& value, std::string_view help, Range range = {}) {
+    return visit_field(name, OptionValue(value), help, range);
+  }
+  template <class T>
+  void group(std::string_view name, T& options, std::string_view help) {
+    visit_group(name, Walk(options), help);
+  }
+
+  /// A struct whose type is known to its own `visit` only.
+  class Walk {
+   public:
+    template <class T>
+    explicit Walk(T& options)
+        : options_(&options),
+          visit_([](OptionVisitor& visitor, void* o) { visit(visitor, *static_cast<T*>(o)); }) {}
+    void operator()(OptionVisitor& visitor) const { visit_(visitor, options_); }
+
+   private:
+    void* options_;
+    void (*visit_)(OptionVisitor& visitor, void* options);
+  };
+
+ private:
+  virtual bool visit_field(std::string_view name, OptionValue value, std::string_view help,
+                           const Range& range) = 0;
+  virtual void visit_group(std::string_view name, Walk walk, std::string_view help) = 0;
+};
+
+void read_options(const OptionNode& root, OptionVisitor::Walk options);
+OptionNode write_options(OptionVisitor::Walk options);
+
+/// Reads a struct of options from a map. Fields without a key keep their values. Throws an input error for the
+/// first value of a wrong type or out of range, and for an unknown key, with the nearest known key.
+template <class T>
+void read_options(const OptionNode& root, T& options) {
+  read_options(root, OptionVisitor::Walk(options));
+}
 
 /// The tree of a struct of options: every field, in order, with its description.
 template <class T>
 OptionNode write_options(T options) {
-  OptionWriter writer;
-  visit(writer, options);
-  return writer.take();
+  return write_options(OptionVisitor::Walk(options));
 }
 
 /// Throws an input error for the first value out of range. For options that were set by a program.

@@ -1,6 +1,9 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace sixfold {
 
@@ -53,6 +56,13 @@ class RandomStream {
   Philox::Counter block_{};
   int used_ = 4;
 };
+
+/// Puts the elements of a vector into a random order.
+template <class T>
+void shuffle(std::vector<T>& values, RandomStream& random) {
+  for (auto i = values.size(); i > 1; --i)
+    std::swap(values[i - 1], values[random.below(static_cast<uint32_t>(i))]);
+}
 
 /// The random numbers of a sample of the training data in an epoch. `stream` says what they are for. Runs of
 /// the default seed, 1, keep the numbers that they had when the seed did not count.

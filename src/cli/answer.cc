@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t block_questions = 512;
 
-struct Settings {
+struct AnswerSettings {
   std::string model;
   TextPaths text;
   bool json = false;
@@ -66,7 +66,7 @@ class Summary {
   size_t failed_ = 0, cut_ = 0;
 };
 
-void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
+void answer_lines(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   LineBlocks blocks(readable_path(settings.text.input), settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input, settings.model});
   const StopOnInterrupt interrupt;
@@ -91,7 +91,7 @@ void answer_lines(const Settings& settings, const QuestionAnswerer& answerer, An
 }
 
 /// Writes an object that has the answer to each id, as SQuAD's evaluation script reads it.
-void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
+void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
   const std::vector<QuestionedText> texts =
@@ -125,7 +125,7 @@ void answer_squad(const Settings& settings, const QuestionAnswerer& answerer, An
   summary.finish(output, "question");
 }
 
-void run(const Settings& settings) {
+void run(const AnswerSettings& settings) {
   require_readable(readable_path(settings.text.input));
   const QuestionAnswerer answerer(settings.model, settings.threads, settings.precision);
   (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, settings.options);
@@ -134,7 +134,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_answer(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<AnswerSettings>();
   CLI::App& command = *app.add_subcommand("answer", "Answer questions by parts of texts");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->text);

@@ -9,12 +9,12 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct AverageSettings {
   std::vector<std::string> models;
   std::string output;
 };
 
-void run(const Settings& settings) {
+void run(const AverageSettings& settings) {
   note_interrupts();  // finish the output folder even if interrupted
   average_models(settings.models, settings.output);
   check_interrupt();
@@ -25,7 +25,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_average(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<AverageSettings>();
   CLI::App& command = *app.add_subcommand("average", "Average the weights of several models");
   command.add_option("models", settings->models, "model folders, usually checkpoints of one training run")
       ->type_name("MODEL")

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Settings {
+struct BenchSettings {
   LayerStudyOptions study;
   PictureOptions picture;
   bool decoder = false, json = false;
@@ -188,7 +188,7 @@ void write_text(const std::string& path, const std::string& text) {
   output.close();
 }
 
-void run(const Settings& settings) {
+void run(const BenchSettings& settings) {
   const std::string& path = settings.picture.output;
   require_output_file(path, {});
   for (const MixerKind kind : settings.study.kinds)
@@ -226,7 +226,7 @@ std::string fault_of_output(const std::string& path) {
 }
 
 void add_layers(CLI::App& bench) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<BenchSettings>();
   LayerStudyOptions& study = settings->study;
   study.timing.threads = 0;
   CLI::App& command =

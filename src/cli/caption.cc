@@ -16,7 +16,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct CaptionSettings {
   std::string model, input = "-", output = "-";
   bool json = false;
   CaptionOptions options;
@@ -32,7 +32,7 @@ std::string json_of(const Caption& caption) {
       .dump();
 }
 
-void run(const Settings& settings) {
+void run(const CaptionSettings& settings) {
   const std::string input = readable_path(settings.input);
   const Captioner captioner(settings.model, settings.threads, settings.precision);
   ImageReader reader(input);
@@ -60,7 +60,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_caption(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<CaptionSettings>();
   CLI::App& command = *app.add_subcommand("caption", "Say in words what images show");
   add_model_argument(command, settings->model);
   command

@@ -17,9 +17,9 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t block_lines = 2048;
+constexpr size_t most_lines_at_once = 2048;
 
-struct Settings {
+struct ClassifySettings {
   std::string model;
   TextPaths text;
   bool json = false;
@@ -42,7 +42,7 @@ std::string line_of(const Classification& result) {
 /// Writes a line for each input, and counts what to say at the end.
 class Results {
  public:
-  Results(const Settings& settings, const Classifier& classifier)
+  Results(const ClassifySettings& settings, const Classifier& classifier)
       : json_(settings.json),
         classifier_(classifier),
         output_(settings.text.output, {settings.text.input, settings.model}) {}
@@ -84,7 +84,7 @@ void warn_of_labels(const std::string& line, const std::vector<std::string>& lab
 void classify_lines(const Classifier& classifier, LineBlocks& blocks, Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(block_lines)).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(most_lines_at_once)).empty();) {
     if (line == 0) warn_of_labels(lines[0], classifier.labels());
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));
@@ -106,7 +106,7 @@ void classify_images(const Classifier& classifier, ImageReader& reader, const st
   results.finish("image");
 }
 
-void run(const Settings& settings) {
+void run(const ClassifySettings& settings) {
   const std::string input = readable_path(settings.text.input);
   const Classifier classifier(settings.model, settings.threads, settings.precision);
   if (classifier.reads_images()) {
@@ -124,7 +124,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_classify(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<ClassifySettings>();
   CLI::App& command =
       *app.add_subcommand("classify", "Label each line of a text, or each image, with a classifier");
   add_model_argument(command, settings->model);

@@ -15,7 +15,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct CorpusSettings {
   std::vector<std::string> files;
   std::string model;
   MeasureOptions options;
@@ -95,7 +95,7 @@ std::string as_text(const CorpusReport& report, const char* unit) {
   return text + histogram(report);
 }
 
-void run(const Settings& settings) {
+void run(const CorpusSettings& settings) {
   std::optional<Tokenizers> tokenizers;
   if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   MeasureOptions options = settings.options;
@@ -109,7 +109,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_corpus(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<CorpusSettings>();
   CLI::App& command = *app.add_subcommand(
       "corpus",
       "Report statistics of a parallel corpus: lengths, repeated pairs, pairs that training would drop");

@@ -13,7 +13,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct DashboardSettings {
   std::vector<std::string> runs;
   std::string host = "127.0.0.1";
   int port = 7071;
@@ -26,7 +26,7 @@ void require_run(const std::string& folder) {
           folder);
 }
 
-void run(const Settings& settings) {
+void run(const DashboardSettings& settings) {
   for (const std::string& folder : settings.runs) require_run(folder);
   sigset_t set;
   sigemptyset(&set);
@@ -41,7 +41,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_dashboard(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<DashboardSettings>();
   CLI::App& command =
       *app.add_subcommand("dashboard", "Watch training runs in a browser, and compare finished ones");
   command.add_option("RUN", settings->runs, "folders of runs, as given to 'sixfold train --output'")

@@ -16,7 +16,7 @@ namespace {
 
 using demo::SentencePair;
 
-struct Settings {
+struct DemoCorpusSettings {
   std::string out;
   demo::CorpusOptions corpus;
 };
@@ -48,7 +48,7 @@ size_t distinct_words(const std::vector<SentencePair>& pairs, std::string Senten
   return words.size();
 }
 
-void run(const Settings& settings) {
+void run(const DemoCorpusSettings& settings) {
   const demo::Corpus corpus = demo::make_corpus(settings.corpus);
   make_demo_folder("--output", settings.out);
   write_demo_files(settings.out, files_of(corpus));
@@ -61,7 +61,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_demo_corpus(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<DemoCorpusSettings>();
   CLI::App* command = app.add_subcommand(
       "demo-corpus", "Generate a parallel corpus, English to German, from a small built-in grammar");
   command

@@ -15,7 +15,7 @@ namespace {
 
 using demo::CaptionedImage;
 
-struct Settings {
+struct DemoImagesSettings {
   std::string out;
   demo::PictureOptions pictures;
 };
@@ -33,7 +33,7 @@ std::string captions_of(const std::vector<CaptionedImage>& pictures) {
   return lines;
 }
 
-void run(const Settings& settings) {
+void run(const DemoImagesSettings& settings) {
   const demo::Pictures pictures = demo::make_pictures(settings.pictures);
   std::map<std::string, std::string> files;
   for (const auto& [name, part] : {std::pair("train", &pictures.train), std::pair("valid", &pictures.valid),
@@ -53,7 +53,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_demo_images(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<DemoImagesSettings>();
   CLI::App& command =
       *app.add_subcommand("demo-images", "Generate pictures of coloured shapes, with captions in English");
   command

@@ -15,7 +15,7 @@ namespace {
 
 using demo::FactQuestion;
 
-struct Settings {
+struct DemoQuestionsSettings {
   std::string out;
   demo::QuestionOptions questions;
 };
@@ -27,7 +27,7 @@ std::string lines_of(const std::vector<FactQuestion>& questions) {
   return lines;
 }
 
-void run(const Settings& settings) {
+void run(const DemoQuestionsSettings& settings) {
   const demo::Questions questions = demo::make_questions(settings.questions);
   const std::map<std::string, std::string> files{{"train.tsv", lines_of(questions.train)},
                                                  {"valid.tsv", lines_of(questions.valid)},
@@ -42,7 +42,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_demo_questions(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<DemoQuestionsSettings>();
   CLI::App& command = *app.add_subcommand("demo-questions", "Generate texts that state facts, with questions");
   command
       .add_option("-o,--output,--out", settings->out,

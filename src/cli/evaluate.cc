@@ -71,7 +71,7 @@ bool is_of_answers(MetricName name) {
   return name == MetricName::squad_exact_match || name == MetricName::squad_f1;
 }
 
-struct Settings {
+struct EvaluateSettings {
   std::string hypothesis = "-", other;
   std::vector<std::string> references;
   InvalidUtf8 invalid = InvalidUtf8::error;
@@ -104,7 +104,7 @@ struct Report {
 };
 
 /// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
-std::vector<std::string> read_text(const std::string& path, const Settings& settings) {
+std::vector<std::string> read_text(const std::string& path, const EvaluateSettings& settings) {
   const bool compares_text =
       std::ranges::any_of(settings.metrics, [](MetricName name) { return !is_of_labels(name); });
   if (!compares_text)
@@ -120,7 +120,7 @@ std::vector<std::string> read_text(const std::string& path, const Settings& sett
 }
 
 /// Reads the right answers of SQuAD's JSON, and predictions by id.
-EvaluatedText read_squad_texts(const Settings& settings, const std::vector<std::string>& hypotheses) {
+EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vector<std::string>& hypotheses) {
   for (const MetricName metric : settings.metrics)
     require(is_of_answers(metric),
             "--metric {}: can't compare answers in JSON; choose squad_exact_match or squad_f1",
@@ -146,7 +146,7 @@ void require_references(const std::vector<std::string>& lines, const std::string
   }
 }
 
-EvaluatedText read_texts(const Settings& settings) {
+EvaluatedText read_texts(const EvaluateSettings& settings) {
   std::vector<std::string> paths{settings.hypothesis};
   if (!settings.other.empty()) paths.push_back(settings.other);
   if (std::ranges::any_of(settings.metrics, is_of_answers) &&
@@ -184,8 +184,8 @@ auto sentence_statistics(const Metric& metric, const EvaluatedText& text, size_t
 
 /// The scores of all systems by one metric. `score` computes a score and its details from statistics.
 template <class Metric, class Score>
-std::vector<SystemScore> scores_of(const Metric& metric, const Settings& settings, const EvaluatedText& text,
-                                   const Score& score) {
+std::vector<SystemScore> scores_of(const Metric& metric, const EvaluateSettings& settings,
+                                   const EvaluatedText& text, const Score& score) {
   std::vector<SystemScore> scores;
   for (size_t system = 0; system < text.systems.size(); ++system) {
     const auto statistics = sentence_statistics(metric, text, system);
@@ -204,14 +204,14 @@ std::vector<SystemScore> scores_of(const Metric& metric, const Settings& setting
 }
 
 /// The signature of a metric. With resampling, its options follow the references, as in sacreBLEU.
-std::string with_resampling(const std::string& signature, const Settings& settings) {
+std::string with_resampling(const std::string& signature, const EvaluateSettings& settings) {
   if (!settings.resamples()) return signature;
   const size_t references = signature.find('|');
   return fmt::format("{}|bs:{}|seed:{}{}", signature.substr(0, references), settings.bootstrap.samples,
                      settings.bootstrap.seed, signature.substr(references));
 }
 
-Report evaluate(MetricName name, const Settings& settings, const EvaluatedText& text) {
+Report evaluate(MetricName name, const EvaluateSettings& settings, const EvaluatedText& text) {
   const size_t references = text.references.size();
   if (name == MetricName::bleu) {
     BleuOptions options = settings.bleu;
@@ -261,7 +261,7 @@ double p_value(const Report& report) {
   return paired_p_value(first.samples, second.samples, second.score - first.score);
 }
 
-std::string text_lines(const Report& report, const Settings& settings) {
+std::string text_lines(const Report& report, const EvaluateSettings& settings) {
   std::string text;
   for (size_t i = 0; i < report.systems.size(); ++i) {
     const SystemScore& system = report.systems[i];
@@ -287,7 +287,7 @@ std::string text_lines(const Report& report, const Settings& settings) {
 double rounded(double value, int width) { return std::stod(fmt::format("{:.{}f}", value, width)); }
 
 /// The fields of sacreBLEU's JSON: those of the score, then those of the signature.
-nlohmann::ordered_json json_object(const Report& report, size_t index, const Settings& settings) {
+nlohmann::ordered_json json_object(const Report& report, size_t index, const EvaluateSettings& settings) {
   const SystemScore& system = report.systems[index];
   nlohmann::ordered_json object{
       {"name", report.name}, {"score", rounded(system.score, settings.width)}, {"signature", report.signature}};
@@ -305,7 +305,7 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Set
   return object;
 }
 
-void run(const Settings& settings) {
+void run(const EvaluateSettings& settings) {
   require(!settings.bleu.smooth_value || settings.bleu.smoothing == BleuSmoothing::floor ||
               settings.bleu.smoothing == BleuSmoothing::add_k,
           "--smooth-value applies only to --smooth floor and --smooth add-k, not to {}",
@@ -338,7 +338,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<EvaluateSettings>();
   CLI::App& command = *app.add_subcommand("evaluate",
                                           "Compute BLEU and chrF of translations, as sacreBLEU does, the "
                                           "accuracy of labels, or the agreement of answers, as "

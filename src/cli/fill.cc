@@ -15,9 +15,9 @@ namespace sixfold::cli {
 namespace {
 
 /// The number of lines that are filled at once. A line may have a mask in each token that the model reads.
-size_t block_lines(int candidates) { return std::max<size_t>(1, 512 / static_cast<size_t>(candidates)); }
+size_t lines_at_once(int candidates) { return std::max<size_t>(1, 512 / static_cast<size_t>(candidates)); }
 
-struct Settings {
+struct FillSettings {
   std::string model;
   TextPaths text;
   bool json = false;
@@ -38,7 +38,7 @@ std::string json_of(const FilledText& result) {
   return nlohmann::ordered_json{{"text", result.text}, {"masks", masks}}.dump();
 }
 
-void run(const Settings& settings) {
+void run(const FillSettings& settings) {
   const std::string input = readable_path(settings.text.input);
   const MaskFiller filler(settings.model, settings.threads, settings.precision);
   LineBlocks blocks(input, settings.text.invalid);
@@ -48,7 +48,7 @@ void run(const Settings& settings) {
   options.cancel = interrupt.token();
   if (!settings.json) options.candidates = 1;
   size_t line = 0, failed = 0, cut = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(block_lines(options.candidates))).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(lines_at_once(options.candidates))).empty();) {
     for (const FilledText& result : filler.fill(lines, options)) {
       output.write_line(settings.json ? json_of(result) : result.text);
       ++line;
@@ -68,7 +68,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_fill(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<FillSettings>();
   CLI::App& command = *app.add_subcommand("fill", "Fill the masks of texts with a masked language model");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->text);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view separator = "--------";
 constexpr size_t block_prompts = 1024;
 
-struct Settings {
+struct GenerateSettings {
   std::string model, input, prompt_file, output = "-";
   std::vector<std::string> prompts;
   bool json = false;
@@ -32,7 +32,7 @@ struct Settings {
 /// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
 class Prompts {
  public:
-  explicit Prompts(const Settings& settings) : first_(settings.prompts), invalid_(settings.invalid) {
+  explicit Prompts(const GenerateSettings& settings) : first_(settings.prompts), invalid_(settings.invalid) {
     require(settings.prompt_file != "-" || settings.input != "-",
             "--prompt-file and --input can't both be standard input");
     for (std::string& prompt : first_) {
@@ -129,7 +129,7 @@ void stream(const Generator& generator, const std::string& prompt, const Generat
   warn_of_unknown(texts[0].unknown_tokens);
 }
 
-void run(const Settings& settings) {
+void run(const GenerateSettings& settings) {
   for (const std::string& stop : settings.options.stop)
     if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
   Prompts prompts(settings);
@@ -192,7 +192,7 @@ void add_drawing_options(CLI::App& command, GenerateOptions& options) {
 }  // namespace
 
 void add_generate(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<GenerateSettings>();
   CLI::App& command = *app.add_subcommand("generate", "Continue text with a language model");
   add_model_argument(command, settings->model);
   GenerateOptions& options = settings->options;

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-struct Settings {
+struct InfoSettings {
   std::string model;
   bool json = false;
 };
@@ -239,7 +239,7 @@ std::string as_json(const Description& d) {
   return object.dump(2) + "\n";
 }
 
-void run(const Settings& settings) {
+void run(const InfoSettings& settings) {
   const Description description = describe(settings.model);
   TextOutput output("-");
   output.write(settings.json ? as_json(description) : as_text(description));
@@ -249,7 +249,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_info(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<InfoSettings>();
   CLI::App& command =
       *app.add_subcommand("info", "Show a model's sizes, vocabularies, generation settings and provenance");
   add_model_argument(command, settings->model);

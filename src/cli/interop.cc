@@ -11,14 +11,14 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct InteropSettings {
   std::string input, output;
   std::vector<std::string> vocabs, sentence_pieces;
 };
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
 
-void import_from_marian(const Settings& settings) {
+void import_from_marian(const InteropSettings& settings) {
   MarianFiles files{.model = settings.input, .vocabs = {}};
   if (is_yaml(settings.input)) files = read_marian_decoder_config(settings.input);
   if (!settings.vocabs.empty()) files.vocabs = settings.vocabs;
@@ -29,14 +29,14 @@ void import_from_marian(const Settings& settings) {
   log_info("{}: imported from {}", settings.output, files.model);
 }
 
-void import_from_hugging_face(const Settings& settings) {
+void import_from_hugging_face(const InteropSettings& settings) {
   note_interrupts();  // finish the output folder even if interrupted
   import_hugging_face(settings.input, settings.output);
   check_interrupt();
   log_info("{}: imported from {}", settings.output, settings.input);
 }
 
-void export_to_hugging_face(const Settings& settings) {
+void export_to_hugging_face(const InteropSettings& settings) {
   note_interrupts();  // finish the output folder even if interrupted
   export_hugging_face(settings.input, settings.output);
   check_interrupt();
@@ -44,7 +44,7 @@ void export_to_hugging_face(const Settings& settings) {
 }
 
 CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::string& description,
-                         const std::shared_ptr<Settings>& settings, const std::string& input_type,
+                         const std::shared_ptr<InteropSettings>& settings, const std::string& input_type,
                          const std::string& input_help) {
   CLI::App& command = *parent.add_subcommand(name, description);
   command.add_option("input", settings->input, input_help)->type_name(input_type)->required();
@@ -53,7 +53,7 @@ CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::s
 }
 
 void add_import_marian(CLI::App& parent) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<InteropSettings>();
   CLI::App& command = add_conversion(parent, "marian", "Import a model of Marian (--type transformer)",
                                      settings, "MODEL.npz", "the model, or a decoder.yml that names it");
   command.add_option("--vocabs", settings->vocabs, "vocabularies of source and target, .spm or .yml")
@@ -79,7 +79,7 @@ void add_import(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("import", "Make a model folder from a model of another program");
   command.require_subcommand(1);
   add_import_marian(command);
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face =
       add_conversion(command, "hf", "Import a MarianMTModel, GPT-2 or Llama of Hugging Face", settings, "DIR",
                      "folder with config.json, weights and tokenizer");
@@ -91,7 +91,7 @@ void add_import(CLI::App& app) {
 void add_export(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("export", "Export a model folder for other programs");
   command.require_subcommand(1);
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face = add_conversion(
       command, "hf", "Export for Hugging Face: a MarianMTModel, GPT-2 or Llama, which CTranslate2 can convert",
       settings, "MODEL", "model folder");

@@ -19,7 +19,7 @@
 namespace sixfold::cli {
 namespace {
 
-enum ExitStatus { success = 0, failure = 1, usage = 2 };
+enum ExitStatus { exit_success = 0, exit_failure = 1, exit_usage = 2 };
 
 std::string version() {
 #ifdef __clang__
@@ -118,7 +118,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
     if (speaks_for_all()) std::cerr << app.help();
-    return usage;
+    return exit_usage;
   }
   try {
     app.parse(argc, argv);
@@ -128,10 +128,10 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
     const std::string who = let_root_speak();
     std::cerr << "error: " << who << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
               << " --help\n";
-    return usage;
+    return exit_usage;
   }
   flush_standard_output();
-  return success;
+  return exit_success;
 }
 
 int run(int argc, char** argv) {
@@ -144,9 +144,10 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     // All processes have the same input; what is wrong with a host is said by each.
     if (speaks_for_all() || error.fault() != Fault::input) std::cerr << "error: " << error.what() << "\n";
-    return error.fault() == Fault::input ? usage : failure;
+    return error.fault() == Fault::input ? exit_usage : exit_failure;
   } catch (const std::system_error& error) {
-    if (error.code() == std::errc::broken_pipe) return success;  // the reader of the output has closed the pipe
+    if (error.code() == std::errc::broken_pipe)
+      return exit_success;  // the reader of the output has closed the pipe
     std::cerr << "error: " << error.what() << "\n";
   } catch (const std::bad_alloc&) {
     std::cerr << "error: out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in "
@@ -154,7 +155,7 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "; this should not happen, please report it\n";
   }
-  return failure;
+  return exit_failure;
 }
 
 }  // namespace

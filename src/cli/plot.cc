@@ -15,7 +15,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct PlotSettings {
   std::string model, text;
   PictureOptions picture;
   std::optional<std::string> target;
@@ -35,7 +35,7 @@ std::string title_of(AttentionKind kind, int layer, int layers) {
                      layers, kind == AttentionKind::decoder ? "target so far" : "source");
 }
 
-void run(const Settings& settings) {
+void run(const PlotSettings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
   const ModelConfig config = load_model_config(settings.model);
@@ -60,7 +60,7 @@ void run(const Settings& settings) {
 }
 
 void add_attention(CLI::App& plot) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotSettings>();
   CLI::App& command = *plot.add_subcommand("attention", "Draw the attention weights of every head of a layer");
   add_model_argument(command, settings->model);
   command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Settings {
+struct PlotAccuracySettings {
   std::string source, reference;
   std::vector<std::string> hypotheses;
   int width = 5;
@@ -77,7 +77,7 @@ Series mark(int length) {
   return {.name = "longest in training", .x = {x, x}, .y = {0, 100}, .color = 5, .dashed = true};
 }
 
-void draw(const Settings& settings) {
+void draw(const PlotAccuracySettings& settings) {
   const std::vector<std::string> reference = read_lines(readable_path(settings.reference));
   require(!reference.empty(), "{}: is empty; expected one sentence on each line",
           text_name(settings.reference));
@@ -114,7 +114,7 @@ void draw(const Settings& settings) {
 }  // namespace
 
 void add_plot_accuracy(CLI::App& plot) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotAccuracySettings>();
   CLI::App& command =
       *plot.add_subcommand("accuracy", "Draw how well lines are translated, by the length of their source");
   command.add_option("hypotheses", settings->hypotheses, "files of translations, one for each system")

@@ -23,12 +23,12 @@ std::vector<std::string> read_labels(const std::string& name) {
 /// More labels would not fit on a screen.
 constexpr size_t most_labels = 200;
 
-struct Settings {
+struct PlotConfusionSettings {
   std::string hypothesis, reference;
   PictureOptions picture;
 };
 
-void draw(const Settings& settings) {
+void draw(const PlotConfusionSettings& settings) {
   const std::vector<std::string> truth = read_labels(settings.reference),
                                  predicted = read_labels(settings.hypothesis);
   require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
@@ -55,7 +55,7 @@ void draw(const Settings& settings) {
 }  // namespace
 
 void add_plot_confusion(CLI::App& plot) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotConfusionSettings>();
   CLI::App& command =
       *plot.add_subcommand("confusion", "Draw how often each label was predicted for each true label");
   command.add_option("hypothesis", settings->hypothesis, "file whose lines begin with the predicted labels")

@@ -109,7 +109,7 @@ void draw_positions(const PositionSettings& settings) {
   write_picture(settings.picture, grid_svg(map), {settings.model});
 }
 
-struct CorpusSettings {
+struct CorpusPlotSettings {
   std::vector<std::string> files;
   std::string model;
   PictureOptions picture;
@@ -140,7 +140,7 @@ Series ratio_series(const CorpusReport& report) {
   return series;
 }
 
-void draw_corpus(const CorpusSettings& settings) {
+void draw_corpus(const CorpusPlotSettings& settings) {
   std::optional<Tokenizers> tokenizers;
   if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   const bool report_given = settings.files.size() == 1 && settings.files[0].ends_with(".json");
@@ -190,7 +190,7 @@ void add_plot_positions(CLI::App& plot) {
 }
 
 void add_plot_corpus(CLI::App& plot) {
-  const auto settings = std::make_shared<CorpusSettings>();
+  const auto settings = std::make_shared<CorpusPlotSettings>();
   CLI::App& command =
       *plot.add_subcommand("corpus", "Draw the lengths of the lines of a parallel corpus, and their ratios");
   command

@@ -15,7 +15,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct PlotPatchesSettings {
   std::string model, input;
   int64_t number = 1;
   int layer = -1, head = 0;
@@ -56,7 +56,7 @@ std::vector<float> weights_of(const ImageAttention& attention, int head) {
   return weights;
 }
 
-void draw(const Settings& settings) {
+void draw(const PlotPatchesSettings& settings) {
   require_output_file(settings.picture.output, files_of_list(readable_path(settings.input)));
   const ImageReader::Item item = read_nth(settings.input, settings.number);
   const Captioner captioner(settings.model);
@@ -84,7 +84,7 @@ void draw(const Settings& settings) {
 }  // namespace
 
 void add_plot_patches(CLI::App& plot) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotPatchesSettings>();
   CLI::App& command = *plot.add_subcommand(
       "patches", "Draw on a picture where a model looks while it says each word of the caption");
   add_model_argument(command, settings->model);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Settings {
+struct PlotTensorboardSettings {
   std::vector<std::string> runs;
   std::string output;
 };
@@ -28,7 +28,7 @@ std::string name_of(const std::string& run) {
 }
 
 /// The folders to write to, one for each run; all are checked before the first is written.
-std::vector<std::string> folders_for(const Settings& settings) {
+std::vector<std::string> folders_for(const PlotTensorboardSettings& settings) {
   std::vector<std::string> folders;
   for (const std::string& run : settings.runs) {
     require(fs::exists(run), "{}: there is no folder of that name", run);
@@ -47,7 +47,7 @@ std::vector<std::string> folders_for(const Settings& settings) {
   return folders;
 }
 
-void run(const Settings& settings) {
+void run(const PlotTensorboardSettings& settings) {
   require(!settings.output.empty(),
           "the name of the output folder is empty; name a folder for the event files");
   const std::vector<std::string> folders = folders_for(settings);
@@ -66,7 +66,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_plot_tensorboard(CLI::App& plot) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<PlotTensorboardSettings>();
   CLI::App& command = *plot.add_subcommand("tensorboard", "Write the curves of runs as files for TensorBoard");
   command.add_option("runs", settings->runs, "folders of training runs")->type_name("RUN")->required();
   command

@@ -9,11 +9,11 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct QuantizeSettings {
   std::string model, output;
 };
 
-void run(const Settings& settings) {
+void run(const QuantizeSettings& settings) {
   open_model_folder(settings.model);
   note_interrupts();  // finish the output folder even if interrupted
   quantize_model(settings.model, settings.output);
@@ -24,7 +24,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_quantize(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<QuantizeSettings>();
   CLI::App& command =
       *app.add_subcommand("quantize", "Convert a model to int8, which is faster and a quarter of the size");
   add_model_argument(command, settings->model);

@@ -15,9 +15,9 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t block_lines = 2048;
+constexpr size_t most_pairs_at_once = 2048;
 
-struct Settings {
+struct ScoreSettings {
   std::string model, source, target, input, output = "-";
   InvalidUtf8 invalid = InvalidUtf8::error;
   TranslateOptions options;
@@ -30,13 +30,13 @@ struct Settings {
 /// Reads the next line of both files. Throws if only one of them has ended.
 class GivenPairs {
  public:
-  explicit GivenPairs(const Settings& settings)
+  explicit GivenPairs(const ScoreSettings& settings)
       : settings_(settings), source_(readable_path(settings.source)), target_(readable_path(settings.target)) {}
 
   bool next(std::vector<std::string>& sources, std::vector<std::string>& targets) {
     sources.clear(), targets.clear();
     std::string source, target;
-    while (sources.size() < block_lines) {
+    while (sources.size() < most_pairs_at_once) {
       const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
       require(has_source == has_target,
               "{} ends after line {}, but {} does not; line n of one file must be the translation of line n of "
@@ -53,12 +53,12 @@ class GivenPairs {
   }
 
  private:
-  const Settings& settings_;
+  const ScoreSettings& settings_;
   LineReader source_, target_;
 };
 
 /// Scores a text under a language model.
-void score_text(const Settings& settings) {
+void score_text(const ScoreSettings& settings) {
   const Generator generator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
@@ -85,7 +85,7 @@ void refuse_options(const CLI::App& command, std::initializer_list<const char*> 
     require(command.get_option(name)->count() == 0, "{} is for {} models; leave it out", name, kind);
 }
 
-void score_pairs(const Settings& settings) {
+void score_pairs(const ScoreSettings& settings) {
   require(settings.source != "-" || settings.target != "-",
           "--source and --target can't both be standard input");
   check(settings.writer);
@@ -118,7 +118,7 @@ void score_pairs(const Settings& settings) {
   output.close();  // last: where the file exists, all went well
 }
 
-void run(const Settings& settings, const CLI::App& command) {
+void run(const ScoreSettings& settings, const CLI::App& command) {
   const bool pairs = !settings.source.empty() || !settings.target.empty();
   require(
       pairs != !settings.input.empty() && (!pairs || (!settings.source.empty() && !settings.target.empty())),
@@ -137,7 +137,7 @@ void run(const Settings& settings, const CLI::App& command) {
 }  // namespace
 
 void add_score(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<ScoreSettings>();
   CLI::App& command = *app.add_subcommand(
       "score", "Compute the probability of given translations, or of a text, under a model");
   add_model_argument(command, settings->model);

@@ -16,7 +16,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct ServeSettings {
   std::string config, host, port;
   std::vector<std::string> models, assignments;
 };
@@ -97,7 +97,7 @@ class Signals {
 };
 
 /// The options of the command are assignments that come last.
-serve::ServeConfig config_of(const Settings& settings) {
+serve::ServeConfig config_of(const ServeSettings& settings) {
   std::vector<std::string> assignments = settings.assignments;
   if (!settings.host.empty()) assignments.push_back("host=" + settings.host);
   if (!settings.port.empty()) assignments.push_back("port=" + settings.port);
@@ -107,7 +107,7 @@ serve::ServeConfig config_of(const Settings& settings) {
   return config;
 }
 
-void run(const Settings& settings) {
+void run(const ServeSettings& settings) {
   Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
   serve::Service service({config.models.begin(), config.models.end()}, config.engine(), config.service());
@@ -124,7 +124,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_serve(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<ServeSettings>();
   CLI::App& command = *app.add_subcommand("serve", "Serve models over HTTP");
   command.add_option("MODELS", settings->models,
                      "models to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER");

@@ -13,13 +13,13 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct ShortlistSettings {
   std::string model, source, target, output;
   InvalidUtf8 invalid = InvalidUtf8::error;
   int best = 50, common = 100;
 };
 
-void run(const Settings& settings) {
+void run(const ShortlistSettings& settings) {
   require_output_file(settings.output, {settings.source, settings.target, settings.model});
   const ModelFolder folder = open_model_folder(settings.model);
   require_translation_model(folder.config, settings.model);
@@ -39,7 +39,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_shortlist(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<ShortlistSettings>();
   CLI::App& command =
       *app.add_subcommand("shortlist", "Learn the likely translations of each token, to translate faster");
   add_model_argument(command, settings->model);

@@ -30,7 +30,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Arguments {
+struct SweepArguments {
   std::vector<std::string> recipes, assignments, test;
   std::string output;
   bool other_processor = false, fit = false;
@@ -55,7 +55,7 @@ TestText read_test(const std::vector<std::string>& files) {
 /// Trains the recipes that have not finished, one after the other, and writes the table after each.
 class Sweep {
  public:
-  explicit Sweep(const Arguments& a);
+  explicit Sweep(const SweepArguments& a);
   /// Throws `Cancelled` if it was interrupted, and an environment error if a recipe failed.
   void run();
 
@@ -74,14 +74,14 @@ class Sweep {
   }
   std::string path(const std::string& name) const { return arguments_.output + "/" + name; }
 
-  const Arguments& arguments_;
+  const SweepArguments& arguments_;
   std::vector<std::unique_ptr<TaskConfig>> configs_;
   TestText test_;
   SweepTable table_;
 };
 
 /// Reads everything that can be wrong before anything is written.
-Sweep::Sweep(const Arguments& a) : arguments_(a) {
+Sweep::Sweep(const SweepArguments& a) : arguments_(a) {
   std::vector<std::string> runs;
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) {
     configs_.push_back(task_config_of(std::move(row.options), row.where));
@@ -225,7 +225,7 @@ void Sweep::report() const {
 }
 
 /// --set takes all arguments that follow it; those without "=" are recipes.
-void find_recipes(Arguments& a) {
+void find_recipes(SweepArguments& a) {
   const auto is_assignment = [](const std::string& word) { return word.find('=') != word.npos; };
   const auto recipes = std::stable_partition(a.assignments.begin(), a.assignments.end(), is_assignment);
   a.recipes.insert(a.recipes.end(), recipes, a.assignments.end());
@@ -238,7 +238,7 @@ void find_recipes(Arguments& a) {
 }  // namespace
 
 void add_sweep(CLI::App& app) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("sweep", "Train several models, and compare them in a table");
   command
       ->add_option(

@@ -12,7 +12,7 @@
 namespace sixfold::cli {
 namespace {
 
-struct Settings {
+struct TokenizeSettings {
   std::string model;
   TextPaths paths;
   bool target = false, ids = false, decode = false;
@@ -63,7 +63,7 @@ class LineTokenizer {
   std::unordered_map<std::string, int32_t> id_of_;
 };
 
-void run(const Settings& settings) {
+void run(const TokenizeSettings& settings) {
   const auto [config, tokenizers] = open_text_model(settings.model);
   const bool target = settings.target || !config.has_encoder();  // a language model reads what it writes
   const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
@@ -80,7 +80,7 @@ void run(const Settings& settings) {
 }  // namespace
 
 void add_tokenize(CLI::App& app) {
-  const auto settings = std::make_shared<Settings>();
+  const auto settings = std::make_shared<TokenizeSettings>();
   CLI::App& command =
       *app.add_subcommand("tokenize", "Convert text to a model's tokens, or tokens back to text");
   add_model_argument(command, settings->model);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* dashboard_port = "7071";
 
-struct Arguments {
+struct TrainArguments {
   std::string config, run, on_spike;
   std::string dashboard;  ///< its port; empty: there is none
   bool resume = false, other_processor = false, fit = false;
@@ -36,7 +36,7 @@ std::string shell_word(const std::string& text) {
 
 /// --set takes all arguments that follow it. If no config was given, the first of them without "=" is the
 /// config, as in --set train.minutes=5 mine.yaml.
-void find_config(Arguments& a) {
+void find_config(TrainArguments& a) {
   const auto no_assignment = [](const std::string& word) { return word.find('=') == word.npos; };
   const auto word = std::find_if(a.assignments.begin(), a.assignments.end(), no_assignment);
   if (a.config.empty() && word != a.assignments.end()) {
@@ -51,7 +51,7 @@ void find_config(Arguments& a) {
           a.run);
 }
 
-std::unique_ptr<DashboardServer> start_dashboard(const Arguments& a) {
+std::unique_ptr<DashboardServer> start_dashboard(const TrainArguments& a) {
   if (a.dashboard.empty()) return nullptr;
   int port = -1;
   const char* end = a.dashboard.data() + a.dashboard.size();
@@ -63,7 +63,7 @@ std::unique_ptr<DashboardServer> start_dashboard(const Arguments& a) {
   return server;
 }
 
-int run(const Arguments& a, Processes& processes) {
+int run(const TrainArguments& a, Processes& processes) {
   if (processes.size() > 1)
     check_agreement(processes, {{"--output", a.run}, {"--resume", a.resume ? "given" : "not given"}});
   std::vector<std::string> assignments = a.assignments;
@@ -91,7 +91,7 @@ int run(const Arguments& a, Processes& processes) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model on a parallel corpus, or another task");
   command->add_option("config", a->config, "training config: model, text and length of the training (required)")
       ->type_name("CONFIG.yaml");

@@ -5,23 +5,17 @@
 namespace sixfold::demo {
 namespace {
 
-void add(std::string& sentence, std::string_view words) {
-  if (words.empty()) return;
-  if (!sentence.empty()) sentence += ' ';
-  sentence += words;
-}
-
 enum class Role { subject, object };
 
 std::string noun_phrase(const NounPhrase& phrase, Role role) {
   if (phrase.pronoun) return role == Role::subject ? phrase.pronoun->english : phrase.pronoun->english_object;
   std::string rest = phrase.adjective ? phrase.adjective->english : "";
-  add(rest, phrase.plural ? phrase.noun->english_plural : phrase.noun->english);
+  add_words(rest, phrase.plural ? phrase.noun->english_plural : phrase.noun->english);
   std::string text;
   if (phrase.count > 0) text = english_number(phrase.count);
   if (phrase.determiner) text = phrase.plural ? phrase.determiner->english_plural : phrase.determiner->english;
   if (text == "a" && std::string_view("aeiou").find(rest[0]) != std::string_view::npos) text = "an";
-  add(text, rest);
+  add_words(text, rest);
   return text;
 }
 
@@ -44,16 +38,16 @@ const char* form_of_be(Agreement agreement) {
 /// The text after the verb: "him up", "up the boy", "the boy a book", with preposition and time.
 std::string complements(const Clause& clause) {
   std::string text;
-  if (clause.indirect) add(text, noun_phrase(*clause.indirect, Role::object));
+  if (clause.indirect) add_words(text, noun_phrase(*clause.indirect, Role::object));
   const char* particle = clause.verb ? clause.verb->english_particle : "";
   bool pronoun = clause.object && clause.object->pronoun;
   bool shifts = pronoun && std::string_view(particle) == "up";
-  if (!shifts) add(text, particle);
-  if (clause.object) add(text, noun_phrase(*clause.object, Role::object));
-  if (shifts) add(text, particle);
+  if (!shifts) add_words(text, particle);
+  if (clause.object) add_words(text, noun_phrase(*clause.object, Role::object));
+  if (shifts) add_words(text, particle);
   if (clause.preposition) {
-    add(text, clause.preposition->english);
-    add(text, noun_phrase(clause.prepositional, Role::object));
+    add_words(text, clause.preposition->english);
+    add_words(text, noun_phrase(clause.prepositional, Role::object));
   }
   return text;
 }
@@ -71,26 +65,26 @@ const char* final_time(const Clause& clause) {
 
 std::string predicate(const Clause& clause) {
   std::string text = clause.negated ? "not" : "";
-  add(text, frequency(clause));
-  add(text, clause.predicate->english);
+  add_words(text, frequency(clause));
+  add_words(text, clause.predicate->english);
   return text;
 }
 
 std::string statement(const Clause& clause) {
   std::string text = clause.adverbial_first ? clause.adverbial->english : "";
   Agreement form = agreement(clause.subject);
-  add(text, noun_phrase(clause.subject, Role::subject));
+  add_words(text, noun_phrase(clause.subject, Role::subject));
   if (clause.predicate) {
-    add(text, form_of_be(form));
-    add(text, predicate(clause));
+    add_words(text, form_of_be(form));
+    add_words(text, predicate(clause));
   } else {
-    add(text, frequency(clause));
+    add_words(text, frequency(clause));
     bool he = form == Agreement::he;
-    if (clause.modal) add(text, he ? clause.modal->english_he : clause.modal->english);
-    add(text, he && !clause.modal ? clause.verb->english_he : clause.verb->english);
-    add(text, complements(clause));
+    if (clause.modal) add_words(text, he ? clause.modal->english_he : clause.modal->english);
+    add_words(text, he && !clause.modal ? clause.verb->english_he : clause.verb->english);
+    add_words(text, complements(clause));
   }
-  add(text, final_time(clause));
+  add_words(text, final_time(clause));
   return text;
 }
 
@@ -104,16 +98,16 @@ std::string question(const Clause& clause) {
     text = form == Agreement::he ? "does" : "do";
   else
     text = clause.modal->english;
-  add(text, noun_phrase(clause.subject, Role::subject));
+  add_words(text, noun_phrase(clause.subject, Role::subject));
   if (clause.predicate) {
-    add(text, predicate(clause));
+    add_words(text, predicate(clause));
   } else {
-    add(text, frequency(clause));
-    if (clause.modal && needs_do) add(text, clause.modal->english);
-    add(text, clause.verb->english);
-    add(text, complements(clause));
+    add_words(text, frequency(clause));
+    if (clause.modal && needs_do) add_words(text, clause.modal->english);
+    add_words(text, clause.verb->english);
+    add_words(text, complements(clause));
   }
-  add(text, final_time(clause));
+  add_words(text, final_time(clause));
   return text;
 }
 
@@ -121,10 +115,10 @@ std::string question(const Clause& clause) {
 
 std::string english(const Sentence& sentence) {
   std::string text = sentence.question_word ? sentence.question_word->english : "";
-  add(text, sentence.question ? question(sentence.main) : statement(sentence.main));
+  add_words(text, sentence.question ? question(sentence.main) : statement(sentence.main));
   if (sentence.conjunction) {
     std::string subordinate = sentence.conjunction->english;
-    add(subordinate, statement(sentence.subordinate));
+    add_words(subordinate, statement(sentence.subordinate));
     text = sentence.subordinate_first ? subordinate + ", " + text : text + " " + subordinate;
   }
   text[0] =

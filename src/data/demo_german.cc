@@ -5,12 +5,6 @@
 namespace sixfold::demo {
 namespace {
 
-void add(std::string& sentence, std::string_view words) {
-  if (words.empty()) return;
-  if (!sentence.empty()) sentence += ' ';
-  sentence += words;
-}
-
 // Endings by case (nominative, accusative, dative) and column (masculine, feminine, neuter, plural).
 using Endings = const char* [3][4];
 constexpr Endings article = {{"er", "ie", "as", "ie"}, {"en", "ie", "as", "ie"}, {"em", "er", "em", "en"}};
@@ -55,14 +49,14 @@ std::string noun_phrase(const NounPhrase& phrase, Case governed) {
   if (phrase.pronoun) return phrase.pronoun->german[which_case];
   int column = phrase.plural ? 3 : static_cast<int>(phrase.noun->gender);
   std::string text = determiner(phrase, which_case, column);
-  add(text, adjective(phrase, which_case, column));
-  add(text, noun(phrase, governed));
+  add_words(text, adjective(phrase, which_case, column));
+  add_words(text, noun(phrase, governed));
   return text;
 }
 
 std::string prepositional_phrase(const Preposition& preposition, const NounPhrase& phrase) {
   std::string text = preposition.german;
-  add(text, noun_phrase(phrase, preposition.governs));
+  add_words(text, noun_phrase(phrase, preposition.governs));
   constexpr std::string_view contractions[][2] = {{"in dem ", "im "}, {"zu dem ", "zum "}, {"zu der ", "zur "}};
   for (auto [full, fused] : contractions)
     if (text.starts_with(full)) text.replace(0, full.size(), fused);
@@ -94,15 +88,15 @@ const char* finite_verb(const Clause& clause) {
 std::string middle(const Clause& clause) {
   std::string pronouns, nouns;
   if (clause.indirect)
-    add(clause.indirect->pronoun ? pronouns : nouns, noun_phrase(*clause.indirect, Case::dative));
+    add_words(clause.indirect->pronoun ? pronouns : nouns, noun_phrase(*clause.indirect, Case::dative));
   if (clause.object)
-    add(clause.object->pronoun ? pronouns : nouns, noun_phrase(*clause.object, clause.verb->governs));
+    add_words(clause.object->pronoun ? pronouns : nouns, noun_phrase(*clause.object, clause.verb->governs));
   std::string text = pronouns;
-  if (clause.adverbial && !clause.adverbial_first) add(text, clause.adverbial->german);
-  add(text, nouns);
-  if (clause.preposition) add(text, prepositional_phrase(*clause.preposition, clause.prepositional));
-  if (clause.negated) add(text, "nicht");
-  if (clause.predicate) add(text, clause.predicate->german);
+  if (clause.adverbial && !clause.adverbial_first) add_words(text, clause.adverbial->german);
+  add_words(text, nouns);
+  if (clause.preposition) add_words(text, prepositional_phrase(*clause.preposition, clause.prepositional));
+  if (clause.negated) add_words(text, "nicht");
+  if (clause.predicate) add_words(text, clause.predicate->german);
   return text;
 }
 
@@ -113,26 +107,26 @@ std::string infinitive(const Verb& verb) { return std::string(verb.particle) + v
 std::string main_clause(const Clause& clause, const Sentence& sentence) {
   std::string subject = noun_phrase(clause.subject, Case::nominative);
   std::string text = sentence.question_word ? sentence.question_word->german : "";
-  if (clause.adverbial_first) add(text, clause.adverbial->german);
-  if (!sentence.inverted()) add(text, subject);
-  add(text, finite_verb(clause));
-  if (sentence.inverted()) add(text, subject);
-  add(text, middle(clause));
+  if (clause.adverbial_first) add_words(text, clause.adverbial->german);
+  if (!sentence.inverted()) add_words(text, subject);
+  add_words(text, finite_verb(clause));
+  if (sentence.inverted()) add_words(text, subject);
+  add_words(text, middle(clause));
   if (clause.modal)
-    add(text, infinitive(*clause.verb));
+    add_words(text, infinitive(*clause.verb));
   else if (clause.verb)
-    add(text, clause.verb->particle);
+    add_words(text, clause.verb->particle);
   return text;
 }
 
 /// A clause with the verb last, joined with its particle.
 std::string subordinate_clause(const Clause& clause, const WordPair& conjunction) {
   std::string text = conjunction.german;
-  add(text, noun_phrase(clause.subject, Case::nominative));
-  add(text, middle(clause));
-  if (clause.modal) add(text, infinitive(*clause.verb));
+  add_words(text, noun_phrase(clause.subject, Case::nominative));
+  add_words(text, middle(clause));
+  if (clause.modal) add_words(text, infinitive(*clause.verb));
   bool joined = clause.verb && !clause.modal;
-  add(text, std::string(joined ? clause.verb->particle : "") + finite_verb(clause));
+  add_words(text, std::string(joined ? clause.verb->particle : "") + finite_verb(clause));
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "data/demo_lexicon.h"
 
@@ -46,6 +47,13 @@ struct Sentence {
   /// Whether something other than the subject stands before the verb of the main German clause.
   bool inverted() const { return question || subordinate_first || main.adverbial_first; }
 };
+
+/// Appends words, unless they are empty, with a space before them.
+inline void add_words(std::string& sentence, std::string_view words) {
+  if (words.empty()) return;
+  if (!sentence.empty()) sentence += ' ';
+  sentence += words;
+}
 
 /// The wording of a sentence in each language, with punctuation.
 std::string english(const Sentence& sentence);

@@ -158,12 +158,6 @@ std::string noun_phrase(const ColouredShape& what) {
   return fmt::format("{} {} {}", colour == "orange" ? "an" : "a", colour, shapes[index(what.shape)]);
 }
 
-template <class Item>
-void shuffle(std::vector<Item>& items, RandomStream random) {
-  for (size_t i = items.size(); i > 1; --i)
-    std::swap(items[i - 1], items[random.below(static_cast<uint32_t>(i))]);
-}
-
 /// Pictures of some scenes by turns. `part` tells the parts apart.
 std::vector<CaptionedImage> pictures_of(std::span<const Scene> scenes, int count, uint64_t seed,
                                         uint64_t part) {
@@ -226,7 +220,8 @@ Pictures make_pictures(const PictureOptions& o) {
           int64_t{o.train} + o.valid + o.test, most_pictures);
   std::vector<Scene> scenes = all_scenes();
   constexpr uint64_t order = uint64_t{1} << 40;  // a stream that no picture has
-  shuffle(scenes, RandomStream(o.seed, order));
+  RandomStream random(o.seed, order);
+  shuffle(scenes, random);
   const std::span<const Scene> all(scenes);
   const size_t tests = all.size() / 10, valids = all.size() / 20;
   return {.train = pictures_of(all.subspan(tests + valids), o.train, o.seed, 0),

@@ -29,7 +29,8 @@ constexpr size_t names_of_a_kind = 30;
 constexpr std::string_view jobs[] = {"baker",  "carpenter", "dentist", "farmer",  "gardener",  "hairdresser",
                                      "judge",  "lawyer",    "miller",  "nurse",   "painter",   "plumber",
                                      "potter", "sailor",    "tailor",  "teacher", "watchmaker"};
-constexpr std::string_view colours[] = {"black", "blue", "brown", "green", "grey", "red", "white", "yellow"};
+constexpr std::string_view colour_words[] = {"black", "blue", "brown", "green",
+                                             "grey",  "red",  "white", "yellow"};
 constexpr std::string_view things[] = {"bicycle", "boat", "car",  "coat",  "dog",  "guitar", "hat",
                                        "horse",   "kite", "lamp", "piano", "tent", "van"};
 constexpr std::string_view foods[] = {"apples",  "beans",  "bread", "carrots", "cheese", "cherries", "honey",
@@ -59,11 +60,6 @@ constexpr std::array<FactKind, 5> kinds = {{
 }};
 
 uint32_t draw(RandomStream& random, size_t count) { return random.below(static_cast<uint32_t>(count)); }
-
-template <class T>
-void shuffle(std::vector<T>& values, RandomStream& random) {
-  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[draw(random, i)]);
-}
 
 std::string capitalized(std::string word) {
   word[0] = static_cast<char>(word[0] - 'a' + 'A');
@@ -95,7 +91,7 @@ std::string draw_value(size_t kind, const Lexicon& lexicon, RandomStream& random
     case 1:
       return one(jobs);
     case 2: {
-      const std::string colour = one(colours);
+      const std::string colour = one(colour_words);
       return colour + " " + one(things);
     }
     case 3:

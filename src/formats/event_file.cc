@@ -31,7 +31,7 @@ constexpr uint64_t summary_value = 1, plugin_name = 1, session_status = 1, sourc
 // Values of enumerations.
 constexpr uint64_t dt_string = 7, class_tensor = 2, session_start = 1;
 
-constexpr size_t checksum_bytes = 4, length_bytes = 8;
+constexpr size_t checksum_bytes = 4, record_length_bytes = 8;
 
 constexpr std::array<uint32_t, 256> crc_table = [] {
   std::array<uint32_t, 256> table{};
@@ -101,11 +101,11 @@ void EventFile::add_event(int64_t step, double time, const std::string& content)
 }
 
 std::optional<std::string_view> take_record(std::string_view& bytes) {
-  constexpr size_t head = length_bytes + checksum_bytes;
+  constexpr size_t head = record_length_bytes + checksum_bytes;
   if (bytes.size() < head) return std::nullopt;
-  const std::string_view length = bytes.substr(0, length_bytes);
+  const std::string_view length = bytes.substr(0, record_length_bytes);
   const uint64_t size = number_of(length), rest = bytes.size() - head;
-  if (bytes.substr(length_bytes, checksum_bytes) != checksum(length)) return std::nullopt;
+  if (bytes.substr(record_length_bytes, checksum_bytes) != checksum(length)) return std::nullopt;
   if (size > rest || rest - size < checksum_bytes) return std::nullopt;
   const std::string_view data = bytes.substr(head, size);
   if (bytes.substr(head + size, checksum_bytes) != checksum(data)) return std::nullopt;

@@ -14,8 +14,6 @@
 namespace sixfold {
 namespace {
 
-constexpr int64_t most_batch_tokens = int64_t{1} << 40;  // more are as good as these
-
 SearchOptions search_options(const LoadedModel& open, const CaptionOptions& options) {
   require(options.batch_tokens >= 0, "batch_tokens is {}; it must be at least 0", options.batch_tokens);
   SearchOptions how{.rules = open.config().generation,

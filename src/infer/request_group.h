@@ -13,6 +13,9 @@
 
 namespace sixfold {
 
+/// A limit on the tokens of a batch. More are as good as these.
+inline constexpr int64_t most_batch_tokens = int64_t{1} << 40;
+
 /// The requests of one call, whose results are wanted together. The calling thread queues them and helps the
 /// engine to decode. A call derives its own class, which receives the results.
 class RequestGroup : public ResultSink {

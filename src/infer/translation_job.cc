@@ -11,8 +11,7 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_ahead = 4096;                      // lines read but not emitted yet
-constexpr int64_t most_batch_tokens = int64_t{1} << 40;  // more are as good as these
+constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
 SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
                              const Shortlist* shortlist, std::stop_token cancel) {

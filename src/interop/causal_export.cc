@@ -10,6 +10,7 @@
 #include "interop/causal_names.h"
 #include "interop/json/sentence_piece_json.h"
 #include "interop/json/start_token.h"
+#include "interop/json/write_json.h"
 #include "interop/model_card.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
@@ -26,7 +27,7 @@ bool is_gpt2(const ModelConfig& c) { return c.positions == Positions::learned; }
 
 std::string_view class_of(const ModelConfig& c) { return is_gpt2(c) ? "GPT2LMHeadModel" : "LlamaForCausalLM"; }
 
-std::string_view activation_name(Activation activation) {
+std::string_view causal_activation(Activation activation) {
   switch (activation) {
     case Activation::relu:
       return "relu";
@@ -39,13 +40,13 @@ std::string_view activation_name(Activation activation) {
     case Activation::sigmoid_gelu:
       return "quick_gelu";
     case Activation::sigmoid:
-      break;  // refused by check_architecture
+      break;  // refused by check_causal_architecture
   }
   return {};
 }
 
 /// Throws an input error if neither kind of model supports the architecture.
-void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, const std::string& folder) {
+void check_causal_architecture(const ModelConfig& c, const Tokenizers& tokenizers, const std::string& folder) {
   require(c.positions == Positions::learned || c.positions == Positions::rotary,
           "{}: can't be exported: its positions are '{}'; GPT-2 has learned positions, Llama rotary ones",
           folder, name_of_enum(c.positions));
@@ -143,9 +144,6 @@ NamedMatrices their_weights(const Transformer& model, bool& attention_bias) {
   return weights;
 }
 
-/// A number with the decimal digits of the float `value`, not with those of its conversion to double.
-double as_written(float value) { return std::stod(fmt::format("{}", value)); }
-
 ordered_json config_json(const ModelConfig& c, bool attention_bias) {
   const int context = c.context_tokens > 0 ? c.context_tokens : 2048;
   ordered_json json{{"architectures", {class_of(c)}}, {"vocab_size", c.target_vocab}};
@@ -160,7 +158,7 @@ ordered_json config_json(const ModelConfig& c, bool attention_bias) {
     json["n_inner"] = c.d_ff;
     json["n_layer"] = c.decoder_layers;
     json["n_positions"] = positions_of(c);
-    json["activation_function"] = activation_name(c.activation);
+    json["activation_function"] = causal_activation(c.activation);
     json["layer_norm_epsilon"] = as_written(c.norm_epsilon);
     json["resid_pdrop"] = json["embd_pdrop"] = as_written(c.dropout);
     json["attn_pdrop"] = as_written(c.attention_dropout);
@@ -174,7 +172,7 @@ ordered_json config_json(const ModelConfig& c, bool attention_bias) {
   json["intermediate_size"] = c.d_ff;
   json["num_hidden_layers"] = c.decoder_layers;
   json["max_position_embeddings"] = context;
-  json["hidden_act"] = activation_name(c.activation);
+  json["hidden_act"] = causal_activation(c.activation);
   json["rms_norm_eps"] = as_written(c.norm_epsilon);
   json["rope_theta"] = as_written(c.rotary_base);
   json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", as_written(c.rotary_base)}};
@@ -182,10 +180,6 @@ ordered_json config_json(const ModelConfig& c, bool attention_bias) {
   json["mlp_bias"] = c.feed_forward_bias;
   json["attention_dropout"] = as_written(c.attention_dropout);
   return json;
-}
-
-void write_json(const fs::path& path, const ordered_json& json) {
-  write_file_atomically(path, json.dump(2) + "\n");
 }
 
 /// The tokens that are never generated here are suppressed there.
@@ -239,7 +233,7 @@ void export_causal_model(const std::string& model_folder, const std::string& out
       load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
-  check_architecture(config, tokenizers, model_folder);
+  check_causal_architecture(config, tokenizers, model_folder);
   bool attention_bias = false;
   const NamedMatrices weights = their_weights(*model, attention_bias);
   AtomicDirectory folder(output);

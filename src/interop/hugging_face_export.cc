@@ -11,6 +11,7 @@
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/hugging_face.h"
+#include "interop/json/write_json.h"
 #include "interop/model_card.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
@@ -51,7 +52,7 @@ bool has_pad(const ModelConfig& config, const Tokenizers& tokenizers) {
 }
 
 /// Throws an input error if MarianMTModel does not support the model.
-void check_architecture(const ModelConfig& c, const Tokenizers& tokenizers, const std::string& folder) {
+void check_marian_architecture(const ModelConfig& c, const Tokenizers& tokenizers, const std::string& folder) {
   const auto need = [&](bool condition, const std::string& difference) {
     require(condition, "{}: can't be exported as a MarianMTModel: {}", folder, difference);
   };
@@ -194,7 +195,7 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
   return weights;
 }
 
-std::string_view activation_name(Activation activation) {
+std::string_view marian_activation(Activation activation) {
   switch (activation) {
     case Activation::relu:
       return "relu";
@@ -206,13 +207,10 @@ std::string_view activation_name(Activation activation) {
       return "quick_gelu";
     case Activation::tanh_gelu:
     case Activation::sigmoid:
-      break;  // refused by check_architecture
+      break;  // refused by check_marian_architecture
   }
   return {};
 }
-
-/// A number with the decimal digits of the float `value`, not with those of its conversion to double.
-double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
 ordered_json early_stopping(StoppingCriterion end) {
   if (end == StoppingCriterion::best_cannot_improve) return "never";
@@ -258,7 +256,7 @@ ordered_json config_json(const ModelConfig& c, const Exported& e) {
                     {"decoder_attention_heads", c.heads},
                     {"encoder_ffn_dim", c.d_ff},
                     {"decoder_ffn_dim", c.d_ff},
-                    {"activation_function", activation_name(c.activation)},
+                    {"activation_function", marian_activation(c.activation)},
                     {"dropout", as_written(c.dropout)},
                     {"attention_dropout", as_written(c.attention_dropout)},
                     {"activation_dropout", as_written(c.activation_dropout)},
@@ -286,10 +284,6 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer, int tokens) {
                std::string(pad), std::string("<own_pad>"));
   if (std::ssize(pieces) < tokens) pieces.emplace_back(pad);
   return pieces;
-}
-
-void write_json(const fs::path& path, const ordered_json& json) {
-  write_file_atomically(path, json.dump(2) + "\n");
 }
 
 void write_tokenizers(const fs::path& folder, const ModelConfig& config, const Tokenizers& tokenizers,
@@ -322,7 +316,7 @@ void export_hugging_face(const std::string& model_folder, const std::string& out
   require_translation_model(model->config(), model_folder);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
-  check_architecture(config, tokenizers, model_folder);
+  check_marian_architecture(config, tokenizers, model_folder);
   const bool add_pad = !has_pad(config, tokenizers);
   const int tokens = config.target_vocab + (add_pad ? 1 : 0), longest = max_length(config.generation);
   const Exported exported{tokens, tokens - 1, longest, std::max(longest, usual_positions)};

@@ -218,8 +218,7 @@ struct Architecture {
   int key_value_heads() const { return kv_heads ? kv_heads : heads; }
 };
 
-template <class Visitor>
-void visit(Visitor& v, Architecture& o) {
+inline void visit(OptionVisitor& v, Architecture& o) {
   const Range share = from_to_below(0, 1);
   v.field("d_model", o.d_model, "width of the model: size of embeddings and of the outputs of layers",
           between(1, 1 << 20));

@@ -20,16 +20,14 @@ struct ImageInput {
   int patch_values() const { return patch * patch * channels; }
 };
 
-template <class Visitor>
-void visit_patches(Visitor& v, ImageInput& o) {
+inline void visit_patches(OptionVisitor& v, ImageInput& o) {
   v.field("patch", o.patch, "number of pixels on a side of a patch", between(1, 1024));
   v.field("stride", o.stride,
           "number of pixels from one patch to the next; less than patch: they overlap; 0: patch",
           between(0, 1024));
 }
 
-template <class Visitor>
-void visit(Visitor& v, ImageInput& o) {
+inline void visit(OptionVisitor& v, ImageInput& o) {
   v.field("height", o.height, "height of the images in pixels; 0: the model reads text", between(0, 1 << 14));
   v.field("width", o.width, "width of the images in pixels", between(0, 1 << 14));
   v.field("channels", o.channels, "channels of the images: 1 (grey) or 3 (red, green, blue)", between(1, 3));

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace sixfold {
 namespace {
 
 constexpr std::string_view html_space = " \t\n\f\r";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 bool is_space(char c) { return html_space.find(c) != html_space.npos; }
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) { return lower(c); });
+  std::transform(result.begin(), result.end(), result.begin(), [](char c) { return ascii_lower(c); });
   return result;
 }
 
@@ -32,7 +32,7 @@ bool has_class(std::string_view classes, std::string_view wanted) {
 bool HtmlTokenizer::at_name(size_t position, std::string_view name) const {
   if (html_.size() - position <= name.size()) return false;
   for (size_t i = 0; i < name.size(); ++i)
-    if (lower(html_[position + i]) != name[i]) return false;
+    if (ascii_lower(html_[position + i]) != name[i]) return false;
   const char next = html_[position + name.size()];
   return is_space(next) || next == '/' || next == '>';
 }
@@ -59,7 +59,7 @@ bool HtmlTokenizer::starts_markup(size_t position) const {
   if (position + 1 >= html_.size()) return false;
   const char next = html_[position + 1];
   if (next == '/') return position + 2 < html_.size();
-  return is_letter(next) || next == '!' || next == '?';
+  return is_ascii_letter(next) || next == '!' || next == '?';
 }
 
 bool HtmlTokenizer::next(HtmlToken& token, bool foreign) {
@@ -81,10 +81,10 @@ void HtmlTokenizer::read_markup(HtmlToken& token, bool foreign) {
   token.kind = HtmlToken::Kind::other;
   const size_t begin = position_;
   const char next = html_[begin + 1];
-  if (is_letter(next)) {
+  if (is_ascii_letter(next)) {
     token.kind = HtmlToken::Kind::start_tag;
     read_tag(token, begin + 1);
-  } else if (next == '/' && is_letter(html_[begin + 2])) {
+  } else if (next == '/' && is_ascii_letter(html_[begin + 2])) {
     token.kind = HtmlToken::Kind::end_tag;
     read_tag(token, begin + 2);
   } else if (at(begin, "<!--")) {

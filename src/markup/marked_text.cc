@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace sixfold {
 namespace {
-
-bool is_letter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'); }
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
 constexpr size_t longest_mark = 256;
 constexpr std::string_view times_sign = "-->";
@@ -25,9 +24,9 @@ Tag tag_at(std::string_view text) {
   size_t i = 1;
   tag.closes = text.substr(i).starts_with('/');
   if (tag.closes) ++i;
-  if (i == text.size() || !is_letter(text[i])) return tag;
-  for (; i < text.size() && (is_letter(text[i]) || is_digit(text[i])); ++i)
-    tag.name += static_cast<char>(is_letter(text[i]) ? text[i] | 0x20 : text[i]);
+  if (i == text.size() || !is_ascii_letter(text[i])) return tag;
+  for (; i < text.size() && (is_ascii_letter(text[i]) || is_ascii_digit(text[i])); ++i)
+    tag.name += static_cast<char>(is_ascii_letter(text[i]) ? text[i] | 0x20 : text[i]);
   const size_t end = text.substr(0, longest_mark).find_first_of("<>", i);
   if (end != std::string_view::npos && text[end] == '>') tag.length = end + 1;
   return tag;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "markup/marked_text.h"
 #include "markup/translate_pieces.h"
 #include "text/utf8.h"
@@ -7,15 +8,14 @@
 namespace sixfold {
 namespace {
 
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
-
 /// Whether a line is the times of a subtitle: "00:01:02,500 --> 00:01:04,000", perhaps with a position.
 bool is_times(std::string_view line) {
   const auto skip_time = [&] {
     size_t colons = 0, digits = 0, i = 0;
-    for (; i < line.size() && (is_digit(line[i]) || line[i] == ':' || line[i] == ',' || line[i] == '.'); ++i) {
+    for (; i < line.size() && (is_ascii_digit(line[i]) || line[i] == ':' || line[i] == ',' || line[i] == '.');
+         ++i) {
       colons += line[i] == ':' ? 1 : 0;
-      digits += is_digit(line[i]) ? 1 : 0;
+      digits += is_ascii_digit(line[i]) ? 1 : 0;
     }
     line.remove_prefix(i);
     return colons >= 1 && colons <= 2 && digits >= 4;
@@ -30,7 +30,7 @@ bool is_times(std::string_view line) {
 
 bool is_number(std::string_view line) {
   line = trim_spaces(line);
-  return !line.empty() && std::all_of(line.begin(), line.end(), is_digit);
+  return !line.empty() && std::all_of(line.begin(), line.end(), is_ascii_digit);
 }
 
 struct Line {

@@ -12,11 +12,6 @@
 namespace sixfold {
 namespace {
 
-bool is_punctuation(char32_t c) {
-  return (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) ||
-         (c >= 0x7B && c <= 0x7E);
-}
-
 /// A character of a word for Python's regular expressions: a letter, a number, or _, which is gone by now.
 bool is_of_word(char32_t c) {
   const auto type = u_charType(static_cast<UChar32>(c));
@@ -68,7 +63,7 @@ double AnswerStatistics::mean_f1() const { return questions > 0 ? f1 / static_ca
 
 std::u32string normalize_answer(std::string_view answer) {
   std::u32string text = to_lower(decode_utf8(answer));
-  std::erase_if(text, is_punctuation);
+  std::erase_if(text, is_ascii_punctuation);
   return normalize_spaces(without_articles(text));
 }
 

@@ -14,7 +14,7 @@ bool is_dash(char32_t c) { return c == U'-'; }
 bool is_dot_or_comma(char32_t c) { return c == U'.' || c == U','; }
 
 /// ASCII punctuation except `'`, `-`, `.` and `,`, which have separate rules or stay in the word.
-bool is_ascii_punctuation(char32_t c) {
+bool is_separate_in_13a(char32_t c) {
   return (c >= U' ' && c <= U'&') || (c >= U'(' && c <= U'+') || c == U'/' || (c >= U':' && c <= U'@') ||
          (c >= U'[' && c <= U'`') || (c >= U'{' && c <= U'~');
 }
@@ -73,7 +73,7 @@ std::u32string split_13a(std::u32string_view sentence) {
   text = replace_all(text, U"&amp;", U"&");
   text = replace_all(text, U"&lt;", U"<");
   text = replace_all(text, U"&gt;", U">");
-  text = space_around(U" " + text + U" ", is_ascii_punctuation);
+  text = space_around(U" " + text + U" ", is_separate_in_13a);
   text = split_pairs(text, is_not_digit, is_dot_or_comma, Side::right);
   text = split_pairs(text, is_dot_or_comma, is_not_digit, Side::left);
   return split_pairs(text, is_digit, is_dash, Side::right);

@@ -11,10 +11,6 @@ constexpr int kBeta = 2;
 
 using Ngrams = std::array<NgramCounts, std::tuple_size_v<decltype(ChrfStatistics::orders)>>;
 
-bool is_ascii_punctuation(char32_t c) {
-  return std::u32string_view(U"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(c) != std::u32string_view::npos;
-}
-
 /// Separates one punctuation character from a word, at its end or else at its beginning ("(hi)" -> "(hi )").
 std::u32string split_punctuation(std::u32string_view text) {
   std::u32string out;

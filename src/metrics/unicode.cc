@@ -44,6 +44,11 @@ std::u32string to_lower(std::u32string_view text) {
   return out;
 }
 
+bool is_ascii_punctuation(char32_t c) {
+  return (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) ||
+         (c >= 0x7B && c <= 0x7E);
+}
+
 bool is_space(char32_t c) { return (c >= 0x1C && c <= 0x1F) || u_isUWhiteSpace(static_cast<UChar32>(c)); }
 
 std::vector<std::u32string_view> split_words(std::u32string_view text) {

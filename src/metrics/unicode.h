@@ -19,6 +19,9 @@ std::u32string to_lower(std::u32string_view text);
 /// four separators U+001C to U+001F.
 bool is_space(char32_t c);
 
+/// One of !"#$%&'()*+,-./:;<=>?@[\]^_`{|}~.
+bool is_ascii_punctuation(char32_t c);
+
 /// The words of a text, separated by any white space, as views of the text.
 std::vector<std::u32string_view> split_words(std::u32string_view text);
 

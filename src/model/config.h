@@ -34,8 +34,7 @@ struct AnswerConfig {
   int max_tokens = 30;  ///< most tokens of an answer
 };
 
-template <class Visitor>
-void visit(Visitor& v, AnswerConfig& o) {
+inline void visit(OptionVisitor& v, AnswerConfig& o) {
   v.field("stride", o.stride,
           "a text that is longer than the model reads at once is read in windows, which begin this many tokens "
           "after each other",
@@ -88,8 +87,7 @@ struct ModelConfig : Architecture {
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
 
-template <class Visitor>
-void visit(Visitor& v, ModelConfig& o) {
+inline void visit(OptionVisitor& v, ModelConfig& o) {
   v.field("format_version", o.format_version, "version of this format",
           between(1, ModelConfig::current_format_version));
   v.field("source_vocab", o.source_vocab, "number of tokens in the source vocabulary", at_least(1));

@@ -71,8 +71,7 @@ struct GenerationConfig {
   bool start_before_text = true;  ///< a language model reads the start token before a prompt
 };
 
-template <class Visitor>
-void visit(Visitor& v, GenerationConfig& o) {
+inline void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("beam_size", o.beam_size, "number of hypotheses kept for each sentence; 1: greedy search",
           between(1, 1000));
   v.field("normalization", o.normalization,

@@ -49,7 +49,7 @@ std::string deepl_language(std::string_view field, const std::string& code,
 namespace {
 
 /// Refuses what would silently change nothing.
-void refuse_unsupported(const Fields& fields) {
+void refuse_unsupported_by_deepl(const Fields& fields) {
   const auto unknown =
       fields.unknown({"text", "target_lang", "source_lang", "split_sentences", "preserve_formatting", "context",
                       "show_billed_characters", "formality", "model_type", "auth_key", "enable_beta_languages",
@@ -94,9 +94,9 @@ void read_tag_handling(const Fields& fields, TextOptions& options) {
                     "tag_handling=xml.");
 }
 
-HttpAnswer translate(Service& service, const HttpRequest& request) {
+HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  refuse_unsupported(fields);
+  refuse_unsupported_by_deepl(fields);
   WantedTexts wanted{
       .texts = fields.required_texts("text", service.options().most_texts),
       .source = "",
@@ -153,9 +153,10 @@ std::vector<Route> deepl_routes(Service& service) {
     throw HttpError(404, fmt::format("This server has no {}.", request.path));
   };
   std::vector<Route> routes = deepl_glossary_routes(service);  // before the one for all that is unknown
-  routes.push_back({"POST", "/v2/translate",
-                    [s](const HttpRequest& request, const std::string&) { return translate(*s, request); },
-                    deepl_error_body});
+  routes.push_back(
+      {"POST", "/v2/translate",
+       [s](const HttpRequest& request, const std::string&) { return translate_as_deepl(*s, request); },
+       deepl_error_body});
   for (const char* method : {"GET", "POST"}) {
     routes.push_back({method, "/v2/languages",
                       [s](const HttpRequest& request, const std::string&) { return languages(*s, request); },

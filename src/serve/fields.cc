@@ -15,7 +15,7 @@
 namespace sixfold::serve {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
 
@@ -25,25 +25,25 @@ constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
 
 /// The fields of a form: a field that occurs more than once is a list.
 template <class Pairs>
-Json of_pairs(const Pairs& pairs) {
-  Json all = Json::object();
+json of_pairs(const Pairs& pairs) {
+  json all = json::object();
   for (const auto& [name, value] : pairs) {
     if (first_invalid_utf8(name) || first_invalid_utf8(value))
       throw HttpError(400, "The fields of the request are not valid UTF-8.");
-    Json& field = all[name];
+    json& field = all[name];
     if (field.is_null())
       field = value;
     else if (field.is_string())
-      field = Json::array({field, value});
+      field = json::array({field, value});
     else
       field.push_back(value);
   }
   return all;
 }
 
-Json of_json(const std::string& body) {
+json of_json(const std::string& body) {
   try {
-    Json all = parse_json(body, "The body", body_limits);
+    json all = parse_json(body, "The body", body_limits);
     if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
     return all;
   } catch (const Error& error) {
@@ -51,7 +51,7 @@ Json of_json(const std::string& body) {
   }
 }
 
-Json fields_of(const HttpRequest& request) {
+json fields_of(const HttpRequest& request) {
   const std::string type = request.content_type();
   if (request.body.empty() && type != "multipart/form-data") return of_pairs(request.query);
   if (type == "application/json") return of_json(request.body);
@@ -69,12 +69,12 @@ std::optional<Number> parsed(const std::string& text) {
 
 }  // namespace
 
-Fields::Fields(const HttpRequest& request) : all_(std::make_unique<Json>(fields_of(request))) {}
-Fields::Fields(std::unique_ptr<Json> all) : all_(std::move(all)) {}
+Fields::Fields(const HttpRequest& request) : all_(std::make_unique<json>(fields_of(request))) {}
+Fields::Fields(std::unique_ptr<json> all) : all_(std::move(all)) {}
 Fields::~Fields() = default;
 Fields::Fields(Fields&&) noexcept = default;
 
-const Json* Fields::find(std::string_view name) const {
+const json* Fields::find(std::string_view name) const {
   const auto found = all_->find(std::string(name));
   return found == all_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -82,12 +82,12 @@ const Json* Fields::find(std::string_view name) const {
 bool Fields::has(std::string_view name) const { return find(name); }
 
 bool Fields::is_list(std::string_view name) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   return value && value->is_array();
 }
 
 std::optional<std::string> Fields::text(std::string_view name) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   if (!value->is_string()) refuse(name, "a text");
   return value->get<std::string>();
@@ -99,13 +99,13 @@ std::string Fields::required_text(std::string_view name) const {
 }
 
 std::vector<std::string> Fields::texts(std::string_view name, size_t most) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   if (value->is_string()) return {value->get<std::string>()};
   if (!value->is_array()) refuse(name, "a text or a list of texts");
   if (value->size() > most) refuse(name, fmt::format("a list of at most {} texts", most));
   std::vector<std::string> all;
-  for (const Json& element : *value) {
+  for (const json& element : *value) {
     if (!element.is_string()) refuse(name, "a text or a list of texts");
     all.push_back(element.get<std::string>());
   }
@@ -118,7 +118,7 @@ std::vector<std::string> Fields::required_texts(std::string_view name, size_t mo
 }
 
 std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64_t most) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   const auto wanted = [&] { return fmt::format("a whole number from {} to {}", least, most); };
   if (value->is_string()) {
@@ -134,7 +134,7 @@ std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64
 }
 
 std::optional<double> Fields::number(std::string_view name, double least, double most) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   std::optional<double> number;
   if (value->is_number()) number = value->get<double>();
@@ -145,7 +145,7 @@ std::optional<double> Fields::number(std::string_view name, double least, double
 }
 
 std::optional<bool> Fields::truth(std::string_view name) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   if (value->is_boolean()) return value->get<bool>();
   const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
@@ -163,10 +163,10 @@ std::string Fields::one_of(std::string_view name, std::initializer_list<std::str
 }
 
 std::optional<Fields> Fields::object(std::string_view name) const {
-  const Json* value = find(name);
+  const json* value = find(name);
   if (!value) return {};
   if (!value->is_object()) refuse(name, "an object");
-  return Fields(std::make_unique<Json>(*value));
+  return Fields(std::make_unique<json>(*value));
 }
 
 std::optional<std::string> Fields::unknown(std::initializer_list<std::string_view> names) const {

@@ -50,7 +50,7 @@ struct Wanted {
   }
 };
 
-HttpAnswer translate(Service& service, const HttpRequest& request) {
+HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& request) {
   const Wanted wanted(Fields(request), service.options());
   const bool detect = wanted.source == "auto";
   Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
@@ -117,7 +117,8 @@ std::vector<Route> libretranslate_routes(Service& service) {
   };
   std::vector<Route> routes{
       route(
-          "POST", "/translate", [s](const HttpRequest& r) { return translate(*s, r); }, false),
+          "POST", "/translate", [s](const HttpRequest& r) { return translate_as_libretranslate(*s, r); },
+          false),
       route(
           "POST", "/detect", [s](const HttpRequest& r) { return detect(*s, r); }, false),
       route(

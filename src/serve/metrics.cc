@@ -36,7 +36,7 @@ class Text {
 };
 
 /// The value of a label in quotes: backslashes, quotes and line ends are escaped.
-std::string quoted(std::string_view value) {
+std::string label_value(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
     if (c == '\\' || c == '"') text += '\\';
@@ -48,7 +48,7 @@ std::string quoted(std::string_view value) {
   return text + '"';
 }
 
-std::string label(const std::string& model) { return "model_name=" + quoted(model); }
+std::string label(const std::string& model) { return "model_name=" + label_value(model); }
 
 /// Counts of the models, named as those of vLLM.
 void write(std::span<const ModelCounts> models, Text& text) {
@@ -108,7 +108,7 @@ std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_by
   Text text;
   text.begin("http_requests_total", "counter", "Requests answered, by endpoint and status.");
   for (const auto& [key, count] : requests_)
-    text.value(fmt::format("endpoint={},status=\"{}\"", quoted(key.first), key.second),
+    text.value(fmt::format("endpoint={},status=\"{}\"", label_value(key.first), key.second),
                static_cast<double>(count));
   text.begin("num_requests_in_flight", "gauge", "HTTP requests that are being answered.");
   text.value("", static_cast<double>(in_flight_));
@@ -116,7 +116,8 @@ std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_by
   text.value("", static_cast<double>(waiting_bytes));
   text.begin("e2e_request_latency_seconds", "histogram",
              "Time from when an HTTP request has arrived to the end of its answer.");
-  for (const auto& [endpoint, histogram] : times_) text.histogram("endpoint=" + quoted(endpoint), histogram);
+  for (const auto& [endpoint, histogram] : times_)
+    text.histogram("endpoint=" + label_value(endpoint), histogram);
   text.begin("sentences_cut_total", "counter", "Sentences whose ends were too long for the model to read.");
   for (const ModelCounts& model : models) {
     const auto found = cut_.find(model.model);

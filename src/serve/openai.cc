@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t most_log_probs = 5;  // as OpenAI's
 
 /// Refuses what would silently change nothing.
-void refuse_unsupported(const Fields& fields) {
+void refuse_unsupported_by_openai(const Fields& fields) {
   const auto unknown = fields.unknown({"model",
                                        "prompt",
                                        "max_tokens",
@@ -59,7 +59,7 @@ void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) 
 
 Completion completion_of(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  refuse_unsupported(fields);
+  refuse_unsupported_by_openai(fields);
   Completion wanted;
   wanted.id = fmt::format("cmpl-{}", service.next_number());
   const std::string name = fields.required_text("model");

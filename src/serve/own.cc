@@ -79,7 +79,7 @@ void require_known(const Fields& fields) {
   if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
 }
 
-HttpAnswer translate(Service& service, const HttpRequest& request) {
+HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   require_known(fields);
   const ModelPointer model = translation_model(service, fields);
@@ -112,9 +112,10 @@ std::string own_error_body(int status, const std::string& message) {
 std::vector<Route> own_routes(Service& service) {
   Service* const s = &service;
   std::vector<Route> routes = model_routes(service);
-  routes.push_back({"POST", "/v1/translate",
-                    [s](const HttpRequest& request, const std::string&) { return translate(*s, request); },
-                    own_error_body});
+  routes.push_back(
+      {"POST", "/v1/translate",
+       [s](const HttpRequest& request, const std::string&) { return translate_as_own(*s, request); },
+       own_error_body});
   return routes;
 }
 

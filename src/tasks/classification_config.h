@@ -27,8 +27,7 @@ struct LabelledDataOptions : BatchOptions {
   double token_dropout = 0;
 };
 
-template <class Visitor>
-void visit(Visitor& v, LabelledDataOptions& o) {
+inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
   v.field("train", o.train,
           "training data: files whose lines are a label, a tab and a text; each may be gzipped");
   v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
@@ -49,8 +48,7 @@ struct ClassificationValidationOptions : ValidationOptions {
   ClassMetric best_by = ClassMetric::accuracy;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ClassificationValidationOptions& o) {
+inline void visit(OptionVisitor& v, ClassificationValidationOptions& o) {
   visit_interval(v, o);
   v.field("best_by", o.best_by, "metric that decides which model is best: loss, accuracy or macro_f1");
   visit_patience(v, o);
@@ -65,8 +63,7 @@ struct ClassifierOptions {
   Pooling pooling = Pooling::first;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ClassifierOptions& o) {
+inline void visit(OptionVisitor& v, ClassifierOptions& o) {
   v.field(
       "pooling", o.pooling,
       "how the states of a text become one: first (of the start token), mean, or attention (a learned query)");
@@ -81,8 +78,7 @@ struct ClassificationOptions : TaskOptions<LabelledDataOptions, ClassificationVa
   ClassificationOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, ClassificationOptions& o) {
+inline void visit(OptionVisitor& v, ClassificationOptions& o) {
   v.field("task", o.task, "what is trained: classification; without this key, translation");
   v.group("classifier", o.classifier, "the layer that predicts the label");
   visit(v, static_cast<TaskOptions<LabelledDataOptions, ClassificationValidationOptions>&>(o));

@@ -24,8 +24,7 @@ struct EnumNames<CaptionMetric> {
 /// Images with captions, and how they become batches.
 struct CaptionDataOptions : ImageFilesOptions {};
 
-template <class Visitor>
-void visit(Visitor& v, CaptionDataOptions& o) {
+inline void visit(OptionVisitor& v, CaptionDataOptions& o) {
   visit_image_files(v, o, "captions by turns: captions are the lines of a text");
   visit_image_batches(v, o, "; not if captions say left or right");
 }
@@ -41,8 +40,7 @@ struct CaptionValidationOptions : ValidationOptions {
   bool captions() const;
 };
 
-template <class Visitor>
-void visit(Visitor& v, CaptionValidationOptions& o) {
+inline void visit(OptionVisitor& v, CaptionValidationOptions& o) {
   visit_interval(v, o);
   v.field("metrics", o.metrics,
           "metrics to compute: loss, perplexity, exact_match (percent of captions that equal the reference), "
@@ -62,8 +60,7 @@ struct ImageCaptioningOptions : TaskOptions<CaptionDataOptions, CaptionValidatio
   ImageCaptioningOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, ImageCaptioningOptions& o) {
+inline void visit(OptionVisitor& v, ImageCaptioningOptions& o) {
   v.field("task", o.task, "what is trained: image_captioning; without this key, translation");
   v.group("image", o.image, "how images become rows of the encoder");
   visit(v, static_cast<TaskOptions<CaptionDataOptions, CaptionValidationOptions>&>(o));

@@ -14,8 +14,7 @@ struct ImageDataOptions : ImageFilesOptions {
   std::vector<std::string> class_weights;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ImageDataOptions& o) {
+inline void visit(OptionVisitor& v, ImageDataOptions& o) {
   visit_image_files(v, o, "labels by turns: labels are an IDX file or lines");
   v.field("label_names", o.label_names,
           "names of the labels 0, 1, ... of an IDX file; empty: their numbers are their names");
@@ -35,8 +34,7 @@ struct ImageClassificationOptions : TaskOptions<ImageDataOptions, Classification
   ImageClassificationOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, ImageClassificationOptions& o) {
+inline void visit(OptionVisitor& v, ImageClassificationOptions& o) {
   v.field("task", o.task, "what is trained: image_classification; without this key, translation");
   v.group("image", o.image, "how images become rows of the encoder");
   v.group("classifier", o.classifier, "the layer that predicts the label");

@@ -16,10 +16,7 @@ namespace sixfold {
 /// The patches that an image is cut into: the group `image`, without the size, which that of the data gives.
 struct PatchOptions : ImageInput {};
 
-template <class Visitor>
-void visit(Visitor& v, PatchOptions& o) {
-  visit_patches(v, o);
-}
+inline void visit(OptionVisitor& v, PatchOptions& o) { visit_patches(v, o); }
 
 /// Pairs of files, and how they become batches. A task derives its group `data` from this.
 struct ImageFilesOptions : BatchOptions {
@@ -28,8 +25,7 @@ struct ImageFilesOptions : BatchOptions {
 };
 
 /// Visits the files. `texts` is the second half of the description of `train`: what belongs to the images.
-template <class Visitor>
-void visit_image_files(Visitor& v, ImageFilesOptions& o, std::string_view texts) {
+inline void visit_image_files(OptionVisitor& v, ImageFilesOptions& o, std::string_view texts) {
   v.field("train", o.train,
           "training data, files of images and of " + std::string(texts) +
               "; images are an IDX file or a list of PNG, JPEG, PPM or PGM files; each may be gzipped");
@@ -37,8 +33,7 @@ void visit_image_files(Visitor& v, ImageFilesOptions& o, std::string_view texts)
 }
 
 /// Visits augmentation and batches. `caution`: what to heed about mirrored images.
-template <class Visitor>
-void visit_image_batches(Visitor& v, ImageFilesOptions& o, std::string_view caution = {}) {
+inline void visit_image_batches(OptionVisitor& v, ImageFilesOptions& o, std::string_view caution = {}) {
   v.field("flip", o.augmentation.flip,
           "mirror training images from left to right at random" + std::string(caution));
   v.field("shift", o.augmentation.shift, "shift training images at random by up to this many pixels",

@@ -17,8 +17,7 @@ struct LanguageModelOptions : TaskOptions<TextDataOptions> {
   LanguageModelOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, LanguageModelOptions& o) {
+inline void visit(OptionVisitor& v, LanguageModelOptions& o) {
   v.field("task", o.task, "what is trained: language_model; without this key, translation");
   visit(v, static_cast<TaskOptions<TextDataOptions>&>(o));
 }

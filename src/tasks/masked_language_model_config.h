@@ -12,8 +12,7 @@ struct MaskedDataOptions : TextDataOptions {
   double mask_share = 0.15;
 };
 
-template <class Visitor>
-void visit(Visitor& v, MaskedDataOptions& o) {
+inline void visit(OptionVisitor& v, MaskedDataOptions& o) {
   v.field("mask_share", o.mask_share,
           "share of the tokens that are to be predicted; 80% of them are masked, 10% replaced by random tokens",
           between(0.001, 1));
@@ -28,8 +27,7 @@ struct MaskedLanguageModelOptions : TaskOptions<MaskedDataOptions> {
   MaskedLanguageModelOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, MaskedLanguageModelOptions& o) {
+inline void visit(OptionVisitor& v, MaskedLanguageModelOptions& o) {
   v.field("task", o.task, "what is trained: masked_language_model; without this key, translation");
   visit(v, static_cast<TaskOptions<MaskedDataOptions>&>(o));
 }

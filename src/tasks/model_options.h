@@ -11,13 +11,11 @@ struct ModelOptions : Architecture {
   Preset preset() const { return preset_; }
 
  private:
-  template <class Visitor>
-  friend void visit(Visitor& v, ModelOptions& o);
+  friend void visit(OptionVisitor& v, ModelOptions& o);
   Preset preset_;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ModelOptions& o) {
+inline void visit(OptionVisitor& v, ModelOptions& o) {
   // The preset is read before the single sizes, which therefore override it.
   if (v.field("preset", o.preset_, "default sizes: tiny, small, base or big")) o = ModelOptions(o.preset_);
   visit(v, static_cast<Architecture&>(o));

@@ -27,8 +27,7 @@ struct QuestionDataOptions : BatchOptions {
   int max_tokens = 384;
 };
 
-template <class Visitor>
-void visit(Visitor& v, QuestionDataOptions& o) {
+inline void visit(OptionVisitor& v, QuestionDataOptions& o) {
   v.field("train", o.train,
           "training data: files whose lines are a text, a tab, a question, a tab and an answer that the text "
           "contains, or JSON of SQuAD 1.1 (*.json); each may be gzipped");
@@ -46,8 +45,7 @@ struct QuestionValidationOptions : ValidationOptions {
   AnswerMetricName best_by = AnswerMetricName::squad_f1;
 };
 
-template <class Visitor>
-void visit(Visitor& v, QuestionValidationOptions& o) {
+inline void visit(OptionVisitor& v, QuestionValidationOptions& o) {
   visit_interval(v, o);
   v.field("best_by", o.best_by, "metric that decides which model is best: loss, squad_exact_match or squad_f1");
   visit_patience(v, o);
@@ -66,8 +64,7 @@ struct QuestionAnsweringOptions : TaskOptions<QuestionDataOptions, QuestionValid
   QuestionAnsweringOptions();
 };
 
-template <class Visitor>
-void visit(Visitor& v, QuestionAnsweringOptions& o) {
+inline void visit(OptionVisitor& v, QuestionAnsweringOptions& o) {
   v.field("task", o.task, "what is trained: question_answering; without this key, translation");
   v.group("answers", o.answers, "how texts are read; saved with the model");
   visit(v, static_cast<TaskOptions<QuestionDataOptions, QuestionValidationOptions>&>(o));

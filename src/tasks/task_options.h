@@ -48,8 +48,8 @@ TrainOptions training_of(const TaskOptions<Data, Validation>& o) {
           .best_by = best_metric(o.validation)};
 }
 
-template <class Visitor, class Data, class Validation>
-void visit(Visitor& v, TaskOptions<Data, Validation>& o) {
+template <class Data, class Validation>
+void visit(OptionVisitor& v, TaskOptions<Data, Validation>& o) {
   v.group("model", o.model, "the architecture");
   v.group("generation", o.generation,
           "generation settings, saved with the model; no effect together with start.model");

@@ -46,8 +46,7 @@ struct TextDataOptions : BatchOptions {
   int block_tokens = 256;
 };
 
-template <class Visitor>
-void visit(Visitor& v, TextDataOptions& o) {
+inline void visit(OptionVisitor& v, TextDataOptions& o) {
   v.field("train", o.train, "files of training text; each may be gzipped");
   v.field("valid", o.valid, "files of validation text; empty: no validation");
   v.field("invalid_utf8", o.invalid_utf8,

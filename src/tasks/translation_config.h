@@ -44,8 +44,7 @@ struct ParallelDataOptions : BatchOptions {
   std::string source_language, target_language;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ParallelDataOptions& o) {
+inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field("train", o.train,
           "training text: alternately a source and a target file, or .tsv files; each may be gzipped");
   v.field("valid", o.valid, "validation text, given in the same way; empty: no validation");
@@ -79,8 +78,7 @@ struct TranslationValidationOptions : ValidationOptions {
   bool translates() const;
 };
 
-template <class Visitor>
-void visit(Visitor& v, TranslationValidationOptions& o) {
+inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
   visit_interval(v, o);
   v.field("metrics", o.metrics,
           "metrics to compute: loss, perplexity, bleu, chrf; bleu and chrf need translations");

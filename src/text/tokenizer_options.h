@@ -71,8 +71,7 @@ struct TokenizerOptions {
   std::string source, target;
 };
 
-template <class Visitor>
-void visit(Visitor& v, TokenizerOptions& o) {
+inline void visit(OptionVisitor& v, TokenizerOptions& o) {
   v.field("kind", o.kind, "sentencepiece, whitespace for text that is already segmented, characters or bytes");
   v.field("joint", o.joint, "use one vocabulary for source and target");
   v.field("model", o.model, "kind of SentencePiece model: unigram or bpe");

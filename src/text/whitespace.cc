@@ -11,9 +11,9 @@ namespace sixfold {
 namespace {
 
 constexpr std::string_view separators = " \t\n\v\f\r";
-constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for the space before a word
+constexpr std::string_view mark_before_word = "\u2581";  // SentencePiece's sign for the space before a word
 constexpr std::string_view join_mark = "@@";
-constexpr std::array<std::string_view, 3> special_tokens = {"<unk>", "<s>", "</s>"};
+constexpr std::array<std::string_view, 3> reserved_tokens = {"<unk>", "<s>", "</s>"};
 
 template <class Function>
 void for_each_token(std::string_view text, Function function) {
@@ -31,8 +31,8 @@ class Joiner {
 
   void add(std::string_view token) {
     if (marks_words_) {
-      const bool begins = token.starts_with(word_mark);
-      if (begins) token.remove_prefix(word_mark.size());
+      const bool begins = token.starts_with(mark_before_word);
+      if (begins) token.remove_prefix(mark_before_word.size());
       if (begins && !text_.empty()) text_ += ' ';
     } else {
       if (!joined_) text_ += ' ';
@@ -62,7 +62,7 @@ class WhitespaceTokenizer : public Tokenizer {
     unk_ = special("<unk>", origin);
     bos_ = ids_.contains("<s>") ? ids_.at("<s>") : -1;
     eos_ = special("</s>", origin);
-    for (const std::string_view token : special_tokens) ids_.erase(std::string(token));
+    for (const std::string_view token : reserved_tokens) ids_.erase(std::string(token));
     marks_words_ = has_word_marks();
   }
 
@@ -131,7 +131,7 @@ class WhitespaceTokenizer : public Tokenizer {
   // One or two stray marks must not join the words of an ordinary vocabulary.
   bool has_word_marks() const {
     const auto count = [&](auto predicate) { return std::count_if(tokens_.begin(), tokens_.end(), predicate); };
-    const auto marked = count([](const std::string& token) { return token.starts_with(word_mark); });
+    const auto marked = count([](const std::string& token) { return token.starts_with(mark_before_word); });
     const auto joined = count([](const std::string& token) { return token.ends_with(join_mark); });
     return marked > joined && 100 * marked >= vocab_size();
   }
@@ -162,7 +162,7 @@ std::string build_whitespace_vocabulary(const TokenizerOptions& options, const s
     });
   require(!counts.empty(), "data.train: there is no text to build a vocabulary from");
 
-  std::vector<std::string> tokens(special_tokens.begin(), special_tokens.end());
+  std::vector<std::string> tokens(reserved_tokens.begin(), reserved_tokens.end());
   tokens.insert(tokens.end(), options.user_defined_symbols.begin(), options.user_defined_symbols.end());
   const size_t most = options.vocab_size == 0 ? tokens.size() + counts.size() : options.vocab_size;
   require(tokens.size() <= most,

@@ -57,8 +57,7 @@ struct StartOptions {
   std::vector<ModelPart> freeze;
 };
 
-template <class Visitor>
-void visit(Visitor& v, StartOptions& o) {
+inline void visit(OptionVisitor& v, StartOptions& o) {
   v.field(
       "model", o.model,
       "fine-tune this model: take weights, sizes and tokenizers from its folder; of the group model only the "
@@ -82,8 +81,7 @@ struct DistributedOptions {
   WireType wire = WireType::fp32;
 };
 
-template <class Visitor>
-void visit(Visitor& v, DistributedOptions& o) {
+inline void visit(OptionVisitor& v, DistributedOptions& o) {
   v.field("timeout", o.timeout,
           "number of seconds after which a process that is not heard of has failed, and the run ends",
           between(2, 86400));
@@ -100,8 +98,7 @@ struct BatchOptions {
   bool shuffle = true;
 };
 
-template <class Visitor>
-void visit(Visitor& v, BatchOptions& o) {
+inline void visit(OptionVisitor& v, BatchOptions& o) {
   v.field("batch_tokens", o.batch_tokens, "maximum number of source and target tokens of a batch", at_least(1));
   v.field("micro_batch_tokens", o.micro_batch_tokens,
           "process a batch in micro-batches of at most this many tokens, to save memory; 0: process it whole",
@@ -127,8 +124,7 @@ struct TrainingOptions {
   int threads = 0;
 };
 
-template <class Visitor>
-void visit(Visitor& v, TrainingOptions& o) {
+inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("updates", o.updates, "end training after this many updates; 0: no limit", at_least(0));
   v.field("epochs", o.epochs, "end training after this many passes over the text; 0: no limit", at_least(0));
   v.field("minutes", o.minutes, "end training after this many minutes; 0: no limit", at_least(0));
@@ -167,8 +163,7 @@ struct OptimizerOptions {
   double weight_decay = 0;
 };
 
-template <class Visitor>
-void visit(Visitor& v, OptimizerOptions& o) {
+inline void visit(OptionVisitor& v, OptimizerOptions& o) {
   v.field("beta1", o.beta1, "decay of the moving average of gradients", from_to_below(0, 1));
   v.field("beta2", o.beta2, "decay of the moving average of squared gradients", from_to_below(0, 1));
   v.field("epsilon", o.epsilon, "added to the square root of the averaged squared gradient", between(1e-30, 1));
@@ -183,8 +178,7 @@ struct ScheduleOptions {
   double learning_rate = 0;
 };
 
-template <class Visitor>
-void visit(Visitor& v, ScheduleOptions& o) {
+inline void visit(OptionVisitor& v, ScheduleOptions& o) {
   v.field(
       "kind", o.kind,
       "cosine or linear (both decay to 0 at the end of the run), inverse_sqrt, constant, or noam, the paper's");
@@ -206,8 +200,7 @@ struct CheckpointOptions {
   bool keep_best = true;
 };
 
-template <class Visitor>
-void visit(Visitor& v, CheckpointOptions& o) {
+inline void visit(OptionVisitor& v, CheckpointOptions& o) {
   v.field("every_updates", o.every_updates, "number of updates between checkpoints; 0: off", at_least(0));
   v.field("every_minutes", o.every_minutes, "number of minutes between checkpoints; 0: off", at_least(0));
   v.field("keep_last", o.keep_last, "number of checkpoints to keep; older ones are removed", at_least(1));
@@ -221,21 +214,18 @@ struct ValidationOptions {
   int patience = 0;
 };
 
-template <class Visitor>
-void visit_interval(Visitor& v, ValidationOptions& o) {
+inline void visit_interval(OptionVisitor& v, ValidationOptions& o) {
   v.field("every_updates", o.every_updates, "number of updates between validations; 0: off", at_least(0));
   v.field("every_epochs", o.every_epochs, "number of epochs between validations; 0: off", at_least(0));
 }
 
-template <class Visitor>
-void visit_patience(Visitor& v, ValidationOptions& o) {
+inline void visit_patience(OptionVisitor& v, ValidationOptions& o) {
   v.field("patience", o.patience, "end training after this many validations without improvement; 0: never",
           at_least(0));
 }
 
 /// The fields are visited in two parts, so that a task can insert fields of its own between them.
-template <class Visitor>
-void visit(Visitor& v, ValidationOptions& o) {
+inline void visit(OptionVisitor& v, ValidationOptions& o) {
   visit_interval(v, o);
   visit_patience(v, o);
 }
@@ -244,8 +234,7 @@ struct LogOptions {
   int64_t every_updates = 100;
 };
 
-template <class Visitor>
-void visit(Visitor& v, LogOptions& o) {
+inline void visit(OptionVisitor& v, LogOptions& o) {
   v.field("every_updates", o.every_updates, "number of updates between lines of progress", at_least(1));
 }
 
@@ -267,8 +256,8 @@ struct TrainOptions {
 };
 
 /// Visits the groups that the configs of all tasks have. `o` is the config of a task, or `TrainOptions`.
-template <class Visitor, class Options>
-void visit_training_groups(Visitor& v, Options& o) {
+template <class Options>
+void visit_training_groups(OptionVisitor& v, Options& o) {
   v.group("start", o.start, "fine-tuning of an existing model");
   v.group("data", o.data, "training data, validation data and batches");
   v.group("train", o.train, "the training loop; training ends at the first limit that is reached");
@@ -280,10 +269,7 @@ void visit_training_groups(Visitor& v, Options& o) {
   v.group("distributed", o.distributed, "training with several processes, which a launcher of MPI starts");
 }
 
-template <class Visitor>
-void visit(Visitor& v, TrainOptions& o) {
-  visit_training_groups(v, o);
-}
+inline void visit(OptionVisitor& v, TrainOptions& o) { visit_training_groups(v, o); }
 
 /// Throws an input error that names the key if a value is out of range, no limit ends the training, or options
 /// contradict each other.

@@ -13,8 +13,8 @@ namespace {
 using Floats = Matrix<float>;
 
 /// Spans of 1 to 20 queries over up to 40 keys that lie in no order; the last sees none.
-struct Case {
-  Case(int64_t d_k, int64_t d_v, bool is_causal)
+struct SpanCase {
+  SpanCase(int64_t d_k, int64_t d_v, bool is_causal)
       : query(Floats::normal(60, heads * d_k, 1)),
         key(Floats::normal(90, heads * d_k, 2)),
         value(Floats::normal(90, heads * d_v, 3)),
@@ -55,7 +55,7 @@ struct Case {
 TEST(CpuAttention, OfFewAndManyQueriesOnEveryInstructionSet) {
   for (const auto& [d_k, d_v] : {std::pair(32, 64), std::pair(5, 7), std::pair(64, 1), std::pair(33, 81)})
     for (const bool causal : {false, true}) {
-      Case test(d_k, d_v, causal);
+      SpanCase test(d_k, d_v, causal);
       Floats expected = test.result(*make_backend({.device = "reference"}));
       for (const int64_t target : InstructionSet::all()) {
         const InstructionSet set(target);
@@ -150,7 +150,7 @@ TEST(CpuAttention, LargeScoresGiveTheirGradient) {
 
 // A span's bits are its own, whatever stands beside it.
 TEST(CpuAttention, ASpanAloneHasTheSameBits) {
-  Case test(32, 48, true);
+  SpanCase test(32, 48, true);
   const auto cpu = make_backend();
   Floats together = test.result(*cpu);
   const auto spans = test.spans;

@@ -30,12 +30,12 @@ struct Weight {
   std::vector<float> scales;
 };
 
-struct Case {
+struct Int8Case {
   int64_t m, n, k;
 };
 
-const std::vector<Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
-                              {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
+const std::vector<Int8Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
+                                  {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
 
 kernel::Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
   return {.result = result.view(), .a = x.view(), .transpose_b = true, .packed_b = &weight};
@@ -53,7 +53,7 @@ void for_kernels(const Check& check) {
 
 TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
   const auto reference = make_backend({.device = "reference"});
-  for (const Case& c : cases) {
+  for (const Int8Case& c : cases) {
     Weight weight(c.n, c.k, 1);
     Floats x = Floats::normal(c.m, c.k, 7);
     Floats bias = Floats::normal(1, c.n, 8);

@@ -24,8 +24,7 @@ struct Basket {
   Fruit fruit = Fruit::pear;
 };
 
-template <class Visitor>
-void visit(Visitor& v, Basket& o) {
+inline void visit(OptionVisitor& v, Basket& o) {
   v.field("files", o.files, "text files");
   v.field("sizes", o.sizes, "their sizes", at_least(0));
   v.field("fruit", o.fruit, "what is in it");
@@ -43,8 +42,7 @@ struct Shop {
   Basket basket;
 };
 
-template <class Visitor>
-void visit(Visitor& v, Shop& o) {
+inline void visit(OptionVisitor& v, Shop& o) {
   v.field("open", o.open, "is it open");
   v.field("count", o.count, "how many", at_least(1));
   v.field("far", o.far, "how far");

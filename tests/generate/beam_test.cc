@@ -8,7 +8,7 @@
 namespace sixfold {
 namespace {
 
-constexpr int eos = 2, a = 3, b = 4, c = 5;
+constexpr int end = 2, a = 3, b = 4, c = 5;
 
 GenerationConfig rules_of(int beam_size) {
   GenerationConfig rules;
@@ -54,10 +54,10 @@ TEST(Beam, TellsWhatBecomesOfEachCandidate) {
   GenerationConfig rules = rules_of(2);
   rules.stopping_criterion = StoppingCriterion::best_cannot_improve;
   KeptSteps kept;
-  Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 1, .observer = &kept});
-  beam.extend(std::vector{a, b, eos}, std::vector{-0.5f, -1.0f, -2.0f});
+  Beam beam(rules, {.eos = end, .longest = 10, .n_best = 1, .observer = &kept});
+  beam.extend(std::vector{a, b, end}, std::vector{-0.5f, -1.0f, -2.0f});
   // Of a: b at -1.5 and the end at -0.7; of b: c at -1.1 and a at -1.2. Nothing can become better than -0.7.
-  beam.extend(std::vector{eos, b, c, c, a, b}, std::vector{-0.2f, -1.0f, -9.0f, -0.1f, -0.2f, -9.0f});
+  beam.extend(std::vector{end, b, c, c, a, b}, std::vector{-0.2f, -1.0f, -9.0f, -0.1f, -0.2f, -9.0f});
   EXPECT_TRUE(beam.done());
   ASSERT_EQ(kept.steps.size(), 2u);
   const auto expect = [](const SearchCandidate& one, int parent, int id, double sum, CandidateFate fate) {
@@ -69,8 +69,8 @@ TEST(Beam, TellsWhatBecomesOfEachCandidate) {
   };
   expect(kept.steps[0][0], 0, a, -0.5, CandidateFate::continues);
   expect(kept.steps[0][1], 0, b, -1.0, CandidateFate::continues);
-  expect(kept.steps[0][2], 0, eos, -2.0, CandidateFate::dropped);
-  expect(kept.steps[1][0], 0, eos, -0.7, CandidateFate::finished);
+  expect(kept.steps[0][2], 0, end, -2.0, CandidateFate::dropped);
+  expect(kept.steps[1][0], 0, end, -0.7, CandidateFate::finished);
   expect(kept.steps[1][1], 1, c, -1.1, CandidateFate::stopped);
   expect(kept.steps[1][2], 1, a, -1.2, CandidateFate::stopped);
   expect(kept.steps[1][3], 0, b, -1.5, CandidateFate::dropped);
@@ -78,19 +78,19 @@ TEST(Beam, TellsWhatBecomesOfEachCandidate) {
 
 TEST(Beam, GoesOnWithTheBestAndPassesOverALateEnd) {
   const GenerationConfig rules = rules_of(2);
-  Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 2});
+  Beam beam(rules, {.eos = end, .longest = 10, .n_best = 2});
   ASSERT_EQ(Beam::candidates(rules), 3);
-  beam.extend(std::vector{a, b, eos}, std::vector{-0.5f, -1.0f, -2.0f});  // the end is third
+  beam.extend(std::vector{a, b, end}, std::vector{-0.5f, -1.0f, -2.0f});  // the end is third
   ASSERT_EQ(beam.live().size(), 2u);
   EXPECT_EQ(beam.live()[0].ids, std::vector{a});
   EXPECT_EQ(beam.live()[1].ids, std::vector{b});
   // Of a: -1.5 and the end at -0.7; of b: -1.1 and -1.2.
-  beam.extend(std::vector{eos, b, c, c, a, b}, std::vector{-0.2f, -1.0f, -9.0f, -0.1f, -0.2f, -9.0f});
+  beam.extend(std::vector{end, b, c, c, a, b}, std::vector{-0.2f, -1.0f, -9.0f, -0.1f, -0.2f, -9.0f});
   ASSERT_EQ(beam.live().size(), 2u);
   EXPECT_EQ(beam.live()[0].ids, (std::vector{b, c}));
   EXPECT_EQ(beam.live()[1].ids, (std::vector{b, a}));
   EXPECT_FALSE(beam.done());
-  beam.extend(std::vector{a, b, c, eos, a, b}, std::vector{-0.1f, -3.0f, -4.0f, -0.1f, -5.0f, -6.0f});
+  beam.extend(std::vector{a, b, c, end, a, b}, std::vector{-0.1f, -3.0f, -4.0f, -0.1f, -5.0f, -6.0f});
   EXPECT_TRUE(beam.done());
   const auto best = beam.take_best();
   ASSERT_EQ(best.size(), 2u);
@@ -103,12 +103,12 @@ TEST(Beam, GoesOnWithTheBestAndPassesOverALateEnd) {
 TEST(Beam, AFinishedHypothesisMayKeepItsSlot) {
   GenerationConfig rules = rules_of(2);
   rules.finished_keeps_slot = true;
-  Beam beam(rules, {.eos = eos, .longest = 10, .n_best = 2});
-  beam.extend(std::vector{a, eos}, std::vector{-0.5f, -1.0f});
+  Beam beam(rules, {.eos = end, .longest = 10, .n_best = 2});
+  beam.extend(std::vector{a, end}, std::vector{-0.5f, -1.0f});
   ASSERT_EQ(beam.live().size(), 1u);
-  beam.extend(std::vector{b, eos}, std::vector{-0.5f, -0.6f});  // one slot is left: the end is beyond it
+  beam.extend(std::vector{b, end}, std::vector{-0.5f, -0.6f});  // one slot is left: the end is beyond it
   ASSERT_EQ(beam.live().size(), 1u);
-  beam.extend(std::vector{eos, b}, std::vector{-0.5f, -0.6f});
+  beam.extend(std::vector{end, b}, std::vector{-0.5f, -0.6f});
   EXPECT_TRUE(beam.done());
   const auto best = beam.take_best();
   EXPECT_EQ(best[0].ids, std::vector<int32_t>());
@@ -117,11 +117,11 @@ TEST(Beam, AFinishedHypothesisMayKeepItsSlot) {
 
 TEST(Beam, EqualsAreRankedByParentThenId) {
   const GenerationConfig rules = rules_of(2);
-  Beam beam(rules, {.eos = eos, .longest = 10});
+  Beam beam(rules, {.eos = end, .longest = 10});
   beam.extend(std::vector{c, a, b}, std::vector{-1.0f, -1.0f, -1.0f});
   EXPECT_EQ(beam.live()[0].ids, std::vector{a});
   EXPECT_EQ(beam.live()[1].ids, std::vector{b});
-  beam.extend(std::vector{b, c, eos, a, b, c}, std::vector{-1.0f, -2.0f, -3.0f, -1.0f, -2.0f, -3.0f});
+  beam.extend(std::vector{b, c, end, a, b, c}, std::vector{-1.0f, -2.0f, -3.0f, -1.0f, -2.0f, -3.0f});
   EXPECT_EQ(beam.live()[0].ids, (std::vector{a, b}));
   EXPECT_EQ(beam.live()[1].ids, (std::vector{b, a}));
 }
@@ -131,10 +131,10 @@ TEST(Beam, EndsWhenTheBestCannotBeReached) {
   rules.stopping_criterion = StoppingCriterion::best_cannot_improve;
   rules.normalization = ScoreNormalization::length;
   rules.length_penalty = 1;
-  const std::vector ids{eos, a, b};
+  const std::vector ids{end, a, b};
   // The end at -1; what goes on has -1.5 and could come to -1.5 / longest.
   const auto done_with = [&](int longest, int n_best) {
-    Beam beam(rules, {.eos = eos, .longest = longest, .n_best = n_best});
+    Beam beam(rules, {.eos = end, .longest = longest, .n_best = n_best});
     beam.extend(ids, std::vector{-1.0f, -2.5f, -9.0f});
     return beam.done();
   };
@@ -145,7 +145,7 @@ TEST(Beam, EndsWhenTheBestCannotBeReached) {
 
 TEST(Beam, MustEndAtTheLongestLength) {
   GenerationConfig rules = rules_of(2);
-  Beam beam(rules, {.eos = eos, .longest = 2, .n_best = 2});
+  Beam beam(rules, {.eos = end, .longest = 2, .n_best = 2});
   EXPECT_FALSE(beam.must_end());
   beam.extend(std::vector{a, b, c}, std::vector{-1.0f, -2.0f, -3.0f});
   ASSERT_TRUE(beam.must_end());
@@ -160,10 +160,10 @@ TEST(Beam, MustEndAtTheLongestLength) {
 TEST(Beam, WhatIsNoNumberIsNotChosen) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const GenerationConfig rules = rules_of(2);
-  Beam banned(rules, {.eos = eos, .longest = 10});
+  Beam banned(rules, {.eos = end, .longest = 10});
   banned.extend(std::vector{a, -1, -1}, std::vector{-1.0f, -infinity, -infinity});
   EXPECT_EQ(banned.live().size(), 1u);
-  Beam broken(rules, {.eos = eos, .longest = 10});
+  Beam broken(rules, {.eos = end, .longest = 10});
   broken.extend(std::vector{-1, -1, -1}, std::vector{nan, nan, nan});
   EXPECT_TRUE(broken.done());
   EXPECT_TRUE(broken.take_best().empty());
@@ -172,10 +172,10 @@ TEST(Beam, WhatIsNoNumberIsNotChosen) {
 TEST(Beam, AtTheLongestLengthAHypothesisMayBeCut) {
   GenerationConfig rules = rules_of(2);
   rules.at_longest = AtLongest::cut;
-  Beam beam(rules, {.eos = eos, .longest = 2, .n_best = 2});
+  Beam beam(rules, {.eos = end, .longest = 2, .n_best = 2});
   beam.extend(std::vector{a, b, c}, std::vector{-0.5f, -1.0f, -2.0f});
   EXPECT_FALSE(beam.must_end());
-  beam.extend(std::vector{c, eos, a, eos, b, c}, std::vector{-0.1f, -0.3f, -9.0f, -0.1f, -5.0f, -6.0f});
+  beam.extend(std::vector{c, end, a, end, b, c}, std::vector{-0.1f, -0.3f, -9.0f, -0.1f, -5.0f, -6.0f});
   EXPECT_TRUE(beam.done());
   const auto best = beam.take_best();
   ASSERT_EQ(best.size(), 2u);
@@ -205,12 +205,12 @@ TEST(Beam, MayEndOnceTheBestIsNoBetterNow) {
   rules.stopping_criterion = StoppingCriterion::best_is_no_better_now;
   rules.normalization = ScoreNormalization::length;
   rules.length_penalty = 1;
-  Beam beam(rules, {.eos = eos, .longest = 50, .n_best = 1});
-  beam.extend(std::vector{a, eos, b}, std::vector{-0.5f, -0.6f, -0.7f});  // one has finished, with -0.6
+  Beam beam(rules, {.eos = end, .longest = 50, .n_best = 1});
+  beam.extend(std::vector{a, end, b}, std::vector{-0.5f, -0.6f, -0.7f});  // one has finished, with -0.6
   EXPECT_FALSE(beam.done());
   // The second finishes with -1 / 2. The best unfinished one has -1.1 / 2, better than the first finished one's
   // -0.6.
-  beam.extend(std::vector{eos, c, a, b, c, a}, std::vector{-0.5f, -0.6f, -3.0f, -2.0f, -2.5f, -2.6f});
+  beam.extend(std::vector{end, c, a, b, c, a}, std::vector{-0.5f, -0.6f, -3.0f, -2.0f, -2.5f, -2.6f});
   EXPECT_FALSE(beam.done());
   // Now it has -2 / 3, which is no better; that more symbols could make it so is not asked.
   beam.extend(std::vector{c, a, b, c, a, b}, std::vector{-0.9f, -3.0f, -3.1f, -2.0f, -2.5f, -2.6f});

@@ -138,7 +138,7 @@ LexicalConstraints random_constraints(RandomStream& random, uint32_t vocab) {
 }
 
 /// All settings that concern the choice and the end of hypotheses.
-std::vector<SearchOptions> all_rules() {
+std::vector<SearchOptions> constrained_rules() {
   std::vector<SearchOptions> all;
   for (const int beam : {1, 2, 5})
     for (const auto end : {StoppingCriterion::best_cannot_improve, StoppingCriterion::beam_finished,
@@ -164,7 +164,7 @@ TEST(Constraints, AreMetUnderAllRulesAndScoresAreThoseOfTheModel) {
   RandomStream random(3, 0);
   std::vector<LexicalConstraints> constraints;
   for (size_t i = 0; i < sources.size(); ++i) constraints.push_back(random_constraints(random, vocab));
-  for (const SearchOptions& options : all_rules()) {
+  for (const SearchOptions& options : constrained_rules()) {
     const auto results = search_all(model, sources, constraints, options);
     for (size_t i = 0; i < sources.size(); ++i)
       for (const Hypothesis& hypothesis : results[i]) {

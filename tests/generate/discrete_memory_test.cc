@@ -17,10 +17,10 @@
 namespace sixfold {
 namespace {
 
-constexpr int vocab = 11;
+constexpr int small_vocab = 11;
 
 std::vector<std::vector<Hypothesis>> translate(const Transformer& model, const SearchOptions& options) {
-  const auto sources = random_sources(12, 7, vocab, 5);
+  const auto sources = random_sources(12, 7, small_vocab, 5);
   std::vector<std::vector<Hypothesis>> results(sources.size());
   const DecodeWorkspace decoding(model, model.backend()->sibling());
   search(decoding, sources, options,
@@ -60,12 +60,12 @@ std::shared_ptr<Backend> reference() { return make_backend({.device = "reference
 std::shared_ptr<Backend> discrete() { return std::make_shared<DiscreteBackend>(); }
 
 TEST(DiscreteMemory, SearchGivesTheSame) {
-  expect_same_searches(RandomModel(vocab, 3, reference()), RandomModel(vocab, 3, discrete()));
+  expect_same_searches(RandomModel(small_vocab, 3, reference()), RandomModel(small_vocab, 3, discrete()));
 }
 
 TEST(DiscreteMemory, ScoresAndAttentionAreTheSame) {
-  const RandomModel host(vocab, 3, reference()), device(vocab, 3, discrete());
-  const auto sources = random_sources(5, 7, vocab, 5);
+  const RandomModel host(small_vocab, 3, reference()), device(small_vocab, 3, discrete());
+  const auto sources = random_sources(5, 7, small_vocab, 5);
   const std::vector<std::vector<int32_t>> targets{{4, 5}, {}, {3}, {6, 7, 8}, {9}};
   EXPECT_EQ(score_targets(device, sources, targets, 20), score_targets(host, sources, targets, 20));
   BatchBuilder builder;
@@ -84,7 +84,7 @@ TEST(DiscreteMemory, ModelFoldersAreReadAndWritten) {
   const std::string full = folder / "full", small = folder / "int8", copy = folder / "copy";
   std::filesystem::create_directory(full);
   std::filesystem::create_directory(copy);
-  save_model(RandomModel(vocab, 3, discrete()), full);
+  save_model(RandomModel(small_vocab, 3, discrete()), full);
   quantize_model(full, small);
   for (const auto& [path, type] :
        {std::pair(full, WeightType::stored), {full, WeightType::int8}, {small, WeightType::stored}}) {

@@ -18,12 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::vector<int32_t>;
 
-const std::string models = SIXFOLD_TEST_GOLDENS "/hugging_face/";
+const std::string golden_models = SIXFOLD_TEST_GOLDENS "/hugging_face/";
 
 /// A model of our own, with norms and biases that are not what they begin with.
 void write_own_model(const std::string& folder, const std::function<void(ModelConfig&)>& change) {
   const TemporaryFolder imported;
-  import_hugging_face(models + "tied", imported / "model");
+  import_hugging_face(golden_models + "tied", imported / "model");
   ModelConfig config = load_model_config(imported / "model");
   const Tokenizers tokenizers = load_bound_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;

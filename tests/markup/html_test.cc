@@ -13,7 +13,7 @@ namespace sixfold {
 namespace {
 
 /// The texts that a document has to translate, joined by '|'.
-std::string texts_of(const std::string& html) {
+std::string html_texts(const std::string& html) {
   std::string all;
   translate_html(html, [&](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) all += (all.empty() ? "" : "|") + text;
@@ -22,27 +22,27 @@ std::string texts_of(const std::string& html) {
   return all;
 }
 
-std::string in_upper_case(const std::string& html) { return translate_html(html, upper_case()); }
+std::string upper_case_html(const std::string& html) { return translate_html(html, upper_case()); }
 std::string in_reverse(const std::string& html) { return translate_html(html, reversed()); }
 
 TEST(Html, TextIsFoundBetweenBlockElements) {
-  EXPECT_EQ(texts_of("<h1>One</h1><p>two <b>three</b></p><ul><li>four<li>five</ul>six<br>seven<hr>eight"),
+  EXPECT_EQ(html_texts("<h1>One</h1><p>two <b>three</b></p><ul><li>four<li>five</ul>six<br>seven<hr>eight"),
             "One|two three|four|five|six|seven|eight");
-  EXPECT_EQ(
-      texts_of("<table><tr><td>a<td>b<tr><th>c</table><dl><dt>d<dd>e</dl><select><option>f<option>g</select>"),
-      "a|b|c|d|e|f|g");
-  EXPECT_EQ(texts_of("<title>A &lt;b> title</title><p>no <end>here"), "A <b> title|no here");
-  EXPECT_EQ(texts_of("just text, no element"), "just text, no element");
-  EXPECT_EQ(texts_of("a <button>b</button> <label>c</label> <my-element>d</my-element> <img src=x> e"),
+  EXPECT_EQ(html_texts(
+                "<table><tr><td>a<td>b<tr><th>c</table><dl><dt>d<dd>e</dl><select><option>f<option>g</select>"),
+            "a|b|c|d|e|f|g");
+  EXPECT_EQ(html_texts("<title>A &lt;b> title</title><p>no <end>here"), "A <b> title|no here");
+  EXPECT_EQ(html_texts("just text, no element"), "just text, no element");
+  EXPECT_EQ(html_texts("a <button>b</button> <label>c</label> <my-element>d</my-element> <img src=x> e"),
             "a b c d e");
 }
 
 TEST(Html, WhiteSpaceIsFoldedAndReferencesAreDecoded) {
-  EXPECT_EQ(texts_of("<p>\n  one\t<b> two</b>\n\n three <i>\n</i> four\r\n</p>"), "one two three four");
-  EXPECT_EQ(texts_of("&eacute;t&#233; &#x4E2D; R&amp;D &notit; &bogus; &copy 10&nbsp;km&nbsp;"),
+  EXPECT_EQ(html_texts("<p>\n  one\t<b> two</b>\n\n three <i>\n</i> four\r\n</p>"), "one two three four");
+  EXPECT_EQ(html_texts("&eacute;t&#233; &#x4E2D; R&amp;D &notit; &bogus; &copy 10&nbsp;km&nbsp;"),
             "\u00e9t\u00e9 \u4e2d R&D \u00acit; &bogus; \u00a9 10 km");
-  EXPECT_EQ(texts_of("un<b>believ</b>able Donau<wbr>dampf"), "unbelievable Donaudampf");
-  EXPECT_EQ(texts_of("a < b <3 x</ 1>y<"), "a < b <3 xy<");
+  EXPECT_EQ(html_texts("un<b>believ</b>able Donau<wbr>dampf"), "unbelievable Donaudampf");
+  EXPECT_EQ(html_texts("a < b <3 x</ 1>y<"), "a < b <3 xy<");
 }
 
 TEST(Html, WhatIsNotTextKeepsItsBytes) {
@@ -76,32 +76,32 @@ TEST(Html, WhatIsNotTextKeepsItsBytes) {
       "<!text>",
   };
   for (const std::string& html : kept) {
-    EXPECT_EQ(texts_of(html), "") << html;
-    EXPECT_EQ(in_upper_case("<p>one</p>" + html + "<p>two</p>"), "<p>ONE</p>" + html + "<p>TWO</p>");
+    EXPECT_EQ(html_texts(html), "") << html;
+    EXPECT_EQ(upper_case_html("<p>one</p>" + html + "<p>two</p>"), "<p>ONE</p>" + html + "<p>TWO</p>");
   }
-  EXPECT_EQ(in_upper_case("<p>one</p><plaintext><p>two</p>"), "<p>ONE</p><plaintext><p>two</p>");
-  EXPECT_EQ(in_upper_case("<p>one</p><div text"), "<p>ONE</p><div text");
+  EXPECT_EQ(upper_case_html("<p>one</p><plaintext><p>two</p>"), "<p>ONE</p><plaintext><p>two</p>");
+  EXPECT_EQ(upper_case_html("<p>one</p><div text"), "<p>ONE</p><div text");
 }
 
 TEST(Html, TranslationIsAllowedWithinWhatIsNotTranslated) {
-  EXPECT_EQ(in_upper_case("<div translate=no>one <p translate=yes>two <b>three</b></p> four</div>five"),
+  EXPECT_EQ(upper_case_html("<div translate=no>one <p translate=yes>two <b>three</b></p> four</div>five"),
             "<div translate=no>one <p translate=yes>TWO <b>THREE</b></p> four</div>FIVE");
-  EXPECT_EQ(in_upper_case("a <code>b <i translate=\"yes\">c</i> d</code> <code translate>e</code>"),
+  EXPECT_EQ(upper_case_html("a <code>b <i translate=\"yes\">c</i> d</code> <code translate>e</code>"),
             "A <code>b <i translate=\"yes\">C</i> d</code> <code translate>E</code>");
-  EXPECT_EQ(in_upper_case("<p class=notranslate translate=yes>a</p>"),
+  EXPECT_EQ(upper_case_html("<p class=notranslate translate=yes>a</p>"),
             "<p class=notranslate translate=yes>A</p>");
-  EXPECT_EQ(in_upper_case("<pre translate=yes>one\n  two</pre>"), "<pre translate=yes>ONE\n  TWO</pre>");
+  EXPECT_EQ(upper_case_html("<pre translate=yes>one\n  two</pre>"), "<pre translate=yes>ONE\n  TWO</pre>");
 }
 
 TEST(Html, EndTagsMayBeLeftOut) {
-  EXPECT_EQ(in_upper_case("<ul><li translate=no>a<li>b<ul><li>c</ul><li translate=no>d</ul>e"),
+  EXPECT_EQ(upper_case_html("<ul><li translate=no>a<li>b<ul><li>c</ul><li translate=no>d</ul>e"),
             "<ul><li translate=no>a<li>B<ul><li>C</ul><li translate=no>d</ul>E");
-  EXPECT_EQ(in_upper_case("<p translate=no>a<div>b</div>"), "<p translate=no>a<div>B</div>");
-  EXPECT_EQ(in_upper_case("<table><tr><td translate=no>a<td>b<tr translate=no><td>c<tr><td>d</table>"),
+  EXPECT_EQ(upper_case_html("<p translate=no>a<div>b</div>"), "<p translate=no>a<div>B</div>");
+  EXPECT_EQ(upper_case_html("<table><tr><td translate=no>a<td>b<tr translate=no><td>c<tr><td>d</table>"),
             "<table><tr><td translate=no>a<td>B<tr translate=no><td>c<tr><td>D</table>");
-  EXPECT_EQ(in_upper_case("<p translate=no>a<button><p>b</button>c"),
+  EXPECT_EQ(upper_case_html("<p translate=no>a<button><p>b</button>c"),
             "<p translate=no>a<button><p>b</button>c");
-  EXPECT_EQ(in_upper_case("<select><option translate=no>a<option>b</select>"),
+  EXPECT_EQ(upper_case_html("<select><option translate=no>a<option>b</select>"),
             "<select><option translate=no>a<option>B</select>");
 }
 
@@ -119,18 +119,18 @@ TEST(Html, InlineElementsFollowTheirWords) {
 TEST(Html, ElementsThatCrossBoundariesStayOpenThere) {
   EXPECT_EQ(in_reverse("a <i>b<br>c</i> d"), "<i>B A<br>D C</i>");
   EXPECT_EQ(in_reverse("a b <i>c<br>d</i> e f"), "C B A<i><br></i>F E D");  // would cover more words of others
-  EXPECT_EQ(in_upper_case("a b <i>c<br>d</i> e f"), "A B <i>C<br>D</i> E F");
-  EXPECT_EQ(in_upper_case("see <a href=x>the <code>x</code> tool</a> now"),
+  EXPECT_EQ(upper_case_html("a b <i>c<br>d</i> e f"), "A B <i>C<br>D</i> E F");
+  EXPECT_EQ(upper_case_html("see <a href=x>the <code>x</code> tool</a> now"),
             "SEE <a href=x>THE <code>x</code> TOOL</a> NOW");
-  EXPECT_EQ(in_upper_case("<a><h2>one</h2>two</a> three"), "<a><h2>ONE</h2>TWO</a> THREE");
-  EXPECT_EQ(in_upper_case("<p>one <b>two<p>three</b> four"), "<p>ONE <b>TWO<p>THREE</b> FOUR");
+  EXPECT_EQ(upper_case_html("<a><h2>one</h2>two</a> three"), "<a><h2>ONE</h2>TWO</a> THREE");
+  EXPECT_EQ(upper_case_html("<p>one <b>two<p>three</b> four"), "<p>ONE <b>TWO<p>THREE</b> FOUR");
 }
 
 TEST(Html, TagsThatCrossKeepTheirOrder) {
-  EXPECT_EQ(in_upper_case("one <b>two <i>three</b> four</i> five"), "ONE <b>TWO <i>THREE</b> FOUR</i> FIVE");
-  EXPECT_EQ(in_upper_case("<b><p>one</b> two</p>"), "<b><p>ONE</b> TWO</p>");
-  EXPECT_EQ(in_upper_case("one </b> two </i>"), "ONE </b>TWO </i>");
-  EXPECT_EQ(in_upper_case("<ruby>one<rt>two</ruby> three <ruby>four<rt>five</rt></ruby>"),
+  EXPECT_EQ(upper_case_html("one <b>two <i>three</b> four</i> five"), "ONE <b>TWO <i>THREE</b> FOUR</i> FIVE");
+  EXPECT_EQ(upper_case_html("<b><p>one</b> two</p>"), "<b><p>ONE</b> TWO</p>");
+  EXPECT_EQ(upper_case_html("one </b> two </i>"), "ONE </b>TWO </i>");
+  EXPECT_EQ(upper_case_html("<ruby>one<rt>two</ruby> three <ruby>four<rt>five</rt></ruby>"),
             "<ruby>ONE<rt>two</ruby> THREE <ruby>FOUR<rt>five</rt></ruby>");
   EXPECT_EQ(in_reverse("<svg><g>x<b>one</b> two"), "<svg><g>x<b>ONE</b> TWO");
 }
@@ -166,7 +166,7 @@ TEST(Html, ErrorsNameThePlace) {
 TEST(Html, ManyNestedInlineElementsAreAllKept) {
   std::string open, close;
   for (int i = 0; i < 100; ++i) open += "<b>x ", close += "</b> y";
-  EXPECT_EQ(in_upper_case(open + close).size(), (open + close).size());
+  EXPECT_EQ(upper_case_html(open + close).size(), (open + close).size());
   EXPECT_EQ(translate_html(open + close, identity()), open + close);
 }
 

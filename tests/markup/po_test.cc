@@ -8,12 +8,12 @@
 namespace sixfold {
 namespace {
 
-std::string in_upper_case(const std::string& po) { return translate_po(po, upper_case()); }
+std::string upper_case_po(const std::string& po) { return translate_po(po, upper_case()); }
 
 TEST(Po, FillsWhatIsEmpty) {
-  EXPECT_EQ(in_upper_case("# c\n#: a.c:1\nmsgid \"old dog\"\nmsgstr \"\"\n"),
+  EXPECT_EQ(upper_case_po("# c\n#: a.c:1\nmsgid \"old dog\"\nmsgstr \"\"\n"),
             "# c\n#: a.c:1\nmsgid \"old dog\"\nmsgstr \"OLD DOG\"\n");
-  EXPECT_EQ(in_upper_case(
+  EXPECT_EQ(upper_case_po(
                 "msgctxt \"m\"\nmsgid \"\"\n\"one \"\n\"two\"\nmsgstr \"\"\n\"\"\n\nmsgid \"a\"\nmsgstr \"\""),
             "msgctxt \"m\"\nmsgid \"\"\n\"one \"\n\"two\"\nmsgstr \"ONE TWO\"\n\nmsgid \"a\"\nmsgstr \"A\"");
 }
@@ -23,21 +23,21 @@ TEST(Po, TheRestKeepsItsBytes) {
        {"msgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n", "#, fuzzy\nmsgid \"dog\"\nmsgstr \"Hund\"\n",
         "msgid \"dog\"\nmsgstr \"Hund\"\n", "#~ msgid \"dog\"\n#~ msgstr \"\"\n", "msgid \"\"\nmsgstr \"\"\n",
         "msgid \"%d\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"Hunde\"\n", ""})
-    EXPECT_EQ(in_upper_case(po), po);
+    EXPECT_EQ(upper_case_po(po), po);
 }
 
 TEST(Po, PluralsHaveTheirForms) {
-  EXPECT_EQ(in_upper_case(
+  EXPECT_EQ(upper_case_po(
                 "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n"),
             "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"ONE DOG\"\nmsgstr[1] \"DOGS\"\nmsgstr[2] "
             "\"DOGS\"\n");
-  EXPECT_EQ(in_upper_case("msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\n"),
+  EXPECT_EQ(upper_case_po("msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\n"),
             "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"DOGS\"\n");
 }
 
 TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
   const auto translated = [](const std::string& text) {
-    const std::string po = in_upper_case("msgid \"" + text + "\"\nmsgstr \"\"\n");
+    const std::string po = upper_case_po("msgid \"" + text + "\"\nmsgstr \"\"\n");
     return po.substr(po.find("msgstr "));
   };
   for (const std::string mark :

@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-std::vector<std::string> texts_of(const std::string& srt) {
+std::vector<std::string> srt_texts(const std::string& srt) {
   std::vector<std::string> all;
   const TextTranslator note = [&](const std::vector<std::string>& texts) {
     all = texts;
@@ -23,13 +23,13 @@ std::string cue(const std::string& text) { return "1\n00:00:01,000 --> 00:00:02,
 
 TEST(Srt, TheLinesOfASubtitleAreOneText) {
   EXPECT_EQ(
-      texts_of("\uFEFF1\r\n00:00:01,000 --> 00:00:02,000\r\nThe old dog\r\nsleeps.\r\n\r\n2\r\n0:00:03.0 --> "
-               "0:00:04.5 X1:10\r\n<i>Nobody</i> sees\r\n"),
+      srt_texts("\uFEFF1\r\n00:00:01,000 --> 00:00:02,000\r\nThe old dog\r\nsleeps.\r\n\r\n2\r\n0:00:03.0 --> "
+                "0:00:04.5 X1:10\r\n<i>Nobody</i> sees\r\n"),
       (std::vector<std::string>{"The old dog sleeps.", "Nobody sees"}));
-  EXPECT_EQ(texts_of(cue("- Who?\n- Me\nand you.")), (std::vector<std::string>{"- Who?", "- Me and you."}));
-  EXPECT_EQ(texts_of(cue("one\n\ntwo\n3\n")), (std::vector<std::string>{"one", "two 3"}))
+  EXPECT_EQ(srt_texts(cue("- Who?\n- Me\nand you.")), (std::vector<std::string>{"- Who?", "- Me and you."}));
+  EXPECT_EQ(srt_texts(cue("one\n\ntwo\n3\n")), (std::vector<std::string>{"one", "two 3"}))
       << "a blank line within";
-  EXPECT_TRUE(texts_of("").empty());
+  EXPECT_TRUE(srt_texts("").empty());
 }
 
 TEST(Srt, TranslationsHaveAsManyLines) {
@@ -54,7 +54,7 @@ TEST(Srt, ATranslationIsNoStructure) {
   };
   const std::string srt = translate_srt(cue("hello"), evil);
   EXPECT_EQ(srt, cue("00:00:05,000 -> 00:00:06,000  7 \uFFFD"));
-  EXPECT_EQ(texts_of(cue("a --> b")), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(srt_texts(cue("a --> b")), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(Srt, RefusesWhatIsNone) {

@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-std::string texts_of(const std::string& xml, const XmlOptions& options = {}) {
+std::string xml_texts(const std::string& xml, const XmlOptions& options = {}) {
   std::string all;
   const TextTranslator note = [&](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) all += (all.empty() ? "" : "|") + text;
@@ -17,27 +17,27 @@ std::string texts_of(const std::string& xml, const XmlOptions& options = {}) {
   return all;
 }
 
-std::string in_upper_case(const std::string& xml, const XmlOptions& options = {}) {
+std::string upper_case_xml(const std::string& xml, const XmlOptions& options = {}) {
   return translate_xml(xml, upper_case(), options);
 }
 
 TEST(Xml, StructureShowsWhatIsInline) {
-  EXPECT_EQ(texts_of("<doc><title>one</title><p>two <b>three</b> four</p></doc>"), "one|two three four");
-  EXPECT_EQ(texts_of("<p>one <b><i>two</i></b></p>"), "one two");
-  EXPECT_EQ(texts_of("<item>one<list><item>two</item><item>three</item></list></item>"), "one|two|three");
-  EXPECT_EQ(texts_of("<p><b>one</b> <i>two</i></p>"), "one|two");
+  EXPECT_EQ(xml_texts("<doc><title>one</title><p>two <b>three</b> four</p></doc>"), "one|two three four");
+  EXPECT_EQ(xml_texts("<p>one <b><i>two</i></b></p>"), "one two");
+  EXPECT_EQ(xml_texts("<item>one<list><item>two</item><item>three</item></list></item>"), "one|two|three");
+  EXPECT_EQ(xml_texts("<p><b>one</b> <i>two</i></p>"), "one|two");
 }
 
 TEST(Xml, TagsMayBeNamed) {
   const std::string xml = "<p>one <b>two</b> three <c>four <d>five</d></c></p>";
-  EXPECT_EQ(texts_of(xml, {.splitting_tags = {"c"}}), "one two three|four five");
-  EXPECT_EQ(texts_of("<p><b>one</b><b>two</b></p>", {.non_splitting_tags = {"b"}}), "onetwo");
-  EXPECT_EQ(texts_of("<doc><p>one</p><p>two</p></doc>", {.outline_detection = false}), "onetwo");
-  EXPECT_EQ(texts_of("<doc><p>one</p><p>two</p></doc>", {.outline_detection = false, .splitting_tags = {"p"}}),
+  EXPECT_EQ(xml_texts(xml, {.splitting_tags = {"c"}}), "one two three|four five");
+  EXPECT_EQ(xml_texts("<p><b>one</b><b>two</b></p>", {.non_splitting_tags = {"b"}}), "onetwo");
+  EXPECT_EQ(xml_texts("<doc><p>one</p><p>two</p></doc>", {.outline_detection = false}), "onetwo");
+  EXPECT_EQ(xml_texts("<doc><p>one</p><p>two</p></doc>", {.outline_detection = false, .splitting_tags = {"p"}}),
             "one|two");
-  EXPECT_EQ(texts_of("<p>b</p>", {.splitting_tags = {"p"}, .non_splitting_tags = {"p"}, .ignore_tags = {"P"}}),
+  EXPECT_EQ(xml_texts("<p>b</p>", {.splitting_tags = {"p"}, .non_splitting_tags = {"p"}, .ignore_tags = {"P"}}),
             "b");
-  EXPECT_EQ(in_upper_case("<p>press <x:key id='1'>go <b>on</b></x:key> now</p>", {.ignore_tags = {"x:key"}}),
+  EXPECT_EQ(upper_case_xml("<p>press <x:key id='1'>go <b>on</b></x:key> now</p>", {.ignore_tags = {"x:key"}}),
             "<p>PRESS <x:key id='1'>go <b>on</b></x:key> NOW</p>");
 }
 
@@ -47,28 +47,28 @@ TEST(Xml, WhatIsNotTextKeepsItsBytes) {
       "\"one\">\n"
       "<!ELEMENT a ANY>]>\n";
   EXPECT_EQ(
-      in_upper_case(
+      upper_case_xml(
           prolog + "<a t='&foo;' u = \"one &amp; &lt;\">b &foo; c<![CDATA[one <b>]]> d<e/> f</a >\n<!-- x -->"),
       prolog + "<a t='&foo;' u = \"one &amp; &lt;\">B &foo; C<![CDATA[one <b>]]> D<e/> F</a >\n<!-- x -->");
-  EXPECT_EQ(in_upper_case("<a translate='no'>one <b translate='yes'>two</b></a>"),
+  EXPECT_EQ(upper_case_xml("<a translate='no'>one <b translate='yes'>two</b></a>"),
             "<a translate='no'>one <b translate='yes'>TWO</b></a>");
-  EXPECT_EQ(in_upper_case("<a>one &#233;t&#xE9; R&amp;D &quot;&apos;&lt;&gt;</a>"),
+  EXPECT_EQ(upper_case_xml("<a>one &#233;t&#xE9; R&amp;D &quot;&apos;&lt;&gt;</a>"),
             "<a>ONE \u00e9T\u00e9 R&amp;D \"'&lt;&gt;</a>");
 }
 
 TEST(Xml, ADocumentMayHaveSeveralRootsAndTextBesideThem) {
-  EXPECT_EQ(in_upper_case("one <b>two</b> three"), "ONE <b>TWO</b> THREE");
-  EXPECT_EQ(in_upper_case("<a>one</a><a>two</a>"), "<a>ONE</a><a>TWO</a>");
-  EXPECT_EQ(in_upper_case(""), "");
-  EXPECT_EQ(in_upper_case(" <!-- c --> "), " <!-- c --> ");
+  EXPECT_EQ(upper_case_xml("one <b>two</b> three"), "ONE <b>TWO</b> THREE");
+  EXPECT_EQ(upper_case_xml("<a>one</a><a>two</a>"), "<a>ONE</a><a>TWO</a>");
+  EXPECT_EQ(upper_case_xml(""), "");
+  EXPECT_EQ(upper_case_xml(" <!-- c --> "), " <!-- c --> ");
   EXPECT_EQ(translate_xml("one <b>two three</b>", reversed()), "<b>THREE TWO</b> ONE");
 }
 
 TEST(Xml, WhiteSpaceMayBeKept) {
-  EXPECT_EQ(texts_of("<a>one\n two</a>"), "one two");
-  EXPECT_EQ(in_upper_case("<a xml:space=\"preserve\">one\n  two\r\n</a>"),
+  EXPECT_EQ(xml_texts("<a>one\n two</a>"), "one two");
+  EXPECT_EQ(upper_case_xml("<a xml:space=\"preserve\">one\n  two\r\n</a>"),
             "<a xml:space=\"preserve\">ONE\n  TWO\r\n</a>");
-  EXPECT_EQ(texts_of("<a xml:space=\"preserve\">one\n<b xml:space=\"default\">two\nthree</b></a>"),
+  EXPECT_EQ(xml_texts("<a xml:space=\"preserve\">one\n<b xml:space=\"default\">two\nthree</b></a>"),
             "one|two three");
 }
 
@@ -97,7 +97,7 @@ TEST(Xml, EntitiesAreNotMultiplied) {
     const std::string before = "&e" + std::to_string(i - 1) + ";";
     xml += "<!ENTITY e" + std::to_string(i) + " '" + before + before + "'>";
   }
-  EXPECT_EQ(in_upper_case(xml + "]><a>one &e29;</a>"), xml + "]><a>ONE &e29;</a>");
+  EXPECT_EQ(upper_case_xml(xml + "]><a>one &e29;</a>"), xml + "]><a>ONE &e29;</a>");
   EXPECT_NE(error_message([&] { translate_xml(xml + "]><a b='&e29;'/>", identity()); }).find("amplification"),
             std::string::npos);
 }

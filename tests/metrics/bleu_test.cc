@@ -16,7 +16,7 @@ E enum_named(const std::string& text) {
 }
 
 /// sacreBLEU's arguments as our options.
-BleuOptions options_of(const nlohmann::json& setting) {
+BleuOptions bleu_options(const nlohmann::json& setting) {
   BleuOptions options;
   options.tokenizer = enum_named<BleuTokenizer>(setting.value("tokenize", "13a"));
   options.smoothing = enum_named<BleuSmoothing>(setting.value("smooth_method", "exp"));
@@ -30,7 +30,7 @@ TEST(Bleu, EqualsSacreBleu) {
   const auto& settings = metric_goldens()["bleu"];
   for (const auto& corpus : metric_goldens()["corpora"]) {
     for (size_t i = 0; i < settings.size(); ++i) {
-      const Bleu bleu(options_of(settings[i][0]));
+      const Bleu bleu(bleu_options(settings[i][0]));
       const BleuScore score = bleu.score(corpus_statistics(bleu, corpus));
       EXPECT_EQ(fmt::format("{:.6f} {}", score.score, score.details()), corpus["bleu"][i + 1])
           << corpus["name"] << settings[i];
@@ -50,7 +50,7 @@ TEST(Bleu, PrintsTheLineOfSacreBleu) {
 
 TEST(Bleu, SignatureEqualsSacreBleu) {
   for (const auto& item : metric_goldens()["bleu"])
-    EXPECT_EQ(Bleu(options_of(item[0])).signature(2, "V"), item[1]);
+    EXPECT_EQ(Bleu(bleu_options(item[0])).signature(2, "V"), item[1]);
 }
 
 TEST(Bleu, CountsClippedMatchesOfAllReferences) {

@@ -9,7 +9,7 @@ namespace sixfold {
 namespace {
 
 /// sacreBLEU's arguments as our options.
-ChrfOptions options_of(const nlohmann::json& setting) {
+ChrfOptions chrf_options(const nlohmann::json& setting) {
   return {.word_order = setting.value("word_order", 0), .lowercase = setting.value("lowercase", false)};
 }
 
@@ -17,7 +17,7 @@ TEST(Chrf, EqualsSacreBleu) {
   const auto& settings = metric_goldens()["chrf"];
   for (const auto& corpus : metric_goldens()["corpora"]) {
     for (size_t i = 0; i < settings.size(); ++i) {
-      const Chrf chrf(options_of(settings[i][0]));
+      const Chrf chrf(chrf_options(settings[i][0]));
       EXPECT_EQ(fmt::format("{:.6f}", chrf.score(corpus_statistics(chrf, corpus))), corpus["chrf"][i + 1])
           << corpus["name"] << settings[i];
     }
@@ -35,7 +35,7 @@ TEST(Chrf, PrintsTheLineOfSacreBleu) {
 
 TEST(Chrf, SignatureEqualsSacreBleu) {
   for (const auto& item : metric_goldens()["chrf"])
-    EXPECT_EQ(Chrf(options_of(item[0])).signature(2, "V"), item[1]);
+    EXPECT_EQ(Chrf(chrf_options(item[0])).signature(2, "V"), item[1]);
 }
 
 TEST(Chrf, NamesItsVariants) {

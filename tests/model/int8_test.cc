@@ -72,10 +72,6 @@ class Int8Model : public testing::Test {
   std::shared_ptr<Backend> backend_ = make_backend();
 };
 
-void expect_holds(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
-
 TEST_F(Int8Model, HoldsMatricesInInt8AndTheRestAsItWas) {
   const SafetensorsFile file = SafetensorsFile::open(path_ + "/model.safetensors");
   EXPECT_EQ(file.at("shared.weight").dtype, DType::i8);

@@ -64,10 +64,6 @@ class ModelDir : public testing::Test {
   std::shared_ptr<Backend> backend_ = make_backend({.device = "reference"});
 };
 
-void expect_holds(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
-
 TEST_F(ModelDir, ComesBackToTheBit) {
   for (const TiedEmbeddings tied : {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::none}) {
     ModelConfig config = small_config();

@@ -14,11 +14,11 @@ OpCase case_named(const std::string& name, const OpSizes& sizes) {
   throw std::out_of_range(name);
 }
 
-std::vector<Machine> machines() { return {reference_f64(), reference_f32(), cpu(1), cpu(2)}; }
+std::vector<Machine> attention_machines() { return {reference_f64(), reference_f32(), cpu(1), cpu(2)}; }
 
 TEST(AttentionWeights, OfAQuerySumToOneAndEndWithItsKeys) {
   for (const bool causal : {false, true})
-    for (const Machine& machine : machines()) {
+    for (const Machine& machine : attention_machines()) {
       const OpCase op = case_named(causal ? "attention_weights_causal" : "attention_weights", uneven_sizes());
       const OpValues values = draw_values(op, uneven_sizes(), 1);
       const Ragged& keys = causal ? values.tokens : values.keys;
@@ -70,7 +70,7 @@ TEST(Attention, WorkedExample) {
                                {"v", {4, 3, {1, 0, 1, 10, 0, 2, 100, 5, 0, 1000, 6, 0}}}},
                   .tokens = ragged_of({3}),
                   .keys = ragged_of({4})};
-  for (const Machine& machine : machines())
+  for (const Machine& machine : attention_machines())
     expect_close(run_op(machine, op, values).output, {3, 3, {10, 0, 2, 550, 5.5, 0, 5.5, 0, 1.5}}, 1e-7,
                  machine.name);
 }

@@ -6,9 +6,9 @@
 namespace sixfold {
 namespace {
 
-constexpr int64_t width = 20;
+constexpr int64_t norm_width = 20;
 
-HostMatrix row_of(double value) { return {1, width, std::vector<double>(width, value)}; }
+HostMatrix row_of(double value) { return {1, norm_width, std::vector<double>(norm_width, value)}; }
 
 /// A batch norm with weights of 1, no bias and hardly an epsilon, and its buffers.
 struct SmallNorm {
@@ -63,8 +63,8 @@ HostMatrix changed(HostMatrix x, double factor, double summand) {
 
 TEST(BatchNorm, EachFeatureHasMeanZeroAndVarianceOne) {
   for (const auto& [machine, tolerance] : {std::pair(reference_f64(), 1e-9), std::pair(cpu(2), 1e-5)}) {
-    const HostMatrix y = SmallNorm(machine).of_batch(changed(HostMatrix::normal(300, width, 1), 5, 20));
-    for (int64_t c = 0; c < width; ++c) {
+    const HostMatrix y = SmallNorm(machine).of_batch(changed(HostMatrix::normal(300, norm_width, 1), 5, 20));
+    for (int64_t c = 0; c < norm_width; ++c) {
       const auto [mean, variance] = moments(y, c);
       EXPECT_NEAR(mean, 0, tolerance);
       EXPECT_NEAR(variance, 1, tolerance);
@@ -75,11 +75,11 @@ TEST(BatchNorm, EachFeatureHasMeanZeroAndVarianceOne) {
 /// It sees neither the scale of a feature nor a shift of it.
 TEST(BatchNorm, IsBlindToScaleAndShiftOfAFeature) {
   const Machine machine = reference_f64();
-  const HostMatrix x = HostMatrix::normal(7, width, 1);
+  const HostMatrix x = HostMatrix::normal(7, norm_width, 1);
   HostMatrix other = x;
   for (int64_t r = 0; r < other.rows; ++r)
-    for (int64_t c = 0; c < width; ++c) {
-      double& value = other.values[static_cast<size_t>(r * width + c)];
+    for (int64_t c = 0; c < norm_width; ++c) {
+      double& value = other.values[static_cast<size_t>(r * norm_width + c)];
       value = value * static_cast<double>(c + 1) - 3 * static_cast<double>(c);
     }
   const HostMatrix a = SmallNorm(machine).of_batch(x), b = SmallNorm(machine).of_batch(other);
@@ -90,7 +90,7 @@ TEST(BatchNorm, IsBlindToScaleAndShiftOfAFeature) {
 TEST(BatchNorm, OnlyTheStatisticsOfTheBatchSeeTheNeighbours) {
   const Machine machine = cpu(1);
   const SmallNorm norm(machine);
-  const HostMatrix x = HostMatrix::normal(9, width, 1);
+  const HostMatrix x = HostMatrix::normal(9, norm_width, 1);
   for (const auto statistics : {ops::Statistics::batch, ops::Statistics::running}) {
     Context context(machine.backend, std::make_shared<Arena>(machine.backend));
     const HostMatrix all = norm(x, context, statistics), first = norm(x.slice_rows(0, 3), context, statistics);
@@ -102,7 +102,7 @@ TEST(BatchNorm, OnlyTheStatisticsOfTheBatchSeeTheNeighbours) {
 TEST(BatchNorm, LeavesTheBuffersAndTellsWhatTheyBecome) {
   for (const Machine& machine : {reference_f64(), discrete(DType::f64)}) {
     const SmallNorm norm(machine);
-    const HostMatrix x = changed(HostMatrix::normal(11, width, 1), 3, 1);
+    const HostMatrix x = changed(HostMatrix::normal(11, norm_width, 1), 3, 1);
     Tape tape;
     Context recording(machine.backend, std::make_shared<Arena>(machine.backend), tape, {});
     norm(x, recording, ops::Statistics::batch);
@@ -114,7 +114,7 @@ TEST(BatchNorm, LeavesTheBuffersAndTellsWhatTheyBecome) {
     EXPECT_TRUE(updates[1].buffer.same_as(norm.weights.running_variance));
     const HostMatrix mean = host_copy(updates[0].statistic, *machine.backend),
                      variance = host_copy(updates[1].statistic, *machine.backend);
-    for (int64_t c = 0; c < width; ++c) {
+    for (int64_t c = 0; c < norm_width; ++c) {
       const auto [m, v] = moments(x, c);
       EXPECT_NEAR(at(mean, 0, c) * updates[0].factor, m, 1e-12);
       EXPECT_NEAR(at(variance, 0, c) * updates[1].factor, v * 11 / 10, 1e-12);
@@ -134,12 +134,12 @@ TEST(BatchNorm, RefusesASingleToken) {
   const Machine machine = reference_f64();
   const SmallNorm norm(machine);
   for (const int64_t rows : {0, 1}) {
-    const std::string message = error_message([&] { norm.of_batch(HostMatrix::normal(rows, width, 1)); });
+    const std::string message = error_message([&] { norm.of_batch(HostMatrix::normal(rows, norm_width, 1)); });
     for (const char* key : {"norm: 'batch'", "at least 2", "data.batch_tokens", "data.micro_batch_tokens"})
       EXPECT_NE(message.find(key), std::string::npos) << message;
   }
   Context context(machine.backend, std::make_shared<Arena>(machine.backend));
-  EXPECT_EQ(norm(HostMatrix::normal(1, width, 1), context, ops::Statistics::running).rows, 1);
+  EXPECT_EQ(norm(HostMatrix::normal(1, norm_width, 1), context, ops::Statistics::running).rows, 1);
 }
 
 }  // namespace

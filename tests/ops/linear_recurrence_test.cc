@@ -8,11 +8,11 @@
 namespace sixfold {
 namespace {
 
-constexpr int features = 5;
+constexpr int width = 5;
 
 struct LinearRecurrences : testing::Test, OnCpu {
   Tensor constant(int64_t rows, double value) {
-    return tensor({rows, features, std::vector<double>(static_cast<size_t>(rows * features), value)});
+    return tensor({rows, width, std::vector<double>(static_cast<size_t>(rows * width), value)});
   }
   /// Sequences that begin with zeros.
   ops::StatesBefore nothing(const Ragged& rows) {
@@ -27,12 +27,12 @@ struct LinearRecurrences : testing::Test, OnCpu {
 
 TEST_F(LinearRecurrences, WithoutAGateAreTheMeanOfTheTokensSoFar) {
   const Ragged rows = ragged_of({40, 1, 0, 7});
-  const HostMatrix value = HostMatrix::normal(48, features, 1), average = run(tensor(value), {}, rows);
+  const HostMatrix value = HostMatrix::normal(48, width, 1), average = run(tensor(value), {}, rows);
   for (int i = 0; i < rows.sequences(); ++i)
-    for (size_t c = 0; c < features; ++c) {
+    for (size_t c = 0; c < width; ++c) {
       double sum = 0;
       for (int p = 0; p < rows.length(i); ++p) {
-        const size_t place = static_cast<size_t>(rows.begin(i) + p) * features + c;
+        const size_t place = static_cast<size_t>(rows.begin(i) + p) * width + c;
         sum += value.values[place];
         EXPECT_NEAR(average.values[place], sum / (p + 1), 1e-6);
       }
@@ -42,18 +42,18 @@ TEST_F(LinearRecurrences, WithoutAGateAreTheMeanOfTheTokensSoFar) {
 /// A number that is not finite is not made to look like one, so that training can report it.
 TEST_F(LinearRecurrences, KeepNaN) {
   const Ragged rows = ragged_of({40});
-  HostMatrix gate = HostMatrix::normal(40, features, 2);
-  gate.values[7 * features + 2] = std::nan("");
+  HostMatrix gate = HostMatrix::normal(40, width, 2);
+  gate.values[7 * width + 2] = std::nan("");
   const HostMatrix states = run(constant(40, 1), tensor(gate), rows);
   for (size_t p = 0; p < 40; ++p)
-    for (size_t c = 0; c < features; ++c)
-      EXPECT_EQ(std::isnan(states.values[p * features + c]), p >= 7 && c == 2) << p << " " << c;
+    for (size_t c = 0; c < width; ++c)
+      EXPECT_EQ(std::isnan(states.values[p * width + c]), p >= 7 && c == 2) << p << " " << c;
 }
 
 /// An open gate keeps the state before the tokens for ever; a closed one forgets it at once.
 TEST_F(LinearRecurrences, KeepEverythingOrNothing) {
   const Ragged rows = ragged_of({4, 3});
-  const HostMatrix value = HostMatrix::normal(7, features, 1), before = HostMatrix::normal(3, features, 2);
+  const HostMatrix value = HostMatrix::normal(7, width, 1), before = HostMatrix::normal(3, width, 2);
   const auto pattern = ops::attention_pattern(context, {{0, 4, 0, 1}, {4, 3, 1, 1}}, /*causal=*/false,
                                               std::vector<int32_t>{2, 0});
   const auto from = [&](const Tensor& gate) {
@@ -67,8 +67,7 @@ TEST_F(LinearRecurrences, KeepEverythingOrNothing) {
 
 TEST_F(LinearRecurrences, InPartsEqualTheWholeSequence) {
   const int length = 12;
-  const HostMatrix value = HostMatrix::normal(length, features, 1),
-                   gate = HostMatrix::normal(length, features, 2);
+  const HostMatrix value = HostMatrix::normal(length, width, 1), gate = HostMatrix::normal(length, width, 2);
   for (const bool gated : {true, false}) {
     const HostMatrix whole = run(tensor(value), gated ? tensor(gate) : Tensor(), ragged_of({length}));
     for (int begin = 1, count = 1; begin < length; begin += count, count = count % 3 + 1) {
@@ -117,13 +116,13 @@ TEST(Glu, WithoutGatesIsHalfOfTheValues) {
   const Machine machine = reference_f64();
   const auto memory = lasting_memory(machine.backend);
   Context context(machine.backend, std::make_shared<Arena>(machine.backend));
-  HostMatrix x = HostMatrix::normal(3, 2 * features, 1);
-  for (size_t r = 0; r < 3; ++r) std::fill_n(x.values.begin() + (2 * r + 1) * features, features, 0.0);
+  HostMatrix x = HostMatrix::normal(3, 2 * width, 1);
+  for (size_t r = 0; r < 3; ++r) std::fill_n(x.values.begin() + (2 * r + 1) * width, width, 0.0);
   const HostMatrix y =
       host_copy(ops::glu(context, tensor_of(x, *machine.backend, memory, machine.dtype)), *machine.backend);
   for (size_t r = 0; r < 3; ++r)
-    for (size_t c = 0; c < features; ++c)
-      EXPECT_DOUBLE_EQ(y.values[r * features + c], x.values[2 * r * features + c] / 2);
+    for (size_t c = 0; c < width; ++c)
+      EXPECT_DOUBLE_EQ(y.values[r * width + c], x.values[2 * r * width + c] / 2);
 }
 
 }  // namespace

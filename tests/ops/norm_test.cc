@@ -17,7 +17,7 @@ HostMatrix normed(const HostMatrix& x, bool centered) {
   return {x.rows, x.cols, y.to_doubles(*machine.backend)};
 }
 
-HostMatrix changed(HostMatrix x, double factor, double summand) {
+HostMatrix scaled_and_moved(HostMatrix x, double factor, double summand) {
   for (double& value : x.values) value = value * factor + summand;
   return x;
 }
@@ -32,13 +32,13 @@ double difference(const HostMatrix& a, const HostMatrix& b) {
 TEST(Norm, WhatItIsBlindTo) {
   const HostMatrix x = HostMatrix::normal(3, 20, 1);
   for (const bool centered : {true, false}) {
-    EXPECT_LT(difference(normed(x, centered), normed(changed(x, 7, 0), centered)), 1e-9);
-    EXPECT_EQ(difference(normed(x, centered), normed(changed(x, 1, 3), centered)) < 1e-9, centered);
+    EXPECT_LT(difference(normed(x, centered), normed(scaled_and_moved(x, 7, 0), centered)), 1e-9);
+    EXPECT_EQ(difference(normed(x, centered), normed(scaled_and_moved(x, 1, 3), centered)) < 1e-9, centered);
   }
 }
 
 TEST(Norm, RootMeanSquareBecomesOne) {
-  const HostMatrix y = normed(changed(HostMatrix::normal(3, 20, 1), 5, 2), /*centered=*/false);
+  const HostMatrix y = normed(scaled_and_moved(HostMatrix::normal(3, 20, 1), 5, 2), /*centered=*/false);
   for (int64_t r = 0; r < 3; ++r) {
     double squares = 0;
     for (int64_t c = 0; c < 20; ++c) squares += std::pow(y.values[static_cast<size_t>(20 * r + c)], 2) / 20;
@@ -69,7 +69,7 @@ TEST(FeedForward, AGateThatKnowsNothingIsHalfOpen) {
                          .to_doubles(*machine.backend)};
   const HostMatrix linear{
       4, 5, ops::linear(context, ops::linear(context, x, w1, {}), w2, {}).to_doubles(*machine.backend)};
-  EXPECT_LT(difference(changed(y, 2, 0), linear), 1e-12);
+  EXPECT_LT(difference(scaled_and_moved(y, 2, 0), linear), 1e-12);
 }
 
 }  // namespace

@@ -50,10 +50,10 @@ struct Output {
   }
 };
 
-std::vector<Machine> machines() { return {reference_f64(), cpu(1), cpu(2)}; }
+std::vector<Machine> output_machines() { return {reference_f64(), cpu(1), cpu(2)}; }
 
 TEST(LogProbability, AgreesWithLogitsOverManyChunks) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     Output o(machine, 2500, 3, 5);
     const HostMatrix logits = o.host(ops::logits(o.context, o.states, o.weights)),
                      actual = o.host(ops::log_probability(o.context, o.states, o.weights, o.targets));
@@ -67,7 +67,7 @@ TEST(LogProbability, AgreesWithLogitsOverManyChunks) {
 }
 
 TEST(CrossEntropy, IsMinusLogProbabilityWhereNothingIsSmoothed) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     Output o(machine, 2500, 3, 5);
     const auto log_probs = o.host(ops::log_probability(o.context, o.states, o.weights, o.targets)).values;
     const double sum = std::accumulate(log_probs.begin(), log_probs.end(), 0.0);
@@ -77,7 +77,7 @@ TEST(CrossEntropy, IsMinusLogProbabilityWhereNothingIsSmoothed) {
 }
 
 TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     Output o(machine, 1500, 3, 7);
     const auto gradients = [&](int64_t piece) {
       const auto fresh = [&](const Tensor& tensor) {
@@ -108,7 +108,7 @@ TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
 }
 
 TEST(CrossEntropy, OfNoRowsHasNoGradient) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     Output o(machine, 0, 3, 7);
     Tape tape;
     Context context(machine.backend, o.arena, tape, {});
@@ -132,7 +132,7 @@ std::vector<int32_t> sorted_ids(const double* row, int vocab, const std::vector<
 }
 
 TEST(TopK, IsTheBeginningOfASort) {
-  for (const Machine& machine : machines())
+  for (const Machine& machine : output_machines())
     for (const int vocab : {1, 7, 16, 33, 517})
       for (const int k : {1, 3, 8, 16}) {
         if (k > vocab) continue;
@@ -162,7 +162,7 @@ TEST(TopK, IsTheBeginningOfASort) {
 }
 
 TEST(TopK, TakesTheLowerIdOfEquals) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     const auto arena = std::make_shared<Arena>(machine.backend);
     Context context(machine.backend, arena);
     const auto tensor = [&](const HostMatrix& m) {
@@ -178,7 +178,7 @@ TEST(TopK, TakesTheLowerIdOfEquals) {
 // A model gone wrong must not send search out of bounds.
 TEST(TopK, OfWhatIsNoNumberStillGivesIds) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()})
-    for (const Machine& machine : machines()) {
+    for (const Machine& machine : output_machines()) {
       const auto arena = std::make_shared<Arena>(machine.backend);
       Context context(machine.backend, arena);
       const auto tensor = [&](const HostMatrix& m) {
@@ -194,7 +194,7 @@ TEST(TopK, OfWhatIsNoNumberStillGivesIds) {
 
 // Prepared weights are for products without gradients.
 TEST(Logits, OfPreparedWeightsAreTheSameBits) {
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : output_machines()) {
     Output o(machine, 37, 70, 133);
     const HostMatrix expected = o.host(ops::logits(o.context, o.states, o.weights));
     o.weights.weight.set_packed(machine.backend->pack(o.weights.weight.view(), /*transpose_b=*/true));

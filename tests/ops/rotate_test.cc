@@ -6,25 +6,26 @@
 namespace sixfold {
 namespace {
 
-constexpr int64_t width = 8;
+constexpr int64_t head_width = 8;
 
 /// The same row at each of `count` positions, rotated.
 HostMatrix rotated(const Machine& machine, uint64_t seed, int count) {
   const auto memory = lasting_memory(machine.backend);
   Context context(machine.backend, std::make_shared<Arena>(machine.backend));
-  const HostMatrix row = HostMatrix::normal(1, width, seed);
-  HostMatrix rows{count, width, {}};
+  const HostMatrix row = HostMatrix::normal(1, head_width, seed);
+  HostMatrix rows{count, head_width, {}};
   for (int i = 0; i < count; ++i) rows.values.insert(rows.values.end(), row.values.begin(), row.values.end());
   const TokenRows tokens = context.token_rows(ragged_of({count}));
   const Tensor turned = ops::rotate(context, tensor_of(rows, *machine.backend, memory, machine.dtype),
-                                    test_positions(context, tokens, width, machine.dtype), tokens);
-  return {count, width, turned.to_doubles(*machine.backend)};
+                                    test_positions(context, tokens, head_width, machine.dtype), tokens);
+  return {count, head_width, turned.to_doubles(*machine.backend)};
 }
 
 double dot(const HostMatrix& a, int64_t row_a, const HostMatrix& b, int64_t row_b) {
   double sum = 0;
-  for (int64_t i = 0; i < width; ++i)
-    sum += a.values[static_cast<size_t>(row_a * width + i)] * b.values[static_cast<size_t>(row_b * width + i)];
+  for (int64_t i = 0; i < head_width; ++i)
+    sum += a.values[static_cast<size_t>(row_a * head_width + i)] *
+           b.values[static_cast<size_t>(row_b * head_width + i)];
   return sum;
 }
 

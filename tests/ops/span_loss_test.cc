@@ -30,7 +30,7 @@ Spans run_spans(const Machine& machine, const HostMatrix& states, const HostMatr
           host_copy(w.gradient(), *machine.backend)};
 }
 
-std::vector<Machine> machines() { return {reference_f64(), cpu(1), cpu(2)}; }
+std::vector<Machine> span_machines() { return {reference_f64(), cpu(1), cpu(2)}; }
 
 double score(const HostMatrix& states, const HostMatrix& weight, int64_t row, int64_t kind) {
   double sum = 0;
@@ -52,14 +52,14 @@ TEST(SpanLoss, IsMinusTheLogProbabilityOfTheRowsAmongThoseOfTheirRange) {
     for (int32_t row = range.begin; row < range.end; ++row) sum += std::exp(score(states, weight, row, kind));
     expected += std::log(sum) - score(states, weight, range.begin + targets[choice], kind);
   }
-  for (const Machine& machine : machines())
+  for (const Machine& machine : span_machines())
     EXPECT_NEAR(run_spans(machine, states, weight, ranges, targets).loss, expected, 1e-5 * expected)
         << machine.name;
 }
 
 TEST(SpanLoss, ChangesNoRowThatCannotBeChosen) {
   const HostMatrix states = HostMatrix::normal(40, 6, 3), weight = HostMatrix::normal(2, 6, 4);
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : span_machines()) {
     const Spans spans = run_spans(machine, states, weight, {{2, 7}, {20, 39}}, {1, 3, 0, 18});
     for (int64_t row = 0; row < 40; ++row) {
       const bool chosen_from = (row >= 2 && row < 7) || (row >= 20 && row < 39);
@@ -71,7 +71,7 @@ TEST(SpanLoss, ChangesNoRowThatCannotBeChosen) {
 
 TEST(SpanLoss, OfASampleDoesNotDependOnTheOthers) {
   const HostMatrix states = HostMatrix::normal(90, 11, 5), weight = HostMatrix::normal(2, 11, 6);
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : span_machines()) {
     const Spans both = run_spans(machine, states, weight, {{1, 40}, {41, 90}}, {3, 7, 0, 48});
     const Spans second = run_spans(machine, states.slice_rows(40, 50), weight, {{1, 50}}, {0, 48});
     EXPECT_TRUE(both.grad_states.slice_rows(40, 50) == second.grad_states) << machine.name;
@@ -80,7 +80,7 @@ TEST(SpanLoss, OfASampleDoesNotDependOnTheOthers) {
 
 TEST(SpanLoss, OfASingleRowIsZero) {
   const HostMatrix states = HostMatrix::normal(5, 6, 7), weight = HostMatrix::normal(2, 6, 8);
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : span_machines()) {
     const Spans spans = run_spans(machine, states, weight, {{2, 3}}, {0, 0});
     EXPECT_NEAR(spans.loss, 0, 1e-6) << machine.name;
     EXPECT_NEAR(norm_of(spans.grad_weight), 0, 1e-6) << machine.name;

@@ -29,7 +29,7 @@ TrainOptions replica_options() {
   return options;
 }
 
-const TaskWithoutData task([](ModelConfig& config) {
+const TaskWithoutData batch_norm_task([](ModelConfig& config) {
   config.norm = Norm::batch;
   config.batch_norm_momentum = momentum;
   config.dropout = 0.2f;
@@ -51,7 +51,8 @@ void update(Replica& replica, const UpdateBatch& batch) {
 }
 
 TEST(BatchNormTraining, BuffersChangeWithTheUpdateAlone) {
-  Replica replica(make_backend(), task, replica_options()), other(make_backend(), task, replica_options());
+  Replica replica(make_backend(), batch_norm_task, replica_options()),
+      other(make_backend(), batch_norm_task, replica_options());
   const Values initial = buffers_of(replica);
   replica.gradients(two_parts(1), seeds);  // a step that is not applied
   EXPECT_EQ(buffers_of(replica), initial);
@@ -65,13 +66,13 @@ TEST(BatchNormTraining, BuffersChangeWithTheUpdateAlone) {
 
 /// buffer = (1 - momentum) * buffer + momentum * statistic, for each part in their order.
 TEST(BatchNormTraining, BuffersTakeUpEachPartInOrder) {
-  Replica replica(make_backend({.device = "reference"}), task, replica_options(), DType::f64);
+  Replica replica(make_backend({.device = "reference"}), batch_norm_task, replica_options(), DType::f64);
   Values expected = buffers_of(replica);
   const UpdateBatch batch = two_parts(1);
   for (const Batch& part : batch.shards[0]) {
     Tape tape;
     Context context(replica.backend(), replica.arena(), tape, seeds);
-    task.loss(replica.model(), part, {}, context);
+    batch_norm_task.loss(replica.model(), part, {}, context);
     const std::vector<BufferUpdate> updates = context.take_deferred();
     ASSERT_EQ(updates.size(), expected.size());
     for (size_t b = 0; b < updates.size(); ++b) {
@@ -92,7 +93,7 @@ TEST(BatchNormTraining, BuffersTakeUpEachPartInOrder) {
 }
 
 TEST(BatchNormTraining, TheAverageOfTheWeightsLeavesBuffers) {
-  Replica replica(make_backend(), task, replica_options());
+  Replica replica(make_backend(), batch_norm_task, replica_options());
   update(replica, two_parts(1));
   const Values buffers = buffers_of(replica);
   replica.optimizer().swap_average();
@@ -106,7 +107,7 @@ TEST(BatchNormTraining, TheAverageOfTheWeightsLeavesBuffers) {
 TEST(BatchNormTraining, BuffersOfFrozenPartsStay) {
   TrainOptions options = replica_options();
   options.start.freeze = {ModelPart::encoder};
-  Replica replica(make_backend(), task, options);
+  Replica replica(make_backend(), batch_norm_task, options);
   const Values before = buffers_of(replica);
   update(replica, two_parts(1));
   const Values after = buffers_of(replica);
@@ -115,27 +116,30 @@ TEST(BatchNormTraining, BuffersOfFrozenPartsStay) {
 }
 
 TEST(BatchNormTraining, IsTheSameInDiscreteMemory) {
-  Replica host(make_backend({.device = "reference"}), task, replica_options()),
-      device(std::make_shared<DiscreteBackend>(), task, replica_options());
+  Replica host(make_backend({.device = "reference"}), batch_norm_task, replica_options()),
+      device(std::make_shared<DiscreteBackend>(), batch_norm_task, replica_options());
   for (Replica* replica : {&host, &device}) update(*replica, two_parts(1));
   EXPECT_EQ(buffers_of(device), buffers_of(host));
 }
 
 TEST(BatchNormTraining, TwoThreadsGiveTheSameBits) {
-  Replica one(make_backend(), task, replica_options()),
-      two(make_backend({.threads = 2}), task, replica_options());
+  Replica one(make_backend(), batch_norm_task, replica_options()),
+      two(make_backend({.threads = 2}), batch_norm_task, replica_options());
   for (Replica* replica : {&one, &two}) update(*replica, two_parts(1));
   EXPECT_EQ(buffers_of(one), buffers_of(two));
 }
 
 /// The replay that looks for the cause of a value that is not finite.
 TEST(BatchNormTraining, AReplayLeavesBuffers) {
-  Replica replica(make_backend(), task, replica_options());
+  Replica replica(make_backend(), batch_norm_task, replica_options());
   update(replica, two_parts(1));
   const Values buffers = buffers_of(replica);
-  const NonFiniteReport report = find_non_finite(
-      {.task = task, .model = replica.model(), .seeds = seeds, .label_smoothing = 0, .loss_scale = 1},
-      two_parts(9).shards);
+  const NonFiniteReport report = find_non_finite({.task = batch_norm_task,
+                                                  .model = replica.model(),
+                                                  .seeds = seeds,
+                                                  .label_smoothing = 0,
+                                                  .loss_scale = 1},
+                                                 two_parts(9).shards);
   EXPECT_TRUE(report.module.empty()) << report.module;
   EXPECT_EQ(buffers_of(replica), buffers);
 }
@@ -143,7 +147,7 @@ TEST(BatchNormTraining, AReplayLeavesBuffers) {
 /// What a rollback restores.
 TEST(BatchNormTraining, ACheckpointRestoresBuffers) {
   const TemporaryFolder folder;
-  Replica replica(make_backend(), task, replica_options());
+  Replica replica(make_backend(), batch_norm_task, replica_options());
   update(replica, two_parts(1));
   const Values saved = buffers_of(replica);
   TrainingState state;

@@ -30,8 +30,7 @@ struct CopyingOptions : TrainOptions {
   Architecture model;
   int rows = 200;
 };
-template <class Visitor>
-void visit(Visitor& v, CopyingOptions& o) {
+inline void visit(OptionVisitor& v, CopyingOptions& o) {
   v.group("model", o.model, "the architecture");
   v.field("rows", o.rows, "to learn from", at_least(1));
   visit(v, static_cast<TrainOptions&>(o));

@@ -20,7 +20,7 @@ TrainOptions options() {
   return options;
 }
 
-const TaskWithoutData task([](ModelConfig& config) {
+const TaskWithoutData replica_task([](ModelConfig& config) {
   config.dropout = config.attention_dropout = config.activation_dropout = 0.2f;
 });
 
@@ -40,7 +40,7 @@ StepResult update(Replica& replica, int64_t step) {
 // A host that waits for a device more often than once leaves it idle.
 TEST(Replica, WaitsForItsBackendOnceInAnUpdate) {
   const auto backend = std::make_shared<DiscreteBackend>();
-  Replica replica(backend, task, options());
+  Replica replica(backend, replica_task, options());
   const int before = backend->downloads();
   update(replica, 1);
   EXPECT_EQ(backend->downloads(), before + 1);
@@ -49,8 +49,8 @@ TEST(Replica, WaitsForItsBackendOnceInAnUpdate) {
 }
 
 TEST(Replica, TrainsInDiscreteMemoryAsInTheHosts) {
-  Replica host(make_backend({.device = "reference"}), task, options()),
-      device(std::make_shared<DiscreteBackend>(), task, options());
+  Replica host(make_backend({.device = "reference"}), replica_task, options()),
+      device(std::make_shared<DiscreteBackend>(), replica_task, options());
   for (int64_t step = 1; step <= 3; ++step) {
     const StepResult expected = update(host, step), actual = update(device, step);
     EXPECT_EQ(actual.loss_sum, expected.loss_sum);
@@ -61,7 +61,7 @@ TEST(Replica, TrainsInDiscreteMemoryAsInTheHosts) {
 }
 
 TEST(Replica, LossAndNormAreThoseOfTheWholeUpdate) {
-  Replica replica(make_backend(), task, options());
+  Replica replica(make_backend(), replica_task, options());
   const UpdateBatch batch = two_parts(1);
   const StepResult result = replica.gradients(batch, {3, 1});
   double loss = 0, squares = 0;
@@ -99,7 +99,7 @@ std::vector<std::vector<float>> gradients_of(const Replica& replica) {
 /// The sum is ((0) + (1)) + ((2) + ((3) + (4))), whose terms are computed here one by one.
 TEST(Replica, AddsShardsByATree) {
   const UpdateBatch batch = five_shards();
-  Replica replica(make_backend(), task, options());
+  Replica replica(make_backend(), replica_task, options());
   const StepResult all = replica.gradients(batch, {3, 1});
   const auto actual = gradients_of(replica);
   std::vector<std::vector<std::vector<float>>> terms;
@@ -122,7 +122,7 @@ TEST(Replica, AddsShardsByATree) {
 }
 
 TEST(Replica, TradesWeightsForTheirAverageAndBack) {
-  Replica replica(make_backend(), task, options());
+  Replica replica(make_backend(), replica_task, options());
   update(replica, 1);
   const auto weights = weights_of(replica);
   replica.optimizer().swap_average();
