@@ -15,7 +15,7 @@
 namespace sixfold {
 namespace {
 
-ModelConfig small_config() {
+ModelConfig folder_config() {
   ModelConfig config;
   config.d_model = 8, config.d_ff = 12, config.heads = 2;
   config.encoder_layers = 1, config.decoder_layers = 2;
@@ -38,7 +38,7 @@ class ModelDir : public testing::Test {
   Transformer fresh(const ModelConfig& config, uint64_t seed) { return {config, backend_, DType::f32, seed}; }
 
   /// Saves a fresh model under that name.
-  std::string save(const std::string& name, uint64_t seed, const ModelConfig& config = small_config()) {
+  std::string save(const std::string& name, uint64_t seed, const ModelConfig& config = folder_config()) {
     std::filesystem::create_directory(folder_ / name);
     save_model(fresh(config, seed), folder_ / name);
     return folder_ / name;
@@ -66,7 +66,7 @@ class ModelDir : public testing::Test {
 
 TEST_F(ModelDir, ComesBackToTheBit) {
   for (const TiedEmbeddings tied : {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::none}) {
-    ModelConfig config = small_config();
+    ModelConfig config = folder_config();
     config.tied_embeddings = tied;
     config.output_bias = tied == TiedEmbeddings::none;
     config.d_k = 3, config.d_v = 5;
@@ -84,13 +84,13 @@ TEST_F(ModelDir, HasTheEcosystemsNamesAndShapes) {
   EXPECT_EQ(file.at("decoder.layers.1.self_attn_layer_norm.weight").shape, std::vector<int64_t>{8});
   int64_t count = 0;
   for (const std::string& name : file.names()) count += static_cast<int64_t>(file.at(name).bytes.size() / 4);
-  EXPECT_EQ(count, parameter_count(small_config()));
+  EXPECT_EQ(count, parameter_count(folder_config()));
 }
 
 TEST_F(ModelDir, ReadsIntoFp64AndFromBf16) {
   const std::string path = save("model", 3);
   const auto wide = load_model(path, backend_, DType::f64);
-  EXPECT_EQ(weights_of(*wide), weights_of(fresh(small_config(), 3)));
+  EXPECT_EQ(weights_of(*wide), weights_of(fresh(folder_config(), 3)));
 
   std::vector<std::vector<uint16_t>> halves;
   std::vector<NamedTensor> tensors;
@@ -161,7 +161,7 @@ TEST_F(ModelDir, RefusesWholeNumbers) {
 }
 
 TEST_F(ModelDir, AveragesWeights) {
-  ModelConfig other = small_config();
+  ModelConfig other = folder_config();
   other.dropout = 0.3f;
   const std::string a = save("a", 1), b = save("b", 2, other);
   write_file_atomically(a + "/tokenizer.vocab", "of the first");
@@ -180,7 +180,7 @@ TEST_F(ModelDir, AveragesWeights) {
 TEST_F(ModelDir, AverageOfOneIsThatOne) {
   const std::string a = save("a", 1);
   average_models({a, a, a}, folder_ / "mean");
-  EXPECT_EQ(weights_of(*load(folder_ / "mean")), weights_of(fresh(small_config(), 1)));
+  EXPECT_EQ(weights_of(*load(folder_ / "mean")), weights_of(fresh(folder_config(), 1)));
   expect_holds(error_message([&] { average_models({a}, a); }), "is an input of the command");
 }
 
@@ -196,14 +196,14 @@ TEST_F(ModelDir, RefusesDamagedWeights) {
 
 TEST_F(ModelDir, AveragesOnlyWhatIsAlike) {
   const std::string a = save("a", 1);
-  ModelConfig config = small_config();
+  ModelConfig config = folder_config();
   config.decoder_layers = 1;
   const std::string shallow = save("shallow", 2, config);
   expect_holds(error_message([&] {
                  average_models({a, shallow}, folder_ / "mean");
                }),
                "can't be averaged: decoder_layers is 2 in the first and 1 in the second");
-  config = small_config();
+  config = folder_config();
   config.target_tokenizer_hash = "1234";
   const std::string foreign = save("foreign", 2, config);
   expect_holds(error_message([&] { average_models({a, foreign}, folder_ / "mean"); }), "target_tokenizer_hash");
