@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <barrier>
 
 #include "distributed/threads.h"
 
@@ -108,12 +109,14 @@ Outcome fail_on(int count, double timeout, const std::function<void(Processes&, 
   Outcome outcome;
   outcome.errors.assign(static_cast<size_t>(count), "");
   std::vector<int> spoke(static_cast<size_t>(count)), aborted(static_cast<size_t>(count));
+  std::barrier all_begun(count);  // a process that fails before others have begun ends their beginning
   std::vector<std::thread> threads;
   for (int rank = 0; rank < count; ++rank)
     threads.emplace_back([&, rank] {
       const auto own = static_cast<size_t>(rank);
       ThreadTransport transport(post, rank, count);
       Processes processes(transport, timeout);
+      all_begun.arrive_and_wait();
       try {
         work(processes, post);
       } catch (const ProcessFailure& failure) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <barrier>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -83,11 +84,13 @@ inline void on_processes(int count, const std::function<void(Processes&)>& work)
   Post post;
   post.silent.assign(static_cast<size_t>(count), false);
   std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
+  std::barrier all_begun(count);  // a process that fails before others have begun ends their beginning
   std::vector<std::thread> threads;
   for (int rank = 0; rank < count; ++rank)
     threads.emplace_back([&, rank] {
       ThreadTransport transport(post, rank, count);
       Processes processes(transport, 20);
+      all_begun.arrive_and_wait();
       try {
         work(processes);
         processes.close();
