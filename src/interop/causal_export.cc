@@ -200,7 +200,7 @@ std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, con
   const int start = c.generation.start_before_text ? c.decoder_start_token : -1;
   nlohmann::json json;
   if (tokenizer.kind() == TokenizerKind::byte_pairs) {
-    const std::string text(tokenizer_json_of(tokenizer.serialized()));
+    std::string text(tokenizer_json_of(tokenizer.serialized()));
     json = nlohmann::json::parse(text);
     if (start_of_post_processor(json, origin) == start) return text;
   } else {
