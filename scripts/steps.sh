@@ -9,15 +9,18 @@ minutes() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
 # step NAME "what is done" ESTIMATE COMMAND...: the estimate is a text such as "2 min"
 step() {
-  local name=$1 what=$2 estimate=$3 status=0 start=$SECONDS
+  local name=$1 what=$2 estimate=$3 status start=$SECONDS
   shift 3
   mkdir -p "$logs"
   printf '== %s (about %s)\n' "$what" "$estimate"
+  set +e  # in "if" or "||" the commands of a function would not end it where they fail
   if [[ -t 1 ]]; then
-    "$@" 2>&1 | tee "$logs/$name.log" | awk -W interactive '{ printf "\r\033[K%s", substr($0, 1, 100); fflush() } END { printf "\r\033[K" }' || status=$?
+    (set -e; "$@") 2>&1 | tee "$logs/$name.log" | awk -W interactive '{ printf "\r\033[K%s", substr($0, 1, 100); fflush() } END { printf "\r\033[K" }'
   else
-    "$@" >"$logs/$name.log" 2>&1 || status=$?
+    (set -e; "$@") >"$logs/$name.log" 2>&1
   fi
+  status=$?
+  set -e
   if ((status)); then
     echo "-- FAILED: $what, with status $status. The end of build/logs/$name.log:"
     tail -n "${lines_of_failure:-60}" "$logs/$name.log"
