@@ -1,9 +1,20 @@
 #pragma once
+#include <string>
+#include <string_view>
 
 namespace sixfold {
+
+// Letters and digits of ASCII, whatever the locale. All other bytes, those of UTF-8 as well, are neither and
+// stay as they are.
 
 constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr bool is_ascii_letter(char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; }
 constexpr bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+
+inline std::string ascii_lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = ascii_lower(c);
+  return result;
+}
 
 }  // namespace sixfold

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace sixfold {
 
@@ -99,6 +100,12 @@ int64_t whole_number(const json& value, std::string_view where, int64_t least, i
     throw_input_error("{} is {}; expected a whole number from {} to {}", where, shown(value), least, most);
   return value.get<int64_t>();
 }
+
+void write_json(const std::string& path, const nlohmann::ordered_json& json) {
+  write_file_atomically(path, json.dump(2) + "\n");
+}
+
+double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
 JsonObject::JsonObject(const json& value, const std::string& where) : value_(value), where_(where) {
   require(value.is_object(), "{}: expected a JSON object", where);

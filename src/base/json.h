@@ -23,6 +23,12 @@ nlohmann::json parse_json(std::string_view text, const std::string& where, const
 /// `where` if the value is not an integer (1.5, 1e300 and "1" are not) or lies outside [least, most].
 int64_t whole_number(const nlohmann::json& value, std::string_view where, int64_t least, int64_t most);
 
+/// Writes a JSON file, indented by two spaces. Throws as `write_file_atomically`.
+void write_json(const std::string& path, const nlohmann::ordered_json& json);
+
+/// A number with the decimal digits of the float `value`, not with those of its conversion to double.
+double as_written(float value);
+
 /// Reads the members of a JSON object. Each `read` throws an input error that names `where` and the key if the
 /// member is missing or has another type.
 class JsonObject {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/error.h"
 
 // The format is defined in ppm(5) and pgm(5) of Netpbm.
@@ -10,7 +11,6 @@ namespace sixfold {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Reads the next number, which spaces and comments (# to the end of a line) precede; -1 if there is none.
 int64_t next_number(std::string_view bytes, size_t& at) {
@@ -20,10 +20,10 @@ int64_t next_number(std::string_view bytes, size_t& at) {
     else
       while (at < bytes.size() && bytes[at] != '\n') ++at;
   }
-  if (at >= bytes.size() || !is_digit(bytes[at])) return -1;
+  if (at >= bytes.size() || !is_ascii_digit(bytes[at])) return -1;
   constexpr int64_t limit = int64_t{1} << 40;
   int64_t number = 0;
-  for (; at < bytes.size() && is_digit(bytes[at]); ++at)
+  for (; at < bytes.size() && is_ascii_digit(bytes[at]); ++at)
     number = std::min(limit, number * 10 + (bytes[at] - '0'));
   return number;
 }
@@ -34,7 +34,8 @@ bool is_netpbm(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == 'P' &&
          (bytes[1] == '2' || bytes[1] == '3' || bytes[1] == '5' || bytes[1] == '6') &&
          (is_space(bytes[2]) || bytes[2] == '#') &&  // a list of files may begin with "P6 photo.png"
-         (bytes.size() == 3 || is_space(bytes[3]) || is_digit(bytes[3]) || bytes[3] == '#' || bytes[2] == '#');
+         (bytes.size() == 3 || is_space(bytes[3]) || is_ascii_digit(bytes[3]) || bytes[3] == '#' ||
+          bytes[2] == '#');
 }
 
 NetpbmHeader read_netpbm_header(std::string_view bytes, const std::string& name) {

@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "formats/safetensors.h"
 #include "generate/beam.h"
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/hugging_face.h"
-#include "interop/json/write_json.h"
 #include "interop/model_card.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"

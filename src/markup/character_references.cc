@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "base/ascii.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -13,9 +14,7 @@ namespace {
 
 constexpr std::string_view replacement_character = "\uFFFD";
 
-bool may_continue(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '#';
-}
+bool may_continue(char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '#'; }
 
 /// Lets gumbo read it as the text of a title, in which there are references but no tags.
 std::string decode_html(std::string_view reference) {

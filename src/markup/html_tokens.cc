@@ -11,12 +11,6 @@ constexpr std::string_view html_space = " \t\n\f\r";
 
 bool is_space(char c) { return html_space.find(c) != html_space.npos; }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) { return ascii_lower(c); });
-  return result;
-}
-
 bool has_class(std::string_view classes, std::string_view wanted) {
   while (!classes.empty()) {
     const size_t size = std::min(classes.find_first_of(html_space), classes.size());
@@ -99,7 +93,7 @@ void HtmlTokenizer::read_markup(HtmlToken& token, bool foreign) {
 /// Reads a tag whose name begins at `name`.
 void HtmlTokenizer::read_tag(HtmlToken& token, size_t name) {
   position_ = std::min(html_.find_first_of(" \t\n\f\r/>", name), html_.size());
-  token.name = lower(html_.substr(name, position_ - name));
+  token.name = ascii_lower(html_.substr(name, position_ - name));
   token.self_closing = false;
   token.translate = by_class_ = std::nullopt;
   bool class_seen = false;
@@ -124,7 +118,7 @@ bool HtmlTokenizer::read_attribute(HtmlToken& token, bool& class_seen) {
   }
   const size_t begin = position_;
   position_ = std::min(html_.find_first_of(" \t\n\f\r/>=", begin + 1), html_.size());
-  const std::string name = lower(html_.substr(begin, position_ - begin));
+  const std::string name = ascii_lower(html_.substr(begin, position_ - begin));
   const size_t equals = html_.find_first_not_of(html_space, position_);
   if (equals == html_.npos || html_[equals] != '=') {
     if (name == "translate" && !token.translate) token.translate = true;  // the empty value
@@ -140,7 +134,7 @@ bool HtmlTokenizer::read_attribute(HtmlToken& token, bool& class_seen) {
   }
   const std::string_view text = html_.substr(value, end - value);
   if (name == "translate" && !token.translate) {
-    const std::string word = lower(text);
+    const std::string word = ascii_lower(text);
     if (word == "no") token.translate = false;
     if (word == "yes" || word.empty()) token.translate = true;
   } else if (name == "class" && !class_seen) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "serve/connection.h"
@@ -195,10 +196,10 @@ class HttpServer::Library final : public httplib::Server {
       return refuse(400, "The length of the body is given twice.");
     if (request.has_header("Transfer-Encoding") &&
         (request.get_header_value_count("Transfer-Encoding") > 1 ||
-         lower(request.get_header_value("Transfer-Encoding")) != "chunked"))
+         ascii_lower(request.get_header_value("Transfer-Encoding")) != "chunked"))
       return refuse(501, "A body comes whole, or with Transfer-Encoding: chunked.");
     if (request.has_header("Content-Encoding") &&
-        lower(request.get_header_value("Content-Encoding")) != "identity")
+        ascii_lower(request.get_header_value("Content-Encoding")) != "identity")
       return refuse(415, "Bodies are not compressed.");
     if (const std::string length = request.get_header_value("Content-Length"); !length.empty()) {
       uint64_t bytes = 0;

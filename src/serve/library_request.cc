@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace sixfold::serve {
 namespace {
 
@@ -19,12 +21,6 @@ std::string path_of(const std::string& target) {
 
 }  // namespace
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 HttpRequest request_of(const httplib::Request& from) {
   HttpRequest request;
   request.method = from.method;
@@ -35,15 +31,15 @@ HttpRequest request_of(const httplib::Request& from) {
     const std::string_view query = target.substr(mark + 1);
     request.query = parse_form(query.substr(0, query.find('#')));
   }
-  for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
+  for (const auto& [name, value] : from.headers) request.headers.emplace(ascii_lower(name), value);
   return request;
 }
 
 void name_boundary(httplib::Request& request) {
   const auto type = request.headers.find("Content-Type");
-  if (type == request.headers.end() || !lower(type->second).starts_with("multipart/form-data")) return;
+  if (type == request.headers.end() || !ascii_lower(type->second).starts_with("multipart/form-data")) return;
   const std::string name = "boundary=";
-  const size_t at = lower(type->second).find(name);
+  const size_t at = ascii_lower(type->second).find(name);
   if (at == std::string::npos) return;
   std::string boundary = type->second.substr(at + name.size());
   const bool quoted = boundary.starts_with('"');

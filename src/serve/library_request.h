@@ -8,9 +8,6 @@
 
 namespace sixfold::serve {
 
-/// Text with the letters of ASCII in lower case.
-std::string lower(std::string text);
-
 /// A request of the library without its body and its stop token.
 HttpRequest request_of(const httplib::Request& from);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "serve/any_language.h"
 #include "serve/json_text.h"
 #include "serve/libretranslate.h"
@@ -40,16 +41,15 @@ const FileFormat& format_of(const std::string& name) {
 bool is_host(std::string_view text) {
   const auto only = [](std::string_view part, std::string_view more) {
     return !part.empty() && std::ranges::all_of(part, [&](char c) {
-      return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||
-             more.find(c) != more.npos;
+      return is_ascii_letter(c) || is_ascii_digit(c) || more.find(c) != more.npos;
     });
   };
   const size_t bracket = text.starts_with('[') ? text.find(']') : 0;
   if (bracket == text.npos) return false;
   const size_t colon = std::min(text.find(':', bracket), text.size());
   const std::string_view host = text.substr(0, colon), port = text.substr(colon);
-  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
-  if (!port.empty() && (port.size() < 2 || port.size() > 6 || !std::ranges::all_of(port.substr(1), is_digit)))
+  if (!port.empty() &&
+      (port.size() < 2 || port.size() > 6 || !std::ranges::all_of(port.substr(1), is_ascii_digit)))
     return false;
   if (bracket == 0) return only(host, "-._");
   return host.ends_with(']') && only(host.substr(1, host.size() - 2), ":.%");
