@@ -15,7 +15,7 @@ step() {
   printf '== %s (about %s)\n' "$what" "$estimate"
   set +e  # in "if" or "||" the commands of a function would not end it where they fail
   if [[ -t 1 ]]; then
-    (set -e; "$@") 2>&1 | tee "$logs/$name.log" | awk -W interactive '{ printf "\r\033[K%s", substr($0, 1, 100); fflush() } END { printf "\r\033[K" }'
+    (set -e; "$@") 2>&1 | tee "$logs/$name.log" | awk -W interactive -v width="$(($(tput cols 2>/dev/null || echo 80) - 1))" '{ printf "\r\033[K%s", substr($0, 1, width); fflush() } END { printf "\r\033[K" }'
   else
     (set -e; "$@") >"$logs/$name.log" 2>&1
   fi
