@@ -36,6 +36,11 @@ configure_and_build() {  # PRESET TARGET...
   cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"
 }
 
+# Leaves in build/tidy how each source is compiled by itself, and not in a group.
+configure_each_by_itself() {
+  cmake -S . -B build/tidy -G Ninja -DSIXFOLD_GROUPS=OFF -DSIXFOLD_TESTS=OFF -DSIXFOLD_BENCH=OFF -DCMAKE_BUILD_TYPE=Release >/dev/null
+}
+
 # run_ctest BUILD OPTION...: runs tests, leaves BUILD/tests.xml, and says the failed ones last.
 run_ctest() {
   local build=$1

@@ -101,8 +101,8 @@ int64_t whole_number(const json& value, std::string_view where, int64_t least, i
   return value.get<int64_t>();
 }
 
-void write_json(const std::string& path, const nlohmann::ordered_json& json) {
-  write_file_atomically(path, json.dump(2) + "\n");
+void write_json(const std::string& path, const nlohmann::ordered_json& value) {
+  write_file_atomically(path, value.dump(2) + "\n");
 }
 
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }

@@ -24,7 +24,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& where, const
 int64_t whole_number(const nlohmann::json& value, std::string_view where, int64_t least, int64_t most);
 
 /// Writes a JSON file, indented by two spaces. Throws as `write_file_atomically`.
-void write_json(const std::string& path, const nlohmann::ordered_json& json);
+void write_json(const std::string& path, const nlohmann::ordered_json& value);
 
 /// A number with the decimal digits of the float `value`, not with those of its conversion to double.
 double as_written(float value);

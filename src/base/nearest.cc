@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/join.h"
 
 namespace sixfold {
@@ -32,8 +33,7 @@ namespace {
 /// since people abbreviate.
 int distance_to(std::string candidate, std::string name) {
   constexpr size_t shortest_beginning = 4;
-  for (std::string* text : {&candidate, &name})
-    for (char& c : *text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  candidate = ascii_lower(candidate), name = ascii_lower(name);
   if (name.size() >= shortest_beginning && candidate.starts_with(name)) return 1;
   return edit_distance(name, candidate);
 }

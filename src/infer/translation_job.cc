@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "infer/extra_outputs.h"
+#include "infer/request_group.h"
 
 namespace sixfold {
 namespace {

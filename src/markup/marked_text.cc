@@ -26,7 +26,7 @@ Tag tag_at(std::string_view text) {
   if (tag.closes) ++i;
   if (i == text.size() || !is_ascii_letter(text[i])) return tag;
   for (; i < text.size() && (is_ascii_letter(text[i]) || is_ascii_digit(text[i])); ++i)
-    tag.name += static_cast<char>(is_ascii_letter(text[i]) ? text[i] | 0x20 : text[i]);
+    tag.name += ascii_lower(text[i]);
   const size_t end = text.substr(0, longest_mark).find_first_of("<>", i);
   if (end != std::string_view::npos && text[end] == '>') tag.length = end + 1;
   return tag;

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "text/utf8.h"
 
 namespace sixfold {
 namespace {
 
 bool is_octal(char c) { return '0' <= c && c <= '7'; }
-int hex_digit(char c) {
-  return '0' <= c && c <= '9'   ? c - '0'
-         : 'a' <= c && c <= 'f' ? c - 'a' + 10
-         : 'A' <= c && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
 
 class PoReader {
  public:
@@ -144,9 +139,7 @@ class PoReader {
       const std::string& header = message.translations.front().text;
       const size_t at = header.find("charset=");
       if (at == header.npos) return;
-      std::string name = header.substr(at + 8, header.find_first_of(" ;\n", at) - at - 8);
-      std::transform(name.begin(), name.end(), name.begin(),
-                     [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+      const std::string name = ascii_upper(header.substr(at + 8, header.find_first_of(" ;\n", at) - at - 8));
       if (name != "UTF-8" && name != "UTF8" && name != "CHARSET" && name != "ASCII" && name != "US-ASCII")
         throw_markup_error(source_, message.id.begin, "the file is in {}; convert it with msgconv -t UTF-8",
                            name);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "serve/fields.h"
@@ -94,10 +95,8 @@ bool may_have_key(const HttpRequest& request) {
 
 std::string api_key_of(const HttpRequest& request) {
   const std::string authorization = request.header("authorization");
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   for (const std::string_view scheme : {"deepl-auth-key ", "bearer "})
-    if (authorization.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), authorization.begin(),
-                                                           [&](char a, char b) { return same(b, a); }))
+    if (authorization.size() > scheme.size() && ascii_lower(authorization).starts_with(scheme))
       return authorization.substr(scheme.size());
   if (!may_have_key(request)) return "";
   const Fields fields(request);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/ascii.h"
+
 namespace sixfold::serve {
 namespace {
 
@@ -11,12 +13,7 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 }
 
 /// "SIXFOLD_PORT" for "port"
-std::string variable_of(const std::string& key) {
-  std::string name = "SIXFOLD_" + key;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return name;
-}
+std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_upper(key); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/ascii.h"
 #include "serve/any_language.h"
 #include "serve/json_text.h"
 #include "text/utf8.h"
@@ -14,16 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-char upper(char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
 }  // namespace
 
 std::string deepl_error_body(int, const std::string& message) { return json_text(Json{{"message", message}}); }
 
-std::string deepl_code(std::string code) {
-  std::transform(code.begin(), code.end(), code.begin(), upper);
-  return code;
-}
+std::string deepl_code(std::string code) { return ascii_upper(code); }
 
 std::vector<std::string> target_languages(Service& service) {
   std::vector<std::string> codes;

@@ -2,23 +2,19 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace sixfold::serve {
 namespace {
 
 constexpr size_t most_fields = 4096;
 
-int digit_of(char c) {
-  if ('0' <= c && c <= '9') return c - '0';
-  if ('a' <= c && c <= 'f') return c - 'a' + 10;
-  return 'A' <= c && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /// A "%" that two digits do not follow is itself.
 std::string decoded(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && digit_of(text[i + 1]) >= 0 && digit_of(text[i + 2]) >= 0) {
-      result += static_cast<char>(16 * digit_of(text[i + 1]) + digit_of(text[i + 2]));
+    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
+      result += static_cast<char>(16 * hex_digit(text[i + 1]) + hex_digit(text[i + 2]));
       i += 2;
     } else {
       result += text[i] == '+' ? ' ' : text[i];
@@ -52,9 +48,7 @@ std::string HttpRequest::content_type() const {
   const std::string value = header("content-type");
   std::string type = value.substr(0, value.find(';'));
   while (!type.empty() && type.back() == ' ') type.pop_back();
-  std::transform(type.begin(), type.end(), type.begin(),
-                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return type;
+  return ascii_lower(type);
 }
 
 }  // namespace sixfold::serve

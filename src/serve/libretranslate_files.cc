@@ -28,9 +28,7 @@ constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset
 
 /// The format of a file by its name; of the name nothing else is used.
 const FileFormat& format_of(const std::string& name) {
-  std::string extension = name.substr(std::min(name.rfind('.'), name.size()));
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string extension = ascii_lower(name.substr(std::min(name.rfind('.'), name.size())));
   for (const FileFormat& format : formats)
     if (extension == format.extension) return format;
   throw HttpError(400, fmt::format("Files of the kind '{}' can't be translated; those that can end in {}.",
