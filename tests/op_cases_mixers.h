@@ -206,16 +206,14 @@ inline OpCase recurrent_case(const OpSizes& s, const std::string& name, Recurren
                   return a.operands.count(key) ? a[key] : Tensor();
                 };
                 const auto steps = ops::time_steps(context, a.rows.ragged, reverse);
-                const Tensor x = ops::gather_rows(context, a["x"], steps->from_packed, steps->to_packed);
-                const auto out =
-                    ops::recurrent_in_place(context, {.cell = cell,
-                                                      .gates = ops::linear(context, x, a["w_ih"], a["b_ih"]),
-                                                      .weight = a["w_hh"],
-                                                      .bias = optional("b_hh"),
-                                                      .state = optional("state"),
-                                                      .memory = optional("memory"),
-                                                      .steps = steps});
-                return ops::gather_rows(context, out.state, steps->to_packed, steps->from_packed);
+                return ops::recurrent(context, {.cell = cell,
+                                                .gates = ops::linear(context, a["x"], a["w_ih"], a["b_ih"]),
+                                                .weight = a["w_hh"],
+                                                .bias = optional("b_hh"),
+                                                .state = optional("state"),
+                                                .memory = optional("memory"),
+                                                .steps = steps})
+                    .state;
               },
           .row_by_row = !continued,
           .composed = true};

@@ -62,8 +62,16 @@ Dropout Context::dropout(double probability, const TokenRows& rows) {
   return dropout;
 }
 
-void Context::record(const char* op, const Tensor& output, std::function<void()> backward) const {
-  if (recording() && output.requires_grad()) tape_->record({module_, op, output, std::move(backward)});
+void Context::record(const char* op, const Tensor& output, std::initializer_list<Tensor> reads,
+                     std::function<void()> backward) const {
+  if (!recording() || !output.requires_grad()) return;
+  for (const Tensor& read : reads)
+    if (read) read.set_kept();
+  tape_->record({module_, op, output, std::move(backward)});
+}
+
+Tensor Context::overwrite(const Tensor& x) const {
+  return x.kept() ? tensor(x.rows(), x.cols(), x.dtype()) : x.take();
 }
 
 bool Context::track(Tensor output, std::initializer_list<Tensor> inputs) const {

@@ -78,7 +78,13 @@ class Context {
   std::vector<BufferUpdate> take_deferred() { return std::exchange(deferred_, {}); }
 
   /// Records the backward function of an op, unless the context does not record or `output` needs no gradient.
-  void record(const char* op, const Tensor& output, std::function<void()> backward) const;
+  /// `reads`: the tensors whose elements the backward function reads, and not only their shapes or gradients.
+  /// They stay as they are (`overwrite`). Empty tensors count as none.
+  void record(const char* op, const Tensor& output, std::initializer_list<Tensor> reads,
+              std::function<void()> backward) const;
+  /// The memory of a result that has the shape of x and needs x no more: that of x, or memory of its own if a
+  /// backward function reads x. Its elements are not initialised. To read x afterwards is an error.
+  Tensor overwrite(const Tensor& x) const;
   /// Marks `output` as needing a gradient if the context records and any of `inputs` needs one. Returns whether
   /// it does.
   bool track(Tensor output, std::initializer_list<Tensor> inputs) const;

@@ -18,7 +18,14 @@ class Tape {
     std::function<void()> backward;  ///< adds to the gradients of the inputs; holds the tensors it needs
   };
 
-  void record(Node node) { nodes_.push_back(std::move(node)); }
+  Tape() = default;
+  /// Calls `look` with each node that is recorded. Later, another op may overwrite the node's output.
+  explicit Tape(std::function<void(const Node&)> look) : look_(std::move(look)) {}
+
+  void record(Node node) {
+    nodes_.push_back(std::move(node));
+    if (look_) look_(nodes_.back());
+  }
   /// Runs the backward functions, from the newest op to the oldest. Skips ops whose output has no gradient.
   /// Each node is destroyed after it has run, which frees the buffers that only it used.
   void backward() { backward({}); }
@@ -27,6 +34,7 @@ class Tape {
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
+  std::function<void(const Node&)> look_;
   std::vector<Node> nodes_;
 };
 

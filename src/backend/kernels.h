@@ -344,7 +344,7 @@ struct AttentionGradient {
   Attention forward;  ///< with the `out` and `logsumexp` that it computed
   View grad_out;
   View grad_query, grad_key, grad_value;       ///< overwritten
-  View grad_score_weight, grad_distance_bias;  ///< overwritten; the bias's is empty if it is constant
+  View grad_score_weight, grad_distance_bias;  ///< added to; the bias's is empty if it is constant
 
   void operands(auto&& visit) {
     forward.operands(visit);

@@ -27,13 +27,13 @@ Recurrence::Recurrence(ParameterBuilder make, RecurrentCell cell, int64_t in, in
 
 ops::RecurrentOutputs Recurrence::run(const Tensor& gates, const Tensor& state, const Tensor& memory,
                                       std::shared_ptr<const ops::TimeSteps> steps, Context& context) const {
-  return ops::recurrent_in_place(context, {.cell = cell_,
-                                           .gates = gates,
-                                           .weight = weight_,
-                                           .bias = bias_,
-                                           .state = state,
-                                           .memory = memory,
-                                           .steps = std::move(steps)});
+  return ops::recurrent(context, {.cell = cell_,
+                                  .gates = gates,
+                                  .weight = weight_,
+                                  .bias = bias_,
+                                  .state = state,
+                                  .memory = memory,
+                                  .steps = std::move(steps)});
 }
 
 RecurrentMixer::RecurrentMixer(const ParameterBuilder& make, const Architecture& a, MixerPlace place,
@@ -52,10 +52,9 @@ StateShape RecurrentMixer::state() const {
 
 Tensor RecurrentMixer::both_directions(const Tensor& x, LayerContext& c) const {
   const auto direction = [&](const Recurrence& cell, bool reverse) {
-    const auto steps = ops::time_steps(c.context, c.rows.ragged, reverse);
-    const Tensor ordered = ops::gather_rows(c.context, x, steps->from_packed, steps->to_packed);
-    const Tensor states = cell.run(cell.input(ordered, c.context), {}, {}, steps, c.context).state;
-    return ops::gather_rows(c.context, states, steps->to_packed, steps->from_packed);
+    return cell
+        .run(cell.input(x, c.context), {}, {}, ops::time_steps(c.context, c.rows.ragged, reverse), c.context)
+        .state;
   };
   const Tensor forward = direction(forward_, false);
   return ops::concatenate(c.context, forward, direction(*backward_, true));
@@ -65,21 +64,18 @@ Tensor RecurrentMixer::operator()(const Tensor& x, LayerContext& c) const {
   Context::Scope scope(c.context, "recurrent");
   if (backward_) return both_directions(x, c);
   const auto steps = ops::time_steps(c.context, c.rows.ragged, false);
-  const Tensor ordered = ops::gather_rows(c.context, x, steps->from_packed, steps->to_packed);
-  const Tensor gates = forward_.input(ordered, c.context);
   const StateRows before = c.state.before(c.layer);
   const auto initial = [&](size_t part) {
     return states_before(before, part, width_, *steps, x.dtype(), c.context);
   };
   const bool lstm = forward_.cell() == RecurrentCell::lstm;
-  const auto out = forward_.run(gates, initial(0), lstm ? initial(1) : Tensor(), steps, c.context);
-  Tensor states = ops::gather_rows(c.context, out.state, steps->to_packed, steps->from_packed);
+  const auto out =
+      forward_.run(forward_.input(x, c.context), initial(0), lstm ? initial(1) : Tensor(), steps, c.context);
   if (lstm)
-    c.state.append(c.layer, std::array{states, ops::gather_rows(c.context, out.memory, steps->to_packed,
-                                                                steps->from_packed)});
+    c.state.append(c.layer, std::array{out.state, out.memory});
   else
-    c.state.append(c.layer, std::array{states});
-  return states;
+    c.state.append(c.layer, std::array{out.state});
+  return out.state;
 }
 
 BahdanauMixer::BahdanauMixer(const ParameterBuilder& make, const Architecture& a)
@@ -148,13 +144,14 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   Context& context = c.context;
   Steps steps(c);
   const ops::TimeSteps& time = *steps.time;
-  const Tensor gates = cell_.input(ops::gather_rows(context, x, time.from_packed, time.to_packed), context);
+  const Tensor gates = ops::gather_rows(context, cell_.input(x, context), time.from_packed, time.to_packed);
   Tensor state = states_before(c.state.before(c.layer), 0, width_, time, x.dtype(), context);
   if (!state) state = context.zeros(time.sequences, width_, x.dtype());
   std::vector<Tensor> states;
   for (size_t t = 0; t < time.steps(); ++t) {
     const int64_t count = time.count(t);
-    if (state.rows() > count) state = ops::slice_rows(context, state, 0, count);
+    // Also where no sequence has ended, so that gradients are added in an order that depends on none of them.
+    if (t > 0 || state.rows() > count) state = ops::slice_rows(context, state, 0, count);
     steps.states_before.push_back(state);
     const Tensor found =
         ops::attention(context, inputs(state, steps.memory, context), steps.pattern(t, context));

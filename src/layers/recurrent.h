@@ -16,7 +16,7 @@ class Recurrence {
   RecurrentCell cell() const { return cell_; }
   /// The products of the inputs x [n, in] for all gates: [n, gates * d].
   Tensor input(const Tensor& x, Context& context) const { return input_(x, context); }
-  /// Runs the cell through `steps`. `gates`, in the order of the steps, is overwritten. `state` and `memory`:
+  /// Runs the cell through `steps`. `gates`, in the order of the batch, is overwritten. `state` and `memory`:
   /// the states before, or empty.
   ops::RecurrentOutputs run(const Tensor& gates, const Tensor& state, const Tensor& memory,
                             std::shared_ptr<const ops::TimeSteps> steps, Context& context) const;

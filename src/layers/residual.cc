@@ -46,7 +46,7 @@ Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContex
     if (steps_[i] == ProcessStep::norm)
       now.x = normalize(ops::dropout(context, now), context);
     else if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm && !batch_norm_)
-      now.x = ops::residual_norm_in_place(context, residual, now, norm_), ++i;
+      now.x = ops::residual_norm(context, residual, now, norm_), ++i;
     else
       now.x = ops::add(context, residual, ops::dropout(context, now));
     now.dropout = {};

@@ -94,20 +94,23 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
   call.dropout = dropout;
   context.backend().run(call);
   if (wants)
-    context.record("attention", out, [&context, in, pattern, out, logsumexp, call] {
-      const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value),
-          score_weight(context, in.score_weight),
-          distance_bias(context, in.distance_bias.requires_grad() ? in.distance_bias : Tensor());
-      context.backend().run(kernel::AttentionGradient{.forward = call,
-                                                      .grad_out = out.gradient().view(),
-                                                      .grad_query = query.view(),
-                                                      .grad_key = key.view(),
-                                                      .grad_value = value.view(),
-                                                      .grad_score_weight = score_weight.view(),
-                                                      .grad_distance_bias = distance_bias.view()});
-      for (const WrittenGradient* written : {&query, &key, &value, &score_weight, &distance_bias})
-        written->add();
-    });
+    context.record(
+        "attention", out, {in.query, in.key, in.value, in.score_weight, in.distance_bias, out},
+        [&context, in, pattern, out, logsumexp, call] {
+          const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
+          Tensor unused;  // the kernel needs a place for the gradient of a weight that is frozen
+          if (in.score_weight && !in.score_weight.requires_grad())
+            unused = context.zeros(1, in.score_weight.cols(), in.score_weight.dtype());
+          context.backend().run(kernel::AttentionGradient{
+              .forward = call,
+              .grad_out = out.gradient().view(),
+              .grad_query = query.view(),
+              .grad_key = key.view(),
+              .grad_value = value.view(),
+              .grad_score_weight = unused ? unused.view() : context.summed_gradient_of(in.score_weight),
+              .grad_distance_bias = context.summed_gradient_of(in.distance_bias)});
+          for (const WrittenGradient* written : {&query, &key, &value}) written->add();
+        });
   return out;
 }
 

@@ -50,20 +50,22 @@ Tensor batch_norm(Context& context, const Tensor& x, const BatchNormWeights& wei
                                           .of_batch = of_batch});
   if (of_batch && context.recording()) defer_running_averages(context, used, x.rows(), weights);
   if (context.track(out, {x, weights.weight, weights.bias}))
-    context.record("batch_norm", out, [&context, x, weights, used, out, of_batch] {
-      const auto grad_x = context.gradient_of(x);
-      context.backend().run(kernel::BatchNormGradient{.grad_out = out.gradient().view(),
-                                                      .x = x.view(),
-                                                      .mean = used.mean.view(),
-                                                      .variance = used.variance.view(),
-                                                      .weight = weights.weight.view(),
-                                                      .grad_x = grad_x.view,
-                                                      .grad_weight = context.summed_gradient_of(weights.weight),
-                                                      .grad_bias = context.summed_gradient_of(weights.bias),
-                                                      .epsilon = weights.epsilon,
-                                                      .of_batch = of_batch,
-                                                      .accumulate_x = grad_x.accumulate});
-    });
+    context.record("batch_norm", out, {x, weights.weight, used.mean, used.variance},
+                   [&context, x, weights, used, out, of_batch] {
+                     const auto grad_x = context.gradient_of(x);
+                     context.backend().run(
+                         kernel::BatchNormGradient{.grad_out = out.gradient().view(),
+                                                   .x = x.view(),
+                                                   .mean = used.mean.view(),
+                                                   .variance = used.variance.view(),
+                                                   .weight = weights.weight.view(),
+                                                   .grad_x = grad_x.view,
+                                                   .grad_weight = context.summed_gradient_of(weights.weight),
+                                                   .grad_bias = context.summed_gradient_of(weights.bias),
+                                                   .epsilon = weights.epsilon,
+                                                   .of_batch = of_batch,
+                                                   .accumulate_x = grad_x.accumulate});
+                   });
   return out;
 }
 

@@ -46,7 +46,7 @@ Tensor unfold(Context& context, const Tensor& x, const Window& window,
   context.backend().run(kernel::Unfold{y.view(), x.view(), read});
   if (context.track(y, {x})) {
     require_whole_sequences("unfold", x, *pattern);
-    context.record("unfold", y, [&context, x, y, read, pattern] {
+    context.record("unfold", y, {}, [&context, x, y, read, pattern] {
       const WrittenGradient grad(context, x);
       context.backend().run(kernel::Fold{grad.view(), y.gradient().view(), read});
       grad.add();
@@ -66,7 +66,7 @@ Tensor depthwise(Context& context, const Tensor& x, const DepthwiseWeights& weig
   context.backend().run(kernel::Depthwise{y.view(), x.view(), weight.view(), bias.view(), read});
   if (context.track(y, {x, weight, bias})) {
     require_whole_sequences("depthwise", x, *pattern);
-    context.record("depthwise", y, [&context, x, y, w = weights, read, pattern] {
+    context.record("depthwise", y, {x, weight}, [&context, x, y, w = weights, read, pattern] {
       Backend& backend = context.backend();
       const View grad_y = y.gradient().view();
       if (const View grad = context.summed_gradient_of(w.weight))

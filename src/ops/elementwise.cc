@@ -10,7 +10,7 @@ Tensor dropout(Context& context, const Dropped& dropped) {
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::ApplyDropout{y.view(), x.view(), dropped.dropout});
   if (context.track(y, {x}))
-    context.record("dropout", y, [&context, x, y, drop = dropped.dropout] {
+    context.record("dropout", y, {}, [&context, x, y, drop = dropped.dropout] {
       pass_back(context, x, y.gradient().view(), drop);
     });
   return y;
@@ -21,7 +21,7 @@ Tensor add(Context& context, const Tensor& a, const Tensor& b) {
   Tensor y = context.tensor(a.rows(), a.cols(), a.dtype());
   context.backend().run(kernel::Add{y.view(), a.view(), b.view()});
   if (context.track(y, {a, b}))
-    context.record("add", y, [&context, a, b, y] {
+    context.record("add", y, {}, [&context, a, b, y] {
       pass_back(context, a, y.gradient().view());
       pass_back(context, b, y.gradient().view());
     });
@@ -32,7 +32,7 @@ Tensor activate(Context& context, const Tensor& x, Activation activation) {
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::Activate{y.view(), x.view(), activation});
   if (context.track(y, {x}))
-    context.record("activate", y, [&context, x, y, activation] {
+    context.record("activate", y, {x}, [&context, x, y, activation] {
       const WrittenGradient grad(context, x);
       context.backend().run(kernel::ActivateGradient{grad.view(), y.gradient().view(), x.view(), activation});
       grad.add();
@@ -46,7 +46,7 @@ Tensor concatenate(Context& context, const Tensor& a, const Tensor& b) {
   context.backend().run(kernel::Scale{y.view().slice_cols(0, a.cols()), a.view(), 1});
   context.backend().run(kernel::Scale{y.view().slice_cols(a.cols(), b.cols()), b.view(), 1});
   if (context.track(y, {a, b}))
-    context.record("concatenate", y, [&context, a, b, y] {
+    context.record("concatenate", y, {}, [&context, a, b, y] {
       const View grad = y.gradient().view();
       pass_back(context, a, grad.slice_cols(0, a.cols()));
       pass_back(context, b, grad.slice_cols(a.cols(), b.cols()));
@@ -62,7 +62,7 @@ Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const Tok
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::Rotate{y.view(), x.view(), angles.view(), rows.position.ids()});
   if (context.track(y, {x}))
-    context.record("rotate", y, [&context, x, y, angles, position = rows.position] {
+    context.record("rotate", y, {angles}, [&context, x, y, angles, position = rows.position] {
       const WrittenGradient grad(context, x);
       context.backend().run(
           kernel::Rotate{grad.view(), y.gradient().view(), angles.view(), position.ids(), /*inverse=*/true});
@@ -77,7 +77,7 @@ Tensor position_feature(Context& context, const Tensor& x, const TokenRows& rows
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::PositionFeature{y.view(), x.view(), rows.position.ids(), lengths.ids()});
   if (context.track(y, {x}))
-    context.record("position_feature", y, [&context, x, y] {
+    context.record("position_feature", y, {}, [&context, x, y] {
       const WrittenGradient grad(context, x);
       context.backend().run(kernel::PositionFeature{grad.view(), y.gradient().view(), {}, {}});
       grad.add();

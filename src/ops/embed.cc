@@ -21,7 +21,7 @@ Tensor embed(Context& context, const Embedding& e, const Tensor& ids, const Toke
                                       .scale = e.scale,
                                       .dropout = dropout});
   if (context.track(out, {e.table}))
-    context.record("embed", out, [&context, out, ids, table = e.table, scale = e.scale, dropout] {
+    context.record("embed", out, {ids}, [&context, out, ids, table = e.table, scale = e.scale, dropout] {
       context.backend().run(kernel::EmbedGradient{out.gradient().view(), context.summed_gradient_of(table),
                                                   ids.ids(), scale, dropout});
     });

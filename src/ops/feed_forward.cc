@@ -97,19 +97,20 @@ Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights&
   const Kept kept = expand(context, x, w, dropout);
   Tensor y = project(context, kept.hidden, w.weight2, w.bias2);
   if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2, w.gate_weight, w.gate_bias}))
-    context.record("feed_forward", y, [&context, x, w, kept, y, dropout] {
-      weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2);
-      if (!w.gate_weight) {
-        const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
-        weight_gradients(context, x, grad, w.weight1, w.bias1);
-        return input_gradient(context, x, grad, w.weight1);
-      }
-      const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
-      weight_gradients(context, x, grad.linear, w.weight1, w.bias1);
-      weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias);
-      input_gradient(context, x, grad.linear, w.weight1);
-      input_gradient(context, x, grad.inner, w.gate_weight);
-    });
+    context.record("feed_forward", y, {x, w.weight1, w.weight2, w.gate_weight},
+                   [&context, x, w, kept, y, dropout] {
+                     weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2);
+                     if (!w.gate_weight) {
+                       const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
+                       weight_gradients(context, x, grad, w.weight1, w.bias1);
+                       return input_gradient(context, x, grad, w.weight1);
+                     }
+                     const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
+                     weight_gradients(context, x, grad.linear, w.weight1, w.bias1);
+                     weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias);
+                     input_gradient(context, x, grad.linear, w.weight1);
+                     input_gradient(context, x, grad.inner, w.gate_weight);
+                   });
   return y;
 }
 

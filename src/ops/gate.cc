@@ -14,7 +14,7 @@ Tensor glu(Context& context, const Tensor& x) {
   Tensor y = context.tensor(x.rows(), x.cols() / 2, x.dtype());
   context.backend().run(kernel::Gate{y.view(), first_half(x), second_half(x)});
   if (context.track(y, {x}))
-    context.record("glu", y, [&context, x, y] {
+    context.record("glu", y, {x}, [&context, x, y] {
       const WrittenGradient grad(context, x);
       const View values = grad.view().slice_cols(0, y.cols()),
                  gates = grad.view().slice_cols(y.cols(), y.cols());
@@ -32,7 +32,7 @@ Tensor gated_sum(Context& context, const Tensor& gates, const Tensor& a, const T
   context.backend().run(kernel::Gate{y.view(), a.view(), first_half(gates)});
   context.backend().run(kernel::Gate{y.view(), b.view(), second_half(gates), /*accumulate=*/true});
   if (context.track(y, {gates, a, b}))
-    context.record("gated_sum", y, [&context, gates, a, b, y] {
+    context.record("gated_sum", y, {gates, a, b}, [&context, gates, a, b, y] {
       const WrittenGradient grad_gates(context, gates);
       const int64_t d = y.cols();
       for (const auto& [x, begin] : {std::pair(a, int64_t{0}), std::pair(b, d)}) {

@@ -10,7 +10,7 @@ Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Ten
   Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
   multiply_weight(context, y, x, weight, {.bias = bias.view()});
   if (context.track(y, {x, weight, bias}))
-    context.record("linear", y, [&context, x, weight, bias, y] {
+    context.record("linear", y, {x, weight}, [&context, x, weight, bias, y] {
       weight_gradients(context, x, y.gradient(), weight, bias);
       input_gradient(context, x, y.gradient(), weight);
     });

@@ -29,7 +29,7 @@ Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& ga
   if (!context.track(states, {value, gate})) return states;
   require(std::ranges::all_of(pattern.spans, [](const AttentionSpan& span) { return span.key_count == 0; }),
           "linear_recurrence: gradients need whole sequences");
-  context.record("linear_recurrence", states,
+  context.record("linear_recurrence", states, {value, gate, states},
                  [&context, value, gate, states, position = rows.position, call, pattern = before.pattern] {
                    const WrittenGradient grad_value(context, value), grad_gate(context, gate);
                    context.backend().run(kernel::LinearRecurrenceGradient{.forward = call,

@@ -7,9 +7,10 @@
 
 /// The ops. Each op checks shapes, computes its result, and records its backward pass if the context records.
 /// Each has a .cc file of its own. A tensor may be the operand of several ops, whose gradients are added, and
-/// any operand may be one that needs no gradient. Rows are tokens; tensors are [rows, features], of one dtype,
-/// in the backend's memory. An empty tensor as bias means that there is no bias. A wrong shape throws an input
-/// error. Ops that return tensors do not wait for the kernels.
+/// any operand may be one that needs no gradient. An op says which tensors its backward function reads; those
+/// stay as they are, also where another op would overwrite its operand to save memory. Rows are tokens; tensors
+/// are [rows, features], of one dtype, in the backend's memory. An empty tensor as bias means that there is no
+/// bias. A wrong shape throws an input error. Ops that return tensors do not wait for the kernels.
 namespace sixfold::ops {
 
 /// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
@@ -63,11 +64,8 @@ struct NormWeights {
   bool centered = true;  ///< LayerNorm; false: RMSNorm
 };
 
-/// Section 3.1: norm(x + dropout(y)) [n, d_model].
+/// Section 3.1: norm(x + dropout(y)) [n, d_model]. The sum overwrites y (`Context::overwrite`).
 Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
-/// The same, but the sum overwrites the elements of y to save memory. No other op may read y: if another op's
-/// gradient reaches y first, backward throws an error.
-Tensor residual_norm_in_place(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
 /// norm(x).
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
@@ -215,8 +213,8 @@ std::shared_ptr<const TimeSteps> time_steps(Context& context, const Ragged& rows
 /// keys; an empty tensor if no span has a key. It needs no gradient.
 Tensor last_rows(Context& context, const Tensor& x, const AttentionPattern& pattern, int64_t cols, DType dtype);
 
-/// A recurrent cell over the sequences of a batch; see `RecurrentCell` for the formulas. Rows are in the order
-/// of `steps`.
+/// A recurrent cell over the sequences of a batch; see `RecurrentCell` for the formulas. Rows are those of the
+/// packed batch.
 struct RecurrentInputs {
   RecurrentCell cell = RecurrentCell::lstm;
   Tensor gates;                    ///< [rows, gates * d]: the products of the inputs, with their bias
@@ -230,8 +228,8 @@ struct RecurrentOutputs {
   Tensor memory;  ///< [rows, d] for lstm: c, which passes no gradient on; else empty
 };
 /// Runs a cell through all steps. One step is computed for all sequences together; backward through time is one
-/// op. The activations overwrite `gates`: no other op may read them.
-RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& inputs);
+/// op. The activations overwrite `gates` (`Context::overwrite`).
+RecurrentOutputs recurrent(Context& context, const RecurrentInputs& inputs);
 
 /// The projection of states to logits over the vocabulary.
 struct OutputWeights {

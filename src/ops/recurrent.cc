@@ -53,9 +53,10 @@ View previous_rows(const Tensor& x, const Tensor& initial, const TimeSteps& step
   return x ? x.view().slice_rows(steps.begin[t - 1], steps.count(t)) : View{};
 }
 
-/// What the forward pass leaves to the backward pass.
+/// What the forward pass leaves to the backward pass. Rows are in the order of the steps.
 struct Run {
   RecurrentInputs in;
+  Tensor gates;      // [rows, gates * d]: the activations
   Tensor recurrent;  // [rows, 3 d] for gru
   Tensor state, memory;
 
@@ -63,7 +64,7 @@ struct Run {
     const TimeSteps& steps = *in.steps;
     const bool gru = in.cell == RecurrentCell::gru, lstm = in.cell == RecurrentCell::lstm;
     return {.cell = in.cell,
-            .gates = step_rows(in.gates, steps, t),
+            .gates = step_rows(gates, steps, t),
             .recurrent = step_rows(recurrent, steps, t),
             .previous_state = gru ? previous_rows(state, in.state, steps, t) : View{},
             .previous_memory = lstm ? previous_rows(memory, in.memory, steps, t) : View{},
@@ -92,75 +93,96 @@ void add_recurrent_product(Context& context, const Run& run, const StepWeight& w
   if (!previous) return;
   if (run.in.cell == RecurrentCell::gru)
     return weight.multiply(previous, step_rows(run.recurrent, steps, t), false, run.in.bias.view());
-  const View gates = step_rows(run.in.gates, steps, t);
+  const View gates = step_rows(run.gates, steps, t);
   if (!weight.is_int8()) return weight.multiply(previous, gates, true);
   const View product = spare.view().slice_rows(0, gates.rows);
   weight.multiply(previous, product, false);
   context.backend().run(kernel::Add{gates, gates, product});
 }
 
-/// [rows from the first step that has a previous state, d]: the previous states, for the gradient of the
-/// weight.
-Tensor previous_states(const Context& context, const Run& run, int64_t first_row) {
-  const TimeSteps& steps = *run.in.steps;
-  const int64_t d = run.state.cols();
-  Tensor previous = context.tensor(steps.begin.back() - first_row, d, run.state.dtype());
-  for (size_t t = 0; t < steps.steps(); ++t)
-    if (const View from = previous_rows(run.state, run.in.state, steps, t))
-      context.backend().run(
-          kernel::Scale{previous.view().slice_rows(steps.begin[t] - first_row, steps.count(t)), from, 1});
-  return previous;
+/// x in the order of the steps. It may be x itself.
+Tensor by_steps(const Context& context, const Tensor& x, const TimeSteps& steps) {
+  if (!steps.from_packed) return x;
+  Tensor rows = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::GatherRows{rows.view(), x.view(), steps.from_packed.ids()});
+  return rows;
 }
 
-/// gradient of weight += the gradients of the products times the previous states.
-void add_weight_gradients(const Context& context, const Run& run, const View& grad_products) {
+/// x in the order of the batch, given in that of the steps. It may be x itself.
+Tensor by_batch(const Context& context, const Tensor& x, const TimeSteps& steps) {
+  if (!x || !steps.to_packed) return x;
+  Tensor rows = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::GatherRows{rows.view(), x.view(), steps.to_packed.ids()});
+  return rows;
+}
+
+/// [rows, d]: the previous states, zeros where there is none, for the gradient of the weight.
+Tensor previous_states(const Context& context, const Run& run) {
   const TimeSteps& steps = *run.in.steps;
-  const int64_t first = run.in.state ? 0 : steps.begin[std::min<size_t>(1, steps.steps())];
-  const int64_t rows = steps.begin.back() - first;
-  if (const auto grad = context.gradient_of(run.in.weight); grad.view) {
-    const Tensor previous = previous_states(context, run, first);
-    if (rows == 0 && !grad.accumulate) context.backend().run(kernel::Fill{grad.view, 0});
-    if (rows > 0)
-      context.backend().run(kernel::Matmul{.result = grad.view,
-                                           .a = grad_products.slice_rows(first, rows),
-                                           .b = previous.view(),
-                                           .transpose_a = true,
-                                           .accumulate = grad.accumulate});
+  Tensor previous = context.tensor(run.state.rows(), run.state.cols(), run.state.dtype());
+  for (size_t t = 0; t < steps.steps(); ++t) {
+    const View to = step_rows(previous, steps, t);
+    if (const View from = previous_rows(run.state, run.in.state, steps, t))
+      context.backend().run(kernel::Scale{to, from, 1});
+    else
+      context.backend().run(kernel::Fill{to, 0});
   }
+  return by_batch(context, previous, steps);
+}
+
+/// gradient of weight += the gradients of the products times the previous states. `grad_products` is in the
+/// order of the batch, so that the sum over a batch is that over its parts.
+void add_weight_gradients(const Context& context, const Run& run, const Tensor& grad_products) {
+  if (run.in.weight.requires_grad())
+    weight_gradients(context, previous_states(context, run), grad_products, run.in.weight, {});
   if (!run.in.bias) return;
   if (const auto grad = context.gradient_of(run.in.bias); grad.view)
-    context.backend().run(kernel::ColumnSum{grad.view, grad_products, grad.accumulate});
+    context.backend().run(kernel::ColumnSum{grad.view, grad_products.view(), grad.accumulate});
 }
 
 /// Backward through time: the gradient of a step's state is that of its own use and that of the next step.
-void backward(const Context& context, const Run& run) {
+void backward(const Context& context, const Run& run, const Tensor& grad_output) {
   const TimeSteps& steps = *run.in.steps;
   const bool gru = run.in.cell == RecurrentCell::gru, lstm = run.in.cell == RecurrentCell::lstm;
   const int64_t d = run.state.cols();
   const DType dtype = run.state.dtype();
-  const WrittenGradient gates(context, run.in.gates);
+  const Tensor grad_state = by_steps(context, grad_output, steps);
+  const Tensor gates = context.tensor(run.gates.rows(), run.gates.cols(), dtype);
   const Tensor recurrent = gru ? context.tensor(run.recurrent.rows(), run.recurrent.cols(), dtype) : Tensor();
   const Tensor carried = context.zeros(steps.sequences, d, dtype);
   const Tensor carried_memory = lstm ? context.zeros(steps.sequences, d, dtype) : Tensor();
-  const View grad_products = gru ? recurrent.view() : gates.view();
+  const Tensor& products = gru ? recurrent : gates;
   const StepWeight weight(context, run.in.weight, false, steps.steps());
   const auto first_rows = [&](const Tensor& x, size_t t) {
     return x ? x.view().slice_rows(0, steps.count(t)) : View{};
   };
   for (size_t t = steps.steps(); t-- > 0;) {
-    const auto rows = [&](const View& x) { return x ? x.slice_rows(steps.begin[t], steps.count(t)) : View{}; };
     context.backend().run(kernel::RecurrentStepGradient{.forward = run.step(t),
-                                                        .grad_state = rows(run.state.gradient().view()),
+                                                        .grad_state = step_rows(grad_state, steps, t),
                                                         .carried_state = first_rows(carried, t),
                                                         .carried_memory = first_rows(carried_memory, t),
-                                                        .grad_gates = rows(gates.view()),
-                                                        .grad_recurrent = rows(recurrent.view())});
-    if (t > 0 || run.in.state) weight.multiply(rows(grad_products), first_rows(carried, t), gru);
+                                                        .grad_gates = step_rows(gates, steps, t),
+                                                        .grad_recurrent = step_rows(recurrent, steps, t)});
+    if (t > 0 || run.in.state) weight.multiply(step_rows(products, steps, t), first_rows(carried, t), gru);
   }
-  add_weight_gradients(context, run, grad_products);
-  gates.add();
+  const Tensor grad_gates = by_batch(context, gates, steps);
+  add_weight_gradients(context, run, gru ? by_batch(context, recurrent, steps) : grad_gates);
+  pass_back(context, run.in.gates, grad_gates.view());
   for (const auto& [initial, grad] : {std::pair(run.in.state, carried), {run.in.memory, carried_memory}})
     pass_back(context, initial, grad.view());
+}
+
+/// The inputs of the gates in the order of the steps, to be overwritten by the activations.
+Tensor activations(Context& context, const RecurrentInputs& in) {
+  if (in.steps->from_packed) {
+    Tensor rows = by_steps(context, in.gates, *in.steps);
+    if (!in.gates.kept()) in.gates.take();  // gives the memory back
+    return rows;
+  }
+  const View gates = in.gates.view();
+  Tensor own = context.overwrite(in.gates);
+  if (own.view().data != gates.data) context.backend().run(kernel::Scale{own.view(), gates, 1});
+  return own;
 }
 
 }  // namespace
@@ -196,7 +218,7 @@ Tensor last_rows(Context& context, const Tensor& x, const AttentionPattern& patt
   return out;
 }
 
-RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& in) {
+RecurrentOutputs recurrent(Context& context, const RecurrentInputs& in) {
   check(in);
   const int64_t rows = in.gates.rows(), d = in.weight.cols();
   const DType dtype = in.gates.dtype();
@@ -205,6 +227,7 @@ RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& in)
   };
   const bool gru = in.cell == RecurrentCell::gru;
   Run run{.in = in,
+          .gates = activations(context, in),
           .recurrent = own(gru, in.gates.cols()),
           .state = own(true, d),
           .memory = own(in.cell == RecurrentCell::lstm, d)};
@@ -217,9 +240,12 @@ RecurrentOutputs recurrent_in_place(Context& context, const RecurrentInputs& in)
     add_recurrent_product(context, run, weight, t, spare);
     context.backend().run(run.step(t));
   }
-  if (context.track(run.state, {in.gates, in.weight, in.bias, in.state, in.memory}))
-    context.record("recurrent", run.state, [&context, run] { backward(context, run); });
-  return {run.state, run.memory};
+  const Tensor state = by_batch(context, run.state, *in.steps);
+  if (context.track(state, {in.gates, in.weight, in.bias, in.state, in.memory}))
+    context.record("recurrent", state,
+                   {run.gates, run.recurrent, run.state, run.memory, in.weight, in.state, in.memory},
+                   [&context, run, state] { backward(context, run, state.gradient()); });
+  return {state, by_batch(context, run.memory, *in.steps)};
 }
 
 }  // namespace sixfold::ops

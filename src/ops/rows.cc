@@ -10,7 +10,7 @@ Tensor gather_rows(Context& context, const Tensor& x, const Tensor& from, const 
   Tensor y = context.tensor(from.cols(), x.cols(), x.dtype());
   context.backend().run(kernel::GatherRows{y.view(), x.view(), from.ids()});
   if (context.track(y, {x}))
-    context.record("gather_rows", y, [&context, x, y, inverse] {
+    context.record("gather_rows", y, {inverse}, [&context, x, y, inverse] {
       const WrittenGradient grad(context, x);
       context.backend().run(kernel::GatherRows{grad.view(), y.gradient().view(), inverse.ids()});
       grad.add();
@@ -24,7 +24,7 @@ Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t coun
   Tensor y = context.tensor(count, x.cols(), x.dtype());
   context.backend().run(kernel::Scale{y.view(), x.view().slice_rows(begin, count), 1});
   if (context.track(y, {x}))
-    context.record("slice_rows", y, [&context, x, y, begin, count] {
+    context.record("slice_rows", y, {}, [&context, x, y, begin, count] {
       const View to = context.summed_gradient_of(x).slice_rows(begin, count);
       context.backend().run(kernel::Add{to, to, y.gradient().view()});
     });
@@ -47,7 +47,7 @@ Tensor join_rows(Context& context, std::span<const Tensor> parts) {
     begin += part.rows();
   }
   y.set_requires_grad(wants && context.recording());
-  context.record("join_rows", y, [&context, y, all = std::vector<Tensor>(parts.begin(), parts.end())] {
+  context.record("join_rows", y, {}, [&context, y, all = std::vector<Tensor>(parts.begin(), parts.end())] {
     int64_t first = 0;
     for (const Tensor& part : all) {
       pass_back(context, part, y.gradient().view().slice_rows(first, part.rows()));

@@ -60,7 +60,24 @@ Tensor Tensor::of(View elements, std::shared_ptr<const void> owner) {
 }
 
 Tensor Tensor::slice_rows(int64_t begin, int64_t count) const {
+  set_kept();
   return of(view().slice_rows(begin, count), state_);
+}
+
+Tensor Tensor::take() const {
+  require(!kept(), "the elements of a tensor that must stay as they are can't be taken");
+  Tensor taken;
+  taken.state_ = std::make_shared<State>();
+  taken.state_->view = view();
+  taken.state_->bytes = state_->bytes;
+  taken.state_->memory = std::move(state_->memory);
+  state_->view.data = nullptr;
+  state_->taken = true;
+  return taken;
+}
+
+void Tensor::throw_taken() {
+  throw_input_error("an op reads a tensor whose elements an earlier op has overwritten");
 }
 
 void Tensor::borrow(View elements, std::shared_ptr<const void> owner) {

@@ -22,7 +22,7 @@ class Tensor {
   int64_t size() const { return rows() * cols(); }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype()); }
   DType dtype() const;
-  /// A view of the elements; an empty view if the tensor is empty.
+  /// A view of the elements; an empty view if the tensor is empty. Throws an error if they were taken.
   View view() const;
   /// The elements of an i32 tensor; an empty span if the tensor is empty.
   DeviceSpan<const int32_t> ids() const;
@@ -49,6 +49,14 @@ class Tensor {
   /// Returns rows [begin, begin + count), which share the elements.
   Tensor slice_rows(int64_t begin, int64_t count) const;
 
+  /// Whether the elements must stay as they are: the backward function of an op reads them, or the memory is
+  /// not this tensor's own.
+  bool kept() const;
+  void set_kept() const;
+  /// Moves the elements to the tensor that is returned, which may overwrite them. This tensor and its copies
+  /// keep their shape and gradient; to read them is an error. Throws an error if the elements are kept.
+  Tensor take() const;
+
   /// Replaces the elements by `elements`, in the backend's memory, which `owner` keeps alive. All copies of the
   /// tensor see the new elements. They must not be written.
   void borrow(View elements, std::shared_ptr<const void> owner);
@@ -73,6 +81,7 @@ class Tensor {
 
  private:
   struct State;
+  [[noreturn]] static void throw_taken();
   std::shared_ptr<State> state_;
 };
 
@@ -87,7 +96,7 @@ struct Tensor::State {
   size_t bytes = 0;
   std::shared_ptr<Memory> memory;     // from which the elements were allocated, or
   std::shared_ptr<const void> owner;  // that keeps borrowed elements alive
-  bool requires_grad = false;
+  bool requires_grad = false, kept = false, taken = false;
   Tensor gradient;
   std::shared_ptr<PackedWeight> packed;
 };
@@ -95,8 +104,14 @@ struct Tensor::State {
 inline int64_t Tensor::rows() const { return state_->view.rows; }
 inline int64_t Tensor::cols() const { return state_->view.cols; }
 inline DType Tensor::dtype() const { return state_->view.dtype; }
-inline View Tensor::view() const { return state_ ? state_->view : View{}; }
+inline View Tensor::view() const {
+  if (!state_) return {};
+  if (state_->taken) throw_taken();
+  return state_->view;
+}
 inline DeviceSpan<const int32_t> Tensor::ids() const { return view().span<const int32_t>(); }
+inline bool Tensor::kept() const { return state_->kept || !state_->memory; }
+inline void Tensor::set_kept() const { state_->kept = true; }
 inline bool Tensor::requires_grad() const { return state_ && state_->requires_grad; }
 inline void Tensor::set_requires_grad(bool wants) { state_->requires_grad = wants; }
 inline const Tensor& Tensor::gradient() const { return state_->gradient; }

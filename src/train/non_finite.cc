@@ -20,19 +20,20 @@ bool finite(const Tensor& tensor, Backend& backend) {
 std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& batch) {
   const auto& backend = replay.model.backend();
   const auto arena = std::make_shared<Arena>(backend);
-  Tape tape;
+  std::optional<NonFiniteReport> diverged;
+  Tape tape([&](const Tape::Node& node) {
+    if (!diverged && node.output && !finite(node.output, *backend))
+      diverged = NonFiniteReport{node.module, node.op, /*backward=*/false, {}, {}};
+  });
   Context context(backend, arena, tape, replay.seeds);
   const Tensor loss = replay.task.loss(
       replay.model, batch, {.label_smoothing = replay.label_smoothing, .scale = replay.loss_scale}, context);
-  for (const Tape::Node& node : tape.nodes())
-    if (node.output && !finite(node.output, *backend))
-      return NonFiniteReport{node.module, node.op, /*backward=*/false, {}, {}};
+  if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))
     return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};
   // Gradients flow from the last op to the first, so that the gradient of an op's output was computed by the op
   // that ran backward before it.
   std::string module = "output", op = "cross_entropy";
-  std::optional<NonFiniteReport> diverged;
   tape.backward([&](const Tape::Node& node) {
     if (diverged) return;
     if (node.output && node.output.gradient() && !finite(node.output.gradient(), *backend))

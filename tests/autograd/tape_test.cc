@@ -63,10 +63,10 @@ TEST_F(TapeTest, NodesCarryTheNamesOfTheirModules) {
   {
     const Context::Scope layer(context, "decoder.layers.2");
     const Context::Scope attention(context, "self_attn");
-    context.record("linear", x, [] {});
+    context.record("linear", x, {}, [] {});
   }
   const Context::Scope other(context, "output");
-  context.record("linear", x, [] {});
+  context.record("linear", x, {}, [] {});
   ASSERT_EQ(tape.nodes().size(), 2u);
   EXPECT_EQ(tape.nodes()[0].module, "decoder.layers.2.self_attn");
   EXPECT_STREQ(tape.nodes()[0].op, "linear");
@@ -76,10 +76,10 @@ TEST_F(TapeTest, NodesCarryTheNamesOfTheirModules) {
 TEST_F(TapeTest, RecordsOnlyWhereGradientsFlow) {
   const Tensor with = make(true), without = make(false), output = make(false);
   EXPECT_FALSE(context.track(output, {without, Tensor()}));
-  context.record("op", output, [] {});
+  context.record("op", output, {}, [] {});
   EXPECT_TRUE(tape.nodes().empty());
   EXPECT_TRUE(context.track(output, {without, with}));
-  context.record("op", output, [] {});
+  context.record("op", output, {}, [] {});
   EXPECT_EQ(tape.nodes().size(), 1u);
 
   Context silent(backend, arena);

@@ -112,23 +112,82 @@ TEST(GradientOfChains, AttentionOfATensorOverItself) {
   }));
 }
 
-TEST(GradientOfChains, TheBranchOfAResidualMayHaveAnotherReader) {
+/// A residual overwrites its branch, but not what a backward function reads.
+TEST(GradientOfChains, TheBranchOfAResidualMayHaveBeenRead) {
   check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
     const ops::NormWeights norm{a["bias"], a["bias"]};
     const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
-    return ops::add(context, ops::residual_norm(context, a["x"], y, norm),
-                    ops::linear(context, y.x, a["weight"], a["bias"]));
+    const Tensor read = ops::linear(context, y.x, a["weight"], a["bias"]);
+    return ops::add(context, ops::residual_norm(context, a["x"], y, norm), read);
   }));
 }
 
-/// What was written over can't be read by another op.
-TEST(GradientOfChains, TheBranchOfAResidualInPlaceHasNoOtherReader) {
+TEST(GradientOfChains, TheBranchOfAResidualCannotBeReadAfterwards) {
   const OpCase op = chain_of_ops([](Context& context, const OpArguments& a) {
     const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
-    const Tensor z = ops::residual_norm_in_place(context, a["x"], y, {a["bias"], a["bias"]});
+    const Tensor z = ops::residual_norm(context, a["x"], y, {a["bias"], a["bias"]});
     return ops::add(context, z, ops::linear(context, y.x, a["weight"], a["bias"]));
   });
-  EXPECT_NE(error_message([&] { check_chain(op); }).find("another op reads it"), std::string::npos);
+  EXPECT_NE(error_message([&] { check_chain(op); }).find("an earlier op has overwritten"), std::string::npos);
+}
+
+OpResult gradients_of(const Machine& machine, const OpCase& op, const OpValues& values,
+                      const std::function<Tensor(Context&, const OpArguments&, Tensor)>& then) {
+  const auto arena = std::make_shared<Arena>(machine.backend);
+  Tape tape;
+  Context context(machine.backend, arena, tape, {.seed = 7, .update = 3});
+  const OpArguments arguments = upload(values, context, arena, machine.dtype);
+  const Tensor output = then(context, arguments, op.run(context, arguments));
+  output.set_gradient(
+      tensor_of(HostMatrix::normal(output.rows(), output.cols(), 99), *machine.backend, arena, machine.dtype));
+  tape.backward();
+  OpResult result{.output = host_copy(output, *machine.backend), .grad_output = {}, .gradients = {}};
+  for (const auto& [name, tensor] : arguments.operands)
+    result.gradients[name] = host_copy(tensor.gradient(), *machine.backend);
+  return result;
+}
+
+/// What an op says that it reads is all that it reads: whatever else may be overwritten is.
+TEST_P(Gradient, ReadsOnlyWhatItKeeps) {
+  const OpCase& op = GetParam();
+  if (op.gradients != Gradients::by_tape) return;
+  const OpValues values = draw_values(op, small_sizes(), 4);
+  for (const Machine& machine : {reference_f64(), cpu(2)}) {
+    const auto run = [&](bool overwrite) {
+      return gradients_of(machine, op, values, [&](Context&, const OpArguments& a, const Tensor& output) {
+        std::vector<Tensor> tensors{output};
+        for (const auto& [name, tensor] : a.operands) tensors.push_back(tensor);
+        for (const Tensor& tensor : tensors)
+          if (overwrite && !tensor.kept()) machine.backend->run(kernel::Fill{tensor.view(), 1e9});
+        return output;
+      });
+    };
+    const OpResult expected = run(false), actual = run(true);
+    for (const auto& [name, gradient] : actual.gradients)
+      EXPECT_TRUE(gradient == expected.gradients.at(name)) << machine.name << ": " << name;
+  }
+}
+
+/// An op has the same gradients whether or not a residual's sum takes the place of its output.
+TEST_P(Gradient, IsTheSameBeforeAResidual) {
+  const OpCase& op = GetParam();
+  if (op.gradients != Gradients::by_tape) return;
+  const OpValues values = draw_values(op, small_sizes(), 4);
+  for (const Machine& machine : {reference_f64(), cpu(2)}) {
+    const auto run = [&](bool copy) {
+      return gradients_of(machine, op, values, [&](Context& context, const OpArguments&, const Tensor& output) {
+        const Tensor y = copy ? ops::slice_rows(context, output, 0, output.rows()) : output;
+        const Tensor x = context.zeros(y.rows(), y.cols(), y.dtype());
+        const Tensor weight = context.zeros(1, y.cols(), y.dtype());
+        machine.backend->run(kernel::Fill{weight.view(), 1});
+        return ops::residual_norm(context, x, {y, {}}, {.weight = weight});
+      });
+    };
+    const OpResult expected = run(true), actual = run(false);
+    EXPECT_TRUE(actual.output == expected.output) << machine.name;
+    for (const auto& [name, gradient] : actual.gradients)
+      EXPECT_TRUE(gradient == expected.gradients.at(name)) << machine.name << ": " << name;
+  }
 }
 
 /// An operand that needs no gradient gets none, and changes none of the others'.

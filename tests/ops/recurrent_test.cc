@@ -16,15 +16,12 @@ struct Recurrent : testing::TestWithParam<RecurrentCell>, OnCpu {
   ops::RecurrentOutputs run(const HostMatrix& inputs, const Ragged& rows, bool reverse,
                             const Tensor& state = {}, const Tensor& memory = {}) {
     const auto steps = ops::time_steps(context, rows, reverse);
-    auto out = ops::recurrent_in_place(
-        context, {.cell = GetParam(),
-                  .gates = ops::gather_rows(context, tensor(inputs), steps->from_packed, steps->to_packed),
-                  .weight = tensor(weight),
-                  .state = state,
-                  .memory = memory,
-                  .steps = steps});
-    out.state = ops::gather_rows(context, out.state, steps->to_packed, steps->from_packed);
-    return out;
+    return ops::recurrent(context, {.cell = GetParam(),
+                                    .gates = tensor(inputs),
+                                    .weight = tensor(weight),
+                                    .state = state,
+                                    .memory = memory,
+                                    .steps = steps});
   }
 };
 
@@ -68,10 +65,10 @@ TEST_P(Recurrent, StatesAreBounded) {
 TEST_P(Recurrent, WrongShapesAreRefused) {
   const auto steps = ops::time_steps(context, ragged_of({20}), false);
   EXPECT_NE(error_message([&] {
-              ops::recurrent_in_place(context, {.cell = GetParam(),
-                                                .gates = tensor(gates.slice_rows(0, 19)),
-                                                .weight = tensor(weight),
-                                                .steps = steps});
+              ops::recurrent(context, {.cell = GetParam(),
+                                       .gates = tensor(gates.slice_rows(0, 19)),
+                                       .weight = tensor(weight),
+                                       .steps = steps});
             }).find("recurrent: gates is 19 x"),
             std::string::npos);
 }
@@ -87,13 +84,12 @@ TEST(Lstm, KeepsItsMemoryForever) {
     for (const double gate : {-1000.0, 1000.0, 0.5, 1000.0}) gates.values.insert(gates.values.end(), d, gate);
   const auto tensor = [&](const HostMatrix& x) { return tensor_of(x, *machine.backend, arena, machine.dtype); };
   const HostMatrix memory = HostMatrix::normal(1, d, 7);
-  const auto out =
-      ops::recurrent_in_place(context, {.cell = RecurrentCell::lstm,
-                                        .gates = tensor(gates),
-                                        .weight = tensor({4 * d, d, std::vector<double>(4 * d * d)}),
-                                        .state = tensor({1, d, std::vector<double>(d)}),
-                                        .memory = tensor(memory),
-                                        .steps = ops::time_steps(context, ragged_of({500}), false)});
+  const auto out = ops::recurrent(context, {.cell = RecurrentCell::lstm,
+                                            .gates = tensor(gates),
+                                            .weight = tensor({4 * d, d, std::vector<double>(4 * d * d)}),
+                                            .state = tensor({1, d, std::vector<double>(d)}),
+                                            .memory = tensor(memory),
+                                            .steps = ops::time_steps(context, ragged_of({500}), false)});
   EXPECT_TRUE(host_copy(out.memory, *machine.backend).slice_rows(499, 1) == memory);
 }
 

@@ -189,8 +189,6 @@ void CpuBackend::compute(const kernel::AttentionGradient& g) {
   const int64_t keys = p.most_keys(), scratch = HWY_DYNAMIC_DISPATCH(attention_gradient_scratch)(p, keys);
   const int64_t tasks = std::ssize(p.spans) * p.kv_heads();
   const int64_t cost = 40 * keys * (p.query.cols + p.out.cols) / p.kv_heads();
-  for (const View& shared : {g.grad_score_weight, g.grad_distance_bias})
-    if (shared) compute(kernel::Fill{shared, 0});
   // Gradients that all sequences share are added in the order of the sequences by one thread for each head.
   const int64_t step = g.grad_score_weight || g.grad_distance_bias ? p.kv_heads() : tasks;
   split(std::min(step, tasks), cost * (tasks / std::max<int64_t>(step, 1)),

@@ -187,9 +187,7 @@ void compute(const kernel::Attention& k) {
 }
 
 void compute(const kernel::AttentionGradient& g) {
-  for (const View& gradient :
-       {g.grad_query, g.grad_key, g.grad_value, g.grad_score_weight, g.grad_distance_bias})
-    if (gradient) compute(kernel::Fill{gradient, 0});
+  for (const View& gradient : {g.grad_query, g.grad_key, g.grad_value}) compute(kernel::Fill{gradient, 0});
   with_type(g.grad_out.dtype, [&]<class T>(T) {
     for_each_query(g.forward, [&](const HeadQuery& q) { attend_backwards<T>(q, g); });
   });
