@@ -205,6 +205,9 @@ std::string as_text(const Description& d) {
     line("translates", fmt::format("{} to {}", config.source_language, config.target_language));
   if (!config.has_encoder() && config.has_decoder()) line("reads", reading_text(config));
   if (config.has_encoder() && config.has_decoder()) line("search", search_text(config.generation));
+  if (is_translation)
+    line("aligns", fmt::format("words by decoder layer {} of 0 to {}", config.alignment_layer(),
+                               config.decoder_layers - 1));
   if (config.head == HeadKind::classes) line("classifies", classes_text(config));
   if (config.head == HeadKind::span) line("answers", answers_text(config));
   if (config.captions_images()) line("captions", images_text(config));

@@ -103,6 +103,7 @@ void run_on_document(const TranslateSettings& settings) {
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
   options.constraints = constraints.constraints();
+  options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
   const TextTranslator translate = text_translator(translator, options);
@@ -148,7 +149,7 @@ void run_on_stream(const TranslateSettings& settings) {
 }
 
 int run(const TranslateSettings& settings, Processes& processes) {
-  check(settings.writer);
+  check(settings.writer, settings.markup != TextKind::plain);
   check_markup(settings);
   check_constraints(settings);
   require(settings.part.empty() || processes.size() == 1,

@@ -104,18 +104,18 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
       .add_option(
           "--layer", options.details.layer,
           "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... "
-          "[the last but one]")
+          "[as stored with the model: 'sixfold info' shows it]")
       ->type_name("N");
 }
 
-void check(const WriterOptions& options) {
+void check(const WriterOptions& options, bool document) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   require(!options.details.tokens || options.format != OutputFormat::text,
           "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
-  require(!options.details.layer || options.details.attention || options.details.alignment,
-          "--layer has no effect without --alignments or --attention; add one of them");
+  require(!options.details.layer || options.details.attention || options.details.alignment || document,
+          "--layer has no effect without --alignments, --attention or --markup; add one of them");
 }
 
 void TranslationWriter::write(const TranslatedLine& line) {

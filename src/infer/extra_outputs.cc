@@ -52,9 +52,10 @@ Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
   return builder.take();
 }
 
-/// Sums the attention weights, [heads, target tokens, source tokens], over heads and words. Returns (source
-/// word, target word) for each target word, with the source word of the largest weight. Target words that
-/// attend most to a token outside of all words are left out.
+/// Sums the attention weights, [heads, target tokens, source tokens], over heads and source words. Returns
+/// (source word, target word) for each target word, with the source word of the largest weight of its first
+/// token: later ones, such as endings and punctuation, attend elsewhere. Target words that attend most to a
+/// token outside of all words are left out.
 std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
                                        const std::vector<int>& source_words,
                                        const std::vector<int>& target_words) {
@@ -62,11 +63,14 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   int sources = 0, targets = 0;
   for (const int word : source_words) sources = std::max(sources, word + 1);
   for (const int word : target_words) targets = std::max(targets, word + 1);
+  const auto is_first = [&](size_t t) {
+    return target_words[t] >= 0 && (t == 0 || target_words[t] != target_words[t - 1]);
+  };
   // The last column is for tokens that belong to no word: the end token and a language token.
   std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
   for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
     for (size_t t = 0; t < rows; ++t)
-      for (size_t s = 0; s < columns && target_words[t] >= 0; ++s) {
+      for (size_t s = 0; s < columns && is_first(t); ++s) {
         const auto row = static_cast<size_t>(target_words[t]), width = static_cast<size_t>(sources) + 1;
         const auto word = static_cast<size_t>(source_words[s] >= 0 ? source_words[s] : sources);
         sums[row * width + word] += static_cast<double>(weights[(head * rows + t) * columns + s]);
@@ -120,7 +124,7 @@ std::vector<int> words_of_output(const LoadedModel& open, const ScoredPair& pair
 
 void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                    const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
-  const int layer = open.decoder_layer(extra.layer.value_or(-std::min(2, open.config().decoder_layers)));
+  const int layer = extra.layer ? open.decoder_layer(*extra.layer) : open.config().alignment_layer();
   const int32_t eos = open.config().eos;
   Context context(decoding.backend, decoding.arena);
   auto weights =

@@ -70,6 +70,12 @@ int LoadedModel::decoder_layer(int layer) const {
   return chosen;
 }
 
+void LoadedModel::set_alignment_layer(int layer) {
+  GenerationConfig generation = config().generation;
+  generation.alignment_layer = decoder_layer(layer);
+  model_->set_generation(std::move(generation));
+}
+
 LoadedModel::BorrowedWorkspace LoadedModel::borrow() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) {

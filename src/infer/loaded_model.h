@@ -46,6 +46,9 @@ class LoadedModel {
   /// Returns the index of a decoder layer; a negative `layer` counts from the last. Throws an input error if
   /// there is no such layer.
   int decoder_layer(int layer) const;
+  /// Aligns words by this decoder layer. Throws as `decoder_layer`. To be called before other threads use the
+  /// model.
+  void set_alignment_layer(int layer);
 
   /// Returns the shortlist in a file, which is loaded once, or null for an empty path.
   std::shared_ptr<const Shortlist> shortlist(const std::string& path);

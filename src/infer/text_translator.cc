@@ -4,7 +4,7 @@ namespace sixfold {
 
 TextTranslator text_translator(const Translator& translator, TranslateOptions options) {
   options.n_best = 1;
-  options.details = {.alignment = true};
+  options.details = {.alignment = true, .layer = options.details.layer};
   options.line_name = "text";
   return [&translator, options](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> best;

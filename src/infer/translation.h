@@ -42,8 +42,7 @@ struct ExtraOutputs {
   bool alignment = false;
   bool attention = false;
   /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
-  /// last. Default: the last but one, which gives the best word alignments (Garg et al. 2019), if there are
-  /// several.
+  /// last. Default: that of the model (`GenerationConfig::alignment_layer`).
   std::optional<int> layer = {};
   bool all_attention = false;  ///< of the best translation: every layer and head that attends
   bool search = false;         ///< the steps of the beam search
@@ -111,7 +110,7 @@ struct Translation {
   std::vector<TranslatedToken> tokens;
   /// Pairs of a source word and a target word, counted from 0. Words are separated by white space in the
   /// decoded text (`word_ranges`), for a paragraph in its whole text. Each target word is paired with the
-  /// source word that it attends to most; there is no pair if it attends most to the end token.
+  /// source word that its first token attends to most; there is no pair if that is the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
   /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row

@@ -103,6 +103,8 @@ Translator::Translator(Translator&&) noexcept = default;
 
 const ModelConfig& Translator::config() const { return parts_->open.config(); }
 
+void Translator::set_alignment_layer(int layer) { parts_->open.set_alignment_layer(layer); }
+
 std::vector<float> Translator::position_encodings(int64_t positions) const {
   return sixfold::position_encodings(parts_->open.model(), positions);
 }

@@ -55,6 +55,9 @@ class Translator {
                               AttentionKind kind = AttentionKind::cross) const;
 
   const ModelConfig& config() const;
+  /// Aligns words by this decoder layer (negative: counted from the last), and not by that of the model. Throws
+  /// an input error if there is no such layer. To be called before other threads use the translator.
+  void set_alignment_layer(int layer);
   /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
   std::vector<float> position_encodings(int64_t positions) const;
 

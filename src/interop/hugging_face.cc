@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/language_code.h"
+#include "infer/alignment_layer.h"
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/folder.h"
@@ -185,7 +186,9 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
       read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});
   config.generation = imported.generation;
   config.decoder_start_token = imported.decoder_start_token;
-  write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& path) {
+  const auto model = build_model(config, weights);
+  model->set_generation(with_alignment_layer(*model, tokenizers));
+  write_model_folder(output, *model, tokenizers, [](const std::string& path) {
     write_provenance(path, {}, R"({"step": "import", "from": "hugging_face"})");
   });
 }

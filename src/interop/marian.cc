@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/npz.h"
+#include "infer/alignment_layer.h"
 #include "infer/binding.h"
 #include "interop/vocabulary.h"
 #include "interop/weights.h"
@@ -256,6 +257,17 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const 
   return load_whitespace(lines, vocab);
 }
 
+/// The layer that Marian's option names, which counts from 1.
+int guided_layer(const std::string& layer, const ModelConfig& config, const std::string& where) {
+  int number = 0;
+  const char* end = layer.data() + layer.size();
+  const auto [rest, error] = std::from_chars(layer.data(), end, number);
+  require(error == std::errc() && rest == end && number >= 1 && number <= config.decoder_layers,
+          "{}: transformer-guided-alignment-layer is {}; the decoder has layers 1 to {}", where, layer,
+          config.decoder_layers);
+  return number - 1;
+}
+
 GenerationConfig generation_config(const MarianFiles& files, int unk) {
   GenerationConfig rules;
   rules.beam_size = files.beam_size;
@@ -318,12 +330,18 @@ void import_marian(const MarianFiles& files, const std::string& output) {
   bind_tokenizers(config, tokenizers);
   config.bos = -1;  // targets have no start token; suppressed tokens are in the generation settings
   config.generation = generation_config(files, config.unk);
+  // The layer that was trained to align words. "last" is the default, whether one was trained or not.
+  if (const auto layer = options.get<std::string>("transformer-guided-alignment-layer", "last");
+      layer != "last")
+    config.generation.alignment_layer = guided_layer(layer, config, options.where());
   require(
       config.source_vocab == source_rows && config.target_vocab == target_rows,
       "{}: has embeddings for {} source and {} target tokens, but the vocabularies have {} and {}; give the "
       "vocabularies of this model",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
-  write_model_folder(output, *build_model(config, weights), tokenizers, [](const std::string& folder) {
+  const auto model = build_model(config, weights);
+  model->set_generation(with_alignment_layer(*model, tokenizers));
+  write_model_folder(output, *model, tokenizers, [](const std::string& folder) {
     write_provenance(folder, {}, R"({"step": "import", "from": "marian"})");
   });
 }

@@ -73,8 +73,7 @@ void write_weights(const std::filesystem::path& path, const NamedMatrices& weigh
 }
 
 std::unique_ptr<Transformer> build_model(const ModelConfig& config, const NamedMatrices& weights) {
-  auto model =
-      std::make_unique<Transformer>(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
+  auto model = std::make_unique<Transformer>(config, make_backend(), DType::f32, std::nullopt);
   for (Parameter& parameter : model->parameters()) {
     const auto found = weights.find(parameter.name);
     require(found != weights.end(), "the weights of {} are missing", parameter.name);

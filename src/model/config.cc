@@ -115,6 +115,10 @@ void validate(const ModelConfig& c) {
   require_token("bos", c.bos);
   require_token("eos", c.eos);
   require_token("decoder_start_token", c.decoder_start_token);
+  require(!c.has_decoder() || (c.generation.alignment_layer >= -std::max(2, c.decoder_layers) &&
+                               c.generation.alignment_layer < c.decoder_layers),
+          "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
+          c.decoder_layers - 1);
   for (const int id : c.generation.suppress_tokens) require_token("generation.suppress_tokens", id);
 }
 

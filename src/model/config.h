@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -84,6 +85,11 @@ struct ModelConfig : Architecture {
   bool captions_images() const { return reads_images() && has_decoder(); }
   /// The number of ids of a row of the source (`IdBatch`).
   int source_ids_per_row() const { return reads_images() ? image.patch_values() : 1; }
+  /// The decoder layer whose cross-attention aligns words, from 0.
+  int alignment_layer() const {
+    return generation.alignment_layer < 0 ? std::max(0, decoder_layers + generation.alignment_layer)
+                                          : generation.alignment_layer;
+  }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };
 

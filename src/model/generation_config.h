@@ -69,6 +69,10 @@ struct GenerationConfig {
   int min_new_tokens = 0;
   bool renormalize_logits = false;
   bool start_before_text = true;  ///< a language model reads the start token before a prompt
+  /// The decoder layer whose cross-attention aligns words, from 0, or from the last with -1, -2, ... It is
+  /// measured when training ends and at import. The default is the last but one, or the only one (Garg et al.
+  /// 2019).
+  int alignment_layer = -2;
 };
 
 inline void visit(OptionVisitor& v, GenerationConfig& o) {
@@ -95,6 +99,10 @@ inline void visit(OptionVisitor& v, GenerationConfig& o) {
           "normalize the probabilities over the tokens that are allowed");
   v.field("start_before_text", o.start_before_text,
           "a language model reads the start token before a prompt; false: only if there is no prompt");
+  v.field(
+      "alignment_layer", o.alignment_layer,
+      "decoder layer whose cross-attention aligns words, from 0, or from the last with -1, -2, ...; -2, the "
+      "last but one: measured when training ends");
 }
 
 }  // namespace sixfold

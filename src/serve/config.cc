@@ -1,9 +1,11 @@
 #include "serve/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "base/ascii.h"
+#include "base/error.h"
 
 namespace sixfold::serve {
 namespace {
@@ -26,6 +28,18 @@ HttpOptions ServeConfig::http() const {
           .arrival_time = milliseconds_of(arrival_seconds),
           .request_time = milliseconds_of(request_seconds),
           .idle_time = std::chrono::seconds(idle_seconds)};
+}
+
+EngineSettings ServeConfig::engine() const {
+  EngineSettings settings{.threads = threads, .precision = precision};
+  if (alignment_layer.empty()) return settings;
+  const char* end = alignment_layer.data() + alignment_layer.size();
+  int layer = 0;
+  const auto [rest, error] = std::from_chars(alignment_layer.data(), end, layer);
+  require(error == std::errc() && rest == end, "alignment_layer: '{}' is not the number of a layer",
+          alignment_layer);
+  settings.alignment_layer = layer;
+  return settings;
 }
 
 ServiceOptions ServeConfig::service() const {

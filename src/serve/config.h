@@ -17,6 +17,7 @@ struct ServeConfig {
   int port = 7070;
   int threads = 0;
   WeightType precision = WeightType::stored;
+  std::string alignment_layer;
   std::string api_keys;
   std::string glossaries;
   int glossary_count = 100;
@@ -41,7 +42,7 @@ struct ServeConfig {
   double grace_seconds = 30;
 
   HttpOptions http() const;
-  EngineSettings engine() const { return {.threads = threads, .precision = precision}; }
+  EngineSettings engine() const;
   ServiceOptions service() const;
 };
 
@@ -52,6 +53,9 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
   v.field("threads", o.threads, "threads that decode, for each model; 0: one for each processor core",
           between(0, 4096));
   v.field("precision", o.precision, "type of the weights: stored, fp32 or int8");
+  v.field("alignment_layer", o.alignment_layer,
+          "decoder layer of word alignments, by which tags are placed, from 0, or from the last with -1, -2, ...; "
+          "empty: the one stored with each model");
   v.field(
       "api_keys", o.api_keys,
       "file of API keys: in each line a key and, if it is limited, its number of requests a minute; empty: no "

@@ -69,6 +69,7 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
   target = languages->second;
   splitter.emplace(source);
   translator.emplace(folder, settings.threads, settings.precision, calling);
+  if (settings.alignment_layer) translator->set_alignment_layer(*settings.alignment_layer);
 }
 
 void DecodedByModel::begin(const ServedModel& model) {

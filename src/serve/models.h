@@ -31,6 +31,7 @@ struct ModelSpec {
 struct EngineSettings {
   int threads = 0;  ///< 0: one for each processor core available
   WeightType precision = WeightType::stored;
+  std::optional<int> alignment_layer = {};  ///< instead of that of each model
 };
 
 /// A loaded model. Safe to share between threads.

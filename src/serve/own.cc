@@ -63,6 +63,7 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   details.attention = fields.truth("attention").value_or(false);
   details.all_attention = fields.truth("all_attention").value_or(false);
   details.search = fields.truth("search").value_or(false);
+  if (const auto layer = fields.number("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
   details.most_tokens = most_tokens;
   if (!details.all_attention && !details.search) return;
   if (most_tokens == 0)
@@ -74,7 +75,7 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
 void require_known(const Fields& fields) {
   const auto unknown =
       fields.unknown({"text", "model", "source", "target", "split_sentences", "n_best", "beam_size", "prefix",
-                      "constraints", "avoid", "glossary_id", "tokens", "alignment", "attention",
+                      "constraints", "avoid", "glossary_id", "tokens", "alignment", "attention", "layer",
                       "all_attention", "search", "api_key", "auth_key"});
   if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/pair_dataset.h"
+#include "infer/alignment_layer.h"
 #include "infer/binding.h"
 #include "tasks/translation_data.h"
 #include "tasks/translation_scores.h"
@@ -67,6 +68,9 @@ class Translation : public Task {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
   }
 
+  GenerationConfig measured_generation(const Transformer& model) const override {
+    return with_alignment_layer(model, tokenizers_);
+  }
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
   std::string history() const override {
     nlohmann::ordered_json text;

@@ -66,7 +66,7 @@ void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
                             .take();
     Context context(model.backend(), arena);
     SampleAttention& seen = sample.attention.emplace();
-    seen.layer = std::max(0, config.decoder_layers - 2);
+    seen.layer = config.alignment_layer();
     seen.source = texts_of(*tokenizers.source, source);
     seen.target = texts_of(*tokenizers.target, target);
     seen.weights = mean_of_heads(attention_weights(model, batch, AttentionKind::cross, seen.layer, context)[0],

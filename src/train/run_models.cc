@@ -88,6 +88,8 @@ std::string RunModels::save_result(const TrainingState& state) {
   } else {
     replica_.optimizer().swap_average();
   }
+  if (replica_.processes().is_root())
+    replica_.model().set_generation(task_.measured_generation(replica_.model()));
   write(folder_.model(), state);
   return which;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/file.h"
@@ -19,6 +20,7 @@
 #include "model/model_dir.h"
 #include "shared.h"
 #include "temporary_folder.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -145,6 +147,44 @@ TEST_F(MarianFixture, TextBecomesTheSameIds) {
   const auto lines = read_lines(fixture("src100.en"));
   const auto ids = read_ids("src100.ids");
   for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(tokenizers.source->encode(lines[i]), ids[i]) << lines[i];
+}
+
+/// By words that have one translation in this corpus.
+TEST_F(MarianFixture, WordsAreAlignedByTheLayerThatIsMeasured) {
+  SIXFOLD_NEEDS_SHARED("data/multi30k/raw/test_2016_flickr.en");
+  const std::map<std::string, std::string> translations{
+      {"man", "Mann"},        {"woman", "Frau"},   {"Two", "Zwei"},      {"Three", "Drei"},
+      {"girl", "Mädchen"},    {"boy", "Junge"},    {"men", "Männer"},    {"women", "Frauen"},
+      {"dog", "Hund"},        {"dogs", "Hunde"},   {"child", "Kind"},    {"children", "Kinder"},
+      {"people", "Menschen"}, {"water", "Wasser"}, {"snow", "Schnee"},   {"guitar", "Gitarre"},
+      {"ball", "Ball"},       {"beach", "Strand"}, {"street", "Straße"}, {"three", "drei"},
+      {"two", "zwei"}};
+  EXPECT_EQ(load_model_config(folder_ / "model").alignment_layer(), 2);  // the last
+  auto lines = read_lines(shared_file("data/multi30k/raw/test_2016_flickr.en"));
+  lines.resize(270);
+  int right = 0, all = 0;
+  const auto words_of = [](const std::string& text) {
+    std::vector<std::string> words;
+    for (const TextRange& range : word_ranges(text)) {
+      std::string word = text.substr(range.begin, range.end - range.begin);
+      while (!word.empty() && (word.back() == '.' || word.back() == ',')) word.pop_back();
+      words.push_back(word);
+    }
+    return words;
+  };
+  Translator(folder_ / "model", 2)
+      .translate(lines, {.details = {.alignment = true}}, [&](const TranslatedLine& line) {
+        const auto sources = words_of(line.source), targets = words_of(line.translations[0].text);
+        for (const auto& [source, target] : translations) {
+          if (std::ranges::count(sources, source) != 1 || std::ranges::count(targets, target) != 1) continue;
+          const std::pair<int, int> pair(std::ranges::find(sources, source) - sources.begin(),
+                                         std::ranges::find(targets, target) - targets.begin());
+          ++all;
+          right += std::ranges::count(line.translations[0].alignment, pair) == 1;
+        }
+      });
+  EXPECT_GT(all, 200);
+  EXPECT_GE(right, 0.95 * all) << right << " of " << all;
 }
 
 /// Marian's are the first head of the last layer: for each target symbol the weights, or the likeliest source

@@ -56,6 +56,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"generation.length_factor", "3"},
           {"generation.length_offset", "3"},
           {"generation.at_longest", "cut"},
+          {"generation.alignment_layer", "0"},
           {"generation.suppress_tokens", "7"},
           {"generation.min_new_tokens", "3"},
           {"generation.renormalize_logits", "true"},
