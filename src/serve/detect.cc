@@ -4,6 +4,10 @@
 #include <cld2/public/encodings.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
 
 namespace sixfold::serve {
 namespace {
@@ -27,6 +31,7 @@ int index_of(CLD2::Language found, std::span<const std::string> languages) {
 struct Found {
   CLD2::Language language;
   int percent;
+  double score;  ///< of CLD2, by which languages of one text can be compared
 };
 
 std::vector<Found> search(const std::string& text, CLD2::Language hint) {
@@ -40,8 +45,46 @@ std::vector<Found> search(const std::string& text, CLD2::Language hint) {
                                           nullptr, &bytes, &reliable, &valid);
   std::vector<Found> found;
   for (int i = 0; i < 3; ++i)
-    if (languages[i] != CLD2::UNKNOWN_LANGUAGE && percents[i] > 0) found.push_back({languages[i], percents[i]});
+    if (languages[i] != CLD2::UNKNOWN_LANGUAGE && percents[i] > 0)
+      found.push_back({languages[i], percents[i], scores[i]});
   return found;
+}
+
+/// What CLD2 finds if it is told that the text is probably in this language. It then finds it in most short
+/// texts of the same script; nothing if it finds another all the same.
+std::optional<Found> found_with_hint(const std::string& text, const std::string& code) {
+  const CLD2::Language hint = CLD2::GetLanguageFromName(code.c_str());
+  for (const Found& found : search(text, hint))
+    if (found.language == hint) return found;
+  return {};
+}
+
+/// For a few words, of which CLD2 alone would find a language that is none of `languages`: compares the scores
+/// that each of them has as a hint. Something speaks for a language whose score is above those of languages
+/// that are not in question. A language's confidence is its share of the scores.
+std::vector<DetectedLanguage> compare_with_hints(const std::string& text,
+                                                 std::span<const std::string> languages) {
+  constexpr const char* others[] = {"eu", "hy", "ko", "zh"};  // of several scripts
+  const auto is_other = [&](const char* code) {
+    return std::ranges::none_of(languages, [&](const std::string& known) { return base_of(known) == code; });
+  };
+  double least = 0, sum = 0;
+  for (const char* code : others)
+    if (const auto found = found_with_hint(text, code); found && is_other(code))
+      least = std::max(least, found->score);
+  std::vector<std::pair<double, DetectedLanguage>> scored;
+  for (const std::string& code : languages)
+    if (const auto found = found_with_hint(text, base_of(code)); found && found->score > least) {
+      scored.push_back({found->score, {code, found->percent}});
+      sum += found->score;
+    }
+  std::ranges::stable_sort(scored, std::greater(), [](const auto& one) { return one.first; });
+  std::vector<DetectedLanguage> result;
+  for (auto& [score, detected] : scored) {
+    detected.confidence = static_cast<int>(std::lround(detected.confidence * score / sum));
+    result.push_back(std::move(detected));
+  }
+  return result;
 }
 
 }  // namespace
@@ -62,10 +105,7 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, std::span
       }
   };
   take(search(part, CLD2::UNKNOWN_LANGUAGE));
-  for (const std::string& code : languages) {  // a few words: is it possible that they are of this language?
-    if (!result.empty()) break;
-    take(search(part, CLD2::GetLanguageFromName(base_of(code).c_str())));
-  }
+  if (result.empty()) result = compare_with_hints(part, languages);
   if (result.empty()) result.push_back({languages[0], 0});
   return result;
 }

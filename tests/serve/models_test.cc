@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "serve/detect.h"
 #include "serve/service_fixture.h"
 
 namespace sixfold::serve {
@@ -33,6 +36,35 @@ TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
       json(post("/v2/translate", {{"text", {german}}, {"target_lang", "DE"}}))["translations"][0];
   EXPECT_EQ(deepl, (Json{{"detected_source_language", "DE"}, {"text", german}}));
   EXPECT_EQ(json(post("/detect", {{"q", "12345"}}))[0], (Json{{"language", "en"}, {"confidence", 0}}));
+}
+
+/// All languages are compared, in whichever order their models are served.
+TEST(DetectLanguage, DoesNotDependOnTheOrderOfLanguages) {
+  const auto first = [](const std::string& text, std::vector<std::string> languages) {
+    const auto found = detect_language(text, languages);
+    std::ranges::reverse(languages);
+    EXPECT_EQ(detect_language(text, languages)[0].language,
+              found[0].confidence == 0 ? languages[0] : found[0].language);
+    return found[0];
+  };
+  const std::vector<std::string> both{"en", "de"};
+  for (const char* german : {"Ich mag Spargel", "Ich mag Spargel.", "Hallo", "Hund", "Guten Morgen", "Berlin"})
+    EXPECT_EQ(first(german, both).language, "de") << german;
+  for (const char* english : {"I like asparagus", "Hello", "dog", "Two men"})
+    EXPECT_EQ(first(english, both).language, "en") << english;
+  EXPECT_EQ(first("Москва", {"en", "ru"}).language, "ru");
+  EXPECT_LT(first("Ich mag Spargel", both).confidence, 60);  // it might be either
+}
+
+TEST(DetectLanguage, HasNoConfidenceWhereNothingSpeaksForALanguage) {
+  const auto confidence = [](const std::string& text, const std::vector<std::string>& languages) {
+    return detect_language(text, languages)[0].confidence;
+  };
+  EXPECT_EQ(confidence("Москва", {"en", "ja"}), 0);
+  EXPECT_EQ(confidence("Привет, мир", {"ja", "de"}), 0);
+  EXPECT_EQ(confidence("J'aime les asperges", {"en", "de"}), 0);
+  EXPECT_EQ(confidence("Ja", {"de", "fr"}), 0);
+  EXPECT_EQ(confidence("???", {"en", "de"}), 0);
 }
 
 /// Counters never fall, as Prometheus expects, and a model that is replaced counts until its last request ends.
