@@ -1,5 +1,6 @@
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "cli/translation_writer.h"
 #include "infer/generator.h"
 #include "infer/translator.h"
+#include "text/utf8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -62,9 +64,17 @@ void score_text(const ScoreSettings& settings) {
   const Generator generator(settings.model, settings.threads, settings.precision);
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
-  const TextScore score =
-      generator.score(readable_path(settings.input),
-                      {.stride = settings.stride, .invalid = settings.invalid, .cancel = interrupt.token()});
+  ScoreOptions options{
+      .stride = settings.stride, .invalid = settings.invalid, .token = {}, .cancel = interrupt.token()};
+  const bool tokens = settings.writer.details.tokens;
+  if (tokens)
+    options.token = [&](const ScoredToken& scored) {
+      const nlohmann::ordered_json line{{"text", scored.text + 1},
+                                        {"token", replace_invalid_utf8(scored.token)},
+                                        {"log_probability", scored.log_probability}};
+      output.write_line(line.dump());
+    };
+  const TextScore score = generator.score(readable_path(settings.input), options);
   if (!settings.summary)
     log_info("{}: {}, {}", text_name(settings.input), counted(score.tokens, "token"),
              counted(score.bytes, "byte"));
@@ -74,8 +84,12 @@ void score_text(const ScoreSettings& settings) {
         "better than "
         "they should be",
         score.unknown, counted(score.tokens, "token"));
-  output.write_line(fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
-                                score.bits_per_byte(), score.loss_per_token(), score.perplexity()));
+  const std::string result = fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
+                                         score.bits_per_byte(), score.loss_per_token(), score.perplexity());
+  if (tokens)
+    log_info("{}", result);
+  else
+    output.write_line(result);
   output.close();
 }
 
@@ -127,10 +141,15 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
     refuse_options(command, {"--summary", "--stride"}, "language");
     return score_pairs(settings);
   }
-  refuse_options(command,
-                 {"--format", "--token-scores", "--alignments", "--attention", "--layer", "--batch-tokens",
-                  "--max-source-length", "--target-language"},
-                 "translation");
+  require(
+      settings.writer.details.tokens == (settings.writer.format == OutputFormat::jsonl),
+      "of a text, --token-scores and --format jsonl go together: a line for each token; give both, or none");
+  require(!settings.writer.details.tokens || !settings.summary,
+          "--summary prints the line with the result alone; leave it out, or --token-scores");
+  refuse_options(
+      command,
+      {"--alignments", "--attention", "--layer", "--batch-tokens", "--max-source-length", "--target-language"},
+      "translation");
   score_text(settings);
 }
 
@@ -164,7 +183,9 @@ void add_score(CLI::App& app) {
       "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"
       "all lines is printed to standard error. Of a text, bits per byte, the mean negative log-probability of "
       "a\n"
-      "token and the perplexity are printed.\n"
+      "token and the perplexity are printed; with --token-scores --format jsonl a line for each token instead, "
+      "with the number\n"
+      "of its text, and these figures go to standard error.\n"
       "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv\n"
       "  sixfold score run/model --input valid.txt");
   command.callback([settings, &command] { run(*settings, command); });

@@ -33,7 +33,7 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
       start{model.decoder_start_token, model.generation.start_before_text},
       eos(model.eos),
       context(model.context_tokens) {
-  require(max_tokens >= 1, "max_tokens is {}; it must be at least 1", max_tokens);
+  require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
   const std::vector<int> never = tokens_never_generated(model);
   std::vector<int32_t> suppressed(never.begin(), never.end());
   if (model.bos >= 0 && model.bos != model.eos) suppressed.push_back(model.bos);
@@ -72,9 +72,14 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
             .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_),
             .likeliest = observer_ ? plan_->likeliest : 0};
   queries.push_back({.banned = edits_.banned, .draw = &query_});
+  if (!observer_ || !plan_->shows_prompt || text_.size() > prompt_) return;
+  queries.back().given = tokens.size() - 1;
+  queries.back().given_likeliest = plan_->likeliest;
 }
 
 void Sampling::advance(std::span<const Answer> answers) {
+  if (observer_ && plan_->shows_prompt && text_.size() == prompt_) observer_->see_prompt(text_, answers[0]);
+  if (plan_->max_tokens == 0) return finish(FinishReason::cut);
   const int32_t id = answers[0].ids[0];
   if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
   if (id < 0) {

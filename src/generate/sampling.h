@@ -22,6 +22,9 @@ class DrawObserver {
   /// `answer`: the token, then the likeliest ones in its place, with log-probabilities under the model itself.
   /// `before`: the prompt and the tokens before it. Called by the thread that decodes.
   virtual void see(std::span<const int32_t> before, const Answer& answer) = 0;
+  /// Is told the prompt once, before all other tokens, if the plan says so: `Answer::given` has the
+  /// log-probabilities of its last tokens, of all but the first if no token is read before it.
+  virtual void see_prompt(std::span<const int32_t> /*prompt*/, const Answer& /*answer*/) {}
 };
 
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
@@ -32,7 +35,8 @@ struct SamplingPlan {
   DrawOptions draw;
   int max_tokens;
   uint64_t seed;
-  int likeliest = 0;  ///< number of likeliest tokens that observers are told
+  int likeliest = 0;          ///< number of likeliest tokens that observers are told
+  bool shows_prompt = false;  ///< whether observers are told the prompt; `max_tokens` may then be 0
   WindowStart start;
   int32_t eos;
   int context;

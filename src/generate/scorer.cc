@@ -157,6 +157,11 @@ void Scorer::add_given(const Extension& extension, const Query& query, const Ten
   const auto values =
       ops::log_probability(context, before, output.weights, context.indices(rows)).to_floats(context.backend());
   given_.insert(given_.end(), values.begin(), values.end());
+  if (query.given_likeliest == 0) return;
+  require(output.ids.empty(), "the likeliest tokens in given places are not known of a shortlist");
+  const ops::Candidates best = ops::top_k(context, before, output.weights, query.given_likeliest, {});
+  given_ids_.insert(given_ids_.end(), best.ids.begin(), best.ids.end());
+  given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
 }
 
 void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
@@ -216,7 +221,8 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
   Context context(workspace_.backend, workspace_.arena);
   const Tensor all = state_.extend(extensions, context);
   const Tensor states = last_rows(all, extensions, context);
-  ids_.clear(), log_probs_.clear(), given_.clear(), ends_.clear(), answers_.clear();
+  ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
+  given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   int64_t end_of_rows = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
     const int64_t rows = std::ssize(extensions[i].tokens);
@@ -235,10 +241,14 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     else
       answer(queries[begin], output, own, context);
   }
-  for (size_t i = 0, begin = 0, given = 0; i < ends_.size(); begin = ends_[i], given += queries[i++].given)
+  for (size_t i = 0, begin = 0, given = 0, best = 0; i < ends_.size(); begin = ends_[i++]) {
+    const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
     answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
                         std::span(log_probs_).subspan(begin, ends_[i] - begin),
-                        std::span(given_).subspan(given, queries[i].given)});
+                        std::span(given_).subspan(given, count), std::span(given_ids_).subspan(best, likeliest),
+                        std::span(given_log_probs_).subspan(best, likeliest)});
+    given += count, best += likeliest;
+  }
   return answers_;
 }
 

@@ -42,6 +42,7 @@ struct Query {
   /// The number of last tokens of the extension whose log-probabilities are wanted too, each after the tokens
   /// before it. It is less than the number of its tokens.
   size_t given = 0;
+  int given_likeliest = 0;  ///< number of likeliest tokens wanted too in the place of each given token
   /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
   const DrawQuery* draw = nullptr;
 };
@@ -54,6 +55,9 @@ struct Answer {
   std::span<const int32_t> ids;
   std::span<const float> log_probs;
   std::span<const float> given = {};  ///< log-probabilities of the last tokens of the extension
+  /// For each of them the likeliest tokens in its place, best first, with their log-probabilities.
+  std::span<const int32_t> given_ids = {};
+  std::span<const float> given_log_probs = {};
 };
 
 /// Computes probabilities of the next tokens of hypotheses. It answers queries instead of returning rows of
@@ -101,8 +105,8 @@ class Scorer {
   Output all_;
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
   // Of all answers, concatenated.
-  std::vector<int32_t> ids_;
-  std::vector<float> log_probs_, given_;
+  std::vector<int32_t> ids_, given_ids_;
+  std::vector<float> log_probs_, given_, given_log_probs_;
   std::vector<size_t> ends_;
   std::vector<Answer> answers_;
 };

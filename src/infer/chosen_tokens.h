@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,20 +15,31 @@ namespace sixfold {
 /// thread at a time.
 class ChosenTokens final : public DrawObserver {
  public:
-  /// `prompt`: the number of tokens before the text. The tokenizer must outlive it.
+  /// `prompt`: the number of tokens before the text, or 0 if it is told the prompt. The tokenizer must outlive
+  /// it.
   ChosenTokens(const Tokenizer& tokenizer, size_t prompt);
 
   void see(std::span<const int32_t> before, const Answer& answer) override;
-  /// The tokens that begin before a place in the text, a number of characters, and were not taken yet.
+  void see_prompt(std::span<const int32_t> prompt, const Answer& answer) override;
+  /// The tokens that begin before a place in the text, a number of characters after the prompt, and were not
+  /// taken yet.
   std::span<const ChosenToken> take(int64_t characters);
-  /// All tokens that begin before the end of the text.
-  std::vector<ChosenToken> all(const std::string& text) const;
+  /// All tokens that begin before such a place.
+  std::vector<ChosenToken> all(int64_t characters) const;
 
  private:
+  /// Adds a token after those `before` it, and the likeliest ones in its place.
+  void add(std::span<const int32_t> before, int32_t id, std::optional<double> log_probability,
+           std::span<const int32_t> likeliest, std::span<const float> log_probs);
+  bool begins_before(const ChosenToken& token, int64_t characters) const {
+    return token.offset - prompt_characters_ < characters;
+  }
+
   const Tokenizer& tokenizer_;
   const std::vector<std::string> no_stops_;
   TextStream text_;
-  int64_t characters_ = 0;  // of the text so far
+  int64_t characters_ = 0;         // of the tokens so far
+  int64_t prompt_characters_ = 0;  // of those of the prompt
   size_t taken_ = 0;
   std::vector<ChosenToken> chosen_;
 };

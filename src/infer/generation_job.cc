@@ -1,6 +1,7 @@
 #include "infer/generation_job.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "data/lines.h"
@@ -33,10 +34,19 @@ void require_default_drawing(const DrawOptions& draw) {
 
 }  // namespace
 
-EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt) {
-  if (const auto fault = fault_of_text(prompt))
-    return {.refusal = fmt::format("the prompt is not text: {}", *fault)};
-  EncodedPrompt encoded{.ids = open.target().encode_text(prompt)};
+EncodedPrompt encode_prompt(LoadedModel& open, const Prompt& prompt) {
+  EncodedPrompt encoded;
+  if (prompt.ids) {
+    encoded.ids = *prompt.ids;
+    for (const int32_t id : encoded.ids)
+      if (id < 0 || id >= open.config().target_vocab)
+        return {.refusal = fmt::format("the prompt has the token {}, but the vocabulary has the tokens 0 to {}",
+                                       id, open.config().target_vocab - 1)};
+  } else {
+    if (const auto fault = fault_of_text(prompt.text))
+      return {.refusal = fmt::format("the prompt is not text: {}", *fault)};
+    encoded.ids = open.target().encode_text(prompt.text);
+  }
   const ModelConfig& config = open.config();
   const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
   if (config.context_tokens > 0 && std::ssize(encoded.ids) > longest)
@@ -46,7 +56,7 @@ EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt) {
   return encoded;
 }
 
-GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
+GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const Prompt> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
     : RequestGroup(engine, options.caller),
       open_(open),
@@ -63,6 +73,10 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
           "min_tokens is {}; it must be from 0 to max_tokens, {}", options.min_tokens, options.max_tokens);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   validate(options.draw);
+  require(!options.prompt_tokens || options.likeliest,
+          "the tokens of prompts are given with their likeliest alternatives; set their number");
+  require(options.max_tokens >= (options.prompt_tokens ? 0 : 1), "max_tokens is {}; it must be at least 1",
+          options.max_tokens);
   require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0",
           options.likeliest.value_or(0));
   wanted_.resize(prompts.size() * per_prompt_);
@@ -77,7 +91,6 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
   require_default_drawing(options.draw);
   require(options.samples <= options.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options.samples, options.beam_size, options.beam_size);
-  require(options.max_tokens >= 1, "max_tokens is {}; it must be at least 1", options.max_tokens);
   auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
   add_restrictions(*plan);
   beam_ = std::move(plan);
@@ -94,6 +107,7 @@ void GenerationJob::add_restrictions(auto& plan) const {
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan = std::make_shared<SamplingPlan>(open_.config(), options_.draw, options_.max_tokens, options_.seed);
   plan->likeliest = options_.likeliest.value_or(0);
+  plan->shows_prompt = options_.prompt_tokens;
   add_restrictions(*plan);
   if (options_.stop.empty()) return plan;
   size_t longest = 0;
@@ -147,7 +161,9 @@ void GenerationJob::queue_prompt(size_t index) {
         .ids = ids,
         .stream =
             receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr,
-        .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(open_.target(), prompt.size()) : nullptr};
+        .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(
+                                           open_.target(), options_.prompt_tokens ? 0 : prompt.size())
+                                     : nullptr};
     request->strategy = strategy(wanted_[number]);
     queue(std::move(request), number);
   }
@@ -164,14 +180,14 @@ void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
   if (wanted.stream) show(wanted, wanted.stream->push(text));
 }
 
-/// Hands a piece of a text to the caller, with the tokens that begin in it.
-void GenerationJob::show(Wanted& wanted, const std::string& piece) const {
-  if (piece.empty()) return;
+/// Hands a piece of a text to the caller, with the tokens that begin in it. `all`: with all that are left.
+void GenerationJob::show(Wanted& wanted, const std::string& piece, bool all) const {
   wanted.shown += count_characters(piece);
-  receive_({.prompt = wanted.prompt,
-            .sample = wanted.sample,
-            .text = piece,
-            .chosen = wanted.chosen ? wanted.chosen->take(wanted.shown) : std::span<const ChosenToken>()});
+  std::span<const ChosenToken> chosen;
+  if (wanted.chosen && (all || !piece.empty()))
+    chosen = wanted.chosen->take(all ? std::numeric_limits<int64_t>::max() : wanted.shown);
+  if (piece.empty() && chosen.empty()) return;
+  receive_({.prompt = wanted.prompt, .sample = wanted.sample, .text = piece, .chosen = chosen});
 }
 
 GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
@@ -181,13 +197,18 @@ GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hyp
                        .tokens = hypothesis.ids.size(),
                        .reason = hypothesis.reason,
                        .chosen = {}};
-  if (wanted.chosen) result.chosen = wanted.chosen->all(result.text);
+  if (wanted.chosen)
+    result.chosen = wanted.chosen->all(whole.stopped() ? count_characters(result.text)
+                                                       : std::numeric_limits<int64_t>::max());
   return result;
 }
 
 void GenerationJob::complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
   Wanted& wanted = wanted_[index];
-  if (wanted.stream) show(wanted, wanted.stream->finish(with_prompt(wanted, best_first[0].ids)));
+  if (wanted.stream) {
+    const std::string rest = wanted.stream->finish(with_prompt(wanted, best_first[0].ids));
+    show(wanted, rest, !wanted.stream->stopped());
+  }
   std::vector<GeneratedText>& texts = results_[wanted.prompt].texts;
   if (beam_) texts.resize(best_first.size());
   for (size_t i = 0; i < best_first.size(); ++i)

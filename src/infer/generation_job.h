@@ -18,12 +18,12 @@ struct EncodedPrompt {
   std::optional<std::string> refusal = {};
 };
 
-EncodedPrompt encode_prompt(LoadedModel& open, const std::string& prompt);
+EncodedPrompt encode_prompt(LoadedModel& open, const Prompt& prompt);
 
 /// The generation of texts for a list of prompts.
 class GenerationJob final : public RequestGroup {
  public:
-  GenerationJob(LoadedModel& open, Engine& engine, std::span<const std::string> prompts,
+  GenerationJob(LoadedModel& open, Engine& engine, std::span<const Prompt> prompts,
                 const GenerateOptions& options, const TextReceiver& receive);
   /// Returns when all texts are complete. Rethrows the first error.
   std::vector<GeneratedTexts> run();
@@ -44,12 +44,12 @@ class GenerationJob final : public RequestGroup {
   std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void queue_prompt(size_t prompt);
-  void show(Wanted& wanted, const std::string& piece) const;
+  void show(Wanted& wanted, const std::string& piece, bool all = false) const;
   GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
   static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 
   LoadedModel& open_;
-  std::span<const std::string> prompts_;
+  std::span<const Prompt> prompts_;
   const GenerateOptions& options_;
   const TextReceiver& receive_;
   std::shared_ptr<const SamplingPlan> sampling_;  // one of them is null

@@ -51,7 +51,8 @@ std::vector<size_t> batches_of(std::span<const Window> windows, int64_t most) {
   return begins;
 }
 
-double score_windows(const DecodeWorkspace& decoding, std::span<const Window> windows) {
+/// The log-probabilities of the labels that count, window by window.
+std::vector<double> score_windows(const DecodeWorkspace& decoding, std::span<const Window> windows) {
   BatchBuilder builder;
   for (const Window& window : windows)
     builder.teacher_forced_prefix(window.labels, decoding.model.config().decoder_start_token);
@@ -60,13 +61,12 @@ double score_windows(const DecodeWorkspace& decoding, std::span<const Window> wi
   const auto all = ops::log_probability(context, decoding.model.states(batch, context), decoding.model.output(),
                                         context.indices(batch.labels))
                        .to_doubles(context.backend());
-  double sum = 0;
+  std::vector<double> scores;
   for (size_t i = 0; i < windows.size(); ++i) {
-    const int end = batch.target.rows.begin(static_cast<int>(i) + 1);
-    for (int row = end - static_cast<int>(windows[i].scored); row < end; ++row)
-      sum += all[static_cast<size_t>(row)];
+    const auto end = all.begin() + batch.target.rows.begin(static_cast<int>(i) + 1);
+    scores.insert(scores.end(), end - static_cast<ptrdiff_t>(windows[i].scored), end);
   }
-  return sum;
+  return scores;
 }
 
 }  // namespace
@@ -88,8 +88,9 @@ struct Generator::Parts {
     require_language_model(open.config(), folder);
   }
 
-  /// Scores the labels of texts. The sum is in the order of the windows, whatever the number of threads.
-  double score(std::span<const Ids> texts, int stride, const std::stop_token& cancel) {
+  /// The log-probabilities of the labels of texts, batch by batch, whatever the number of threads.
+  std::vector<std::vector<double>> score(std::span<const Ids> texts, int stride,
+                                         const std::stop_token& cancel) {
     const auto context = static_cast<size_t>(open.config().context_tokens);
     std::vector<Window> windows;
     for (const Ids& text : texts) {
@@ -98,13 +99,14 @@ struct Generator::Parts {
                   windows);
     }
     const std::vector<size_t> begins = batches_of(windows, 2 * open.batch_tokens());
-    std::vector<double> sums(begins.size() - 1);
-    engine.run(std::ssize(sums), [&](int64_t batch) {
+    std::vector<std::vector<double>> scores(begins.size() - 1);
+    engine.run(std::ssize(scores), [&](int64_t batch) {
       if (cancel.stop_requested()) throw Cancelled();
       const auto i = static_cast<size_t>(batch);
-      sums[i] = score_windows(*open.borrow(), std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
+      scores[i] =
+          score_windows(*open.borrow(), std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
     });
-    return std::accumulate(sums.begin(), sums.end(), 0.0);
+    return scores;
   }
 };
 
@@ -127,11 +129,22 @@ DecodingCounts Generator::counts() const { return parts_->engine.counts(); }
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
                                                 const GenerateOptions& options,
                                                 const TextReceiver& receive) const {
+  std::vector<Prompt> texts;
+  for (const std::string& prompt : prompts) texts.push_back({prompt});
+  return generate(texts, options, receive);
+}
+
+std::vector<GeneratedTexts> Generator::generate(std::span<const Prompt> prompts, const GenerateOptions& options,
+                                                const TextReceiver& receive) const {
   return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
 }
 
-std::optional<std::string> Generator::refusal(const std::string& prompt) const {
+std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
   return encode_prompt(parts_->open, prompt).refusal;
+}
+
+std::string Generator::text_of(std::span<const int32_t> ids) const {
+  return parts_->open.target().decode_text(ids);
 }
 
 TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
@@ -149,9 +162,24 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
   TextScore score;
   std::vector<Ids> texts(1);  // the last is not complete yet
   int64_t waiting = 0;
+  int64_t shown = 0;  // texts
+  const auto show = [&](std::span<const Ids> scored, const std::vector<std::vector<double>>& scores) {
+    size_t batch = 0, at = 0;
+    for (const Ids& text : scored) {
+      for (const int32_t id : text) {
+        while (at == scores[batch].size()) ++batch, at = 0;
+        options.token({shown, parts_->open.target().token_text(id), scores[batch][at++]});
+      }
+      ++shown;
+    }
+  };
   const auto flush = [&] {
-    score.log_probability +=
-        parts_->score(std::span(texts).first(texts.size() - 1), options.stride, options.cancel);
+    const auto complete = std::span(texts).first(texts.size() - 1);
+    const auto scores = parts_->score(complete, options.stride, options.cancel);
+    double sum = 0;
+    for (const std::vector<double>& batch : scores) sum += std::accumulate(batch.begin(), batch.end(), 0.0);
+    score.log_probability += sum;
+    if (options.token) show(complete, scores);
     texts.assign(1, {});
     waiting = 0;
   };

@@ -20,7 +20,7 @@
 namespace sixfold {
 
 struct GenerateOptions {
-  int max_tokens = 256;     ///< most tokens after the prompt
+  int max_tokens = 256;     ///< most tokens after the prompt; 0: with `prompt_tokens` alone
   int min_tokens = 0;       ///< the end token is not chosen before this many tokens after the prompt
   DrawOptions draw;         ///< how each token is drawn
   int no_repeat_ngram = 0;  ///< never complete an n-gram of this size that occurred before; 0: off
@@ -33,6 +33,7 @@ struct GenerateOptions {
   /// With a number: each token of a text is returned with its log-probability and this many of the likeliest
   /// tokens in its place. Not with beam search. The texts are the same.
   std::optional<int> likeliest = {};
+  bool prompt_tokens = false;     ///< with `likeliest`: the tokens of the prompt come before those of the text
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
   std::string caller = {};        ///< a name of whom the call is for: callers take turns
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
@@ -42,8 +43,10 @@ struct GenerateOptions {
 struct ChosenToken {
   /// What it adds to the text; the token's own name if it adds nothing, as a part of a character does.
   std::string text;
-  double log_probability = 0;  ///< under the model itself, whatever the options of drawing
-  int64_t offset = 0;          ///< number of characters of the text before it
+  /// Under the model itself, whatever the options of drawing. The first token of a prompt has none if the model
+  /// reads no token before it.
+  std::optional<double> log_probability;
+  int64_t offset = 0;  ///< number of characters of the text before it
   /// Likeliest first, with log-probabilities.
   std::vector<std::pair<std::string, double>> likeliest;
 };
@@ -54,6 +57,12 @@ struct GeneratedText {
   size_t tokens = 0;  ///< without the end token
   FinishReason reason = FinishReason::end_token;
   std::vector<ChosenToken> chosen;  ///< only with `GenerateOptions::likeliest`; without the end token
+};
+
+/// What a text continues: a text, or the tokens of one.
+struct Prompt {
+  std::string text;
+  std::optional<std::vector<int32_t>> ids = {};  ///< instead of `text`
 };
 
 /// A prompt and the texts that continue it.
@@ -67,9 +76,11 @@ struct GeneratedTexts {
 
 /// A piece of a text that is being generated. Valid during the call.
 struct TextPiece {
-  size_t prompt = 0, sample = 0;             ///< which text it is
-  std::string_view text;                     ///< whole characters only
-  std::span<const ChosenToken> chosen = {};  ///< the tokens that begin in it, as `GeneratedText::chosen`
+  size_t prompt = 0, sample = 0;  ///< which text it is
+  std::string_view text;          ///< whole characters only
+  /// The tokens that begin in it, as `GeneratedText::chosen`. The last piece has all that are left, even if it
+  /// has no text.
+  std::span<const ChosenToken> chosen = {};
 };
 
 /// Receives pieces of texts as they come. Called by a thread that decodes; several threads may call it for
@@ -88,10 +99,20 @@ struct TextScore {
   double bits_per_byte() const;
 };
 
+/// A token of a text that is scored. Valid during the call.
+struct ScoredToken {
+  int64_t text = 0;  ///< number of the text that it is in, from 0
+  std::string_view token;
+  double log_probability = 0;
+};
+
 struct ScoreOptions {
   /// Long texts are read in windows that move by this many tokens; 0: half of what the model reads at once.
   int stride = 0;
   InvalidUtf8 invalid = InvalidUtf8::error;
+  /// Receives each token, in order, with the end tokens of texts that end. Called by the calling thread; empty:
+  /// none.
+  std::function<void(const ScoredToken&)> token = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
 
@@ -111,9 +132,13 @@ class Generator {
   std::vector<GeneratedTexts> generate(std::span<const std::string> prompts,
                                        const GenerateOptions& options = {},
                                        const TextReceiver& receive = {}) const;
+  std::vector<GeneratedTexts> generate(std::span<const Prompt> prompts, const GenerateOptions& options = {},
+                                       const TextReceiver& receive = {}) const;
 
   /// Why the model can't continue a prompt: it is not text, or has too many tokens. Nothing if it can.
-  std::optional<std::string> refusal(const std::string& prompt) const;
+  std::optional<std::string> refusal(const Prompt& prompt) const;
+  /// The text of tokens. Throws an input error if one is not in the vocabulary.
+  std::string text_of(std::span<const int32_t> ids) const;
 
   /// Scores the texts of a file, which are of the kind that the model was trained on
   /// (`ModelConfig::text_unit`). Texts longer than the model reads at once are read in windows: each token but

@@ -112,6 +112,29 @@ std::vector<std::string> Fields::texts(std::string_view name, size_t most) const
   return all;
 }
 
+std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string_view name, size_t most_lists,
+                                                                     size_t most_tokens) const {
+  const json* value = find(name);
+  if (!value || !value->is_array() || value->empty() || value->front().is_string()) return {};
+  const bool one = !value->front().is_array();
+  if (!one && value->size() > most_lists) refuse(name, fmt::format("a list of at most {} lists", most_lists));
+  std::vector<std::vector<int32_t>> lists;
+  size_t tokens = 0;
+  for (size_t i = 0; i < (one ? 1 : value->size()); ++i) {
+    const json& list = one ? *value : (*value)[i];
+    if (!list.is_array()) refuse(name, "a text, a list of tokens, or a list of such texts or lists");
+    tokens += list.size();
+    if (tokens > most_tokens) refuse(name, fmt::format("at most {} tokens", most_tokens));
+    std::vector<int32_t>& ids = lists.emplace_back();
+    for (const json& id : list) {
+      if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<int32_t>::max())
+        refuse(name, "numbers of tokens");
+      ids.push_back(id.get<int32_t>());
+    }
+  }
+  return lists;
+}
+
 std::vector<std::string> Fields::required_texts(std::string_view name, size_t most) const {
   if (!has(name)) throw HttpError(400, fmt::format("The request has no \"{}\".", name));
   return texts(name, most);

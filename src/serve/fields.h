@@ -30,6 +30,10 @@ class Fields {
   /// A text, or a list of texts. Throws if the field is absent.
   std::vector<std::string> required_texts(std::string_view name, size_t most) const;
   std::vector<std::string> texts(std::string_view name, size_t most) const;
+  /// A list of numbers of tokens, or a list of such lists. Nothing if the value is absent or of another type: a
+  /// text, or a list of texts. `most`: lists, and tokens of all lists together.
+  std::optional<std::vector<std::vector<int32_t>>> token_lists(std::string_view name, size_t most_lists,
+                                                               size_t most_tokens) const;
   std::optional<int64_t> whole(std::string_view name, int64_t least, int64_t most) const;
   std::optional<double> number(std::string_view name, double least, double most) const;
   /// true, false, and the texts "true", "false", "1" and "0".

@@ -46,15 +46,34 @@ void refuse_unsupported_by_openai(const Fields& fields) {
       throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
 }
 
-/// Refuses more tokens than a request may have, of all its texts together.
+/// Refuses an answer with more tokens than a request may have, of all its texts together. The likeliest tokens
+/// beside each token count too, and so do the bytes of prompts whose tokens are shown.
 void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) {
+  const GenerateOptions& options = wanted.options;
   const int64_t most = std::max<int64_t>(limits.most_tokens_of_request, limits.most_new_tokens);
-  const int64_t texts = std::ssize(wanted.prompts) * wanted.options.samples;
-  if (texts * wanted.options.max_tokens > most)
+  const int64_t texts = std::ssize(wanted.prompts) * options.samples;
+  int64_t tokens = texts * options.max_tokens;
+  for (const Prompt& prompt : wanted.prompts)
+    if (options.prompt_tokens)
+      tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
+  if (tokens * (1 + options.likeliest.value_or(0)) > most)
     throw HttpError(400,
-                    fmt::format("\"prompt\", \"n\" and \"max_tokens\" ask for {} texts of {} tokens; all texts "
-                                "together may have {} tokens.",
-                                texts, wanted.options.max_tokens, most));
+                    fmt::format("\"prompt\", \"n\", \"max_tokens\" and \"logprobs\" ask for {} texts with {} "
+                                "tokens in all, and {} more beside each; all together may be {}.",
+                                texts, tokens, options.likeliest.value_or(0), most));
+}
+
+/// The texts to continue, or their tokens. Without any, the empty text.
+std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limits) {
+  std::vector<Prompt> prompts;
+  if (auto lists = fields.token_lists("prompt", limits.most_texts, limits.most_characters)) {
+    for (std::vector<int32_t>& ids : *lists) prompts.push_back({.text = {}, .ids = std::move(ids)});
+    return prompts;
+  }
+  for (std::string& text : fields.texts("prompt", limits.most_texts)) prompts.push_back({std::move(text)});
+  if (!fields.has("prompt")) prompts.emplace_back();
+  if (prompts.empty()) throw HttpError(400, "\"prompt\" is an empty list; it must have a text.");
+  return prompts;
 }
 
 Completion completion_of(Service& service, const HttpRequest& request) {
@@ -67,11 +86,10 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   if (!wanted.model) throw HttpError(404, fmt::format("There is no model named {}.", name));
   if (!wanted.model->generator)
     throw HttpError(400, fmt::format("The model {} translates; it does not continue texts.", name));
-  wanted.prompts = fields.texts("prompt", service.options().most_texts);
-  if (!fields.has("prompt")) wanted.prompts = {""};
-  if (wanted.prompts.empty()) throw HttpError(400, "\"prompt\" is an empty list; it must have a text.");
+  wanted.prompts = prompts_of(fields, service.options());
   size_t bytes = 0;
-  for (const std::string& prompt : wanted.prompts) bytes += prompt.size();
+  for (const Prompt& prompt : wanted.prompts)
+    bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
   if (bytes > service.options().most_characters)
     throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
                                      service.options().most_characters));
@@ -79,9 +97,17 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   for (size_t i = 0; i < wanted.prompts.size(); ++i)
     if (const auto refusal = wanted.model->generator->refusal(wanted.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
+  for (Prompt& prompt : wanted.prompts)
+    if (prompt.ids) prompt.text = wanted.model->generator->text_of(*prompt.ids);
   GenerateOptions& options = wanted.options;
+  wanted.echo = fields.truth("echo").value_or(false);
+  if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
+    options.likeliest = static_cast<int>(*count);
+    options.prompt_tokens = wanted.echo;
+  }
+  const int least = options.prompt_tokens ? 0 : 1;  // the tokens of the prompt may be all that is wanted
   options.max_tokens =
-      static_cast<int>(fields.whole("max_tokens", 1, service.options().most_new_tokens).value_or(16));
+      static_cast<int>(fields.whole("max_tokens", least, service.options().most_new_tokens).value_or(16));
   options.samples = static_cast<int>(fields.whole("n", 1, service.options().most_samples).value_or(1));
   require_few_tokens(service.options(), wanted);
   options.draw.temperature = static_cast<float>(fields.number("temperature", 0, 2).value_or(1));
@@ -104,11 +130,6 @@ Completion completion_of(Service& service, const HttpRequest& request) {
       throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
     wanted.usage = how->truth("include_usage").value_or(false);
   }
-  wanted.echo = fields.truth("echo").value_or(false);
-  if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
-    if (wanted.echo) throw HttpError(400, "\"logprobs\" is not supported together with \"echo\".");
-    options.likeliest = static_cast<int>(*count);
-  }
   return wanted;
 }
 
@@ -117,7 +138,7 @@ HttpAnswer complete(const Completion& wanted) {
   const std::vector<GeneratedTexts> all = wanted.model->generator->generate(wanted.prompts, wanted.options);
   for (const GeneratedTexts& texts : all)
     for (const GeneratedText& text : texts.texts) {
-      const std::string before = wanted.echo ? wanted.prompts[texts.index] : "";
+      const std::string before = wanted.echo ? wanted.prompts[texts.index].text : "";
       choices.push_back({{"text", before + text.text},
                          {"index", choices.size()},
                          {"logprobs", log_probs_of(text.chosen, wanted)},
@@ -148,12 +169,12 @@ Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted)
   Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
   for (const ChosenToken& token : chosen) {
     tokens.push_back(token.text);
-    own.push_back(token.log_probability);
+    own.push_back(token.log_probability ? Json(*token.log_probability) : Json());
     offsets.push_back(token.offset);
     Json best = Json::object();
     for (const auto& [text, log_probability] : token.likeliest)
       if (!best.contains(text)) best[text] = log_probability;  // of tokens with the same text the likeliest
-    all_best.push_back(std::move(best));
+    all_best.push_back(token.log_probability ? std::move(best) : Json());
   }
   if (*wanted.options.likeliest == 0) all_best = nullptr;
   return {{"tokens", tokens}, {"token_logprobs", own}, {"top_logprobs", all_best}, {"text_offset", offsets}};

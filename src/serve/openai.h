@@ -12,7 +12,7 @@ namespace sixfold::serve {
 struct Completion {
   std::string id;
   ModelPointer model;
-  std::vector<std::string> prompts;
+  std::vector<Prompt> prompts;  ///< with their texts, for `echo`, also where they are tokens
   GenerateOptions options;
   bool stream = false, echo = false;
   bool usage = false;                  ///< whether a stream tells the numbers of tokens at its end

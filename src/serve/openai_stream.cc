@@ -77,7 +77,7 @@ class Stream {
     write_ = write;
     if (wanted_.echo)
       for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i)
-        tell(i, wanted_.prompts[i / samples()], nullptr, nullptr);
+        tell(i, wanted_.prompts[i / samples()].text, nullptr, nullptr);
     for (auto some = pieces_.take(); !some.empty(); some = pieces_.take())
       for (const Pieces::Piece& piece : some) {
         tell(piece.choice, piece.text, log_probs_of(piece.chosen, wanted_), nullptr);

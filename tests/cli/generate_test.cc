@@ -119,8 +119,20 @@ TEST_F(GenerateCommand, ScoresText) {
   expect_error(sixfold("score " + model_ + " --input x --source y --target z"),
                "expected --source and --target");
   expect_error(sixfold("score " + model_ + " --input " + text + " --stride 13"), "stride is 13");
-  expect_error(sixfold("score " + model_ + " --input " + text + " --format json"),
-               "--format is for translation models");
+  expect_error(sixfold("score " + model_ + " --input " + text + " --format json"), "give both, or none");
+  expect_error(sixfold("score " + model_ + " --input " + text + " --token-scores"), "give both, or none");
+  const Outcome tokens =
+      sixfold("score " + model_ + " --input " + text + " --token-scores --format jsonl 2>/dev/null");
+  std::istringstream lines(tokens.text);
+  std::string joined;
+  double sum = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    joined += json["token"];
+    sum -= json["log_probability"].get<double>();
+  }
+  EXPECT_EQ(joined, "a b c\nd\n");
+  EXPECT_NEAR(sum / 8, loss, 1e-4);
   expect_error(sixfold("score " + model_ + " --source x --target y --summary"),
                "--summary is for language models");
   write_file_atomically(text, "a \xC3\xA9\n");

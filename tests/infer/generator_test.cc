@@ -146,7 +146,7 @@ TEST_F(GeneratorTest, TellsWhatElseWasLikely) {
           }
         }
         joined += token.text;
-        sum += token.log_probability;
+        sum += token.log_probability.value();
         const Ids added = tokenizer->encode_text(token.text);
         ids.insert(ids.end(), added.begin(), added.end());
       }
@@ -154,6 +154,48 @@ TEST_F(GeneratorTest, TellsWhatElseWasLikely) {
       EXPECT_NEAR(sum, text.log_probability, 1e-4);
     }
   EXPECT_GT(best_drawn, 30u);
+}
+
+/// The tokens of a prompt have the probabilities that the model gives them, and no others follow if none are
+/// wanted.
+TEST_F(GeneratorTest, TellsTheTokensOfPrompts) {
+  const auto tokenizer = load_tokenizers(model_).target;
+  const std::vector<std::string> prompts{"a b", "h", "\ncc"};
+  for (const int max_tokens : {0, 3}) {
+    const GenerateOptions options{.max_tokens = max_tokens, .likeliest = 2, .prompt_tokens = true};
+    const auto results = Generator(model_, 2).generate(prompts, options);
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      const GeneratedText& text = results[p].texts[0];
+      const Ids ids = tokenizer->encode_text(prompts[p]);
+      ASSERT_EQ(text.tokens, static_cast<size_t>(max_tokens));
+      ASSERT_EQ(text.chosen.size(), ids.size() + static_cast<size_t>(max_tokens));
+      std::string joined;
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const auto expected = next({ids.begin(), ids.begin() + static_cast<ptrdiff_t>(i)});
+        EXPECT_NEAR(text.chosen[i].log_probability.value(), expected[static_cast<size_t>(ids[i])], 1e-4);
+        ASSERT_EQ(text.chosen[i].likeliest.size(), 2u);
+        EXPECT_NEAR(text.chosen[i].likeliest[0].second, *std::ranges::max_element(expected), 1e-4);
+        EXPECT_EQ(text.chosen[i].offset, count_characters(joined));
+        joined += text.chosen[i].text;
+      }
+      EXPECT_EQ(joined, prompts[p]);
+    }
+  }
+  EXPECT_NE(
+      error_message([&] { Generator(model_, 1).generate(prompts, {.max_tokens = 0}); }).find("max_tokens is 0"),
+      std::string::npos);
+}
+
+TEST_F(GeneratorTest, ContinuesTokensAsItsText) {
+  const auto tokenizer = load_tokenizers(model_).target;
+  std::vector<Prompt> ids;
+  for (const std::string& prompt : prompts_) ids.push_back({.text = {}, .ids = tokenizer->encode_text(prompt)});
+  const Generator generator(model_, 1);
+  const auto of_texts = generator.generate(prompts_, {.max_tokens = 9}),
+             of_ids = generator.generate(ids, {.max_tokens = 9});
+  for (size_t p = 0; p < ids.size(); ++p) EXPECT_EQ(of_ids[p].texts[0].text, of_texts[p].texts[0].text);
+  EXPECT_EQ(generator.refusal({.text = {}, .ids = Ids{1, 4000}}).value().find("the prompt has the token 4000"),
+            0u);
 }
 
 TEST_F(GeneratorTest, ShowsTheTextAsItComes) {

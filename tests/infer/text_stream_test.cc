@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "infer/chosen_tokens.h"
 #include "text/characters.h"
 #include "text/tokenizers.h"
 #include "text/utf8.h"
@@ -39,6 +41,21 @@ TEST(TextStream, ShowsWholeCharacters) {
   EXPECT_EQ(joined(pieces(*bytes, bytes->encode("a\xFF\xC3z\xE2\x82"))),
             replace_invalid_utf8("a\xFF\xC3z\xE2\x82"));
   EXPECT_EQ(joined(pieces(*bytes, {})), "");
+}
+
+/// Tokens that add nothing to the text, such as parts of a character, are told too.
+TEST(ChosenTokens, HaveAlsoThoseWithoutText) {
+  const auto bytes = load_bytes(byte_tokenizer_file, "test");
+  const Ids ids = bytes->encode("aé€");
+  const std::vector<float> log_probs{-1};
+  ChosenTokens chosen(*bytes, 0);
+  for (size_t i = 0; i + 1 < ids.size(); ++i)  // the last byte is missing
+    chosen.see(std::span(ids).first(i), {std::span(ids).subspan(i, 1), log_probs});
+  constexpr int64_t all = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(chosen.all(all).size(), 5u);
+  EXPECT_EQ(chosen.all(2).size(), 3u);  // those of "aé"
+  EXPECT_EQ(chosen.take(2).size(), 3u);
+  EXPECT_EQ(chosen.take(all).size(), 2u);
 }
 
 TEST(TextStream, EndsBeforeAStopString) {

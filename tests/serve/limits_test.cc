@@ -56,8 +56,13 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
   start({.most_tokens_of_request = 8192});
   EXPECT_EQ(complete().status, 200);
   expect_refused(complete({{"prompt", {"a", "b", "c"}}, {"n", 1}, {"max_tokens", 4096}}), 400,
-                 "3 texts of 4096 tokens; all texts together may have 8192");
-  expect_refused(complete({{"n", 3}, {"max_tokens", 4096}}), 400, "3 texts of 4096 tokens");
+                 "ask for 3 texts with 12288 tokens in all, and 0 more beside each; all together may be 8192");
+  expect_refused(complete({{"n", 3}, {"max_tokens", 4096}}), 400, "3 texts with 12288 tokens");
+  // An answer has the likeliest tokens too, and the tokens of prompts.
+  expect_refused(complete({{"max_tokens", 4096}, {"logprobs", 5}}), 400, "5 more beside each");
+  const Json many(std::vector<std::string>(1000, "a b c"));
+  expect_refused(complete({{"prompt", many}, {"logprobs", 1}, {"echo", true}}), 400,
+                 "1000 texts with 7000 tokens");
   start({.most_waiting = 3});
   expect_refused(complete({{"prompt", "a b c"}}), 503, "Too many texts wait");
   HttpAnswer stream = complete({{"prompt", "a b"}, {"stream", true}});

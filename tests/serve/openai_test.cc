@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/service_fixture.h"
+#include "text/tokenizers.h"
 
 namespace sixfold::serve {
 namespace {
@@ -112,6 +113,47 @@ TEST_F(ServiceTest, TellsLogProbabilities) {
   EXPECT_TRUE(json(post("/v1/completions", request))["choices"][0]["logprobs"].is_null());
 }
 
+/// What evaluation harnesses ask for: the log-probabilities of a prompt, given as a text or as its tokens.
+TEST_F(ServiceTest, TellsLogProbabilitiesOfPrompts) {
+  Json request{{"model", "text"}, {"prompt", "a b"}, {"max_tokens", 1}, {"temperature", 0},
+               {"seed", 7},       {"logprobs", 1},   {"echo", true}};
+  const Json answer = json(post("/v1/completions", request));
+  const Json choice = answer["choices"][0], log_probs = choice["logprobs"];
+  ASSERT_EQ(log_probs["tokens"].size(), 4u);
+  EXPECT_EQ(answer["usage"]["total_tokens"], 4);
+  std::string joined;
+  for (const Json& token : log_probs["tokens"]) joined += token.get<std::string>();
+  EXPECT_EQ(joined, choice["text"]);
+  EXPECT_EQ(joined.substr(0, 3), "a b");
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(log_probs["text_offset"][i], i);
+  request["max_tokens"] = 0;
+  const Json alone = json(post("/v1/completions", request))["choices"][0];
+  EXPECT_EQ(alone["text"], "a b");
+  EXPECT_EQ(alone["logprobs"]["tokens"].size(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(alone["logprobs"]["token_logprobs"][i], log_probs["token_logprobs"][i]);
+}
+
+TEST_F(ServiceTest, TakesPromptsAsTokens) {
+  const auto tokenizer = load_tokenizers(folder_ / "text").target;
+  const std::vector<int32_t> ids = tokenizer->encode_text("a b");
+  const auto completed = [&](const Json& prompt) {
+    const Json request{{"model", "text"}, {"prompt", prompt}, {"max_tokens", 5}, {"seed", 3}, {"echo", true}};
+    return json(post("/v1/completions", request))["choices"];
+  };
+  EXPECT_EQ(completed(ids), completed("a b"));
+  EXPECT_EQ(completed(Json{ids, ids}), completed({"a b", "a b"}));
+  const auto refused = [&](const Json& prompt, const std::string& part) {
+    expect_refused(post("/v1/completions", {{"model", "text"}, {"prompt", prompt}}), 400, part);
+  };
+  refused({1, 4000}, "the token 4000");
+  refused({1, -1}, "numbers of tokens");
+  refused({1, 1.5}, "numbers of tokens");
+  refused({{1}, 2}, "list");
+  refused({1, "a"}, "numbers of tokens");
+  refused({true}, "numbers of tokens");
+}
+
 TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   const auto refused = [&](Json request, int status, const std::string& part) {
     request.emplace("model", "text");
@@ -122,14 +164,13 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   refused({{"model", "en-de"}}, 400, "translates");
   refused({{"model", "none"}}, 404, "no model named none");
   refused({{"prompt", "a"}, {"logprobs", 6}}, 400, "logprobs");
-  refused({{"prompt", "a"}, {"logprobs", 1}, {"echo", true}}, 400, "logprobs");
   refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
   refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
   refused({{"prompt", "a"}, {"n", 2}, {"best_of", 3}}, 400, "best_of");
   refused({{"prompt", "a"}, {"stream_options", Json::object()}}, 400, "needs \\\"stream\\\"");
   refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
   refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
-  refused({{"prompt", {1, 2}}}, 400, "\\\"prompt\\\" must be a text");
+  refused({{"prompt", 1}}, 400, "\\\"prompt\\\" must be a text");
   refused({{"prompt", Json::array()}}, 400, "\\\"prompt\\\" is an empty list");
   refused({{"prompt", "a"}, {"logit_bias", {{"5", 1}}}}, 400, "\\\"logit_bias\\\" is not supported");
   refused({{"prompt", "a"}, {"logit_bias", 5}}, 400, "logit_bias");
