@@ -141,10 +141,11 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
     refuse_options(command, {"--summary", "--stride"}, "language");
     return score_pairs(settings);
   }
+  const bool tokens = settings.writer.details.tokens;
   require(
-      settings.writer.details.tokens == (settings.writer.format == OutputFormat::jsonl),
+      tokens ? settings.writer.format == OutputFormat::jsonl : command.get_option("--format")->count() == 0,
       "of a text, --token-scores and --format jsonl go together: a line for each token; give both, or none");
-  require(!settings.writer.details.tokens || !settings.summary,
+  require(!tokens || !settings.summary,
           "--summary prints the line with the result alone; leave it out, or --token-scores");
   refuse_options(
       command,

@@ -131,7 +131,7 @@ TEST_F(GenerateCommand, ScoresText) {
     joined += json["token"];
     sum -= json["log_probability"].get<double>();
   }
-  EXPECT_EQ(joined, "a b c\nd\n");
+  EXPECT_EQ(joined, "a▁b▁c<0x0A>d<0x0A>");
   EXPECT_NEAR(sum / 8, loss, 1e-4);
   expect_error(sixfold("score " + model_ + " --source x --target y --summary"),
                "--summary is for language models");
