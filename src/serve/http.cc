@@ -9,21 +9,27 @@ namespace {
 
 constexpr size_t most_fields = 4096;
 
-/// A "%" that two digits do not follow is itself.
+/// A name or a value of a form.
 std::string decoded(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return percent_decoded(spaced);
+}
+
+}  // namespace
+
+std::string percent_decoded(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
       result += static_cast<char>(16 * hex_digit(text[i + 1]) + hex_digit(text[i + 2]));
       i += 2;
     } else {
-      result += text[i] == '+' ? ' ' : text[i];
+      result += text[i];
     }
   }
   return result;
 }
-
-}  // namespace
 
 std::multimap<std::string, std::string> parse_form(std::string_view text) {
   std::multimap<std::string, std::string> fields;

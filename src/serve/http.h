@@ -11,6 +11,9 @@
 
 namespace sixfold::serve {
 
+/// Replaces "%C3" by the byte of this number. A "%" that two hexadecimal digits do not follow stays.
+std::string percent_decoded(std::string_view text);
+
 /// Reads the fields of a form, or of the query of an address: "q=a+dog&q=%C3%A4". A field may occur several
 /// times, in this order; a value may hold "=". Throws an `HttpError` (400) for more than 4,096 fields.
 std::multimap<std::string, std::string> parse_form(std::string_view text);

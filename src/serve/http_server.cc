@@ -1,365 +1,240 @@
 #include "serve/http_server.h"
 
-#include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
-#include <thread>
+#include <system_error>
 
-#include "base/ascii.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "serve/connection.h"
-#include "serve/connection_threads.h"
-#include "serve/library_request.h"
-#include "serve/open_connections.h"
+#include "base/plural.h"
+#include "serve/http_message.h"
 #include "serve/refusal.h"
-#include "serve/request_watch.h"
+#include "serve/share.h"
+#include "serve/socket.h"
 
 namespace sixfold::serve {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t longest_path = 2048;
+/// How often a thread that waits looks whether the server ends.
+constexpr milliseconds slice{100};
 /// After the grace time: for requests that were cancelled to send their answer.
 constexpr milliseconds last_moment{500};
 
-/// The connection whose request this thread answers: the library has no other way to hand it to a handler.
-thread_local Connection* this_connection = nullptr;
-thread_local OpenConnections::Open* this_open = nullptr;
-thread_local const RequestWatch::Watched* this_watched = nullptr;
-/// Whether the library has understood the request that this thread answers.
-thread_local bool this_understood = false;
-
-HttpRequest watched_request(const httplib::Request& from) {
-  HttpRequest request = request_of(from);
-  if (this_watched) request.cancel = this_watched->token();
-  return request;
+int require_listening(const HttpOptions& options) {
+  const int socket = listen_to(options.host, options.port);
+  if (socket < 0)
+    throw_environment_error("can't listen to {} port {}: {}", options.host, options.port, std::strerror(errno));
+  return socket;
 }
 
-void fill(httplib::Response& to, HttpAnswer from);
-
-/// Answers a client whose connection was ended to make room.
-void refuse_ended(const std::string& path, httplib::Response& response) {
-  fill(response, refusal(path, 503, "The server has much to do, and this request arrived too slowly."));
-  response.set_header("Retry-After", "1");
-  response.set_header("Connection", "close");
-  this_connection->linger_after_end();
-}
-
-/// Says what is wrong with a request that the library refuses by itself.
-void explain(const httplib::Request& request, httplib::Response& response) {
-  if (!response.body.empty()) return;
-  if (response.status == 400 && this_open->was_ended()) return refuse_ended(request.path, response);
-  const char* message = response.status == 400   ? "The request is not valid HTTP."
-                        : response.status == 404 ? "There is nothing at this address."
-                        : response.status == 413 ? "The request is too large."
-                        : response.status == 414 ? "The address is too long."
-                        : response.status == 416 ? "The range of bytes is not valid."
-                                                 : "The server can't answer this request.";
-  fill(response, refusal(request.path, response.status, message));
-}
-
-/// Leaves one header of those by which the library and this server tell whether the connection goes on.
-void tell_once_whether_it_goes_on(httplib::Response& response) {
-  if (!this_understood) response.set_header("Connection", "close");
-  if (response.get_header_value("Connection") != "close") return;
-  response.headers.erase("Connection");
-  response.headers.erase("Keep-Alive");
-  response.set_header("Connection", "close");
-}
-
-void fill(httplib::Response& to, HttpAnswer from) {
-  to.status = from.status;
-  for (const auto& [name, value] : from.headers) to.set_header(name, value);
-  if (!from.parts) return to.set_content(from.body, from.content_type);
-  to.set_chunked_content_provider(
-      from.content_type, [parts = std::move(from.parts)](size_t, httplib::DataSink& sink) {
-        bool open = true;
-        try {
-          parts([&](std::string_view part) {
-            open = open && sink.is_writable() && sink.write(part.data(), part.size());
-            return open;
-          });
-        } catch (const std::exception& error) {  // the status has been sent
-          log_warning("an answer was not finished: {}", error.what());
-          open = false;
-        }
-        if (open) sink.done();
-        return open;
-      });
-}
-
-void require_address(const std::string& host) {
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
-  if (found) ::freeaddrinfo(found);
-  require(error == 0, "host '{}': is not an address of this machine ({})", host, ::gai_strerror(error));
+/// The request is not read, so that the face is not known: the error has the fields of two.
+std::string refusal_of_connection() {
+  const std::string message = "The server has too many connections.";
+  HttpAnswer answer{.status = 503,
+                    .body = fmt::format(R"({{"error":"{}","message":"{}"}})", message, message),
+                    .headers = {{"Retry-After", "1"}}};
+  allow_other_origins(answer);
+  return answer_head(answer, BodyEnd::length, {}) + answer.body;
 }
 
 }  // namespace
 
-/// The library's server, with connections of our own.
-class HttpServer::Library final : public httplib::Server {
+/// A connection to a client, for the thread that reads its requests and writes their answers.
+class HttpServer::Connection final : public RequestSource {
  public:
-  Library(const HttpOptions& options, HttpHandler handler)
-      : options_(options),
-        handler_(std::move(handler)),
-        connections_(options.patience),
-        watch_(options.write_time) {
-    new_task_queue = [this] { return new ConnectionThreads(open_); };
-    set_tcp_nodelay(true);
-    set_socket_options([](int socket) {  // the library's own let two servers share a port
-      const int on = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    });
-    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      this_understood = true;
-      return refuse_early(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
-    });
-    const auto plain = [this](const httplib::Request& request, httplib::Response& response) {
-      answer_plain(request, response);
-    };
-    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
-                                  const httplib::ContentReader& content) {
-      answer_with_body(request, response, content);
-    };
-    const char* any = "[\\s\\S]*";
-    Get(any, plain);
-    Options(any, plain);
-    Post(any, with_body);
-    Put(any, with_body);
-    Patch(any, with_body);
-    Delete(any, with_body);
-    set_error_handler(explain);
-    set_post_routing_handler(
-        [](const httplib::Request&, httplib::Response& response) { tell_once_whether_it_goes_on(response); });
-    set_keep_alive_max_count(1000);
-    set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time).count());
-  }
+  Connection(HttpServer& server, int socket)
+      : server_(server), options_(server.options_), socket_(socket), open_(server.connections_, socket) {}
 
-  int port = 0;
-
-  bool bind(int asked) {
-    if (asked == 0) {
-      port = bind_to_any_port(options_.host);
-      if (port <= 0) return false;
-    } else {
-      if (!bind_to_port(options_.host, asked)) return false;
-      port = asked;
+  void serve() {
+    OpenConnections& all = server_.connections_;
+    if (all.count() > options_.connections && !all.make_room()) {
+      socket_.send(refusal_of_connection(), options_.write_time);
+      return;
     }
-    // The library lets five connections wait to be accepted; more that come at once would lose seconds.
-    return ::listen(svr_sock_, SOMAXCONN) == 0;
-  }
-
-  /// The library ends listening when the system can't accept a connection, of which some last a moment only.
-  void run() {
-    started_ = true;
-    while (!stopping_) {
-      listen_after_bind();
-      if (stopping_) break;
-      log_warning("a connection could not be accepted ({}); listening again", std::strerror(errno));
-      while (!stopping_ && !bind(port)) std::this_thread::sleep_for(milliseconds(200));
-    }
-    ended_ = true;
-  }
-
-  /// The library does not notice a stop while it begins to listen, so that it is told until it ends.
-  void end(milliseconds grace) {
-    const auto until = std::chrono::steady_clock::now() + grace;
-    stopping_ = true;
-    if (!started_) return;
-    for (; !ended_; std::this_thread::sleep_for(milliseconds(5))) {
-      stop();
-      if (std::chrono::steady_clock::now() >= until) watch_.end_all();
-      if (std::chrono::steady_clock::now() >= until + last_moment) watch_.cut_all();
-    }
+    while (has_request() && exchange()) open_.waits();
+    if (open_.was_ended()) socket_.input_was_ended();
   }
 
  private:
-  /// Refuses what the library would read without a limit, or what proxies and servers could read differently.
-  bool refuse_early(const httplib::Request& request, httplib::Response& response) const {
-    const auto refuse = [&](int status, const std::string& message) {
-      refuse_unread(request, response, status, message);
-      return true;
-    };
-    if (request.method == "TRACE" || request.method == "CONNECT" || request.method == "PRI")
-      return refuse(405, "The server does not know this method.");
-    if (request.target.size() > longest_path)
-      return refuse(414, fmt::format("The address is longer than {} bytes.", longest_path));
-    if (request.get_header_value_count("Content-Length") > 1 ||
-        (request.has_header("Content-Length") && request.has_header("Transfer-Encoding")))
-      return refuse(400, "The length of the body is given twice.");
-    if (request.has_header("Transfer-Encoding") &&
-        (request.get_header_value_count("Transfer-Encoding") > 1 ||
-         ascii_lower(request.get_header_value("Transfer-Encoding")) != "chunked"))
-      return refuse(501, "A body comes whole, or with Transfer-Encoding: chunked.");
-    if (request.has_header("Content-Encoding") &&
-        ascii_lower(request.get_header_value("Content-Encoding")) != "identity")
-      return refuse(415, "Bodies are not compressed.");
-    if (const std::string length = request.get_header_value("Content-Length"); !length.empty()) {
-      uint64_t bytes = 0;
-      const char* const end = length.data() + length.size();
-      const auto [read, error] = std::from_chars(length.data(), end, bytes);
-      if (error == std::errc::invalid_argument || read != end)
-        return refuse(400, "The length of the body is not a number.");
-      if (error != std::errc{} || bytes > options_.body_bytes) return refuse(413, too_long());
+  using Clock = std::chrono::steady_clock;
+
+  /// Waits until a request begins.
+  bool has_request() {
+    const auto until = Clock::now() + options_.idle_time;
+    while (received_.empty()) {
+      if (server_.stopping_ || Clock::now() >= until) return false;
+      if (socket_.has_input(slice)) return socket_.receive(received_);
     }
-    return false;
-  }
-
-  /// Answers a request of a method for which the library reads no body. A few clients send one all the same.
-  void answer_plain(const httplib::Request& from, httplib::Response& to) {
-    if (from.has_header("Transfer-Encoding"))
-      return refuse_unread(from, to, 400, fmt::format("A {} request has no body in chunks.", from.method));
-    HttpRequest request = watched_request(from);
-    BodyRoom room = room_for_body();
-    char some[4096];
-    for (auto left = from.get_header_value<uint64_t>("Content-Length"); left > 0;) {
-      const ssize_t count = this_connection->read(some, std::min<uint64_t>(left, sizeof some));
-      if (count <= 0 || !room.take(static_cast<size_t>(count))) return refuse_body(from, to, room);
-      request.body.append(some, static_cast<size_t>(count));
-      left -= static_cast<uint64_t>(count);
-    }
-    answer_whole(request, to);
-  }
-
-  void answer_whole(const HttpRequest& request, httplib::Response& to) const {
-    if (!this_open->has_request()) return refuse_ended(request.path, to);
-    fill(to, handler_(request));
-  }
-
-  void answer_with_body(const httplib::Request& from, httplib::Response& to,
-                        const httplib::ContentReader& content) {
-    HttpRequest request = watched_request(from);
-    const bool chunked = from.has_header("Transfer-Encoding");
-    if (!chunked && !from.has_header("Content-Length")) return answer_whole(request, to);  // there is no body
-    // The library does not check all of a body in chunks, so that what follows may not be a request.
-    if (chunked) close_afterwards(to);
-    BodyRoom room = room_for_body();
-    const bool complete =
-        from.is_multipart_form_data() ? read_form(content, room, request) : read_body(content, room, request);
-    if (complete) return answer_whole(request, to);
-    refuse_body(from, to, room);
-  }
-
-  /// A body is expected from now on.
-  BodyRoom room_for_body() {
-    this_connection->begin_body();
-    return {options_.body_bytes, held_, options_.held_bytes, connections_, *this_open};
-  }
-
-  /// Refuses a request whose body was not read to its end.
-  void refuse_body(const httplib::Request& from, httplib::Response& to, const BodyRoom& room) const {
-    if (this_open->was_ended()) return refuse_ended(from.path, to);
-    if (room.lack() == BodyRoom::Lack::server_full) {
-      refuse_unread(from, to, 503, "The server has no room for another body.");
-      return to.set_header("Retry-After", "1");
-    }
-    if (room.lack() == BodyRoom::Lack::too_large || this_connection->too_large())
-      return refuse_unread(from, to, 413, too_long());
-    refuse_unread(from, to, this_connection->timed_out() ? 408 : 400,
-                  "The body of the request is not complete.");
-  }
-
-  std::string too_long() const { return fmt::format("The body is longer than {} bytes.", options_.body_bytes); }
-
-  /// Refuses a request that is not read to its end, so that the connection must end.
-  static void refuse_unread(const httplib::Request& request, httplib::Response& response, int status,
-                            const std::string& message) {
-    fill(response, refusal(request.path, status, message));
-    close_afterwards(response);
-  }
-
-  static void close_afterwards(httplib::Response& response) {
-    response.set_header("Connection", "close");
-    this_connection->linger();
-  }
-
-  bool process_and_close_socket(int socket) override {
-    Connection connection(socket, {.body_bytes = options_.body_bytes,
-                                   .request_time = options_.arrival_time,
-                                   .idle_time = options_.idle_time,
-                                   .write_time = options_.write_time});
-    // Those that have ended stay for up to half a second, until their clients have read the answer.
-    const bool crowded = ConnectionThreads::refuses() || open_ > 2 * options_.connections;
-    OpenConnections::Open open(connections_, socket);
-    const bool full = connections_.count() > options_.connections;
-    if (crowded || (full && !connections_.make_room())) return refuse(connection);
-    this_connection = &connection;
-    this_open = &open;
-    const auto ending = [this] { return stopping_.load(); };
-    while (connection.wait_for_request(ending)) {
-      connection.begin_request();
-      open.waits();
-      const RequestWatch::Watched watched(watch_, socket, options_.request_time);
-      this_watched = &watched;
-      const bool last = stopping_ || 4 * open_ > 3 * options_.connections;
-      bool closed = false;
-      this_understood = false;
-      const bool answered = process_request(connection, last, closed, prepare);
-      this_watched = nullptr;
-      // What follows a request that was not understood may be its body, and not another request.
-      if (!this_understood) connection.linger();
-      if (!answered || closed || last || connection.lingers() || connection.timed_out()) break;
-      open.waits();
-    }
-    this_connection = nullptr;
-    this_open = nullptr;
     return true;
   }
 
-  /// Neither compressed nor partial answers: compression at the library's level costs more than a translation.
-  static void prepare(httplib::Request& request) {
-    name_boundary(request);
-    request.headers.erase("Accept-Encoding");
-    request.headers.erase("Range");
-    request.ranges.clear();
+  /// Reads a request and answers it. Returns whether the connection goes on.
+  bool exchange() {
+    const auto begun = Clock::now();
+    arrives_until_ = begun + options_.arrival_time;
+    std::stop_token cancel = open_.begins(begun + options_.request_time);
+    Share body(server_.held_, options_.held_bytes);
+    body_ = &body;
+    ReceivedRequest received;
+    HttpAnswer answer;
+    bool goes_on = false;
+    try {
+      read_request(*this, received_, {.body_bytes = options_.body_bytes}, received);
+      if (!open_.has_request(received.is_http_1_1)) throw too_slow();
+      received.request.address = socket_.address();
+      received.request.cancel = std::move(cancel);
+      answer = server_.handler_(received.request);
+      goes_on = received.keep_alive && !server_.stopping_ &&
+                4 * server_.connections_.count() <= 3 * options_.connections;
+    } catch (const HttpError& error) {
+      answer = refusal(received.request.path, error);
+    }
+    return send(answer, received, goes_on) && goes_on;
   }
 
-  /// The request is not read, so that the face is not known: the error has the fields of two.
-  static bool refuse(Connection& connection) {
-    const std::string message = "The server has too many connections.";
-    const std::string body = fmt::format(R"({{"error":"{}","message":"{}"}})", message, message);
-    HttpAnswer headers;
-    allow_other_origins(headers);
-    std::string answer =
-        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
-        "Content-Type: application/json\r\n";
-    for (const auto& [name, value] : headers.headers) answer += fmt::format("{}: {}\r\n", name, value);
-    answer += fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
-    connection.linger();
-    return connection.write(answer.data(), answer.size()) > 0;
+  static HttpError too_slow() {
+    return {503, "The server has much to do, and this request arrived too slowly.", 1};
   }
 
-  const HttpOptions options_;
-  const HttpHandler handler_;
-  std::atomic<int> open_{0};
-  std::atomic<bool> started_{false}, stopping_{false}, ended_{false};
-  std::atomic<size_t> held_{0};  // bytes of bodies
-  OpenConnections connections_;
-  RequestWatch watch_;
+  bool receive(std::string& to) override {
+    const auto left = std::chrono::duration_cast<milliseconds>(arrives_until_ - Clock::now());
+    if (!socket_.has_input(std::max(left, milliseconds(0))))
+      throw HttpError(408, "The request did not arrive in time.");
+    if (socket_.receive(to)) return true;
+    if (open_.was_ended()) throw too_slow();
+    return false;
+  }
+  void send_continue() override { socket_.send("HTTP/1.1 100 Continue\r\n\r\n", options_.write_time); }
+  void make_room(size_t bytes) override {
+    const auto grow = [&] { return body_->grow(bytes); };
+    if (!grow() && !server_.connections_.make_room_for_body(open_, grow)) {
+      if (open_.was_ended()) throw too_slow();
+      throw HttpError(503, "The server has no room for another body.", 1);
+    }
+    open_.holds(body_->amount());
+  }
+
+  /// Returns false if the client is gone, or if only the end of the connection tells the end of the answer.
+  bool send(const HttpAnswer& answer, const ReceivedRequest& to, bool goes_on) {
+    const bool chunks = answer.parts && to.is_http_1_1;
+    const BodyEnd end = chunks ? BodyEnd::chunks : answer.parts ? BodyEnd::close : BodyEnd::length;
+    std::string bytes =
+        answer_head(answer, end,
+                    goes_on && end != BodyEnd::close
+                        ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(options_.idle_time))
+                        : std::nullopt);
+    const bool has_body = to.request.method != "HEAD" && answer.status != 204;
+    if (answer.parts && has_body) return send_parts(answer, std::move(bytes), chunks) && chunks;
+    if (has_body) bytes += answer.body;
+    open_.answers();
+    return socket_.send(bytes, options_.write_time);
+  }
+
+  /// The head goes with the first part: until then it can be found out whether the client has hung up.
+  bool send_parts(const HttpAnswer& answer, std::string head, bool chunks) {
+    bool open = true;
+    const auto send = [&](std::string_view bytes) {
+      open_.answers();
+      open = open && socket_.send(std::exchange(head, {}).append(bytes), options_.write_time);
+      return open;
+    };
+    try {
+      answer.parts([&](std::string_view part) {
+        if (!chunks) return send(part);
+        return part.empty() ? open : send(fmt::format("{:x}\r\n{}\r\n", part.size(), part));
+      });
+    } catch (const std::exception& error) {
+      log_warning("an answer was not finished: {}", error.what());
+      return false;
+    }
+    return send(chunks ? "0\r\n\r\n" : "");
+  }
+
+  HttpServer& server_;
+  const HttpOptions& options_;
+  Socket socket_;  // before `open_`, which must not outlive the descriptor
+  OpenConnections::Open open_;
+  std::string received_;  // bytes of the next request may arrive with those of this one
+  Clock::time_point arrives_until_{};
+  Share* body_ = nullptr;  // the bytes of the request's body
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
-    : library_(std::make_unique<Library>(options, std::move(handler))) {
-  require_address(options.host);
-  const auto failed = [&] {
-    throw_environment_error("can't listen to {} port {}: {}", options.host, options.port, std::strerror(errno));
-  };
-  if (!library_->bind(options.port)) failed();
+    : options_(options),
+      handler_(std::move(handler)),
+      listening_(require_listening(options)),
+      port_(port_of(listening_)),
+      connections_(options.patience, options.write_time) {}
+
+HttpServer::~HttpServer() {
+  if (listening_ >= 0) ::close(listening_);
 }
 
-HttpServer::~HttpServer() = default;
+void HttpServer::run() {
+  started_ = true;
+  while (!stopping_) accept();
+  ::close(std::exchange(listening_, -1));
+  threads_.clear();  // waits for them
+  ended_ = true;
+}
 
-int HttpServer::port() const { return library_->port; }
+/// Takes a connection, if one comes, and gives it a thread.
+void HttpServer::accept() {
+  pollfd watched{listening_, POLLIN, 0};
+  if (::poll(&watched, 1, static_cast<int>(slice.count())) <= 0) return;
+  const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket < 0) {
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+    if (const auto count = not_accepted_.add(1))
+      log_warning("{} could not be accepted, at last since: {}", counted(*count, "connection"),
+                  std::strerror(errno));
+    std::this_thread::sleep_for(slice);  // some reasons last a moment only
+    return;
+  }
+  threads_.remove_if([](const Thread& thread) { return thread.ended.load(); });
+  // Those that have ended stay for up to half a second, until their clients have read the answer.
+  if (threads_.size() < 2 * static_cast<size_t>(options_.connections) && start_thread(socket)) return;
+  const std::string answer = refusal_of_connection();
+  ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  char request[4096];  // the client may lose the answer if its request is not read
+  ::recv(socket, request, sizeof request, MSG_DONTWAIT);
+  ::close(socket);
+}
 
-void HttpServer::run() { library_->run(); }
+/// Returns false if the system refuses another thread.
+bool HttpServer::start_thread(int socket) {
+  Thread& own = threads_.emplace_back();
+  try {
+    own.thread = std::jthread([this, &own, socket] {
+      try {
+        Connection(*this, socket).serve();
+      } catch (const std::exception& error) {
+        log_warning("a connection was given up: {}", error.what());
+      }
+      own.ended = true;
+    });
+  } catch (const std::system_error&) {
+    threads_.pop_back();
+    return false;
+  }
+  return true;
+}
 
-void HttpServer::stop(milliseconds grace) { library_->end(grace); }
+void HttpServer::stop(milliseconds grace) {
+  const auto until = std::chrono::steady_clock::now() + grace;
+  stopping_ = true;
+  if (!started_) return;
+  for (; !ended_; std::this_thread::sleep_for(milliseconds(5))) {
+    if (std::chrono::steady_clock::now() >= until) connections_.cancel_all();
+    if (std::chrono::steady_clock::now() >= until + last_moment) connections_.cut_all();
+  }
+}
 
 }  // namespace sixfold::serve

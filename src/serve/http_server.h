@@ -1,9 +1,13 @@
 #pragma once
+#include <atomic>
 #include <chrono>
-#include <memory>
+#include <list>
 #include <string>
+#include <thread>
 
 #include "serve/http.h"
+#include "serve/open_connections.h"
+#include "serve/rare_warning.h"
 
 namespace sixfold::serve {
 
@@ -33,7 +37,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   /// The port that the server listens to.
-  int port() const;
+  int port() const { return port_; }
   /// Serves until `stop` is called, and returns when all requests that were accepted have been answered.
   void run();
   /// Ends `run`: no more connections are accepted. Requests that are being answered after `grace` are
@@ -41,8 +45,23 @@ class HttpServer {
   void stop(std::chrono::milliseconds grace);
 
  private:
-  class Library;
-  std::unique_ptr<Library> library_;
+  class Connection;
+  struct Thread {
+    std::atomic<bool> ended{false};
+    std::jthread thread;
+  };
+  void accept();
+  bool start_thread(int socket);
+
+  const HttpOptions options_;
+  const HttpHandler handler_;
+  int listening_;  // the socket; -1: it is closed
+  const int port_;
+  std::atomic<bool> started_{false}, stopping_{false}, ended_{false};
+  std::atomic<size_t> held_{0};  // bytes of bodies
+  OpenConnections connections_;
+  RareWarning not_accepted_;
+  std::list<Thread> threads_;  // of connections; last: they use the members above
 };
 
 }  // namespace sixfold::serve

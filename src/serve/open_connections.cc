@@ -1,11 +1,22 @@
 #include "serve/open_connections.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <thread>
+#include <string_view>
 
 namespace sixfold::serve {
+namespace {
+
+constexpr std::chrono::milliseconds interval{50};
+
+}  // namespace
+
+OpenConnections::OpenConnections(milliseconds patience, milliseconds write_time)
+    : patience_(patience),
+      write_time_(write_time),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
 OpenConnections::Open::Open(OpenConnections& all, int socket) : all_(all), socket_(socket) {
   const std::lock_guard lock(all_.mutex_);
@@ -20,7 +31,16 @@ OpenConnections::Open::~Open() {
 void OpenConnections::Open::waits() {
   const std::lock_guard lock(all_.mutex_);
   waits_since_ = Clock::now();
+  answered_until_.reset();
   held_ = 0;
+}
+
+std::stop_token OpenConnections::Open::begins(Clock::time_point until) {
+  const std::lock_guard lock(all_.mutex_);
+  waits_since_ = Clock::now();
+  answered_until_ = until;
+  stop_ = {};
+  return stop_.get_token();
 }
 
 void OpenConnections::Open::holds(size_t bytes) {
@@ -28,10 +48,16 @@ void OpenConnections::Open::holds(size_t bytes) {
   held_ = bytes;
 }
 
-bool OpenConnections::Open::has_request() {
+bool OpenConnections::Open::has_request(bool is_http_1_1) {
   const std::lock_guard lock(all_.mutex_);
   waits_since_.reset();
+  may_be_asked_ = is_http_1_1;
   return !ended_;
+}
+
+void OpenConnections::Open::answers() {
+  const std::lock_guard lock(all_.mutex_);
+  may_be_asked_ = false;
 }
 
 bool OpenConnections::Open::was_ended() const {
@@ -40,13 +66,11 @@ bool OpenConnections::Open::was_ended() const {
 }
 
 bool OpenConnections::may_end(const Open& one) const {
-  return one.waits_since_ && Clock::now() - *one.waits_since_ >= patience_;
+  return !one.ended_ && one.waits_since_ && Clock::now() - *one.waits_since_ >= patience_;
 }
 
-/// The lock is held, so that the socket is not closed meanwhile.
 void OpenConnections::end(Open& one) {
   ::shutdown(one.socket_, SHUT_RD);
-  one.waits_since_.reset();  // it is not chosen again
   one.ended_ = true;
 }
 
@@ -88,6 +112,43 @@ bool OpenConnections::make_room_for_body(const Open& own, const std::function<bo
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return true;
+}
+
+void OpenConnections::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  for (Open* one : all_) one->stop_.request_stop();
+}
+
+void OpenConnections::cut_all() {
+  const std::lock_guard lock(mutex_);
+  for (const Open* one : all_)
+    if (one->answered_until_) ::shutdown(one->socket_, SHUT_RDWR);
+}
+
+/// A client that has ended its input has hung up, or waits for the answer all the same. An interim answer,
+/// which clients of HTTP/1.1 skip (RFC 9110, 15.2), tells: the system of a client that has hung up resets the
+/// connection.
+void OpenConnections::watch(Open& one) const {
+  pollfd asked{one.socket_, POLLRDHUP, 0};
+  const short happened = ::poll(&asked, 1, 0) > 0 ? asked.revents : short{0};
+  const Clock::time_point now = Clock::now();
+  if ((happened & (POLLHUP | POLLERR)) != 0 || now >= *one.answered_until_) one.stop_.request_stop();
+  if (now >= *one.answered_until_ + write_time_) ::shutdown(one.socket_, SHUT_RDWR);
+  if ((happened & POLLRDHUP) == 0 || !one.may_be_asked_) return;
+  one.may_be_asked_ = false;
+  const std::string_view question = "HTTP/1.1 100 Continue\r\n\r\n";
+  const ssize_t sent = ::send(one.socket_, question.data(), question.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent > 0 && static_cast<size_t>(sent) < question.size()) ::shutdown(one.socket_, SHUT_RDWR);
+}
+
+/// Asks each socket in turn, which takes a microsecond.
+void OpenConnections::watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::this_thread::sleep_for(interval);
+    const std::lock_guard lock(mutex_);
+    for (Open* one : all_)
+      if (one->answered_until_) watch(*one);
+  }
 }
 
 }  // namespace sixfold::serve

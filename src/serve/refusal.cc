@@ -13,8 +13,14 @@ ErrorBody error_body_of(const std::string& path) {
   return path.starts_with("/v1/") ? own_error_body : libretranslate_error_body;
 }
 
-HttpAnswer refusal(const std::string& path, int status, const std::string& message) {
-  HttpAnswer answer{.status = status, .body = error_body_of(path)(status, message)};
+HttpAnswer error_answer(ErrorBody body, const HttpError& error) {
+  HttpAnswer answer{.status = error.status(), .body = body(error.status(), error.what())};
+  if (error.retry_after()) answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after()));
+  return answer;
+}
+
+HttpAnswer refusal(const std::string& path, const HttpError& error) {
+  HttpAnswer answer = error_answer(error_body_of(path), error);
   allow_other_origins(answer);
   return answer;
 }

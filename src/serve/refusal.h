@@ -11,9 +11,12 @@ using ErrorBody = std::string (*)(int status, const std::string& message);
 /// How the face that a path belongs to writes errors.
 ErrorBody error_body_of(const std::string& path);
 
+/// The answer that tells an error, in the form of a face.
+HttpAnswer error_answer(ErrorBody body, const HttpError& error);
+
 /// The answer to a request that is refused before a route sees it, in the form of the face that its path
 /// belongs to. Pages of other origins may read it.
-HttpAnswer refusal(const std::string& path, int status, const std::string& message);
+HttpAnswer refusal(const std::string& path, const HttpError& error);
 
 /// Adds the headers with which browsers let pages of other origins read an answer.
 void allow_other_origins(HttpAnswer& answer);

@@ -18,10 +18,6 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
   return std::string(path.substr(pattern.size()));
 }
 
-HttpAnswer error_answer(ErrorBody body, int status, const std::string& message) {
-  return {.status = status, .body = body(status, message)};
-}
-
 }  // namespace
 
 std::vector<Route> all_routes(Service& service) {
@@ -69,21 +65,19 @@ HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, cons
     if (!route.open && service_.keys().needed()) service_.keys().admit(api_key_of(request));
     return route.answer(request, part);
   } catch (const HttpError& error) {
-    HttpAnswer answer = error_answer(route.error, error.status(), error.what());
-    if (error.retry_after()) answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after()));
-    return answer;
+    return error_answer(route.error, error);
   } catch (const Cancelled&) {
-    return error_answer(route.error, 503, cancelled_message);
+    return error_answer(route.error, {503, cancelled_message});
   } catch (const Error& error) {
-    if (error.fault() == Fault::input) return error_answer(route.error, 400, error.what());
+    if (error.fault() == Fault::input) return error_answer(route.error, {400, error.what()});
     log_warning("{}: {}", route.path, error.what());
-    return error_answer(route.error, 500, error.what());
+    return error_answer(route.error, {500, error.what()});
   } catch (const std::bad_alloc&) {
     log_warning("{}: no memory", route.path);
-    return error_answer(route.error, 500, "The server has no memory for this request.");
+    return error_answer(route.error, {500, "The server has no memory for this request."});
   } catch (const std::exception& error) {
     log_warning("{}: {}", route.path, error.what());
-    return error_answer(route.error, 500, "The server failed.");
+    return error_answer(route.error, {500, "The server failed."});
   }
 }
 
@@ -96,9 +90,9 @@ HttpAnswer Router::no_route(const HttpRequest& request) const {
     methods.push_back(route.method);
   }
   if (request.method == "OPTIONS") return {.status = 204};
-  if (methods.empty()) return error_answer(error, 404, "There is nothing at this address.");
+  if (methods.empty()) return error_answer(error, {404, "There is nothing at this address."});
   HttpAnswer answer = error_answer(
-      error, 405, fmt::format("{} takes the method {}.", request.path, fmt::join(methods, " or ")));
+      error, {405, fmt::format("{} takes the method {}.", request.path, fmt::join(methods, " or "))});
   if (std::ranges::count(methods, "GET") > 0) methods.emplace_back("HEAD");
   methods.emplace_back("OPTIONS");
   answer.headers.emplace_back("Allow", fmt::format("{}", fmt::join(methods, ", ")));

@@ -176,8 +176,8 @@ TEST_F(HttpServerTest, ErrorsBeforeAnyRouteHaveTheFormOfTheirFace) {
   refused("POST /v1/completions HTTP/1.1\r\nHost: a\r\n" + long_body, "\"type\":\"invalid_request_error\"");
   refused("POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + long_body,
           "\r\n\r\n{\"error\":\"The body is longer");
-  refused("GET /v2/usage HTTP/1.1\r\nHost: a\r\nRange: bytes=x\r\n\r\n",
-          "\r\n\r\n{\"message\":\"The range of bytes is not valid.\"}");
+  refused("GET /v2/usage HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n",
+          "\r\n\r\n{\"message\":\"The server does not know what this request expects.\"}");
 }
 
 /// A client that takes its answer bit by bit does not do so for ever.
