@@ -16,7 +16,11 @@ class DashboardServer {
   DashboardServer(const std::vector<std::string>& runs, const std::string& host, int port)
       : dashboard_(runs),
         host_(host),
-        server_({.host = host, .port = port, .connections = 32, .body_bytes = 1024},
+        server_({.host = host,
+                 .port = port,
+                 .connections = 32,
+                 .body_bytes = 1024,
+                 .access = serve::Access::of_server(host, /*needs_key=*/false)},
                 [this](const serve::HttpRequest& request) { return dashboard_.answer(request); }),
         thread_([this] { server_.run(); }) {}
   ~DashboardServer() { server_.stop(std::chrono::milliseconds(200)); }

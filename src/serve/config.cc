@@ -27,7 +27,8 @@ HttpOptions ServeConfig::http() const {
           .held_bytes = static_cast<size_t>(bodies_bytes),
           .arrival_time = milliseconds_of(arrival_seconds),
           .request_time = milliseconds_of(request_seconds),
-          .idle_time = std::chrono::seconds(idle_seconds)};
+          .idle_time = std::chrono::seconds(idle_seconds),
+          .access = Access::of_server(host, !api_keys.empty(), hosts, origins)};
 }
 
 EngineSettings ServeConfig::engine() const {

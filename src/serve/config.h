@@ -15,6 +15,8 @@ struct ServeConfig {
   std::vector<std::string> models;
   std::string host = "127.0.0.1";
   int port = 7070;
+  std::vector<std::string> hosts;
+  std::vector<std::string> origins;
   int threads = 0;
   WeightType precision = WeightType::stored;
   std::string alignment_layer;
@@ -50,6 +52,14 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
   v.field("models", o.models, "what to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER");
   v.field("host", o.host, "address to listen to; 0.0.0.0: all addresses of this machine");
   v.field("port", o.port, "port to listen to; 0: any that is free", between(0, 65535));
+  v.field("hosts", o.hosts,
+          "names under which the server may be asked besides those of this machine, as in mt.example.org; "
+          "*: any; empty: any, unless it listens to this machine alone and needs no API key");
+  v.field(
+      "origins", o.origins,
+      "pages that may use the server besides its own, as in https://example.org; loopback: those of this "
+      "machine; *: every page; empty: every page, or loopback if it listens to this machine alone and needs "
+      "no API key");
   v.field("threads", o.threads, "threads that decode, for each model; 0: one for each processor core",
           between(0, 4096));
   v.field("precision", o.precision, "type of the weights: stored, fp32 or int8");

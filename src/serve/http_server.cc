@@ -35,12 +35,12 @@ int require_listening(const HttpOptions& options) {
 }
 
 /// The request is not read, so that the face is not known: the error has the fields of two.
-std::string refusal_of_connection() {
+std::string refusal_of_connection(const Access& access) {
   const std::string message = "The server has too many connections.";
   HttpAnswer answer{.status = 503,
                     .body = fmt::format(R"({{"error":"{}","message":"{}"}})", message, message),
                     .headers = {{"Retry-After", "1"}}};
-  allow_other_origins(answer);
+  access.allow({}, answer);
   return answer_head(answer, BodyEnd::length, {}) + answer.body;
 }
 
@@ -55,7 +55,7 @@ class HttpServer::Connection final : public RequestSource {
   void serve() {
     OpenConnections& all = server_.connections_;
     if (all.count() > options_.connections && !all.make_room()) {
-      socket_.send(refusal_of_connection(), options_.write_time);
+      socket_.send(refusal_of_connection(options_.access), options_.write_time);
       return;
     }
     while (has_request() && exchange()) open_.waits();
@@ -90,12 +90,15 @@ class HttpServer::Connection final : public RequestSource {
       if (!open_.has_request(received.is_http_1_1)) throw too_slow();
       received.request.address = socket_.address();
       received.request.cancel = std::move(cancel);
-      answer = server_.handler_(received.request);
+      options_.access.require(received.request);
+      answer = is_preflight(received.request) ? answer_preflight(received.request)
+                                              : server_.handler_(received.request);
       goes_on = received.keep_alive && !server_.stopping_ &&
                 4 * server_.connections_.count() <= 3 * options_.connections;
     } catch (const HttpError& error) {
       answer = refusal(received.request.path, error);
     }
+    options_.access.allow(received.request, answer);
     return send(answer, received, goes_on) && goes_on;
   }
 
@@ -201,7 +204,7 @@ void HttpServer::accept() {
   threads_.remove_if([](const Thread& thread) { return thread.ended.load(); });
   // Those that have ended stay for up to half a second, until their clients have read the answer.
   if (threads_.size() < 2 * static_cast<size_t>(options_.connections) && start_thread(socket)) return;
-  const std::string answer = refusal_of_connection();
+  const std::string answer = refusal_of_connection(options_.access);
   ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   char request[4096];  // the client may lose the answer if its request is not read
   ::recv(socket, request, sizeof request, MSG_DONTWAIT);

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "serve/access.h"
 #include "serve/http.h"
 #include "serve/open_connections.h"
 #include "serve/rare_warning.h"
@@ -24,6 +25,7 @@ struct HttpOptions {
   /// For a request to arrive even if there are too many connections, or too many bytes of bodies: then the one
   /// that has waited longest, or the largest body, ends.
   std::chrono::milliseconds patience{1'000};
+  Access access = {};  ///< names of the server, and pages that may use it
 };
 
 /// An HTTP/1.1 server: accepts connections, reads requests within limits, and hands them to a handler. Each

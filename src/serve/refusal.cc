@@ -20,16 +20,7 @@ HttpAnswer error_answer(ErrorBody body, const HttpError& error) {
 }
 
 HttpAnswer refusal(const std::string& path, const HttpError& error) {
-  HttpAnswer answer = error_answer(error_body_of(path), error);
-  allow_other_origins(answer);
-  return answer;
-}
-
-void allow_other_origins(HttpAnswer& answer) {
-  answer.headers.emplace_back("Access-Control-Allow-Origin", "*");
-  answer.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
-  answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
-  answer.headers.emplace_back("Access-Control-Expose-Headers", "X-Sixfold-Cut");
+  return error_answer(error_body_of(path), error);
 }
 
 }  // namespace sixfold::serve

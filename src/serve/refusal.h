@@ -15,10 +15,7 @@ ErrorBody error_body_of(const std::string& path);
 HttpAnswer error_answer(ErrorBody body, const HttpError& error);
 
 /// The answer to a request that is refused before a route sees it, in the form of the face that its path
-/// belongs to. Pages of other origins may read it.
+/// belongs to.
 HttpAnswer refusal(const std::string& path, const HttpError& error);
-
-/// Adds the headers with which browsers let pages of other origins read an answer.
-void allow_other_origins(HttpAnswer& answer);
 
 }  // namespace sixfold::serve

@@ -45,7 +45,6 @@ HttpAnswer Router::answer(const HttpRequest& request) const {
     break;
   }
   if (!found) answer = no_route(request);
-  allow_other_origins(answer);
   const auto done = [&metrics = service_.metrics(), endpoint, begun, in_flight](int status) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
     metrics.answered(endpoint, status, seconds.count());

@@ -21,7 +21,7 @@ class DashboardCommand : public testing::Test {
   /// The body of the answer.
   static std::string get(int port, const std::string& path) {
     const serve::RawClient client(port);
-    client.send("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     const std::string answer = client.receive(20'000);
     return answer.substr(std::min(answer.find("\r\n\r\n"), answer.size()));
   }

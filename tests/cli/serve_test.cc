@@ -31,7 +31,7 @@ class ServeCommand : public testing::Test {
     const serve::RawClient client(port_);
     const std::string body = R"({"q": "a b c", "source": "en", "target": "de"})";
     client.send(
-        "POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
         "Content-Length: " +
         std::to_string(body.size()) + "\r\n\r\n" + body);
     const std::string answer = client.receive(20'000);
@@ -53,6 +53,23 @@ TEST_F(ServeCommand, ServesUntilItIsEnded) {
   server_->send(SIGTERM);
   ASSERT_TRUE(server_->ended(seconds(20)));
   EXPECT_EQ(server_->wait(), 0) << log();
+}
+
+/// A page of another origin, or one that gives its own name the address of this machine, may use no server
+/// without keys.
+TEST_F(ServeCommand, ForeignPagesMayNotUseIt) {
+  const auto status = [&](const std::string& headers) {
+    const serve::RawClient client(port_);
+    client.send("GET /v2/glossaries HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n");
+    return client.receive(20'000).substr(9, 3);
+  };
+  start({"en-de=" + model_, "--port", "0"});
+  EXPECT_EQ(status("Host: localhost\r\n"), "200");
+  EXPECT_EQ(status("Host: example.org\r\n"), "421");
+  EXPECT_EQ(status("Host: localhost\r\nOrigin: https://example.org\r\n"), "403");
+  start({"en-de=" + model_, "--port", "0", "--set", "hosts=example.org", "origins=https://example.com"});
+  EXPECT_EQ(status("Host: example.org\r\nOrigin: https://example.com\r\n"), "200");
+  EXPECT_EQ(status("Host: example.org\r\nOrigin: http://localhost\r\n"), "403");
 }
 
 /// The Python packages of DeepL and LibreTranslate. bench/peers/README.md says how to install them.
@@ -116,6 +133,7 @@ TEST_F(ServeCommand, RefusesWhatItCantDo) {
   expect_error(serve(model + "--port x"), "port: expected a whole number, found 'x'");
   expect_error(serve(model + "--port 65536"), "port: expected a whole number from 0 to 65535");
   expect_error(serve(model + "--host 1.2.3.4.5"), "host '1.2.3.4.5': is not an address of this machine");
+  expect_error(serve(model + "--set hosts=http://a"), "hosts: 'http://a' is not the name of a host");
   expect_error(serve(model + "--set prot=1"), "unknown key 'prot' (did you mean 'port'?)");
   expect_error(serve(model + "--config " + (folder_ / "none")), "none");
   expect_error(serve(model + "--set api_keys=" + (folder_ / "none")), "none");
