@@ -90,6 +90,14 @@ void read_tag_handling(const Fields& fields, TextOptions& options) {
                     "tag_handling=xml.");
 }
 
+/// The kind of model that a request gets, which is told if it asks for one: there is one model for both.
+std::string model_type_used(const Fields& fields) {
+  if (!fields.has("model_type")) return "";
+  const std::string wanted =
+      fields.one_of("model_type", {"quality_optimized", "prefer_quality_optimized", "latency_optimized"});
+  return wanted == "latency_optimized" ? wanted : "quality_optimized";
+}
+
 HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   refuse_unsupported_by_deepl(fields);
@@ -111,12 +119,14 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   read_tag_handling(fields, wanted.options);
   fields.truth("preserve_formatting");  // formatting is always preserved
   const bool billed = fields.truth("show_billed_characters").value_or(false);
+  const std::string used = model_type_used(fields);
   Json translations = Json::array();
   const std::vector<AnswerText> answers = translate_from_any(service, wanted);
   for (size_t i = 0; i < answers.size(); ++i) {
     Json translation{{"detected_source_language", deepl_code(answers[i].detected.language)},
                      {"text", answers[i].text}};
     if (billed) translation["billed_characters"] = count_characters(wanted.texts[i]);
+    if (!used.empty()) translation["model_type_used"] = used;
     translations.push_back(std::move(translation));
   }
   HttpAnswer answer{.body = json_text({{"translations", translations}})};
@@ -145,22 +155,18 @@ HttpAnswer usage(Service& service, const HttpRequest& request) {
 
 std::vector<Route> deepl_routes(Service& service) {
   Service* const s = &service;
-  const auto unknown = [](const HttpRequest& request, const std::string&) -> HttpAnswer {
-    throw HttpError(404, fmt::format("This server has no {}.", request.path));
-  };
-  std::vector<Route> routes = deepl_glossary_routes(service);  // before the one for all that is unknown
-  routes.push_back(
-      {"POST", "/v2/translate",
-       [s](const HttpRequest& request, const std::string&) { return translate_as_deepl(*s, request); },
-       deepl_error_body});
+  std::vector<Route> routes = deepl_glossary_routes(service);
   for (const char* method : {"GET", "POST"}) {
+    routes.push_back(
+        {method, "/v2/translate",
+         [s](const HttpRequest& request, const std::string&) { return translate_as_deepl(*s, request); },
+         deepl_error_body});
     routes.push_back({method, "/v2/languages",
                       [s](const HttpRequest& request, const std::string&) { return languages(*s, request); },
                       deepl_error_body});
     routes.push_back({method, "/v2/usage",
                       [s](const HttpRequest& request, const std::string&) { return usage(*s, request); },
                       deepl_error_body});
-    routes.push_back({method, "/v2/*", unknown, deepl_error_body});
   }
   return routes;
 }

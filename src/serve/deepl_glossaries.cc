@@ -80,7 +80,8 @@ HttpAnswer show(Service& service, const HttpRequest& request, const std::string&
   const size_t slash = part.find('/');
   const StoredGlossary glossary = service.glossaries().find(service.client_of(request), part.substr(0, slash));
   if (slash == std::string::npos) return {.body = json_text(json_of(glossary))};
-  if (part.substr(slash) != "/entries") throw HttpError(404, "There is nothing at this address.");
+  if (part.substr(slash) != "/entries")
+    throw HttpError(404, fmt::format("This server has no {}.", request.path));
   return {.content_type = "text/tab-separated-values; charset=utf-8", .body = glossary.glossary->to_tsv()};
 }
 

@@ -211,7 +211,7 @@ std::string answer_head(const HttpAnswer& answer, BodyEnd end, std::optional<std
     head += fmt::format("{}: {}\r\n", name, value);
   };
   for (const auto& [name, value] : answer.headers) add(name, value);
-  if (answer.status != 204) {
+  if (answer.status != 204 && answer.status != 304) {
     add("Content-Type", answer.content_type);
     if (end == BodyEnd::length) add("Content-Length", std::to_string(answer.body.size()));
     if (end == BodyEnd::chunks) add("Transfer-Encoding", "chunked");

@@ -133,7 +133,7 @@ class HttpServer::Connection final : public RequestSource {
                     goes_on && end != BodyEnd::close
                         ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(options_.idle_time))
                         : std::nullopt);
-    const bool has_body = to.request.method != "HEAD" && answer.status != 204;
+    const bool has_body = to.request.method != "HEAD" && answer.status != 204 && answer.status != 304;
     if (answer.parts && has_body) return send_parts(answer, std::move(bytes), chunks) && chunks;
     if (has_body) bytes += answer.body;
     open_.answers();

@@ -4,6 +4,7 @@
 #include <unicode/unistr.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/error.h"
@@ -21,6 +22,11 @@ std::optional<std::pair<std::string, std::string>> pair_of(const std::string& na
   const std::string target = name.substr(source + 1);
   if (language_code_length(target) != target.size() || target.empty()) return {};
   return std::pair(name.substr(0, source), target);
+}
+
+int64_t seconds_of(std::filesystem::file_time_type time) {
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
 std::string last_part(const std::string& folder) {
@@ -51,6 +57,7 @@ ModelSpec::ModelSpec(const std::string& text) : folder(text) {
 ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
     : name(spec.name), folder(spec.folder) {
   require_model_folder(folder);
+  created = seconds_of(std::filesystem::last_write_time(folder + "/config.json"));
   const ModelConfig config = load_model_config(folder);
   const auto calling = CallingThreads::wait;
   if (!config.has_encoder()) {

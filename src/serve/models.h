@@ -39,6 +39,7 @@ struct ServedModel {
   std::string name;                      ///< "en-de", or the name of a language model
   std::string folder;                    ///< as it was given
   std::string source, target;            ///< codes of the languages; empty for a language model
+  int64_t created;                       ///< when the folder was written: seconds since 1970
   std::optional<Translator> translator;  ///< exactly one of these
   std::optional<Generator> generator;
   std::optional<SentenceSplitter> splitter;  ///< for the source language

@@ -161,7 +161,7 @@ std::string openai_error_body(int status, const std::string& message) {
                      : status == 429                ? "rate_limit_error"
                      : status >= 500                ? "server_error"
                                                     : "invalid_request_error";
-  return json_text({{"error", {{"message", message}, {"type", type}, {"param", nullptr}, {"code", nullptr}}}});
+  return json_text({{"error", {{"message", message}, {"type", type}, {"param", nullptr}, {"code", status}}}});
 }
 
 Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted) {

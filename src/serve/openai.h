@@ -19,6 +19,7 @@ struct Completion {
   std::shared_ptr<const Share> share;  ///< of the texts that wait, until the completion or its stream ends
 };
 
+/// {"error": {"message": ..., "type": ..., "param": null, "code": the status}}
 std::string openai_error_body(int status, const std::string& message);
 /// The tokens of a text; null if they were not wanted.
 nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted);

@@ -2,6 +2,7 @@
 
 #include "infer/output_constraints.h"
 #include "serve/json_text.h"
+#include "serve/openai.h"
 
 namespace sixfold::serve {
 namespace {
@@ -105,18 +106,13 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
 
 }  // namespace
 
-std::string own_error_body(int status, const std::string& message) {
-  const Json error{{"message", message}, {"code", status}};
-  return json_text(Json{{"error", error}});
-}
-
 std::vector<Route> own_routes(Service& service) {
   Service* const s = &service;
   std::vector<Route> routes = model_routes(service);
   routes.push_back(
       {"POST", "/v1/translate",
        [s](const HttpRequest& request, const std::string&) { return translate_as_own(*s, request); },
-       own_error_body});
+       openai_error_body});
   return routes;
 }
 

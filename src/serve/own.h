@@ -6,9 +6,6 @@
 
 namespace sixfold::serve {
 
-/// {"error": {"message": ..., "code": ...}}
-std::string own_error_body(int status, const std::string& message);
-
 /// A text and its translations, with the details that were wanted.
 nlohmann::ordered_json result_json(const TextResult& text, const ExtraOutputs& details);
 

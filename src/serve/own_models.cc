@@ -3,6 +3,7 @@
 
 #include "model/position_encodings.h"
 #include "serve/json_text.h"
+#include "serve/openai.h"
 #include "serve/own.h"
 
 namespace sixfold::serve {
@@ -16,7 +17,7 @@ const ModelConfig& config_of(const ServedModel& model) {
 
 Json model_json(const ServedModel& model) {
   const ModelConfig& config = config_of(model);
-  Json entry{{"id", model.name}, {"object", "model"}, {"owned_by", "sixfold"}};
+  Json entry{{"id", model.name}, {"object", "model"}, {"created", model.created}, {"owned_by", "sixfold"}};
   entry["kind"] = model.translator ? "translation" : "language model";
   if (model.translator)
     entry.update({{"source", model.source},
@@ -90,11 +91,11 @@ std::vector<Route> model_routes(Service& service) {
   return {
       {"GET", "/v1/models",
        [s](const HttpRequest&, const std::string&) { return HttpAnswer{.body = json_text(models_json(*s))}; },
-       own_error_body,
+       openai_error_body,
        /*open=*/true},
       {"GET", "/v1/models/*",
        [s](const HttpRequest& request, const std::string& part) { return describe(*s, request, part); },
-       own_error_body,
+       openai_error_body,
        /*open=*/true},
   };
 }

@@ -1,4 +1,5 @@
 // The page for browsers. It asks the other interfaces for everything that it shows.
+#include "serve/openai.h"
 #include "serve/own.h"
 #include "serve/page_files.h"
 
@@ -8,11 +9,11 @@ std::vector<Route> page_routes() {
   return {
       {"GET", "/",
        [](const HttpRequest& request, const std::string&) { return page_file(request, "index.html"); },
-       own_error_body,
+       openai_error_body,
        /*open=*/true},
       {"GET", "/page/*",
        [](const HttpRequest& request, const std::string& name) { return page_file(request, name); },
-       own_error_body,
+       openai_error_body,
        /*open=*/true},
   };
 }

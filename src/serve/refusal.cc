@@ -3,14 +3,12 @@
 #include "serve/deepl.h"
 #include "serve/libretranslate.h"
 #include "serve/openai.h"
-#include "serve/own.h"
 
 namespace sixfold::serve {
 
 ErrorBody error_body_of(const std::string& path) {
-  if (path.starts_with("/v2/")) return deepl_error_body;
-  if (path.starts_with("/v1/completions")) return openai_error_body;
-  return path.starts_with("/v1/") ? own_error_body : libretranslate_error_body;
+  if (path.starts_with("/v1/")) return openai_error_body;
+  return path.starts_with("/v2/") || path.starts_with("/v3/") ? deepl_error_body : libretranslate_error_body;
 }
 
 HttpAnswer error_answer(ErrorBody body, const HttpError& error) {

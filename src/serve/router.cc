@@ -89,7 +89,7 @@ HttpAnswer Router::no_route(const HttpRequest& request) const {
     methods.push_back(route.method);
   }
   if (request.method == "OPTIONS") return {.status = 204};
-  if (methods.empty()) return error_answer(error, {404, "There is nothing at this address."});
+  if (methods.empty()) return error_answer(error, {404, fmt::format("This server has no {}.", request.path)});
   HttpAnswer answer = error_answer(
       error, {405, fmt::format("{} takes the method {}.", request.path, fmt::join(methods, " or "))});
   if (std::ranges::count(methods, "GET") > 0) methods.emplace_back("HEAD");

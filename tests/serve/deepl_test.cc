@@ -37,6 +37,26 @@ TEST_F(ServiceTest, TranslatesAsDeeplDoes) {
   EXPECT_EQ(json(get("/v2/usage"))["character_count"], 2 * 8 + 3 * 10);
 }
 
+TEST_F(ServiceTest, SaysWhichTypeOfModelWasUsed) {
+  const auto used = [&](const char* type) {
+    return json(post(
+        "/v2/translate",
+        {{"text", {"a"}}, {"target_lang", "DE"}, {"model_type", type}}))["translations"][0]["model_type_used"];
+  };
+  EXPECT_EQ(used("quality_optimized"), "quality_optimized");
+  EXPECT_EQ(used("prefer_quality_optimized"), "quality_optimized");
+  EXPECT_EQ(used("latency_optimized"), "latency_optimized");
+}
+
+TEST_F(ServiceTest, TranslatesTheTextOfAnAddressAsDeepl) {
+  const HttpAnswer answer =
+      ask({.method = "GET",
+           .path = "/v2/translate",
+           .query = {{"text", "a b c"}, {"text", "d"}, {"source_lang", "EN"}, {"target_lang", "DE"}}});
+  EXPECT_EQ(json(answer)["translations"][1]["text"], translated("d"));
+  EXPECT_EQ(json(answer)["translations"][0]["text"], translated("a b c"));
+}
+
 TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
   const auto refused = [&](const char* key, const Json& value, const std::string& part) {
     Json request{{"text", "a"}, {"target_lang", "DE"}};
@@ -51,7 +71,11 @@ TEST_F(ServiceTest, RefusesWhatItCantDoAsDeepl) {
   refused("style_id", "1", "Parameter 'style_id' is not supported");
   refused("no_such", 1, "Parameter 'no_such' is not supported");
   refused("split_sentences", "2", "split_sentences");
-  expect_refused(get("/v2/document/1"), 404, "This server has no /v2/document/1");
+  refused("model_type", "best", "model_type");
+  for (const char* path : {"/v2/document/1", "/v3/glossaries", "/v3/voice/realtime"})
+    expect_refused(get(path), 404, "{\"message\":\"This server has no " + std::string(path));
+  expect_refused(ask({.method = "DELETE", .path = "/v3/glossaries/1"}), 404,
+                 "{\"message\":\"This server has no /v3");
 }
 
 }  // namespace

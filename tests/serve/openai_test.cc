@@ -160,6 +160,7 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
     const HttpAnswer answer = post("/v1/completions", request);
     expect_refused(answer, status, part);
     EXPECT_TRUE(Json::parse(answer.body)["error"]["message"].is_string());
+    EXPECT_EQ(Json::parse(answer.body)["error"]["code"], answer.status);
   };
   refused({{"model", "en-de"}}, 400, "translates");
   refused({{"model", "none"}}, 404, "no model named none");
