@@ -1,8 +1,8 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -21,23 +21,67 @@ struct ServeSettings {
   std::vector<std::string> models, assignments;
 };
 
-/// A server and what it serves.
-struct Running {
-  serve::Service& service;
-  serve::HttpServer& server;
-  double grace_seconds;
-};
-
-void reload(serve::Service& service) {
-  try {
-    service.models().reload();
-    log_info("the models were loaded again");
-  } catch (const std::exception& error) {
-    log_warning("the models were not loaded again, and the old ones go on: {}", error.what());
-  }
+/// The options of the command are assignments that come last.
+serve::ServeConfig config_of(const ServeSettings& settings) {
+  std::vector<std::string> assignments = settings.assignments;
+  if (!settings.host.empty()) assignments.push_back("host=" + settings.host);
+  if (!settings.port.empty()) assignments.push_back("port=" + settings.port);
+  serve::ServeConfig config = serve::read_serve_config(
+      settings.config, [](const std::string& name) { return std::getenv(name.c_str()); }, assignments);
+  if (!settings.models.empty()) config.models = settings.models;
+  return config;
 }
 
-/// Waits for signals in a thread of its own: SIGHUP loads the models again, SIGINT and SIGTERM end the server,
+std::vector<serve::ModelSpec> specs_of(const serve::ServeConfig& config) {
+  return {config.models.begin(), config.models.end()};
+}
+
+/// A server and what it serves. SIGHUP loads it again.
+class Running {
+ public:
+  Running(const ServeSettings& settings, const serve::ServeConfig& config, serve::Service& service,
+          serve::HttpServer& server)
+      : settings_(settings),
+        started_(config),
+        grace_seconds_(config.grace_seconds),
+        service_(service),
+        server_(server) {}
+
+  void reload() try {
+    serve::ServeConfig config = config_of(settings_);
+    tell_what_stays(config);
+    config.host = started_.host;
+    const serve::HttpOptions http = config.http();  // throws before anything changes
+    service_.reload(specs_of(config), config.engine(), config.service());
+    server_.change(http);
+    grace_seconds_ = config.grace_seconds;
+    log_info("loaded again: settings, API keys and {}", counted(config.models.size(), "model"));
+  } catch (const std::exception& error) {
+    log_warning("nothing was loaded again, and the old settings, API keys and models stay: {}", error.what());
+  }
+
+  void stop() {
+    log_info("ending: requests that were accepted have {} s to end", grace_seconds_);
+    server_.stop(std::chrono::milliseconds(static_cast<int64_t>(grace_seconds_ * 1000)));
+  }
+
+ private:
+  /// Names the settings that have changed without effect.
+  void tell_what_stays(serve::ServeConfig& config) {
+    const auto stays = serve::settings_that_stay();
+    for (const std::string& key : differing_keys(write_options(started_), write_options(config)))
+      if (std::ranges::find(stays, key) != stays.end())
+        log_warning("{}: the new value counts when the server is started again", key);
+  }
+
+  const ServeSettings& settings_;
+  serve::ServeConfig started_;  // with which the server was started
+  double grace_seconds_;
+  serve::Service& service_;
+  serve::HttpServer& server_;
+};
+
+/// Waits for signals in a thread of its own: SIGHUP loads everything again, SIGINT and SIGTERM end the server,
 /// or the program before there is a server. A second of these ends the program at once. Other threads must be
 /// started later: they have these signals blocked.
 class Signals {
@@ -52,13 +96,13 @@ class Signals {
   /// While it lives, signals act on a server.
   class Acting {
    public:
-    Acting(Signals& signals, const Running& running) : signals_(signals) {
+    Acting(Signals& signals, Running& running) : signals_(signals) {
       const std::lock_guard lock(signals_.mutex_);
-      signals_.running_.emplace(running);
+      signals_.running_ = &running;
     }
     ~Acting() {
       const std::lock_guard lock(signals_.mutex_);
-      signals_.running_.reset();
+      signals_.running_ = nullptr;
     }
     Acting(const Acting&) = delete;
     Acting& operator=(const Acting&) = delete;
@@ -75,7 +119,7 @@ class Signals {
       if (signal < 0) continue;
       const std::lock_guard lock(mutex_);
       if (signal != SIGHUP) return end(signal);
-      if (running_) reload(running_->service);
+      if (running_) running_->reload();
     }
   }
 
@@ -86,36 +130,24 @@ class Signals {
       std::raise(signal);
       return;
     }
-    log_info("ending: requests that were accepted have {} s to end", running_->grace_seconds);
-    running_->server.stop(std::chrono::milliseconds(static_cast<int64_t>(running_->grace_seconds * 1000)));
+    running_->stop();
   }
 
   sigset_t set_{};
   std::mutex mutex_;  // guards `running_`
-  std::optional<Running> running_;
+  Running* running_ = nullptr;
   std::jthread thread_;  // last: it uses the members above
 };
-
-/// The options of the command are assignments that come last.
-serve::ServeConfig config_of(const ServeSettings& settings) {
-  std::vector<std::string> assignments = settings.assignments;
-  if (!settings.host.empty()) assignments.push_back("host=" + settings.host);
-  if (!settings.port.empty()) assignments.push_back("port=" + settings.port);
-  serve::ServeConfig config = serve::read_serve_config(
-      settings.config, [](const std::string& name) { return std::getenv(name.c_str()); }, assignments);
-  if (!settings.models.empty()) config.models = settings.models;
-  return config;
-}
 
 void run(const ServeSettings& settings) {
   Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
-  serve::Service service({config.models.begin(), config.models.end()}, config.engine(), config.service());
+  serve::Service service(specs_of(config), config.engine(), config.service());
   const serve::Router router(service, serve::all_routes(service));
   serve::HttpServer server(config.http(),
                            [&](const serve::HttpRequest& request) { return router.answer(request); });
-  const Signals::Acting acting(signals,
-                               {.service = service, .server = server, .grace_seconds = config.grace_seconds});
+  Running running(settings, config, service, server);
+  const Signals::Acting acting(signals, running);
   log_info("{} at http://{}:{}", counted(service.models().all().size(), "model"),
            config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]", server.port());
   server.run();
@@ -149,8 +181,8 @@ void add_serve(CLI::App& app) {
       ->trigger_on_parse();
   command.footer(
       "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models,\n"
-      "as OpenAI's completions (/v1/completions). SIGHUP loads the models again, SIGTERM ends the server when\n"
-      "all it accepted is done.\n"
+      "as OpenAI's completions (/v1/completions). SIGHUP loads settings, API keys and models again,\n"
+      "SIGTERM ends the server when all it accepted is done.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");
   command.callback([settings] { run(*settings); });

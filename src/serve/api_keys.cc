@@ -15,8 +15,9 @@
 
 namespace sixfold::serve {
 
-ApiKeys::ApiKeys(const std::string& path) {
-  if (path.empty()) return;
+ApiKeys::Keys ApiKeys::read(const std::string& path) {
+  Keys keys;
+  if (path.empty()) return keys;
   std::string text = read_file(path);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   std::istringstream file(text);
@@ -39,17 +40,30 @@ ApiKeys::ApiKeys(const std::string& path) {
     }
     require(rate.starts_with('#') || !(words >> more) || more.starts_with('#'),
             "{}:{}: a line has a key and a number of requests for a minute, and no more", path, number);
-    require(!find(key), "{}:{}: the key was given before", path, number);
-    keys_.emplace_back(key, entry);
+    require(!find(keys, key), "{}:{}: the key was given before", path, number);
+    keys.emplace_back(key, entry);
   }
-  require(!keys_.empty(), "{}: has no keys", path);
+  require(!keys.empty(), "{}: has no keys", path);
+  return keys;
+}
+
+bool ApiKeys::needed() const {
+  const std::lock_guard lock(mutex_);
+  return !keys_.empty();
+}
+
+void ApiKeys::replace(ApiKeys&& by) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [text, key] : by.keys_)
+    if (const Key* const old = find(keys_, text); old && old->most == key.most) key = *old;
+  keys_.swap(by.keys_);
 }
 
 /// Keys of the same length are compared to their ends, so that the time tells nothing of a key that is nearly
 /// right.
-ApiKeys::Key* ApiKeys::find(const std::string& given) {
+ApiKeys::Key* ApiKeys::find(Keys& keys, const std::string& given) {
   Key* found = nullptr;
-  for (auto& [text, key] : keys_) {
+  for (auto& [text, key] : keys) {
     if (text.size() != given.size()) continue;
     unsigned different = 0;
     for (size_t i = 0; i < given.size(); ++i)
@@ -61,9 +75,9 @@ ApiKeys::Key* ApiKeys::find(const std::string& given) {
 
 /// A key's requests are refilled evenly, up to those of a minute.
 void ApiKeys::admit(const std::string& given, Clock::time_point now) {
-  if (!needed()) return;
   const std::lock_guard lock(mutex_);
-  Key* const found = find(given);
+  if (keys_.empty()) return;
+  Key* const found = find(keys_, given);
   if (!found)
     throw HttpError(403, given.empty() ? "This server needs an API key." : "The API key is not known.");
   Key& key = *found;

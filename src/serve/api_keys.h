@@ -19,9 +19,11 @@ class ApiKeys {
 
   /// `path` is a text file with a key and, if its requests are limited, their number for a minute on each line;
   /// "#" begins a comment. Empty: no key is needed. Throws an input error that names the line.
-  explicit ApiKeys(const std::string& path);
+  explicit ApiKeys(const std::string& path) : keys_(read(path)) {}
 
-  bool needed() const { return !keys_.empty(); }
+  bool needed() const;
+  /// Takes other keys instead. A key that stays has the requests that it had left.
+  void replace(ApiKeys&& by);
   /// Counts a request. Throws an `HttpError`: 403 for an unknown key, 429 for too many requests.
   void admit(const std::string& key, Clock::time_point now = Clock::now());
 
@@ -31,10 +33,12 @@ class ApiKeys {
     double left = 0;             ///< requests that may be made now
     Clock::time_point at = {};   ///< when `left` was true
   };
-  Key* find(const std::string& given);
+  using Keys = std::vector<std::pair<std::string, Key>>;
+  static Keys read(const std::string& path);
+  static Key* find(Keys& keys, const std::string& given);
 
-  std::mutex mutex_;
-  std::vector<std::pair<std::string, Key>> keys_;
+  mutable std::mutex mutex_;
+  Keys keys_;
 };
 
 /// The API key of a request, or an empty text. A key may stand in a header, as DeepL's and OpenAI's clients

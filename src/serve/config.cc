@@ -60,6 +60,11 @@ ServiceOptions ServeConfig::service() const {
           .files = {.most_bytes = static_cast<size_t>(file_bytes), .age = std::chrono::seconds(file_seconds)}};
 }
 
+std::vector<std::string> settings_that_stay() {
+  return {"host",       "port",         "glossaries", "glossary_count", "glossary_bytes", "suggestions",
+          "file_bytes", "file_seconds", "page"};
+}
+
 ServeConfig read_serve_config(const std::string& path, const Environment& environment,
                               const std::vector<std::string>& assignments) {
   ServeConfig config;

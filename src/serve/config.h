@@ -115,6 +115,9 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
           between(0, 86'400));
 }
 
+/// The keys of the settings that count only when a server is started.
+std::vector<std::string> settings_that_stay();
+
 /// Returns the value of an environment variable, or null.
 using Environment = std::function<const char*(const std::string& name)>;
 

@@ -50,12 +50,12 @@ std::string refusal_of_connection(const Access& access) {
 class HttpServer::Connection final : public RequestSource {
  public:
   Connection(HttpServer& server, int socket)
-      : server_(server), options_(server.options_), socket_(socket), open_(server.connections_, socket) {}
+      : server_(server), options_(server.options()), socket_(socket), open_(server.connections_, socket) {}
 
   void serve() {
     OpenConnections& all = server_.connections_;
-    if (all.count() > options_.connections && !all.make_room()) {
-      socket_.send(refusal_of_connection(options_.access), options_.write_time);
+    if (all.count() > options_->connections && !all.make_room()) {
+      socket_.send(refusal_of_connection(options_->access), options_->write_time);
       return;
     }
     while (has_request() && exchange()) open_.waits();
@@ -67,7 +67,7 @@ class HttpServer::Connection final : public RequestSource {
 
   /// Waits until a request begins.
   bool has_request() {
-    const auto until = Clock::now() + options_.idle_time;
+    const auto until = Clock::now() + options_->idle_time;
     while (received_.empty()) {
       if (server_.stopping_ || Clock::now() >= until) return false;
       if (socket_.has_input(slice)) return socket_.receive(received_);
@@ -77,28 +77,29 @@ class HttpServer::Connection final : public RequestSource {
 
   /// Reads a request and answers it. Returns whether the connection goes on.
   bool exchange() {
+    options_ = server_.options();
     const auto begun = Clock::now();
-    arrives_until_ = begun + options_.arrival_time;
-    std::stop_token cancel = open_.begins(begun + options_.request_time);
-    Share body(server_.held_, options_.held_bytes);
+    arrives_until_ = begun + options_->arrival_time;
+    std::stop_token cancel = open_.begins(begun + options_->request_time);
+    Share body(server_.held_, options_->held_bytes);
     body_ = &body;
     ReceivedRequest received;
     HttpAnswer answer;
     bool goes_on = false;
     try {
-      read_request(*this, received_, {.body_bytes = options_.body_bytes}, received);
+      read_request(*this, received_, {.body_bytes = options_->body_bytes}, received);
       if (!open_.has_request(received.is_http_1_1)) throw too_slow();
       received.request.address = socket_.address();
       received.request.cancel = std::move(cancel);
-      options_.access.require(received.request);
+      options_->access.require(received.request);
       answer = is_preflight(received.request) ? answer_preflight(received.request)
                                               : server_.handler_(received.request);
       goes_on = received.keep_alive && !server_.stopping_ &&
-                4 * server_.connections_.count() <= 3 * options_.connections;
+                4 * server_.connections_.count() <= 3 * options_->connections;
     } catch (const HttpError& error) {
       answer = refusal(received.request.path, error);
     }
-    options_.access.allow(received.request, answer);
+    options_->access.allow(received.request, answer);
     return send(answer, received, goes_on) && goes_on;
   }
 
@@ -114,7 +115,7 @@ class HttpServer::Connection final : public RequestSource {
     if (open_.was_ended()) throw too_slow();
     return false;
   }
-  void send_continue() override { socket_.send("HTTP/1.1 100 Continue\r\n\r\n", options_.write_time); }
+  void send_continue() override { socket_.send("HTTP/1.1 100 Continue\r\n\r\n", options_->write_time); }
   void make_room(size_t bytes) override {
     const auto grow = [&] { return body_->grow(bytes); };
     if (!grow() && !server_.connections_.make_room_for_body(open_, grow)) {
@@ -131,13 +132,13 @@ class HttpServer::Connection final : public RequestSource {
     std::string bytes =
         answer_head(answer, end,
                     goes_on && end != BodyEnd::close
-                        ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(options_.idle_time))
+                        ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(options_->idle_time))
                         : std::nullopt);
     const bool has_body = to.request.method != "HEAD" && answer.status != 204 && answer.status != 304;
     if (answer.parts && has_body) return send_parts(answer, std::move(bytes), chunks) && chunks;
     if (has_body) bytes += answer.body;
     open_.answers();
-    return socket_.send(bytes, options_.write_time);
+    return socket_.send(bytes, options_->write_time);
   }
 
   /// The head goes with the first part: until then it can be found out whether the client has hung up.
@@ -145,7 +146,7 @@ class HttpServer::Connection final : public RequestSource {
     bool open = true;
     const auto send = [&](std::string_view bytes) {
       open_.answers();
-      open = open && socket_.send(std::exchange(head, {}).append(bytes), options_.write_time);
+      open = open && socket_.send(std::exchange(head, {}).append(bytes), options_->write_time);
       return open;
     };
     try {
@@ -161,7 +162,7 @@ class HttpServer::Connection final : public RequestSource {
   }
 
   HttpServer& server_;
-  const HttpOptions& options_;
+  std::shared_ptr<const HttpOptions> options_;
   Socket socket_;  // before `open_`, which must not outlive the descriptor
   OpenConnections::Open open_;
   std::string received_;  // bytes of the next request may arrive with those of this one
@@ -170,7 +171,7 @@ class HttpServer::Connection final : public RequestSource {
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
-    : options_(options),
+    : options_(std::make_shared<const HttpOptions>(options)),
       handler_(std::move(handler)),
       listening_(require_listening(options)),
       port_(port_of(listening_)),
@@ -178,6 +179,17 @@ HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
 
 HttpServer::~HttpServer() {
   if (listening_ >= 0) ::close(listening_);
+}
+
+std::shared_ptr<const HttpOptions> HttpServer::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+void HttpServer::change(const HttpOptions& options) {
+  auto changed = std::make_shared<const HttpOptions>(options);
+  const std::lock_guard lock(mutex_);
+  options_.swap(changed);
 }
 
 void HttpServer::run() {
@@ -203,8 +215,9 @@ void HttpServer::accept() {
   }
   threads_.remove_if([](const Thread& thread) { return thread.ended.load(); });
   // Those that have ended stay for up to half a second, until their clients have read the answer.
-  if (threads_.size() < 2 * static_cast<size_t>(options_.connections) && start_thread(socket)) return;
-  const std::string answer = refusal_of_connection(options_.access);
+  const auto now = options();
+  if (threads_.size() < 2 * static_cast<size_t>(now->connections) && start_thread(socket)) return;
+  const std::string answer = refusal_of_connection(now->access);
   ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   char request[4096];  // the client may lose the answer if its request is not read
   ::recv(socket, request, sizeof request, MSG_DONTWAIT);

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <list>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -42,6 +44,9 @@ class HttpServer {
   int port() const { return port_; }
   /// Serves until `stop` is called, and returns when all requests that were accepted have been answered.
   void run();
+  /// From the next request of each connection on, and for new ones, other limits and another `access` apply.
+  /// Host, port and `patience` stay. Any thread may call it.
+  void change(const HttpOptions& options);
   /// Ends `run`: no more connections are accepted. Requests that are being answered after `grace` are
   /// cancelled. Returns when `run` returns. Any other thread may call it, also before `run`.
   void stop(std::chrono::milliseconds grace);
@@ -54,8 +59,10 @@ class HttpServer {
   };
   void accept();
   bool start_thread(int socket);
+  std::shared_ptr<const HttpOptions> options() const;
 
-  const HttpOptions options_;
+  mutable std::mutex mutex_;  // guards `options_`
+  std::shared_ptr<const HttpOptions> options_;
   const HttpHandler handler_;
   int listening_;  // the socket; -1: it is closed
   const int port_;

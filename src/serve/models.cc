@@ -99,16 +99,13 @@ DecodingCounts DecodedByModel::of(const std::string& name) const {
   return all;
 }
 
-Models::Models(std::vector<ModelSpec> specs, const EngineSettings& settings)
-    : specs_(std::move(specs)), settings_(settings), models_(load()) {
-  require(!models_.empty(),
+std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
+                                       const EngineSettings& settings) const {
+  require(!specs.empty(),
           "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");
-}
-
-std::vector<ModelPointer> Models::load() const {
   std::vector<ModelPointer> loaded;
-  for (const ModelSpec& spec : specs_) {
-    auto loading = std::make_unique<const ServedModel>(spec, settings_);
+  for (const ModelSpec& spec : specs) {
+    auto loading = std::make_unique<const ServedModel>(spec, settings);
     decoded_->begin(*loading);
     const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* ended) {
       decoded->end(*ended);
@@ -162,8 +159,8 @@ std::vector<ModelCounts> Models::counts() const {
   return counts;
 }
 
-void Models::reload() {
-  std::vector<ModelPointer> loaded = load();
+void Models::reload(const std::vector<ModelSpec>& specs, const EngineSettings& settings) {
+  std::vector<ModelPointer> loaded = load(specs, settings);
   const std::lock_guard lock(mutex_);
   models_.swap(loaded);
 }

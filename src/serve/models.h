@@ -71,7 +71,8 @@ class DecodedByModel {
 class Models {
  public:
   /// Throws an input error if there is none, if one can't be loaded, or if two have the same name.
-  Models(std::vector<ModelSpec> specs, const EngineSettings& settings);
+  Models(const std::vector<ModelSpec>& specs, const EngineSettings& settings)
+      : models_(load(specs, settings)) {}
 
   std::vector<ModelPointer> all() const;
   /// The model with a name, or null.
@@ -85,15 +86,13 @@ class Models {
   std::vector<std::string> languages() const;
   /// What each model has decoded since the server began, whenever it was loaded again.
   std::vector<ModelCounts> counts() const;
-  /// Loads all models again from their folders, and serves the new ones. If one can't be loaded, throws, and
-  /// the old ones stay.
-  void reload();
+  /// Loads models from their folders, and serves them instead of the old ones. If one can't be loaded, throws,
+  /// and the old ones stay.
+  void reload(const std::vector<ModelSpec>& specs, const EngineSettings& settings);
 
  private:
-  std::vector<ModelPointer> load() const;
+  std::vector<ModelPointer> load(const std::vector<ModelSpec>& specs, const EngineSettings& settings) const;
 
-  const std::vector<ModelSpec> specs_;
-  const EngineSettings settings_;
   const std::shared_ptr<DecodedByModel> decoded_ = std::make_shared<DecodedByModel>();  // the models share it
   mutable std::mutex mutex_;
   std::vector<ModelPointer> models_;

@@ -24,26 +24,40 @@ size_t bytes_of(const OutputConstraints& constraints) {
 
 }  // namespace
 
-Service::Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options)
+Service::Service(const std::vector<ModelSpec>& models, const EngineSettings& engine,
+                 const ServiceOptions& options)
     : options_(options),
-      models_(std::move(models), engine),
+      models_(models, engine),
       keys_(options.keys),
       glossaries_(options.glossaries, options.glossary_limits),
       files_(options.files),
       suggestions_(options.suggestions) {}
+
+ServiceOptions Service::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
+void Service::reload(const std::vector<ModelSpec>& models, const EngineSettings& engine,
+                     const ServiceOptions& options) {
+  ApiKeys keys(options.keys);  // before anything changes
+  models_.reload(models, engine);
+  keys_.replace(std::move(keys));
+  const std::lock_guard lock(mutex_);
+  options_ = options;
+}
 
 void Service::require_few_bytes(std::span<const std::string> texts) const {
   require_few_bytes(bytes_of(texts));
 }
 
 void Service::require_few_bytes(size_t bytes) const {
-  if (bytes > options_.most_characters)
-    throw HttpError(
-        413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, options_.most_characters));
+  if (const size_t most = options().most_characters; bytes > most)
+    throw HttpError(413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, most));
 }
 
 std::shared_ptr<const Share> Service::wait(size_t bytes) {
-  auto share = std::make_shared<Share>(waiting_, options_.most_waiting);
+  auto share = std::make_shared<Share>(waiting_, options().most_waiting);
   if (!share->grow(bytes)) throw HttpError(503, "Too many texts wait to be translated.", 1);
   return share;
 }

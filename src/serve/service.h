@@ -46,9 +46,14 @@ struct ServiceOptions {
 /// What all faces of the server share: models, limits and counts. Safe to share between threads.
 class Service {
  public:
-  Service(std::vector<ModelSpec> models, const EngineSettings& engine, const ServiceOptions& options);
+  Service(const std::vector<ModelSpec>& models, const EngineSettings& engine, const ServiceOptions& options);
+  /// Loads the models and the API keys, and takes the limits of requests from `options`. If something can't be
+  /// loaded, throws, and all stays as it was. Requests that have begun keep their models.
+  void reload(const std::vector<ModelSpec>& models, const EngineSettings& engine,
+              const ServiceOptions& options);
 
-  const ServiceOptions& options() const { return options_; }
+  /// They may change at any time.
+  ServiceOptions options() const;
   Models& models() { return models_; }
   Metrics& metrics() { return metrics_; }
   ApiKeys& keys() { return keys_; }
@@ -90,7 +95,7 @@ class Service {
   void require_few_bytes(size_t bytes) const;
   void count(const std::string& client, std::span<const std::string> texts);
 
-  const ServiceOptions options_;
+  ServiceOptions options_;
   Models models_;
   Metrics metrics_;
   ApiKeys keys_;
@@ -98,7 +103,7 @@ class Service {
   KeptFiles files_;
   Suggestions suggestions_;
   std::atomic<uint64_t> number_{0};
-  mutable std::mutex mutex_;                   // guards the next member
+  mutable std::mutex mutex_;                   // guards `options_` and the next member
   std::map<std::string, int64_t> characters_;  // that were translated for each client
   std::atomic<size_t> waiting_{0};             // bytes of texts that are being translated
   RareWarning cut_;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "cli/printed_address.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
@@ -27,6 +29,11 @@ class ServeCommand : public testing::Test {
     ASSERT_GT(port_, 0) << log();
   }
   std::string log() const { return read_file(log_); }
+  /// Waits until the log has `part`.
+  void wait_for_log(const std::string& part) const {
+    for (int i = 0; i < 4000 && log().find(part) == std::string::npos; ++i)
+      std::this_thread::sleep_for(milliseconds(5));
+  }
   std::string translation() const {
     const serve::RawClient client(port_);
     const std::string body = R"({"q": "a b c", "source": "en", "target": "de"})";
@@ -106,15 +113,46 @@ TEST_F(ServeCommand, LoadsModelsAgainOnSighup) {
   std::filesystem::remove_all(model_);
   write_small_model(model_, 13);
   server_->send(SIGHUP);
-  for (int i = 0; i < 4000 && log().find("loaded again") == std::string::npos; ++i)
-    std::this_thread::sleep_for(milliseconds(5));
+  wait_for_log("loaded again: settings, API keys and 1 model");
   EXPECT_EQ(translation(), expected());
   EXPECT_NE(expected(), before);
   std::filesystem::remove_all(model_);
   server_->send(SIGHUP);
-  for (int i = 0; i < 4000 && log().find("the old ones go on") == std::string::npos; ++i)
-    std::this_thread::sleep_for(milliseconds(5));
+  wait_for_log("nothing was loaded again");
   EXPECT_NE(translation().find("translatedText"), std::string::npos) << log();
+}
+
+TEST_F(ServeCommand, LoadsSettingsAndKeysAgainOnSighup) {
+  const std::string settings = folder_ / "serve.yaml", keys = folder_ / "keys";
+  const auto write = [&](const std::string& more) {
+    write_file_atomically(settings, "models: [en-de=" + model_ + "]\nport: 0\n" + more);
+  };
+  const auto reload = [&](const std::string& part) {
+    std::ofstream(log_).close();  // what was logged before
+    server_->send(SIGHUP);
+    wait_for_log(part);
+  };
+  write("");
+  start({"--config", settings});
+  EXPECT_EQ(translation(), expected());
+  write_file_atomically(keys, "secret\n");
+  write("api_keys: " + keys + "\npage: false\n");
+  reload("loaded again: settings");
+  EXPECT_NE(log().find("page: the new value counts when the server is started again"), std::string::npos)
+      << log();
+  EXPECT_NE(translation().find("This server needs an API key."), std::string::npos);
+  write_file_atomically(keys, "");
+  reload("nothing was loaded again");
+  EXPECT_NE(log().find("has no keys"), std::string::npos) << log();
+  EXPECT_NE(translation().find("This server needs an API key."), std::string::npos) << "the old keys stay";
+  write("text_bytes: 2\nmodels: [en-fr=" + model_ + "]\n");
+  reload("nothing was loaded again");  // one key twice
+  write("text_bytes: 2\n");
+  reload("loaded again: settings");
+  EXPECT_NE(translation().find("5 bytes; at most 2"), std::string::npos);
+  write("body_bytes: 3\n");
+  reload("loaded again: settings");
+  EXPECT_NE(translation().find("longer than 3 bytes"), std::string::npos);
 }
 
 TEST_F(ServeCommand, TakesSettingsFromAFileAndTheEnvironment) {

@@ -33,6 +33,29 @@ TEST_F(ApiKeysTest, AKeyIsKnownByAllOfIt) {
     EXPECT_THROW(keys.admit(key), HttpError) << key;
 }
 
+/// Loading the keys again gives nobody more requests.
+TEST_F(ApiKeysTest, KeysThatStayKeepWhatTheyHaveLeft) {
+  write_file_atomically(folder_ / "old", "one 2\ntwo 2\n");
+  write_file_atomically(folder_ / "new", "one 2\nthree\n");
+  const auto now = ApiKeys::Clock::now();
+  ApiKeys keys(folder_ / "old");
+  for (int i = 0; i < 2; ++i) keys.admit("one", now);
+  keys.replace(ApiKeys(folder_ / "new"));
+  const auto status = [&](const char* key) {
+    try {
+      keys.admit(key, now);
+    } catch (const HttpError& error) {
+      return error.status();
+    }
+    return 200;
+  };
+  EXPECT_EQ(status("one"), 429);
+  EXPECT_EQ(status("two"), 403);
+  EXPECT_EQ(status("three"), 200);
+  keys.replace(ApiKeys(""));
+  EXPECT_FALSE(keys.needed());
+}
+
 /// A long key takes no longer to refuse than a short one: with a comparison of each byte this would take
 /// minutes.
 TEST_F(ApiKeysTest, ALongKeyIsRefusedAtOnce) {

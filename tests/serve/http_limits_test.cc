@@ -157,6 +157,20 @@ TEST_F(HttpServerTest, AConnectionHasAMomentInAnyCase) {
   has(head.receive_until("GET /x", 20'000), "GET /x");
 }
 
+TEST_F(HttpServerTest, LimitsMayChangeWhileItRuns) {
+  start();
+  const RawClient client(server_->port());
+  client.send(post("abcd"));
+  has(client.receive_until("abcd", 20'000), "POST /x abcd");
+  HttpOptions less;
+  less.body_bytes = 3;
+  less.access = Access({"b"}, {"*"});
+  server_->change(less);
+  client.send(post("abcd"));
+  has(client.receive_until("bytes.", 20'000), "413");
+  has(ask(post("abc")), "421");
+}
+
 /// Every error can be read by pages of other origins, and by the clients of the face that was asked.
 TEST_F(HttpServerTest, ErrorsBeforeAnyRouteHaveTheFormOfTheirFace) {
   start({.body_bytes = 100});

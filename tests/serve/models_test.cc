@@ -79,14 +79,14 @@ TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
   translated("a b c");
   EXPECT_EQ(tokens(), 4);
   ModelPointer held = service_->model_between("en", "de");
-  service_->models().reload();
+  reload();
   EXPECT_EQ(tokens(), 4);
   held->translator->translate("a b c d");
   EXPECT_EQ(tokens(), 4 + 5) << "of the model that was replaced";
   translated("a");
   held.reset();
   EXPECT_EQ(tokens(), 4 + 5 + 2);
-  service_->models().reload();
+  reload();
   EXPECT_EQ(tokens(), 4 + 5 + 2);
   EXPECT_EQ(requests(), 3u);
   const std::string text = get("/metrics").body;

@@ -24,15 +24,20 @@ class ServiceFixture : public testing::Test {
     start();
   }
   void start(const ServiceOptions& options = {}, const std::vector<std::string>& more = {}) {
+    router_.reset();
+    service_.reset();
+    service_ = std::make_unique<Service>(specs(more), EngineSettings{.threads = 2}, options);
+    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
+  }
+
+  std::vector<ModelSpec> specs(const std::vector<std::string>& more = {}) const {
     std::vector<ModelSpec> models;
     for (const std::string& spec : {"en-de=" + en_de_, "de-en=" + de_en_, folder_ / "text"})
       models.emplace_back(spec);
     for (const std::string& spec : more) models.emplace_back(spec);
-    router_.reset();
-    service_.reset();
-    service_ = std::make_unique<Service>(models, EngineSettings{.threads = 2}, options);
-    router_ = std::make_unique<Router>(*service_, all_routes(*service_));
+    return models;
   }
+  void reload() { service_->reload(specs(), EngineSettings{.threads = 2}, service_->options()); }
 
   HttpAnswer ask(HttpRequest request) const { return router_->answer(request); }
   HttpAnswer get(const std::string& path) const { return ask({.method = "GET", .path = path}); }

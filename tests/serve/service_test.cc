@@ -364,11 +364,11 @@ TEST_F(ServiceTest, LoadsModelsAgain) {
   const ModelPointer held = service_->model_between("en", "de");
   std::filesystem::remove_all(en_de_);
   write_small_model(en_de_, 13);
-  service_->models().reload();
+  reload();
   EXPECT_NE(translated("a b c d e"), before);
   EXPECT_EQ(held->translator->translate("a b c d e"), before) << "a request that has begun keeps its model";
   std::filesystem::remove_all(de_en_);
-  EXPECT_NE(error_message([&] { service_->models().reload(); }).find(de_en_), std::string::npos);
+  EXPECT_NE(error_message([&] { reload(); }).find(de_en_), std::string::npos);
   EXPECT_EQ(service_->models().all().size(), 3u) << "the old ones go on";
 }
 
