@@ -33,9 +33,4 @@ bool Calendar::checkpoint(const TrainingState& state) const {
          (minutes > 0 && state.seconds - saved_at_ >= 60 * minutes);
 }
 
-void Calendar::note_checkpoint(const TrainingState& state) {
-  saved_at_ = state.seconds;
-  saved_update_ = state.update;
-}
-
 }  // namespace sixfold

@@ -19,15 +19,13 @@ class Calendar {
   /// Whether a checkpoint is due.
   bool checkpoint(const TrainingState& state) const;
 
-  /// Whether the newest checkpoint holds this update.
-  bool has_checkpoint(const TrainingState& state) const { return saved_update_ == state.update; }
-  void note_checkpoint(const TrainingState& state);
+  /// A checkpoint has been saved, which the next one by minutes follows.
+  void note_checkpoint(const TrainingState& state) { saved_at_ = state.seconds; }
 
  private:
   const TrainOptions& options_;
   const RunLength& length_;
   double saved_at_;  ///< in seconds of training
-  int64_t saved_update_ = -1;
 };
 
 }  // namespace sixfold

@@ -39,21 +39,18 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
-  const std::string saved = fmt::format("{}/update-{:09}", folder_, state.update);
+  const std::string saved = path(state.update);
   write_model_folder(saved, model, [&](const std::string& folder) {
     optimizer.save(folder + "/optimizer.safetensors");
     write_file_atomically(folder + "/state.json", to_json_text(state));
     add(folder);
   });
-  std::vector<std::string> due;
-  for (const std::string& checkpoint : list()) {
-    if (!is_of_interruption(checkpoint))
-      due.push_back(checkpoint);
-    else if (checkpoint != saved)
+  for (const std::string& checkpoint : list())
+    if (checkpoint != saved && is_of_interruption(checkpoint))
       remove_known_files(checkpoint, is_checkpoint_file);  // failing to remove one costs only disk space
-  }
-  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < due.size(); ++i)
-    remove_known_files(due[i], is_checkpoint_file);
+  const auto kept = due();
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < kept.size(); ++i)
+    remove_known_files(kept[i], is_checkpoint_file);
 }
 
 void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
@@ -90,10 +87,12 @@ std::vector<std::string> Checkpoints::list() const {
   return found;
 }
 
-std::string Checkpoints::newest_due() const {
-  const auto all = list();
-  const auto due = std::find_if_not(all.rbegin(), all.rend(), is_of_interruption);
-  return due == all.rend() ? "" : *due;
+std::vector<std::string> Checkpoints::due() const {
+  auto all = list();
+  std::erase_if(all, is_of_interruption);
+  return all;
 }
+
+std::string Checkpoints::path(int64_t update) const { return fmt::format("{}/update-{:09}", folder_, update); }
 
 }  // namespace sixfold

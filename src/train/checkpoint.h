@@ -28,8 +28,10 @@ class Checkpoints {
   static bool is_checkpoint_name(const std::string& name);
   /// The folders of all checkpoints, oldest first.
   std::vector<std::string> list() const;
-  /// The newest checkpoint that an uninterrupted run would have too; empty if there is none.
-  std::string newest_due() const;
+  /// Those that an uninterrupted run would have too, oldest first.
+  std::vector<std::string> due() const;
+  /// The folder of the checkpoint of an update.
+  std::string path(int64_t update) const;
 
  private:
   std::string folder_;

@@ -22,6 +22,10 @@ std::vector<std::string> steps_before(const std::string& newest, const std::stri
   return steps;
 }
 
+std::string newest_of(const std::vector<std::string>& checkpoints) {
+  return checkpoints.empty() ? "" : checkpoints.back();
+}
+
 }  // namespace
 
 RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, const TrainOptions& options,
@@ -33,7 +37,7 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
       replica_(replica),
       newest_(std::move(newest)),
       newest_due_(replica.processes().from_root(
-          newest_.empty() || !replica.processes().is_root() ? "" : checkpoints.newest_due())),
+          newest_.empty() || !replica.processes().is_root() ? "" : newest_of(checkpoints.due()))),
       earlier_steps_(steps_before(newest_, options.start.model)) {}
 
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
@@ -76,9 +80,8 @@ std::string RunModels::save_result(const TrainingState& state) {
   std::string which;
   if (wanted > 1) {
     if (!replica_.processes().is_root()) return which;
-    const auto all = checkpoints_.list();
-    const std::vector<std::string> last(all.end() - static_cast<ptrdiff_t>(std::min(all.size(), wanted)),
-                                        all.end());
+    auto last = checkpoints_.due();
+    if (last.size() > wanted) last.erase(last.begin(), last.end() - static_cast<ptrdiff_t>(wanted));
     average_weights(last, replica_.model());
     which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
   } else if (state.best && options_.checkpoint.keep_best && has_best(state)) {

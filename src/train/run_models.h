@@ -22,6 +22,11 @@ class RunModels {
   const std::string& newest() const { return newest_; }
   /// The newest that an uninterrupted run would have too; empty if there is none yet.
   const std::string& newest_due() const { return newest_due_; }
+  /// Whether that is the checkpoint of this update. It is never saved again: as one of an interruption it would
+  /// be lost.
+  bool has_due_checkpoint(const TrainingState& state) const {
+    return newest_due_ == checkpoints_.path(state.update);
+  }
 
   void save_checkpoint(const TrainingState& state);
   /// Writes the best model: the weights, or their moving average if there is one.

@@ -357,7 +357,7 @@ void Trainer::validate() {
 }
 
 void Trainer::save() {
-  if (calendar_.has_checkpoint(state_)) return;
+  if (models_.has_due_checkpoint(state_)) return;
   progress_->flush_log();  // a checkpoint stores the length of the log
   state_.log_bytes = progress_->log_bytes();
   models_.save_checkpoint(state_);

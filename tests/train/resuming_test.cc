@@ -26,6 +26,34 @@ TEST_F(TrainerTest, ResumedRunEqualsOneNeverStopped) {
   expect_resumes_as_whole();
 }
 
+/// Stopped before its first update, a resumed run leaves the checkpoint as it is, which counts for the mean of
+/// the last ones.
+TEST_F(TrainerTest, AStopRightAfterAResumeLosesNoCheckpoint) {
+  options_.train.average_last = 3;
+  options_.train.ema_decay = 0;
+  train(options_, {.run = run("whole")});
+  fs::copy(run("whole"), run("a"), fs::copy_options::recursive);
+  for (const char* part : {"/model", "/checkpoints/update-000000021", "/checkpoints/update-000000023"})
+    fs::remove_all(run("a") + part);
+  const std::string state = read_file(run("a") + "/checkpoints/update-000000014/state.json");
+  const std::atomic<int> stop{15};
+  EXPECT_EQ(train(options_, {.run = run("a"), .resume = true, .stop = &stop}).updates, 14);
+  EXPECT_EQ(read_file(run("a") + "/checkpoints/update-000000014/state.json"), state);
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(checkpoints("whole"), checkpoints("a"));
+  expect_same_run("whole", "a");
+}
+
+/// A checkpoint of an interruption at what becomes the last update is one of the run.
+TEST_F(TrainerTest, AnInterruptedCheckpointBecomesTheLast) {
+  train(options_, {.run = run("a")});
+  auto state = state_of(last_checkpoint("a"));
+  state["interrupted"] = true;
+  write_file_atomically(last_checkpoint("a") + "/state.json", state.dump());
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(state_of(last_checkpoint("a")).at("interrupted"), false);
+}
+
 TEST_F(TrainerTest, ResumingARunThatHasNoCheckpointBeginsIt) {
   EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
   train(options_, {.run = run("b")});
