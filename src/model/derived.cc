@@ -1,9 +1,11 @@
 #include "model/derived.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
 #include "model/provenance.h"
@@ -30,6 +32,11 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
     require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the first and {} in the second",
             folder_a, folder_b, key, value.text, other.text);
   }
+}
+
+std::string hash_of_weights_file(const std::string& folder) {
+  const MappedFile file(folder + "/model.safetensors");
+  return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
 void copy_tokenizers(const std::string& from, const std::string& to) {
@@ -70,8 +77,9 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
   copy_tokenizers(folders.front(), folder.path());
-  write_provenance(folder.path(), read_provenance(folders.front()),
-                   fmt::format(R"({{"step": "average", "models": {}}})", folders.size()));
+  nlohmann::ordered_json step{{"step", "average"}, {"models", folders.size()}};
+  for (const std::string& averaged : folders) step["weights"].push_back(hash_of_weights_file(averaged));
+  write_provenance(folder.path(), read_provenance(folders.front()), step.dump());
   folder.commit();
 }
 

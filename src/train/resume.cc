@@ -151,10 +151,10 @@ void accept_processor(TrainingState& state, const std::string& checkpoint, bool 
 
 /// If the best model is missing or belongs to another update, it can't become the result, and the next
 /// validation counts as the best so far. The best model of the checkpoint's own update is stored again
-/// (`Trainer::resume`). A best model of a later update is reached again by the run itself.
+/// (`Trainer::resume`). For one of a later update see `keep_later_best`.
 void forget_missing_best(TrainingState& state, const std::string& best, bool keep_best) {
   if (!state.best || !keep_best || state.best_update == state.update) return;
-  if (stored_best_update(best) >= state.best_update) return;
+  if (read_stored_best(best).update >= state.best_update) return;
   log_warning("{} does not hold the model of update {}; the next validation will count as the best so far",
               best, state.best_update);
   state.best.reset();
@@ -184,17 +184,37 @@ OptionNode run_options(const TaskConfig& config) {
   return options;
 }
 
-int64_t stored_best_update(const std::string& best) {
+StoredBest read_stored_best(const std::string& best) {
   try {
     const auto history = read_provenance(best);
-    if (history.empty() || !fs::exists(best + "/model.safetensors")) return -1;
+    if (history.empty() || !fs::exists(best + "/model.safetensors")) return {};
     const auto step = nlohmann::json::parse(history.back());
-    int64_t update = -1;
-    JsonObject(step, best).read("updates", update);
-    return update;
+    const JsonObject object(step, best);
+    StoredBest stored;
+    object.read("updates", stored.update);
+    stored.changes = step.value("changes", nlohmann::json::array()).dump();
+    if (!object.has("best")) return stored;
+    const JsonObject score(object.at("best"), best);
+    score.read("metric", stored.metric);
+    score.read("value", stored.value);
+    return stored;
   } catch (const Error&) {  // damaged
-    return -1;
+    return {};
   }
+}
+
+void keep_later_best(TrainingState& state, const std::string& best, Processes& processes) {
+  const StoredBest stored = processes.is_root() ? read_stored_best(best) : StoredBest();
+  const bool kept = stored.update > state.update && stored.metric == state.best_by &&
+                    stored.changes != changes_text(state.changes);
+  if (!processes.any(kept)) return;
+  state.best = processes.from_root(stored.value);
+  state.best_update = static_cast<int64_t>(processes.from_root(static_cast<double>(stored.update)));
+  state.without_better = 0;
+  log_info(
+      "{} holds a model of update {}, made before the run was changed; with {} {:.4g} it remains the best so "
+      "far",
+      best, state.best_update, state.best_by, *state.best);
 }
 
 std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode before, OptionNode& now,

@@ -32,8 +32,19 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume, Processes& processes);
 
-/// Returns the update whose model the folder `best` of a run holds, or -1 if it holds none.
-int64_t stored_best_update(const std::string& best);
+/// The best model that a run's folder holds.
+struct StoredBest {
+  int64_t update = -1;  ///< -1: the folder holds none
+  std::string metric;   ///< the score that decided; empty: not known
+  double value = 0;     ///< of that score
+  std::string changes;  ///< during the run until then, as `changes_text` writes them
+};
+/// Reads the folder `best` of a run.
+StoredBest read_stored_best(const std::string& best);
+
+/// A best model that was stored after the newest checkpoint is made again by the run itself, unless the run has
+/// changed since. Then it stays the best so far, and `state` is set to it. Only the root reads the folder.
+void keep_later_best(TrainingState& state, const std::string& best, Processes& processes);
 
 /// The state in which a run starts or resumes.
 struct RunStart {

@@ -72,7 +72,8 @@ void RunModels::save_best(const TrainingState& state) {
 }
 
 bool RunModels::has_best(const TrainingState& state) const {
-  return replica_.processes().from_root(stored_best_update(folder_.best()) == state.best_update ? 1 : 0) != 0;
+  return replica_.processes().from_root(read_stored_best(folder_.best()).update == state.best_update ? 1 : 0) !=
+         0;
 }
 
 std::string RunModels::save_result(const TrainingState& state) {

@@ -98,12 +98,14 @@ int64_t update_of_model(const nlohmann::json& step, const std::string& run, int6
   if (!keeps_best || !object.has("best")) return updates;
   int64_t best = 0;
   JsonObject(object.at("best"), where).read("update", best);
-  const int64_t stored = stored_best_update(run + "/best");
+  const int64_t stored = read_stored_best(run + "/best").update;
   return stored < 0 || stored == best ? best : updates;
 }
 
-/// The scores of the last validation at an update.
-std::map<std::string, double> validation_at(const std::string& run, int64_t update) {
+/// The scores of the last validation at the update of the run's model. The log has no scores of a best model
+/// that was made before the run was changed (`keep_later_best`), but the model's own record has one.
+std::map<std::string, double> validation_of(const nlohmann::json& step, const std::string& run,
+                                            int64_t update) {
   constexpr std::string_view prefix = "validation ";
   std::map<std::string, double> scores;
   for (const auto& [name, curve] : read_training_log(run + "/train.jsonl")) {
@@ -111,6 +113,11 @@ std::map<std::string, double> validation_at(const std::string& run, int64_t upda
     for (size_t i = 0; i < curve.updates.size(); ++i)
       if (curve.updates[i] == static_cast<double>(update)) scores[name.substr(prefix.size())] = curve.values[i];
   }
+  if (!step.contains("best") || step["best"].value("update", int64_t{0}) != update) return scores;
+  const std::string metric = step["best"].value("metric", "");
+  const double best = step["best"].value("value", 0.0);
+  if (const auto found = scores.find(metric); found == scores.end() || found->second != best)
+    return {{metric, best}};
   return scores;
 }
 
@@ -166,7 +173,7 @@ RunResult read_run_result(const std::string& run) {
   RunResult result;
   JsonObject(step, model_of(run)).read("updates", result.updates);
   result.model_update = update_of_model(step, run, result.updates);
-  if (result.model_update > 0) result.validation = validation_at(run, result.model_update);
+  if (result.model_update > 0) result.validation = validation_of(step, run, result.model_update);
   if (const std::string newest = newest_checkpoint(run); !newest.empty())
     result.seconds = Checkpoints::read_state(newest).seconds;
   return result;

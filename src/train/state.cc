@@ -117,6 +117,8 @@ struct Reader {
 
 }  // namespace
 
+std::string changes_text(const std::vector<TrainingChange>& changes) { return json_of(changes).dump(); }
+
 std::string to_json_text(const TrainingState& state) {
   Writer writer;
   visit_fields(writer, state);

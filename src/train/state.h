@@ -54,6 +54,8 @@ struct TrainingState {
   bool interrupted = false;
 };
 
+/// The changes as a JSON array. Equal changes give equal texts.
+std::string changes_text(const std::vector<TrainingChange>& changes);
 /// Returns the state as JSON. Throws an environment error for a number that is not finite, which JSON cannot
 /// represent.
 std::string to_json_text(const TrainingState& state);

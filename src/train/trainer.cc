@@ -285,6 +285,7 @@ void Trainer::resume() {
   Checkpoints::load(resumed_from_, replica_.model(), replica_.optimizer());
   batcher_.seek(state_.position);
   log_info("resuming from {} (update {})", resumed_from_, state_.update);
+  if (options_.checkpoint.keep_best) keep_later_best(state_, folder_.best(), processes_);
   // The run was killed after a checkpoint and before its best model was written.
   if (state_.best && options_.checkpoint.keep_best && state_.best_update == state_.update &&
       !models_.has_best(state_))

@@ -5,11 +5,14 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
 #include "model/derived.h"
+#include "model/provenance.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -175,6 +178,9 @@ TEST_F(ModelDir, AveragesWeights) {
       ASSERT_EQ(mean[i][j], static_cast<float>((double{left[i][j]} + right[i][j]) / 2));
   EXPECT_EQ(read_file(folder_ / "mean/tokenizer.vocab"), "of the first");
   EXPECT_EQ(read_file(folder_ / "mean/config.json"), read_file(a + "/config.json"));
+  const auto step = nlohmann::json::parse(read_provenance(folder_ / "mean").back());
+  EXPECT_EQ(step.at("weights").at(0), hash_hex(read_file(a + "/model.safetensors")));
+  EXPECT_EQ(step.at("weights").at(1), hash_hex(read_file(b + "/model.safetensors")));
 }
 
 TEST_F(ModelDir, AverageOfOneIsThatOne) {

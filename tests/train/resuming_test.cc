@@ -6,6 +6,7 @@
 #include "model/ownership.h"
 #include "model/provenance.h"
 #include "train/run_folder.h"
+#include "train/run_result.h"
 #include "train/trainer_fixture.h"
 
 namespace sixfold {
@@ -387,6 +388,27 @@ TEST_F(TrainerTest, ABestModelHasACheckpoint) {
   for (const char* part : {"/best", "/model", "/checkpoints/update-000000023"}) fs::remove_all(run("b") + part);
   train(options_, {.run = run("b"), .resume = true});
   expect_same_run("a", "b");
+}
+
+/// A run that was killed after its best model was stored and before the next checkpoint, and goes on with
+/// settings that make nothing better, keeps that model.
+TEST_F(TrainerTest, ALaterBestModelOutlivesAChangeOfSettings) {
+  train(options_, {.run = run("a")});
+  for (const char* part : {"/model", "/checkpoints/update-000000014", "/checkpoints/update-000000021",
+                           "/checkpoints/update-000000023"})
+    fs::remove_all(run("a") + part);
+  const std::string best = read_file(run("a") + "/best/model.safetensors");
+  const auto stored = nlohmann::json::parse(read_provenance(run("a") + "/best").back()).at("best");
+  ASSERT_GT(stored.at("update"), 7);
+  options_.schedule.learning_rate = 1e-30;
+  for (const int64_t updates : {9, 23}) {  // the second resume begins with another checkpoint and no change
+    options_.train.updates = updates;
+    train(options_, {.run = run("a"), .resume = true});
+    EXPECT_TRUE(read_file(run("a") + "/best/model.safetensors") == best);
+    EXPECT_TRUE(read_file(run("a") + "/model/model.safetensors") == best);
+    EXPECT_EQ(nlohmann::json::parse(read_provenance(run("a") + "/model").back()).at("best"), stored);
+    EXPECT_EQ(read_run_result(run("a")).validation.at("loss"), stored.at("value"));
+  }
 }
 
 /// A best model of an earlier update than the state's is not taken for it.
