@@ -28,18 +28,11 @@ void UpdateBatch::add(Batch part, size_t shard) {
   shards[shard].push_back(std::move(part));
 }
 
-void UpdateBatch::add(UpdateBatch next) {
-  loss_weight += next.loss_weight;
-  tokens += next.tokens;
-  if (shards.size() < next.shards.size()) shards.resize(next.shards.size());
-  for (size_t s = 0; s < next.shards.size(); ++s)
-    std::ranges::move(next.shards[s], std::back_inserter(shards[s]));
-}
-
-BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens, ShardRange shards)
+BatchStream::BatchStream(Batcher& batcher, int64_t most_tokens, ShardRange shards, int batches_of_update)
     : batcher_(batcher),
       most_tokens_(most_tokens),
       shards_(shards),
+      batches_of_update_(batches_of_update),
       thread_(start_thread([this] { work(); })) {}
 
 int64_t BatchStream::bytes(int64_t batch_bytes) {
@@ -57,12 +50,27 @@ BatchStream::~BatchStream() {
   thread_.join();
 }
 
+/// Adds up what the batches of the next update count.
+void BatchStream::look_ahead() {
+  begun_ = {.begin = batcher_.position(), .end = {}};
+  for (int i = 0; i < batches_of_update_; ++i) {
+    const Batch batch = batcher_.next();
+    begun_.loss_weight += batch.loss_weight();
+    begun_.tokens += batch.tokens();
+  }
+  begun_.end = batcher_.position();
+}
+
 BatchStream::Next BatchStream::make() {
+  const bool several = batches_of_update_ > 1;
+  if (several && begun_.made == 0) look_ahead();
+  if (several && begun_.made % batches_of_update_ == 0) batcher_.seek(begun_.begin);
   Next next;
   Batch batch = batcher_.next();
-  next.after = batcher_.position();
-  next.batch.loss_weight = batch.loss_weight();
-  next.batch.tokens = batch.tokens();
+  next.after = several ? begun_.end : batcher_.position();
+  next.batch.loss_weight = several ? begun_.loss_weight : batch.loss_weight();
+  next.batch.tokens = several ? begun_.tokens : batch.tokens();
+  if (++begun_.made == batches_of_update_ * (shards_.end - shards_.begin)) begun_.made = 0;
   std::vector<Batch> shards;
   if (shards_.count > 1)
     shards = divide(batch, shards_.count);
@@ -116,6 +124,14 @@ BatchStream::Next BatchStream::next() {
   ready_bytes_ -= next.bytes;
   changed_.notify_all();
   return next;
+}
+
+Update::Update(BatchStream& stream) : stream_(&stream), next_(stream.next()) {}
+
+const UpdateBatch& Update::batch(int64_t i) {
+  if (i != at_) next_ = stream_->next();
+  at_ = i;
+  return current();
 }
 
 }  // namespace sixfold

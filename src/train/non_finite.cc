@@ -17,7 +17,7 @@ bool finite(const Tensor& tensor, Backend& backend) {
 }
 
 /// Checks one batch, op by op. Overwrites the gradients of the weights.
-std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& batch) {
+std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& batch, double loss_scale) {
   const auto& backend = replay.model.backend();
   const auto arena = std::make_shared<Arena>(backend);
   std::optional<NonFiniteReport> diverged;
@@ -27,7 +27,7 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
   });
   Context context(backend, arena, tape, replay.seeds);
   const Tensor loss = replay.task.loss(
-      replay.model, batch, {.label_smoothing = replay.label_smoothing, .scale = replay.loss_scale}, context);
+      replay.model, batch, {.label_smoothing = replay.label_smoothing, .scale = loss_scale}, context);
   if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))
     return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};
@@ -55,12 +55,12 @@ void clear_gradients(const Transformer& model) {
 
 /// Returns the samples that give a value that is not finite on their own, or all samples if there are none.
 /// With batch norm a sample has other values alone than in its batch, so that it is not tried on its own.
-void add_samples(const Replay& replay, const Batch& batch, NonFiniteReport& report) {
+void add_samples(const Replay& replay, const Batch& batch, double loss_scale, NonFiniteReport& report) {
   std::vector<Batch> culprits;
   if (replay.model.config().norm != Norm::batch)
     for (Batch& one : split(batch, 1)) {
       clear_gradients(replay.model);
-      if (replay_batch(replay, one)) culprits.push_back(std::move(one));
+      if (replay_batch(replay, one, loss_scale)) culprits.push_back(std::move(one));
     }
   if (culprits.empty()) culprits = split(batch, 1);
   for (const Batch& one : culprits) {
@@ -88,14 +88,16 @@ std::string NonFiniteReport::describe() const {
   return text + (samples.size() > 2 ? ", ..." : "");
 }
 
-NonFiniteReport find_non_finite(const Replay& replay, const std::vector<std::vector<Batch>>& shards) {
+NonFiniteReport find_non_finite(const Replay& replay, Update& update) {
   clear_gradients(replay.model);
-  for (const auto& shard : shards)
-    for (const Batch& part : shard)
-      if (auto report = replay_batch(replay, part)) {
-        add_samples(replay, part, *report);
-        return *report;
-      }
+  const double scale = 1 / update.loss_weight();
+  for (int64_t shard = 0; shard < update.shards(); ++shard)
+    for (int64_t i = 0; i < update.batches(); ++i)
+      for (const Batch& part : update.batch(i).shards[static_cast<size_t>(shard)])
+        if (auto report = replay_batch(replay, part, scale)) {
+          add_samples(replay, part, scale, *report);
+          return *report;
+        }
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "data/batch_stream.h"
 #include "train/task.h"
 
 namespace sixfold {
@@ -25,12 +26,12 @@ struct Replay {
   const Task& task;
   const Transformer& model;
   Context::Seeds seeds;
-  double label_smoothing, loss_scale;
+  double label_smoothing;
 };
 
-/// Repeats the step of these shards and returns the first op whose result or gradient is not finite.
-/// Overwrites the gradients of the weights.
-NonFiniteReport find_non_finite(const Replay& replay, const std::vector<std::vector<Batch>>& shards);
+/// Repeats the step of an update and returns the first op whose result or gradient is not finite. Overwrites
+/// the gradients of the weights.
+NonFiniteReport find_non_finite(const Replay& replay, Update& update);
 
 /// Returns the report as JSON, for a file.
 std::string to_json_text(const NonFiniteReport& report, int64_t update);

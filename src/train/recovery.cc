@@ -18,13 +18,13 @@ Recovery::Recovery(const TrainOptions& options, const Task& task, Replica& repli
       progress_(progress),
       report_(std::move(report)) {}
 
-bool Recovery::go_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
-                       TrainingState& state) {
+bool Recovery::go_back(Verdict verdict, const StepResult& step, const RepeatUpdate& repeat,
+                       Context::Seeds seeds, TrainingState& state) {
   const std::string& newest = models_.newest_due();
   const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest.empty();
   const std::string last = newest.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + newest;
   if (verdict == Verdict::not_finite) {
-    const std::string cause = find_cause(step, batch, seeds, state.update + 1);
+    const std::string cause = find_cause(step, repeat, seeds, state.update + 1);
     if (!possible)
       throw_input_error(
           "update {}: {}; {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
@@ -59,14 +59,16 @@ void Recovery::load_newest(const std::string& why, TrainingState& state) {
 }
 
 /// Finds out where the value arose, and writes the report into the run's folder.
-std::string Recovery::find_cause(const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
+std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& repeat, Context::Seeds seeds,
                                  int64_t update) {
-  const NonFiniteReport report = find_non_finite({.task = task_,
-                                                  .model = replica_.model(),
-                                                  .seeds = seeds,
-                                                  .label_smoothing = options_.train.label_smoothing,
-                                                  .loss_scale = 1 / batch.loss_weight},
-                                                 batch.shards);
+  NonFiniteReport report;
+  repeat([&](Update& batches) {
+    report = find_non_finite({.task = task_,
+                              .model = replica_.model(),
+                              .seeds = seeds,
+                              .label_smoothing = options_.train.label_smoothing},
+                             batches);
+  });
   // The process that has the sample finds the cause.
   Processes& processes = replica_.processes();
   std::vector<std::string> causes = processes.gather(report.module.empty() ? "" : report.describe());

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "train/loss_guard.h"
@@ -6,6 +7,9 @@
 #include "train/run_models.h"
 
 namespace sixfold {
+
+/// Reads the batches of the current update once more.
+using RepeatUpdate = std::function<void(const std::function<void(Update&)>& use)>;
 
 /// Handles a step that is not sound. The run goes back to its newest checkpoint if train.on_spike is rollback;
 /// otherwise it ends.
@@ -19,11 +23,11 @@ class Recovery {
   /// Restores weights and `state` from the newest checkpoint, but with the data position after the current
   /// batch. Returns false if the update is to be applied nevertheless, because there is no checkpoint yet.
   /// Throws an input error to end the run.
-  bool go_back(Verdict verdict, const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
+  bool go_back(Verdict verdict, const StepResult& step, const RepeatUpdate& repeat, Context::Seeds seeds,
                TrainingState& state);
 
  private:
-  std::string find_cause(const StepResult& step, const UpdateBatch& batch, Context::Seeds seeds,
+  std::string find_cause(const StepResult& step, const RepeatUpdate& repeat, Context::Seeds seeds,
                          int64_t update);
   void load_newest(const std::string& why, TrainingState& state);
 

@@ -52,17 +52,17 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
   }
 }
 
-StepResult Replica::gradients(const UpdateBatch& batch, Context::Seeds seeds) {
-  const auto shards = std::ssize(batch.shards);
+StepResult Replica::gradients(Update& update, Context::Seeds seeds) {
+  const int64_t shards = update.shards();
   const int64_t blocks = optimizer_.gradient_blocks();
   if (!sums_ || sums_.cols() != shards + blocks)
     sums_ = Tensor(lasting_memory(backend_), 1, shards + blocks, DType::f64);
   statistics_.clear();
-  add_shards(batch, seeds, 0, batch.shards.size());
+  add_shards(update, seeds, 0, shards);
   exchange_->finish();
   optimizer_.square_gradients(sums_.view().slice_cols(shards, blocks).span<double>());
   const std::vector<double> own = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
-  return sum_up(own, shards, batch.loss_weight);
+  return sum_up(own, shards, update.loss_weight());
 }
 
 /// Adds the sums of all processes.
@@ -92,40 +92,43 @@ StepResult Replica::sum_up(std::span<const double> own, int64_t shards, double l
   return {.loss_sum = loss, .loss = loss / loss_weight, .gradient_norm = optimizer_.gradient_norm(squares)};
 }
 
-void Replica::add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end) {
-  if (end - begin == 1) return run_shard(batch, seeds, begin);
-  const size_t middle = (begin + end) / 2;
-  add_shards(batch, seeds, begin, middle);
+void Replica::add_shards(Update& update, Context::Seeds seeds, int64_t begin, int64_t end) {
+  if (end - begin == 1) return run_shard(update, seeds, begin);
+  const int64_t middle = (begin + end) / 2;
+  add_shards(update, seeds, begin, middle);
   optimizer_.set_gradients_aside();
-  add_shards(batch, seeds, middle, end);
+  add_shards(update, seeds, middle, end);
   // What is set aside when the last shard is computed is added weight by weight (`complete_to`).
-  if (end < batch.shards.size()) optimizer_.add_gradients_aside();
+  if (end < update.shards()) optimizer_.add_gradients_aside();
 }
 
-void Replica::run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard) {
+void Replica::run_shard(Update& update, Context::Seeds seeds, int64_t shard) {
   optimizer_.clear_gradients();
-  const View loss_sum = sums_.view().slice_cols(static_cast<int64_t>(shard), 1);
-  const std::vector<Batch>& parts = batch.shards[shard];
-  const bool last = shard + 1 == batch.shards.size();
+  const View loss_sum = sums_.view().slice_cols(shard, 1);
+  const bool last = shard + 1 == update.shards();
   if (last) {
     exchange_->begin(optimizer_.gradients());
     complete_ = trained_.size();
   }
   backend_->run(kernel::Fill{loss_sum, 0});
-  for (const Batch& part : parts) run_part(batch, seeds, part, loss_sum, last && &part == &parts.back());
+  for (int64_t i = 0; i < update.batches(); ++i) {
+    const std::vector<Batch>& parts = update.batch(i).shards[static_cast<size_t>(shard)];
+    for (const Batch& part : parts)
+      run_part(part, update.loss_weight(), seeds, loss_sum,
+               last && i + 1 == update.batches() && &part == &parts.back());
+  }
   if (!last) return;
   complete_to(0);
   optimizer_.end_aside();
 }
 
-void Replica::run_part(const UpdateBatch& batch, Context::Seeds seeds, const Batch& part, View loss_sum,
-                       bool last) {
+void Replica::run_part(const Batch& part, double loss_weight, Context::Seeds seeds, View loss_sum, bool last) {
   holders_.clear();
   for (const Parameter& parameter : trained_) holders_.push_back(parameter.tensor.holders());
   Tape tape;
   Context context(backend_, arena_, tape, seeds);
   const Tensor loss =
-      task_.loss(model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / batch.loss_weight}, context);
+      task_.loss(model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / loss_weight}, context);
   backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/true});
   if (last)
     backward_with_exchange(tape);

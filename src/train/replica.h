@@ -44,13 +44,17 @@ class Replica {
     return exchange_->tree().of_process(exchange_->processes().rank());
   }
 
-  /// Collective. Computes the gradients of the batch's loss, divided by its loss weight, and stores them with
-  /// the weights, as far as this process owns these.
+  /// Collective. Computes the gradients of the loss of the update's batches, divided by their loss weight, and
+  /// stores them with the weights, as far as this process owns these.
   /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m)
   /// and of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them
   /// before others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes
   /// neither weights nor buffers. Waits for the kernels.
-  StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds);
+  StepResult gradients(Update& update, Context::Seeds seeds);
+  StepResult gradients(const UpdateBatch& batch, Context::Seeds seeds) {
+    Update only(batch);
+    return gradients(only, seeds);
+  }
   /// Collective. Applies update number `step`, counted from 1, with these gradients. They are clipped if
   /// `gradient_norm` exceeds the limit in the options. The buffers, running averages, take up the statistics of
   /// each part of the batch, in the order of the parts and, within a part, of the layers.
@@ -62,9 +66,9 @@ class Replica {
     Tensor buffer, next;
   };
   /// Computes the gradients of the shards [begin, end) of this process.
-  void add_shards(const UpdateBatch& batch, Context::Seeds seeds, size_t begin, size_t end);
-  void run_shard(const UpdateBatch& batch, Context::Seeds seeds, size_t shard);
-  void run_part(const UpdateBatch& batch, Context::Seeds seeds, const Batch& part, View loss_sum, bool last);
+  void add_shards(Update& update, Context::Seeds seeds, int64_t begin, int64_t end);
+  void run_shard(Update& update, Context::Seeds seeds, int64_t shard);
+  void run_part(const Batch& part, double loss_weight, Context::Seeds seeds, View loss_sum, bool last);
   void backward_with_exchange(Tape& tape);
   void complete_to(size_t weight);
   void note(const BufferUpdate& update);

@@ -62,9 +62,11 @@ class Trainer {
   void begin();
   void resume();
 
-  UpdateBatch next_update();
+  BatcherOptions batches() const;
+  std::unique_ptr<BatchStream> stream_of(Batcher& batcher) const;
+  RepeatUpdate repeat_update() const;
   double learning_rate() const;
-  void account(const StepResult& step, const UpdateBatch& batch);
+  void account(const StepResult& step, const Update& batches);
   void measure_rate();
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
@@ -91,7 +93,7 @@ class Trainer {
   const RunLength length_;
   Calendar calendar_;
   RunModels models_;
-  std::optional<BatchStream> stream_;
+  std::unique_ptr<BatchStream> stream_;
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
   Batcher::Position before_;  ///< position at which the current batch began
@@ -102,16 +104,20 @@ class Trainer {
 TrainOutcome Trainer::run() {
   const Traffic traffic(processes_, state_.update);
   while (!calendar_.finished(state_) && !stop_requested()) {
-    const UpdateBatch batch = next_update();
+    before_ = state_.position;
+    const double waited = stream_->seconds_waited();
+    Update batches(*stream_);
+    state_.position = batches.after();
     const Context::Seeds seeds{static_cast<uint32_t>(options_.train.seed),
                                static_cast<uint32_t>(state_.update)};
-    const StepResult step = replica_.gradients(batch, seeds);
+    const StepResult step = replica_.gradients(batches, seeds);
+    state_.sums.waited += stream_->seconds_waited() - waited;
     const Verdict verdict = judge(step, options_, state_);
-    if (verdict != Verdict::sound && recovery_->go_back(verdict, step, batch, seeds, state_))
+    if (verdict != Verdict::sound && recovery_->go_back(verdict, step, repeat_update(), seeds, state_))
       continue;  // the events of that update are done already
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
-    account(step, batch);
+    account(step, batches);
     measure_rate();
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
@@ -145,9 +151,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       backend_(make_backend()),
       task_(open_task()),
       replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards)),
-      batcher_(task_->training_data(), {.batch_tokens = options_.data.batch_tokens,
-                                        .shuffle = options_.data.shuffle,
-                                        .seed = options_.train.seed}),
+      batcher_(task_->training_data(), batches()),
       length_(options_, task_->training_data(), batcher_),
       calendar_(options_, length_, state_),
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
@@ -159,9 +163,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   }
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
-  const ShardInterval& own = replica_.own_shards();
-  stream_.emplace(batcher_, state_.part_tokens,
-                  ShardRange{.count = static_cast<int>(state_.shards), .begin = own.begin, .end = own.end});
+  stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
@@ -298,25 +300,34 @@ double Trainer::learning_rate() const {
       .rate(state_.update + 1);
 }
 
-UpdateBatch Trainer::next_update() {
-  const double waited = stream_->seconds_waited();
-  before_ = state_.position;
-  UpdateBatch batch;
-  for (int i = 0; i < options_.train.accumulate; ++i) {
-    BatchStream::Next next = stream_->next();
-    state_.position = next.after;
-    batch.add(std::move(next.batch));
-  }
-  state_.sums.waited += stream_->seconds_waited() - waited;
-  return batch;
+BatcherOptions Trainer::batches() const {
+  return {.batch_tokens = options_.data.batch_tokens,
+          .shuffle = options_.data.shuffle,
+          .seed = options_.train.seed};
+}
+
+std::unique_ptr<BatchStream> Trainer::stream_of(Batcher& batcher) const {
+  const ShardInterval& own = replica_.own_shards();
+  const ShardRange shards{.count = static_cast<int>(state_.shards), .begin = own.begin, .end = own.end};
+  return std::make_unique<BatchStream>(batcher, state_.part_tokens, shards, options_.train.accumulate);
+}
+
+RepeatUpdate Trainer::repeat_update() const {
+  return [this](const std::function<void(Update&)>& use) {
+    Batcher batcher(task_->training_data(), batches());
+    batcher.seek(before_);
+    const auto stream = stream_of(batcher);
+    Update update(*stream);
+    use(update);
+  };
 }
 
 /// Adds an update to the state's sums and counts.
-void Trainer::account(const StepResult& step, const UpdateBatch& batch) {
+void Trainer::account(const StepResult& step, const Update& batches) {
   track_loss(step, state_);
   state_.sums.loss += step.loss_sum;
-  state_.sums.loss_weight += batch.loss_weight;
-  state_.sums.tokens += batch.tokens;
+  state_.sums.loss_weight += batches.loss_weight();
+  state_.sums.tokens += batches.tokens();
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
   pass_time();

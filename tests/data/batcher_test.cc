@@ -198,6 +198,35 @@ TEST(Batcher, StreamsOfSeveralProcessesShareTheShardsOfABatch) {
   }
 }
 
+/// Each batch comes once for each shard, and knows what the whole update counts.
+TEST(Batcher, AnUpdateOfSeveralBatchesHoldsOneOfThem) {
+  const PairDataset corpus = many_pairs(100);
+  const BatcherOptions options{.batch_tokens = 250, .seed = 3};
+  Batcher alone(corpus, options), streamed(corpus, options);
+  const ShardRange shards{.count = 3, .begin = 1, .end = 3};
+  BatchStream stream(streamed, 60, shards, 4);
+  for (int u = 0; u < 10; ++u) {
+    std::vector<Batch> batches;
+    double loss_weight = 0;
+    for (int i = 0; i < 4; ++i) {
+      batches.push_back(alone.next());
+      loss_weight += batches.back().loss_weight();
+    }
+    Update update(stream);
+    ASSERT_EQ(update.shards(), 2);
+    ASSERT_EQ(update.batches(), 4);
+    for (size_t shard = 0; shard < 2; ++shard)
+      for (int64_t i = 0; i < 4; ++i) {
+        std::vector<int32_t> samples;
+        for (const Batch& part : update.batch(i).shards[shard])
+          samples.insert(samples.end(), part.samples.begin(), part.samples.end());
+        EXPECT_EQ(samples, divide(batches[static_cast<size_t>(i)], 3)[shard + 1].samples);
+        EXPECT_EQ(update.loss_weight(), loss_weight);
+      }
+    EXPECT_EQ(update.after(), alone.position());
+  }
+}
+
 TEST(Batcher, ShardsHaveAboutEquallyManyTokens) {
   const PairDataset corpus = many_pairs(100);
   Batcher batcher(corpus, {.batch_tokens = 500, .seed = 3});

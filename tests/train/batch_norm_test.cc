@@ -134,12 +134,10 @@ TEST(BatchNormTraining, AReplayLeavesBuffers) {
   Replica replica(make_backend(), batch_norm_task, replica_options());
   update(replica, two_parts(1));
   const Values buffers = buffers_of(replica);
-  const NonFiniteReport report = find_non_finite({.task = batch_norm_task,
-                                                  .model = replica.model(),
-                                                  .seeds = seeds,
-                                                  .label_smoothing = 0,
-                                                  .loss_scale = 1},
-                                                 two_parts(9).shards);
+  const UpdateBatch batch = two_parts(9);
+  Update update_of_one(batch);
+  const NonFiniteReport report = find_non_finite(
+      {.task = batch_norm_task, .model = replica.model(), .seeds = seeds, .label_smoothing = 0}, update_of_one);
   EXPECT_TRUE(report.module.empty()) << report.module;
   EXPECT_EQ(buffers_of(replica), buffers);
 }

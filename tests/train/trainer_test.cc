@@ -151,9 +151,11 @@ TEST_F(TrainerTest, AResumedRunKeepsItsShardsUnlessItIsToldOthers) {
 
 TEST_F(TrainerTest, AccumulationCountsUpdates) {
   options_.train.accumulate = 3;
-  train(options_, {.run = run("a")});
-  const auto state = state_of(last_checkpoint("a"));
+  options_.train.shards = 2;
+  train(options_, {.run = run("whole")});
+  const auto state = state_of(last_checkpoint("whole"));
   EXPECT_EQ(state.at("update"), 23);
+  expect_resumes_as_whole();
 }
 
 TEST_F(TrainerTest, KeepsTheLastCheckpointsOnly) {

@@ -116,7 +116,10 @@ class Replay {
 
   UpdateBatch next_update() {
     UpdateBatch batch;
-    for (int i = 0; i < golden_.options.train.accumulate; ++i) batch.add(stream_.next().batch);
+    for (int i = 0; i < golden_.options.train.accumulate; ++i) {
+      BatchStream::Next next = stream_.next();
+      for (Batch& part : next.batch.shards[0]) batch.add(std::move(part));
+    }
     return batch;
   }
 
