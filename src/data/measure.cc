@@ -48,7 +48,7 @@ CorpusReport measure_corpus(const std::vector<CorpusFiles>& files, const std::op
   if (tokenizers)
     encode_pairs([&](std::string& source, std::string& target) { return reader.next(source, target); },
                  *tokenizers, options.encode, report,
-                 [&](auto source, auto target) {
+                 [&](int64_t, auto source, auto target) {
                    repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
                  });
   else

@@ -15,6 +15,7 @@ constexpr size_t block_pairs = 1024;
 struct Block {
   ParallelText text;
   IdSequences source, target;
+  std::vector<int64_t> kept;  ///< numbers of pairs in `text`
   int64_t empty = 0, too_long = 0, uneven = 0;
 };
 
@@ -35,6 +36,7 @@ void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& opt
       source.push_back(tokenizers.source->eos());
       block.source.add(source);
       block.target.add(target);
+      block.kept.push_back(i);
     }
   }
 }
@@ -75,11 +77,12 @@ void IdSequences::add_all(const IdSequences& other) {
   for (int64_t i = 0; i < other.size(); ++i) add(other[i]);
 }
 
-void encode_pairs(
-    const std::function<bool(std::string& source, std::string& target)>& next, const Tokenizers& tokenizers,
-    const EncodeOptions& options, CorpusReport& report,
-    const std::function<void(std::span<const int32_t> source, std::span<const int32_t> target)>& take) {
+void encode_pairs(const std::function<bool(std::string& source, std::string& target)>& next,
+                  const Tokenizers& tokenizers, const EncodeOptions& options, CorpusReport& report,
+                  const std::function<void(int64_t pair, std::span<const int32_t> source,
+                                           std::span<const int32_t> target)>& take) {
   ThreadPool pool(options.threads);
+  int64_t before = 0;  // pairs in earlier blocks
   for (bool more = true; more;) {
     std::vector<Block> blocks;
     std::string source, target;
@@ -98,8 +101,9 @@ void encode_pairs(
       report.uneven += block.uneven;
       for (int64_t i = 0; i < block.source.size(); ++i) {
         report.measure(std::ssize(block.source[i]) - 1, std::ssize(block.target[i]));
-        take(block.source[i], block.target[i]);
+        take(before + block.kept[static_cast<size_t>(i)], block.source[i], block.target[i]);
       }
+      before += block.text.size();
     }
   }
 }
@@ -113,7 +117,7 @@ std::string limit_of(const EncodeOptions& options) {
 
 }  // namespace
 
-TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
+TokenCorpus encode_corpus(ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report) {
   TokenCorpus corpus{.source = {}, .target = {}, .target_eos = tokenizers.target->eos()};
   size_t place = 0;
@@ -123,10 +127,14 @@ TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers
     target = text.target[place++];
     return true;
   };
-  encode_pairs(next, tokenizers, options, report, [&](auto source, auto target) {
+  ParallelText kept;
+  encode_pairs(next, tokenizers, options, report, [&](int64_t pair, auto source, auto target) {
     corpus.source.add(source);
     corpus.target.add(target);
+    kept.source.push_back(text.source[static_cast<size_t>(pair)]);
+    kept.target.push_back(text.target[static_cast<size_t>(pair)]);
   });
+  text = std::move(kept);
   require(corpus.size() > 0, "no pair of the corpus is left ({}); {}", report.describe(), limit_of(options));
   return corpus;
 }

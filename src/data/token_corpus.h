@@ -69,16 +69,18 @@ struct EncodeOptions {
   int threads = 1;  ///< does not affect the result
 };
 
-/// Encodes pairs and calls `take` for each, in order: the source with its end token, the target without.
+/// Encodes pairs and calls `take` for each, in order: with the number of the pair among those read, from 0, the
+/// source with its end token, the target without.
 /// Dropped pairs are counted in `report`; the lengths of the others are added to it. `next` reads a pair and
 /// returns false at the end. A few thousand pairs are in memory at a time.
-void encode_pairs(
-    const std::function<bool(std::string& source, std::string& target)>& next, const Tokenizers& tokenizers,
-    const EncodeOptions& options, CorpusReport& report,
-    const std::function<void(std::span<const int32_t> source, std::span<const int32_t> target)>& take);
+void encode_pairs(const std::function<bool(std::string& source, std::string& target)>& next,
+                  const Tokenizers& tokenizers, const EncodeOptions& options, CorpusReport& report,
+                  const std::function<void(int64_t pair, std::span<const int32_t> source,
+                                           std::span<const int32_t> target)>& take);
 
-/// Encodes all pairs in memory. Throws an input error if no pair is left.
-TokenCorpus encode_corpus(const ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
+/// Encodes all pairs in memory. Dropped pairs are also removed from `text`. Throws an input error if no pair is
+/// left.
+TokenCorpus encode_corpus(ParallelText& text, const Tokenizers& tokenizers, const EncodeOptions& options,
                           CorpusReport& report);
 
 }  // namespace sixfold

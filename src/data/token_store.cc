@@ -53,7 +53,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
       progress.tell(reader);
       return reader.next(source, target);
     };
-    encode_pairs(next, tokenizers, options.encode, record.report, [&](auto source, auto target) {
+    encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t, auto source, auto target) {
       source_ids.add(source);
       target_ids.add(target);
       repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));

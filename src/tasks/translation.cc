@@ -32,7 +32,7 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
   for (int64_t i = 0; i < corpus.size(); ++i) {
     const int64_t tokens = std::max(std::ssize(corpus.source[i]), std::ssize(corpus.target[i]) + 1);
     if (tokens > config.max_positions)
-      require_positions(config, tokens, fmt::format("{}: pair {}", key, i + 1));
+      require_positions(config, tokens, fmt::format("{}: pair {} of those that are kept", key, i + 1));
   }
 }
 
@@ -62,7 +62,7 @@ class Translation : public Task {
     return names;
   }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    return evaluate_translation(model, tokenizers_, valid_text_, validation_, run);
+    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus()}, validation_, run);
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);

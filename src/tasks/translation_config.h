@@ -47,7 +47,9 @@ struct ParallelDataOptions : BatchOptions {
 inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field("train", o.train,
           "training text: alternately a source and a target file, or .tsv files; each may be gzipped");
-  v.field("valid", o.valid, "validation text, given in the same way; empty: no validation");
+  v.field("valid", o.valid,
+          "validation text, given in the same way; pairs that training would drop are left out; empty: no "
+          "validation");
   v.field("weights", o.weights,
           "for each text of train, how often an epoch uses each of its pairs; empty: once", at_least(0));
   v.field("invalid_utf8", o.invalid_utf8,

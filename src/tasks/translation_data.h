@@ -13,9 +13,10 @@ struct TranslationData {
   Tokenizers tokenizers;
   TokenCorpus train;        ///< mapped from the run's folder
   TokenStoreRecord record;  ///< describes `train`
-  ParallelText valid_text;  ///< held in memory; empty if no validation text is given
-  TokenCorpus valid;        ///< the ids of `valid_text`, held in memory, without pairs that are too long
-  std::string valid_hash;   ///< hash of the lines of `valid_text`; empty if there are none
+  /// The pairs of the validation text that training would keep, held in memory; empty if none is given.
+  ParallelText valid_text;
+  TokenCorpus valid;       ///< the ids of `valid_text`, held in memory
+  std::string valid_hash;  ///< hash of the lines of the whole validation text; empty if there is none
 };
 
 /// Reads the text, trains tokenizers if none are given, and encodes the text. The encoded training text and the

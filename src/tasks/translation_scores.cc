@@ -17,17 +17,16 @@ int64_t considered(const TranslationValidationOptions& options, int64_t all) {
 }
 
 /// Translates lines of the text.
-std::vector<std::string> translate(const Transformer& model, const Tokenizers& tokenizers,
-                                   const ParallelText& text, std::span<const size_t> lines,
-                                   const ScoredDecoding& how, const EvaluationRun& run) {
+std::vector<std::string> translate(const Transformer& model, const Tokenizer& target, const TokenCorpus& corpus,
+                                   std::span<const size_t> lines, const ScoredDecoding& how,
+                                   const EvaluationRun& run) {
   std::vector<std::vector<int32_t>> sources;
   for (const size_t line : lines) {
-    sources.push_back(tokenizers.source->encode(text.source[line]));
-    sources.back().push_back(tokenizers.source->eos());
+    const auto ids = corpus.source[static_cast<int64_t>(line)];
+    sources.emplace_back(ids.begin(), ids.end());
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, how, run))
-    translations.push_back(tokenizers.target->decode(ids));
+  for (const auto& ids : decode_outputs(model, sources, how, run)) translations.push_back(target.decode(ids));
   return translations;
 }
 
@@ -51,8 +50,9 @@ Scores scores_of(const std::vector<std::string>& translations, const Tokenizer& 
 }  // namespace
 
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
-                                const ParallelText& text, const TranslationValidationOptions& options,
+                                const ValidationPairs& pairs, const TranslationValidationOptions& options,
                                 const EvaluationRun& run) {
+  const ParallelText& text = pairs.text;
   const auto count = static_cast<size_t>(considered(options, text.size()));
   const std::vector<size_t> shown =
       sample_pairs(std::span(text.source).first(count), std::span(text.target).first(count));
@@ -61,7 +61,7 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     lines.resize(count);
     std::iota(lines.begin(), lines.end(), 0);
   }
-  const auto translations = translate(model, tokenizers, text, lines,
+  const auto translations = translate(model, *tokenizers.target, pairs.ids, lines,
                                       {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run);
   Evaluation evaluation;
   if (options.translates()) evaluation.scores = scores_of(translations, *tokenizers.target, text);

@@ -8,11 +8,17 @@
 
 namespace sixfold {
 
+/// Pairs as text and as ids.
+struct ValidationPairs {
+  const ParallelText& text;
+  const TokenCorpus& ids;
+};
+
 /// Collective. Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and
 /// "chrf" and some of the translations as samples. If no metric needs translations, only the samples are
 /// translated, and there are no scores. The model must be packed.
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
-                                const ParallelText& text, const TranslationValidationOptions& options,
+                                const ValidationPairs& pairs, const TranslationValidationOptions& options,
                                 const EvaluationRun& run);
 
 /// Returns an estimate, in bytes, of the keys and values of the sentences that are translated at a time. It

@@ -17,7 +17,7 @@ class TokenCorpusTest : public testing::Test {
 };
 
 TEST_F(TokenCorpusTest, SourcesEndTargetsDoNot) {
-  const ParallelText text{{"a b", "b"}, {"y", "x x y"}};
+  ParallelText text{{"a b", "b"}, {"y", "x x y"}};
   CorpusReport report{.read = 2};
   const TokenCorpus corpus = encode_corpus(text, tokenizers_, {}, report);
   ASSERT_EQ(corpus.size(), 2);
@@ -32,16 +32,18 @@ TEST_F(TokenCorpusTest, SourcesEndTargetsDoNot) {
 }
 
 TEST_F(TokenCorpusTest, LongAndEmptyPairsAreDroppedAndCounted) {
-  const ParallelText text{{"a a a", "a a a a", "a", "  ", "b"}, {"x", "x", "x x x x", "x", "y"}};
+  ParallelText text{{"a a a", "a a a a", "a", "  ", "b"}, {"x", "x", "x x x x", "x", "y"}};
   CorpusReport report{.read = 6, .empty = 1};
   const TokenCorpus corpus = encode_corpus(text, tokenizers_, {.max_length = 3}, report);
   EXPECT_EQ(corpus.size(), 2);
   EXPECT_EQ(list(corpus.source[1]), (std::vector<int32_t>{4, 2}));
   EXPECT_EQ(report.describe(), "6 pairs, 2 kept; dropped: 2 with an empty side, 2 too long");
-  EXPECT_NE(error_message([&] {
-              encode_corpus({{"a a"}, {"x"}}, tokenizers_, {.max_length = 1}, report);
-            }).find("no pair"),
-            std::string::npos);
+  EXPECT_EQ(text.source, (std::vector<std::string>{"a a a", "b"}));
+  EXPECT_EQ(text.target, (std::vector<std::string>{"x", "y"}));
+  ParallelText too_long{{"a a"}, {"x"}};
+  EXPECT_NE(
+      error_message([&] { encode_corpus(too_long, tokenizers_, {.max_length = 1}, report); }).find("no pair"),
+      std::string::npos);
 }
 
 TEST_F(TokenCorpusTest, ThreadsChangeNothing) {

@@ -67,6 +67,28 @@ TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {
   EXPECT_GT(open()->score_bytes(0), greedy);
 }
 
+/// Validation translates the pairs that are kept: another one may have more tokens than the model has
+/// positions.
+TEST_F(TranslationTest, ValidationLeavesOutWhatTrainingWouldDrop) {
+  std::string too_long;
+  for (int i = 0; i < 30; ++i) too_long += "w1 ";
+  write_file_atomically(folder_ / "valid.a", "w1 w2\n" + too_long + "\nw3\n");
+  write_file_atomically(folder_ / "valid.b", "w2 w1\nw1\nw3\n");
+  options_.model.positions = Positions::learned;
+  options_.model.max_positions = 20;
+  options_.model.beyond_positions = BeyondPositions::error;
+  options_.data.max_length = 15;
+  options_.validation.metrics = {Metric::loss, Metric::bleu};
+  const auto task = open();
+  EXPECT_EQ(task->validation_data()->size(), 2);
+  const auto backend = make_backend();
+  Transformer model(task->model_config(), backend, DType::f32, 1);
+  model.pack();
+  const Evaluation all = task->evaluate(model, {.arena = std::make_shared<Arena>(backend)});
+  ASSERT_EQ(all.samples.size(), 2u);
+  EXPECT_EQ(all.samples[1].reference, "w3");
+}
+
 /// They are the same whether all sentences are translated for a metric or only the samples.
 TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
   write_file_atomically(folder_ / "valid.a", std::string(201, 'a') + "\nw1 w2\nw3 w1\nw2 w3\nw1\nw3\n");
