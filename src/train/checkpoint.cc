@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/safetensors.h"
+#include "model/derived.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
 
@@ -56,6 +58,23 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
 void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
   load_weights(checkpoint + "/model.safetensors", model);
   optimizer.load(checkpoint + "/optimizer.safetensors");
+}
+
+void Checkpoints::load_mean(const std::vector<std::string>& checkpoints, Transformer& model) {
+  average_weights(checkpoints, model);
+  std::vector<SafetensorsFile> states;
+  for (const std::string& checkpoint : checkpoints)
+    states.push_back(SafetensorsFile::open(checkpoint + "/optimizer.safetensors"));
+  for (Parameter& parameter : model.parameters()) {
+    const std::string name = "average." + parameter.name;
+    if (!std::ranges::all_of(states, [&](const SafetensorsFile& state) { return state.find(name); })) continue;
+    std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
+    for (const SafetensorsFile& state : states) {
+      const std::vector<float> values = to_floats(state.at(name));
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values.at(i) / static_cast<double>(states.size());
+    }
+    parameter.tensor.copy_from(*model.backend(), mean);
+  }
 }
 
 TrainingState Checkpoints::read_state(const std::string& checkpoint) {

@@ -142,7 +142,8 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("ema_decay", o.ema_decay,
           "decay of an exponential moving average of the weights, which is validated and saved; 0: off",
           from_to_below(0, 1));
-  v.field("average_last", o.average_last, "save the average of this many last checkpoints as the model",
+  v.field("average_last", o.average_last,
+          "save the average of this many last checkpoints as the model; with ema_decay, of their averages",
           at_least(1));
   v.field("on_spike", o.on_spike,
           "what to do when the loss of a batch spikes: go_on, stop, or rollback, which returns to the last "

@@ -1,5 +1,10 @@
 #include "train/loss_guard.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
 namespace sixfold {
 
 Verdict judge(const StepResult& step, const TrainOptions& options, const TrainingState& state) {
@@ -7,6 +12,36 @@ Verdict judge(const StepResult& step, const TrainOptions& options, const Trainin
   const bool watched = options.train.on_spike != OnSpike::go_on && state.loss_ema > 0;
   if (watched && step.loss > options.train.spike_factor * state.loss_ema) return Verdict::spike;
   return Verdict::sound;
+}
+
+namespace {
+
+/// The number of values between which a label decides.
+int64_t choices(const ModelConfig& config) {
+  switch (config.head) {
+    case HeadKind::classes:
+      return std::ssize(config.labels);
+    case HeadKind::span:
+      return config.context_tokens;
+    case HeadKind::vocabulary:
+      break;
+  }
+  return config.target_vocab;
+}
+
+}  // namespace
+
+void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint) {
+  const double guessing = std::log(static_cast<double>(std::max<int64_t>(2, choices(config))));
+  require(
+      !(loss >= 10 * (guessing + 1)),
+      "update {}: the run has diverged: its loss is {:.4g}, and that of a model that guesses evenly is {:.3g}; "
+      "{}. {}",
+      update, loss, guessing, describe_newest(checkpoint), against_divergence);
+}
+
+std::string describe_newest(const std::string& checkpoint) {
+  return checkpoint.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + checkpoint;
 }
 
 void track_loss(const StepResult& step, TrainingState& state) {

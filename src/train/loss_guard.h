@@ -1,4 +1,7 @@
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "train/replica.h"
 #include "train/state.h"
 
@@ -13,6 +16,16 @@ enum class Verdict {
 
 /// Checks a step before its update is applied, against the running mean of the loss.
 Verdict judge(const StepResult& step, const TrainOptions& options, const TrainingState& state);
+/// What usually helps against divergence, as a sentence without its full stop.
+inline constexpr std::string_view against_divergence =
+    "A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm usually helps";
+/// "the last checkpoint is ..."
+std::string describe_newest(const std::string& checkpoint);
+
+/// Throws an input error if a mean loss, of training or validation, shows that the run has diverged: if it is
+/// more than ten times that of a model that guesses evenly, and one for each label. `update`: the updates done;
+/// `checkpoint`: the newest, empty if there is none.
+void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint);
 /// Adds the loss of a step whose update was applied to the running mean (`TrainingState::loss_ema`).
 void track_loss(const StepResult& step, TrainingState& state);
 

@@ -22,14 +22,12 @@ bool Recovery::go_back(Verdict verdict, const StepResult& step, const RepeatUpda
                        Context::Seeds seeds, TrainingState& state) {
   const std::string& newest = models_.newest_due();
   const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest.empty();
-  const std::string last = newest.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + newest;
+  const std::string last = describe_newest(newest);
   if (verdict == Verdict::not_finite) {
     const std::string cause = find_cause(step, repeat, seeds, state.update + 1);
     if (!possible)
       throw_input_error(
-          "update {}: {}; {}. A lower schedule.learning_rate, a longer schedule.warmup or train.clip_norm "
-          "usually helps{}",
-          state.update + 1, cause, last,
+          "update {}: {}; {}. {}{}", state.update + 1, cause, last, against_divergence,
           wanted ? "" : "; --on-spike rollback returns to the last checkpoint and skips the batch");
     load_newest(cause, state);
     return true;

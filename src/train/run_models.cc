@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "base/plural.h"
-#include "model/derived.h"
 #include "model/model_dir.h"
 #include "model/ownership.h"
 #include "model/provenance.h"
@@ -83,7 +82,7 @@ std::string RunModels::save_result(const TrainingState& state) {
     if (!replica_.processes().is_root()) return which;
     auto last = checkpoints_.due();
     if (last.size() > wanted) last.erase(last.begin(), last.end() - static_cast<ptrdiff_t>(wanted));
-    average_weights(last, replica_.model());
+    Checkpoints::load_mean(last, replica_.model());
     which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
   } else if (state.best && options_.checkpoint.keep_best && has_best(state)) {
     if (!replica_.processes().is_root()) return which;

@@ -122,6 +122,9 @@ TrainOutcome Trainer::run() {
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
       progress_->line(state_, rate);
+      // of this batch and of those before, since a single one may be far off
+      require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
+                       models_.newest());
       state_.sums = {};
     }
     if (calendar_.validation(state_, before_)) validate();
@@ -350,6 +353,8 @@ void Trainer::validate() {
       validate_model(*task_, replica_.model(), options_.data,
                      {.part_tokens = state_.part_tokens, .arena = replica_.arena(), .processes = processes_});
   replica_.optimizer().swap_average();
+  require_learning(evaluation.scores.at("loss").value, replica_.model().config(), state_.update,
+                   models_.newest());
   const Score& score = evaluation.scores.at(options_.best_by);
   const bool better = is_better(score, state_.best);
   if (better) {
