@@ -160,10 +160,16 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
   require(!path.ends_with('/'), "{}: is the name of a folder; give the name of a file", path);
-  // A rename over /dev/null or a pipe would replace it by a regular file.
+  // A rename over a pipe or /dev/null would replace it by a regular file. A device such as the latter is
+  // written to.
   const bool is_there = ::stat(path_.c_str(), &status) == 0;
   if (is_there) {
     require(!S_ISDIR(status.st_mode), "{}: is a folder; give the name of a file", path);
+    if (S_ISCHR(status.st_mode)) {
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+      if (descriptor_ < 0) throw_write_error(path_, errno);
+      return;
+    }
     require(S_ISREG(status.st_mode),
             "{}: is not a regular file; write to standard output and redirect it to this file", path);
   }
@@ -206,12 +212,13 @@ void AtomicFile::overwrite(int64_t offset, std::string_view bytes) {
 
 void AtomicFile::close() {
   flush();
-  if (::fsync(descriptor_) != 0) throw_write_error(path_, errno);
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) throw_write_error(path_, errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) throw_write_error(path_, errno);
 }
 
 void AtomicFile::commit() {
   close();
+  if (temporary_.empty()) return;  // a device
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_write_error(path_, errno);
   temporary_.clear();
   flush_to_disk(parent_of(path_));
@@ -219,6 +226,7 @@ void AtomicFile::commit() {
 
 bool AtomicFile::commit_new() {
   close();
+  if (temporary_.empty()) return false;
   if (::link(temporary_.c_str(), path_.c_str()) == 0) {
     ::unlink(temporary_.c_str());
   } else {

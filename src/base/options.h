@@ -134,7 +134,11 @@ template <class T>
 void read_value(const OptionSource& source, std::vector<T>& value) {
   value.clear();
   for (const OptionNode& element : list_elements(source)) {
-    const OptionSource item{element, fmt::format("{}[{}]", source.key, value.size()), source.range};
+    const OptionSource item{element,
+                            element.kind == OptionNode::Kind::assigned
+                                ? source.key  // --metric bleu,chrf
+                                : fmt::format("{}[{}]", source.key, value.size()),
+                            source.range};
     read_value(item, value.emplace_back());
   }
 }

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "cli/model_folder.h"
@@ -18,7 +19,8 @@ namespace {
 struct PlotPatchesSettings {
   std::string model, input;
   int64_t number = 1;
-  int layer = -1, head = 0;
+  int layer = -1;
+  std::optional<int> head;
   PictureOptions picture;
 };
 
@@ -43,15 +45,15 @@ ImageAttention attention_of(const Captioner& captioner, const ImageReader::Item&
   }
 }
 
-/// The weights of a head, counted from 1, or the mean of all heads: [tokens, patches].
-std::vector<float> weights_of(const ImageAttention& attention, int head) {
+/// The weights of a head, or the mean of all heads: [tokens, patches].
+std::vector<float> weights_of(const ImageAttention& attention, std::optional<int> head) {
   const size_t size = attention.weights.size() / static_cast<size_t>(attention.heads);
   std::vector<float> weights(size);
   for (size_t i = 0; i < size; ++i) {
     double sum = 0;
     for (int h = 0; h < attention.heads; ++h)
-      if (head == 0 || h + 1 == head) sum += attention.weights[static_cast<size_t>(h) * size + i];
-    weights[i] = static_cast<float>(head == 0 ? sum / attention.heads : sum);
+      if (!head || h == *head) sum += attention.weights[static_cast<size_t>(h) * size + i];
+    weights[i] = static_cast<float>(head ? sum : sum / attention.heads);
   }
   return weights;
 }
@@ -64,9 +66,10 @@ void draw(const PlotPatchesSettings& settings) {
   require(settings.layer >= -layers && settings.layer < layers,
           "--layer {}: the model's decoder has layers 0 to {}", settings.layer, layers - 1);
   const ImageAttention attention = attention_of(captioner, item, settings.layer);
-  require(settings.head <= attention.heads, "--head {}: the model has {}", settings.head, attention.heads);
+  require(settings.head.value_or(0) < attention.heads, "--head {}: the model has heads 0 to {}",
+          settings.head.value_or(0), attention.heads - 1);
   const std::string heads =
-      settings.head > 0 ? fmt::format("head {}", settings.head) : std::string("mean of heads");
+      settings.head ? fmt::format("head {}", *settings.head + 1) : std::string("mean of heads");
   write_picture(settings.picture,
                 patches_svg({.png = encode_png(item.image),
                              .height = item.image.size.height,
@@ -102,10 +105,9 @@ void add_plot_patches(CLI::App& plot) {
                   "layers and heads from 1")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--head", settings->head, "draw only this head, counted from 1; 0: the mean of all heads")
+  command.add_option("--head", settings->head, "draw only this head, counted from 0 [the mean of all heads]")
       ->check(CLI::Range(0, 1 << 16))
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
   add_picture_options(command, settings->picture);
   command.footer(
       "For each token of the caption, the picture is clear where the token looks, and veiled elsewhere. The\n"

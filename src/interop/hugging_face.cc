@@ -156,6 +156,11 @@ void read_languages(const fs::path& folder, ModelConfig& config) {
 void import_hugging_face(const std::string& folder_name, const std::string& output) {
   require_new_or_model(output, {folder_name});
   const fs::path folder(folder_name);
+  require(fs::exists(folder),
+          "{}: there is no folder of that name; models of the hub are downloaded first, for example with: hf "
+          "download "
+          "NAME --local-dir FOLDER",
+          folder_name);
   require(fs::is_regular_file(folder / "config.json"),
           "{}: has no config.json; give the folder of a MarianMTModel, GPT2LMHeadModel or LlamaForCausalLM",
           folder_name);

@@ -185,6 +185,10 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
     }
     weights[their_name(parameter.name)] = std::move(matrix);
   }
+  // Without tie_word_embeddings, transformers reads the embeddings of both sides and not what they share.
+  if (config.tied_embeddings == TiedEmbeddings::source)
+    for (const char* side : {"encoder", "decoder"})
+      weights[fmt::format("model.{}.embed_tokens.weight", side)] = weights.at("model.shared.weight");
   if (const auto table = positions_table(model, positions))
     for (const char* side : {"encoder", "decoder"})
       weights[fmt::format("model.{}.embed_positions.weight", side)] = *table;
@@ -192,6 +196,7 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
   bias.vector = false;
   bias.rows = 1, bias.cols = config.target_vocab + (add_pad ? 1 : 0);
   bias.values.resize(static_cast<size_t>(bias.cols));
+  if (add_pad) bias.values.back() = -1e4f;  // it takes no probability from the tokens of this model; fp16 holds it
   return weights;
 }
 

@@ -312,6 +312,8 @@ void import_marian(const MarianFiles& files, const std::string& output) {
   inputs.insert(inputs.end(), files.vocabs.begin(), files.vocabs.end());
   inputs.insert(inputs.end(), files.sentence_pieces.begin(), files.sentence_pieces.end());
   require_new_or_model(output, inputs);
+  require(!files.model.ends_with(".bin"),
+          "{}: is a model of Marian in its binary format; only the .npz can be imported", files.model);
   const TensorMap tensors = read_npz(files.model);
   MarianOptions options = embedded_options(tensors);
   ModelConfig config;

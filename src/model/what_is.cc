@@ -69,6 +69,25 @@ bool is_config_of_hugging_face(const fs::path& path) {
   return has_key(path, {"architectures", "model_type", "transformers_version"});
 }
 
+/// Refuses a model of Hugging Face: what it is, and how it can be converted, if it can.
+[[noreturn]] void refuse_hugging_face(const std::string& path, const char* what, const std::string& folder) {
+  std::string type;
+  try {
+    const OptionNode config = parse_json_options(read_regular_file(folder + "/config.json"), folder);
+    if (const OptionNode* node = config.find_path("model_type")) type = node->text;
+  } catch (const Error&) {  // without a type
+  }
+  const auto can = {"marian", "gpt2", "llama", "mistral"};
+  if (std::ranges::find(can, type) != can.end())
+    throw_input_error("{} is {} of Hugging Face; convert it with: sixfold import hf {} --output FOLDER", path,
+                      what, folder);
+  throw_input_error(
+      "{} is {} of Hugging Face of type '{}', which can't be imported; models of the types marian, gpt2, llama "
+      "and "
+      "mistral can",
+      path, what, type);
+}
+
 bool looks_like_model(const fs::path& folder) {
   const fs::path config = folder / "config.json";
   return is_file(config) && is_file(folder / "model.safetensors") && !is_config_of_hugging_face(config);
@@ -101,9 +120,7 @@ std::vector<fs::path> models_in(const fs::path& folder) {
         "--output FOLDER",
         path, path);
   if (file.filename() == "pytorch_model.bin" || is_config_of_hugging_face(file.parent_path() / "config.json"))
-    throw_input_error(
-        "{} is a file of a Hugging Face model; convert it with: sixfold import hf {} --output FOLDER", path,
-        parent);
+    refuse_hugging_face(path, "a file of a model", parent);
   if (extension == ".bin")
     throw_input_error(
         "{} is a binary model of another program; of Marian's models only the .npz can be imported: sixfold "
@@ -166,10 +183,7 @@ void require_model_folder(const std::string& path) {
   if (is_run_folder(name) || is_config_of_training(config)) refuse_run(name);
   if (!is_file(config)) refuse_folder(name);
   refuse_empty_files(name);
-  if (is_config_of_hugging_face(config))
-    throw_input_error(
-        "{} is the folder of a Hugging Face model; convert it with: sixfold import hf {} --output FOLDER", name,
-        name);
+  if (is_config_of_hugging_face(config)) refuse_hugging_face(name, "the folder of a model", name);
 }
 
 }  // namespace sixfold

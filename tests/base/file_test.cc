@@ -121,11 +121,19 @@ TEST(AtomicFile, FailuresNameThePathAndTheReason) {
   const TemporaryFolder folder;
   const std::string orphan = folder / "no/such/file";
   EXPECT_EQ(error_message([&] { AtomicFile{orphan}; }), orphan + ": can't write: No such file or directory");
-  EXPECT_EQ(error_message([] { AtomicFile{"/dev/null"}; }),
-            "/dev/null: is not a regular file; write to standard output and redirect it to this file");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(error_message([&] { AtomicFile{folder / "pipe"}; }),
+            folder / "pipe" + ": is not a regular file; write to standard output and redirect it to this file");
   const std::string directory = folder.path();
   EXPECT_EQ(error_message([&] { AtomicFile{directory}; }),
             directory + ": is a folder; give the name of a file");
+}
+
+TEST(AtomicFile, ADeviceStaysOne) {
+  write_file_atomically("/dev/null", "text");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_NE(error_message([] { write_file_atomically("/dev/full", "text"); }).find("No space left"),
+            std::string::npos);
 }
 
 TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {

@@ -52,10 +52,10 @@ TEST(BenchLayers, WritesAPictureAndJson) {
 TEST(BenchLayers, SaysWhatItCanNotMeasure) {
   const TemporaryFolder folder;
   const auto layers = [](const std::string& options) { return sixfold("bench layers " + options); };
-  expect_error(layers("--n 4,x"), "--n[1]: expected a whole number, found 'x'");
-  expect_error(layers("--n 0,4"), "--n[0]: expected a whole number at least 1, found '0'");
+  expect_error(layers("--n 4,x"), "--n: expected a whole number, found 'x'");
+  expect_error(layers("--n 0,4"), "--n: expected a whole number at least 1, found '0'");
   expect_error(layers("--n 8,4"), "n: the values must increase");
-  expect_error(layers("--kinds transformer"), "--kinds[0]: expected one of attention,");
+  expect_error(layers("--kinds transformer"), "--kinds: expected one of attention,");
   expect_error(layers("--kinds ssru"), "--kinds: 'ssru' is for decoders only; add --decoder");
   expect_error(layers("--kinds bahdanau --decoder"), "bahdanau: reads the source");
   expect_error(layers("--kinds lstm --d 7,9"), "even d_model");

@@ -252,12 +252,12 @@ TEST_F(CaptionCommand, AttentionIsDrawnOnThePicture) {
   EXPECT_NE(first.find("data:image/png;base64,iVBOR"), std::string::npos);
   EXPECT_NE(first.find("attention of decoder layer 2 of 2, mean of heads"), std::string::npos);
   EXPECT_EQ(sixfold(patches + idx_ + " --output -").text, first) << "the same image in another file";
-  const std::string second = sixfold(patches + idx_ + " --number 2 --layer 0 --head 1 --output -").text;
+  const std::string second = sixfold(patches + idx_ + " --number 2 --layer 0 --head 0 --output -").text;
   EXPECT_NE(second.find("attention of decoder layer 1 of 2, head 1"), std::string::npos);
   EXPECT_NE(second, first);
   expect_error(sixfold(patches + idx_ + " --number 3 -o -"), "--number 3: " + idx_ + " has 2 images");
   expect_error(sixfold(patches + idx_ + " --layer 2 -o -"), "--layer 2: the model's decoder has layers 0 to 1");
-  expect_error(sixfold(patches + idx_ + " --head 3 -o -"), "--head 3: the model has 2");
+  expect_error(sixfold(patches + idx_ + " --head 2 -o -"), "--head 2: the model has heads 0 to 1");
   expect_error(sixfold(patches + (folder_ / "broken.pgm") + " -o -"), "broken.pgm: is a damaged PGM file");
   expect_error(sixfold(patches + (folder_ / "large.pgm") + " -o -"), "but the model reads images of 4 x 4");
 }

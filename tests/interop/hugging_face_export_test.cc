@@ -1,12 +1,14 @@
 // Models that are exported to folders of Hugging Face, and imported again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
+#include "formats/safetensors.h"
 #include "infer/binding.h"
 #include "interop/hugging_face.h"
 #include "model/model_dir.h"
@@ -69,6 +71,19 @@ TEST(HuggingFaceExport, WhatIsExportedAndImportedComputesTheSame) {
     SCOPED_TRACE(name_of_enum(tied));
     EXPECT_EQ(there_and_back([&](ModelConfig& config) { config.tied_embeddings = tied; }).positions,
               Positions::sinusoidal_halves);
+  }
+}
+
+/// transformers reads model.shared.weight only if the output is tied to it too.
+TEST(HuggingFaceExport, EmbeddingsThatAreSharedWithoutTheOutputAreWrittenForBothSides) {
+  const TemporaryFolder folder;
+  write_own_model(folder / "own", [](ModelConfig& config) { config.tied_embeddings = TiedEmbeddings::source; });
+  export_hugging_face(folder / "own", folder / "exported");
+  const TensorMap tensors = read_safetensors(folder / "exported/model.safetensors");
+  const auto bytes = tensors.at("model.shared.weight").bytes;
+  for (const char* side : {"encoder", "decoder"}) {
+    const auto& own = tensors.at(fmt::format("model.{}.embed_tokens.weight", side)).bytes;
+    EXPECT_TRUE(std::ranges::equal(own, bytes)) << side;
   }
 }
 

@@ -72,12 +72,17 @@ TEST_F(WhatIs, ARunNamesItsModelOrCheckpoint) {
 }
 
 TEST_F(WhatIs, OtherProgramsModelsCanBeImported) {
-  put("hf/config.json", R"({"architectures": ["MarianMTModel"], "d_model": 512})");
+  put("hf/config.json", R"({"architectures": ["MarianMTModel"], "model_type": "marian"})");
   put("hf/pytorch_model.bin", "weights");
   const std::string import = "convert it with: sixfold import ";
-  EXPECT_EQ(said_of("hf"), "hf is the folder of a Hugging Face model; " + import + "hf hf --output FOLDER");
+  EXPECT_EQ(said_of("hf"), "hf is the folder of a model of Hugging Face; " + import + "hf hf --output FOLDER");
   EXPECT_EQ(said_of("hf/pytorch_model.bin"),
-            "hf/pytorch_model.bin is a file of a Hugging Face model; " + import + "hf hf --output FOLDER");
+            "hf/pytorch_model.bin is a file of a model of Hugging Face; " + import + "hf hf --output FOLDER");
+  put("t5/config.json", R"({"architectures": ["T5ForConditionalGeneration"], "model_type": "t5"})");
+  EXPECT_EQ(
+      said_of("t5"),
+      "t5 is the folder of a model of Hugging Face of type 't5', which can't be imported; models of the types "
+      "marian, gpt2, llama and mistral can");
   put("marian/model.npz", "weights");
   EXPECT_EQ(said_of("marian"),
             "marian contains a model of Marian; " + import + "marian marian/model.npz --output FOLDER");
