@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -139,18 +141,41 @@ class Signals {
   std::jthread thread_;  // last: it uses the members above
 };
 
+/// Runs a server on a thread of its own, and stops it at the end.
+class Serving {
+ public:
+  explicit Serving(serve::HttpServer& server) : server_(server), thread_([&server] { server.run(); }) {}
+  ~Serving() { server_.stop(std::chrono::milliseconds(0)); }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+  /// Waits until the server has been stopped.
+  void wait() { thread_.join(); }
+
+ private:
+  serve::HttpServer& server_;
+  std::jthread thread_;
+};
+
+/// The server listens before it has its models, so that whoever watches it sees that it is alive.
 void run(const ServeSettings& settings) {
   Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
-  serve::Service service(specs_of(config), config.engine(), config.service());
-  const serve::Router router(service, serve::all_routes(service));
-  serve::HttpServer server(config.http(),
-                           [&](const serve::HttpRequest& request) { return router.answer(request); });
-  Running running(settings, config, service, server);
+  serve::require_model_folders(specs_of(config));
+  std::optional<serve::Service> service;
+  std::optional<serve::Router> router;
+  std::atomic<bool> ready = false;
+  serve::HttpServer server(config.http(), [&](const serve::HttpRequest& request) {
+    return ready ? router->answer(request) : serve::answer_before_ready(request);
+  });
+  Serving serving(server);
+  service.emplace(specs_of(config), config.engine(), config.service());
+  router.emplace(*service, serve::all_routes(*service));
+  ready = true;
+  Running running(settings, config, *service, server);
   const Signals::Acting acting(signals, running);
-  log_info("{} at http://{}:{}", counted(service.models().all().size(), "model"),
+  log_info("{} at http://{}:{}", counted(service->models().all().size(), "model"),
            config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]", server.port());
-  server.run();
+  serving.wait();
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "serve/access_log.h"
 
 namespace sixfold::serve {
 namespace {
@@ -20,6 +22,9 @@ std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_uppe
 }  // namespace
 
 HttpOptions ServeConfig::http() const {
+  std::function<void(const AnsweredRequest&)> log;
+  if (!access_log.empty())
+    log = [to = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) { to->add(request); };
   return {.host = host,
           .port = port,
           .connections = connections,
@@ -28,7 +33,8 @@ HttpOptions ServeConfig::http() const {
           .arrival_time = milliseconds_of(arrival_seconds),
           .request_time = milliseconds_of(request_seconds),
           .idle_time = std::chrono::seconds(idle_seconds),
-          .access = Access::of_server(host, !api_keys.empty(), hosts, origins)};
+          .access = Access::of_server(host, !api_keys.empty(), hosts, origins),
+          .log = std::move(log)};
 }
 
 EngineSettings ServeConfig::engine() const {

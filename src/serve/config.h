@@ -25,6 +25,7 @@ struct ServeConfig {
   int glossary_count = 100;
   int64_t glossary_bytes = 16 << 20;
   std::string suggestions;
+  std::string access_log;
   int64_t file_bytes = 64 << 20;
   int file_seconds = 1800;
   int connections = 256;
@@ -43,6 +44,7 @@ struct ServeConfig {
   int idle_seconds = 5;
   double grace_seconds = 30;
 
+  /// Opens the access log, anew each time, so that it may be moved away between. Throws if it can't.
   HttpOptions http() const;
   EngineSettings engine() const;
   ServiceOptions service() const;
@@ -77,6 +79,9 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
           between(0, 1 << 30));
   v.field("suggestions", o.suggestions,
           "file to which suggested translations are added, as lines of JSON; empty: none are taken");
+  v.field("access_log", o.access_log,
+          "file to which a line for each request is added, without its texts, in the common log format of web "
+          "servers; -: standard error; empty: none is written");
   v.field("file_bytes", o.file_bytes, "most bytes of all translated files that wait to be downloaded",
           between(0, int64_t{1} << 40));
   v.field("file_seconds", o.file_seconds, "seconds for which a translated file can be downloaded",

@@ -100,7 +100,18 @@ class HttpServer::Connection final : public RequestSource {
       answer = refusal(received.request.path, error);
     }
     options_->access.allow(received.request, answer);
-    return send(answer, received, goes_on) && goes_on;
+    body_bytes_ = 0;
+    goes_on = send(answer, received, goes_on) && goes_on;
+    if (options_->log)
+      options_->log({.address = socket_.address(),
+                     .method = received.request.method,
+                     .path = received.request.path,
+                     .is_http_1_1 = received.is_http_1_1,
+                     .status = answer.status,
+                     .body_bytes = body_bytes_,
+                     .end = std::chrono::system_clock::now(),
+                     .seconds = std::chrono::duration<double>(Clock::now() - begun).count()});
+    return goes_on;
   }
 
   static HttpError too_slow() {
@@ -136,7 +147,10 @@ class HttpServer::Connection final : public RequestSource {
                         : std::nullopt);
     const bool has_body = to.request.method != "HEAD" && answer.status != 204 && answer.status != 304;
     if (answer.parts && has_body) return send_parts(answer, std::move(bytes), chunks) && chunks;
-    if (has_body) bytes += answer.body;
+    if (has_body) {
+      bytes += answer.body;
+      body_bytes_ = answer.body.size();
+    }
     open_.answers();
     return socket_.send(bytes, options_->write_time);
   }
@@ -151,6 +165,7 @@ class HttpServer::Connection final : public RequestSource {
     };
     try {
       answer.parts([&](std::string_view part) {
+        body_bytes_ += part.size();
         if (!chunks) return send(part);
         return part.empty() ? open : send(fmt::format("{:x}\r\n{}\r\n", part.size(), part));
       });
@@ -168,6 +183,7 @@ class HttpServer::Connection final : public RequestSource {
   std::string received_;  // bytes of the next request may arrive with those of this one
   Clock::time_point arrives_until_{};
   Share* body_ = nullptr;  // the bytes of the request's body
+  size_t body_bytes_ = 0;  // that were sent of the answer's body
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,17 @@
 #include "serve/rare_warning.h"
 
 namespace sixfold::serve {
+
+/// A request that was answered or refused, for a log.
+struct AnsweredRequest {
+  std::string address;       ///< of the client
+  std::string method, path;  ///< empty if nothing of the request was understood; the path has no query
+  bool is_http_1_1 = true;
+  int status = 200;
+  size_t body_bytes = 0;  ///< of the answer's body, that were sent
+  std::chrono::system_clock::time_point end = {};
+  double seconds = 0;  ///< from the first byte of the request to the end of the answer
+};
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
@@ -28,6 +40,8 @@ struct HttpOptions {
   /// that has waited longest, or the largest body, ends.
   std::chrono::milliseconds patience{1'000};
   Access access = {};  ///< names of the server, and pages that may use it
+  /// Is told of each request after its answer. Any number of threads call it at once. It must not throw.
+  std::function<void(const AnsweredRequest&)> log = {};
 };
 
 /// An HTTP/1.1 server: accepts connections, reads requests within limits, and hands them to a handler. Each

@@ -124,19 +124,7 @@ std::vector<Route> libretranslate_routes(Service& service) {
       route(
           "GET", "/languages", [s](const HttpRequest&) { return answer(languages(*s)); }, true),
       route(
-          "GET", "/health",
-          [](const HttpRequest&) {
-            return answer({{"status", "ok"}});
-          },
-          true),
-      route(
           "GET", "/frontend/settings", [s](const HttpRequest&) { return answer(frontend_settings(*s)); }, true),
-      route(
-          "GET", "/metrics",
-          [s](const HttpRequest&) {
-            return HttpAnswer{.content_type = "text/plain; version=0.0.4", .body = s->metrics_text()};
-          },
-          true),
   };
   for (Route& other : libretranslate_file_routes(service)) routes.push_back(std::move(other));
   return routes;

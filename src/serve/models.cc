@@ -54,9 +54,14 @@ ModelSpec::ModelSpec(const std::string& text) : folder(text) {
   require(!folder.empty(), "'{}' has no folder; write en-de=FOLDER", text);
 }
 
+void require_model_folders(const std::vector<ModelSpec>& specs) {
+  require(!specs.empty(),
+          "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");
+  for (const ModelSpec& spec : specs) require_model_folder(spec.folder);
+}
+
 ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
     : name(spec.name), folder(spec.folder) {
-  require_model_folder(folder);
   created = seconds_of(std::filesystem::last_write_time(folder + "/config.json"));
   const ModelConfig config = load_model_config(folder);
   const auto calling = CallingThreads::wait;
@@ -101,8 +106,7 @@ DecodingCounts DecodedByModel::of(const std::string& name) const {
 
 std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
                                        const EngineSettings& settings) const {
-  require(!specs.empty(),
-          "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");
+  require_model_folders(specs);
   std::vector<ModelPointer> loaded;
   for (const ModelSpec& spec : specs) {
     auto loading = std::make_unique<const ServedModel>(spec, settings);

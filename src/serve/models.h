@@ -28,6 +28,9 @@ struct ModelSpec {
   explicit ModelSpec(const std::string& text);
 };
 
+/// Throws an input error if there is no model, or if a folder is no model.
+void require_model_folders(const std::vector<ModelSpec>& specs);
+
 struct EngineSettings {
   int threads = 0;  ///< 0: one for each processor core available
   WeightType precision = WeightType::stored;

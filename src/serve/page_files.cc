@@ -10,6 +10,7 @@ namespace {
 std::string type_of(std::string_view name) {
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
   if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".json")) return "application/json";
   if (name.ends_with(".svg")) return "image/svg+xml";
   return "text/javascript; charset=utf-8";
 }

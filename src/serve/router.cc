@@ -22,7 +22,7 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 
 std::vector<Route> all_routes(Service& service) {
   std::vector<Route> all = libretranslate_routes(service);
-  for (const auto routes : {deepl_routes, own_routes, openai_routes})
+  for (const auto routes : {deepl_routes, own_routes, openai_routes, operation_routes})
     for (Route& route : routes(service)) all.push_back(std::move(route));
   if (service.options().page)
     for (Route& route : page_routes()) all.push_back(std::move(route));

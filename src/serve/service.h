@@ -126,6 +126,10 @@ std::vector<Route> libretranslate_routes(Service& service);
 std::vector<Route> deepl_routes(Service& service);
 std::vector<Route> own_routes(Service& service);
 std::vector<Route> openai_routes(Service& service);
+/// /health, /ready, /version, /metrics and /spec.
+std::vector<Route> operation_routes(Service& service);
+/// What a server answers while it loads its models: it is alive (/health) and not ready.
+HttpAnswer answer_before_ready(const HttpRequest& request);
 /// Those of all faces.
 std::vector<Route> all_routes(Service& service);
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/printed_address.h"
 #include "cli/shell.h"
@@ -79,6 +80,22 @@ TEST_F(ServeCommand, ForeignPagesMayNotUseIt) {
   EXPECT_EQ(status("Host: example.org\r\nOrigin: http://localhost\r\n"), "403");
 }
 
+/// As the Dockerfile asks. It is JSON, which the shell gets as it is.
+TEST_F(ServeCommand, TheImageFindsOutWhetherItIsReady) {
+  const std::string file = read_file(SIXFOLD_SOURCE_DIR "/packaging/Dockerfile");
+  const size_t begin = file.find("CMD [", file.find("HEALTHCHECK")) + 4;
+  const auto words = nlohmann::json::parse(file.substr(begin, file.find('\n', begin) - begin));
+  ASSERT_EQ(words[0], "bash");
+  const std::string script = folder_ / "script";
+  write_file_atomically(script, words[2].get<std::string>());
+  start({"en-de=" + model_, "--port", "0"});
+  const std::string ask = "SIXFOLD_PORT=" + std::to_string(port_) + " bash " + script;
+  EXPECT_EQ(shell(ask).status, 0);
+  server_->send(SIGTERM);
+  server_->wait();
+  EXPECT_NE(shell(ask).status, 0);
+}
+
 /// The Python packages of DeepL and LibreTranslate. bench/peers/README.md says how to install them.
 TEST_F(ServeCommand, TheRealClientsWorkUnchanged) {
   const std::string peers = peers_script();
@@ -132,9 +149,17 @@ TEST_F(ServeCommand, LoadsSettingsAndKeysAgainOnSighup) {
     server_->send(SIGHUP);
     wait_for_log(part);
   };
-  write("");
+  const std::string requests = folder_ / "requests";
+  write("access_log: " + requests + "\n");
   start({"--config", settings});
   EXPECT_EQ(translation(), expected());
+  EXPECT_NE(read_file(requests).find("\"POST /translate HTTP/1.1\" 200 "), std::string::npos);
+  std::filesystem::rename(requests, requests + ".1");
+  write("access_log: " + requests + "\n");
+  reload("loaded again: settings");
+  EXPECT_EQ(translation(), expected());
+  EXPECT_NE(read_file(requests).find("POST /translate"), std::string::npos)
+      << "a log that was moved away begins anew";
   write_file_atomically(keys, "secret\n");
   write("api_keys: " + keys + "\npage: false\n");
   reload("loaded again: settings");
@@ -166,7 +191,7 @@ TEST_F(ServeCommand, RefusesWhatItCantDo) {
   const auto serve = [](const std::string& arguments) { return sixfold("serve " + arguments); };
   const std::string model = "en-de=" + model_ + " ";
   expect_error(serve(""), "no model is given");
-  expect_error(serve(model_), "does not say between which languages");
+  expect_error(serve("--port 0 " + model_), "does not say between which languages");
   expect_error(serve("en-de=" + (folder_ / "none")), "none: there is no file or folder of that name");
   expect_error(serve(model + "--port x"), "port: expected a whole number, found 'x'");
   expect_error(serve(model + "--port 65536"), "port: expected a whole number from 0 to 65535");
@@ -174,7 +199,7 @@ TEST_F(ServeCommand, RefusesWhatItCantDo) {
   expect_error(serve(model + "--set hosts=http://a"), "hosts: 'http://a' is not the name of a host");
   expect_error(serve(model + "--set prot=1"), "unknown key 'prot' (did you mean 'port'?)");
   expect_error(serve(model + "--config " + (folder_ / "none")), "none");
-  expect_error(serve(model + "--set api_keys=" + (folder_ / "none")), "none");
+  expect_error(serve(model + "--port 0 --set api_keys=" + (folder_ / "none")), "none");
   start({"en-de=" + model_, "--port", "0"});
   const Outcome taken = serve(model + "--port " + std::to_string(port_));
   EXPECT_EQ(taken.status, 1);

@@ -1,0 +1,52 @@
+#include "serve/access_log.h"
+
+#include <fmt/chrono.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "model/ownership.h"
+
+namespace sixfold::serve {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    if (c > ' ' && c < 127 && c != '"' && c != '\\')
+      result += c;
+    else
+      result += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+  return result;
+}
+
+}  // namespace
+
+AccessLog::AccessLog(const std::string& path) {
+  if (path == "-") return;
+  require_output_file(path, {});
+  file_.emplace(path);
+}
+
+void AccessLog::add(const AnsweredRequest& request) try {
+  const std::string line = access_line(request);
+  if (file_)
+    file_->append(line + "\n");
+  else
+    log_line(line);
+} catch (const std::exception& error) {
+  if (const auto lost = lost_.add(1))
+    log_warning("{} missing in the access log: {}", counted(*lost, "line is", "lines are"), error.what());
+}
+
+std::string access_line(const AnsweredRequest& request) {
+  const std::string line = request.method.empty()
+                               ? "-"
+                               : fmt::format("{} {} HTTP/1.{}", escaped(request.method), escaped(request.path),
+                                             request.is_http_1_1 ? 1 : 0);
+  const auto end = fmt::gmtime(std::chrono::system_clock::to_time_t(request.end));
+  return fmt::format("{} - - [{:%d/%b/%Y:%H:%M:%S} +0000] \"{}\" {} {} {:.3f}", request.address, end, line,
+                     request.status, request.body_bytes, request.seconds);
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,69 @@
+// What those who run a server ask for.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <set>
+
+#include "serve/service_fixture.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+using OperationTest = ServiceFixture;
+
+TEST_F(OperationTest, TellsItsVersionAndThatItIsReady) {
+  EXPECT_EQ(json(get("/health")), (Json{{"status", "ok"}}));
+  EXPECT_EQ(json(get("/ready")), (Json{{"status", "ready"}}));
+  EXPECT_NE(json(get("/version"))["version"].get<std::string>().find('.'), std::string::npos);
+}
+
+TEST_F(OperationTest, IsAliveButNotReadyBeforeItHasModels) {
+  EXPECT_EQ(answer_before_ready({.method = "GET", .path = "/health"}).status, 200);
+  expect_refused(answer_before_ready({.method = "GET", .path = "/ready"}), 503,
+                 "{\"error\":\"The server is loading");
+  expect_refused(answer_before_ready({.method = "POST", .path = "/v2/translate"}), 503, "{\"message\":");
+}
+
+/// The route that answers a path of the description, such as /v2/glossaries/{id}/entries.
+std::string route_of(std::string path) {
+  const size_t brace = path.find('{');
+  return brace == path.npos ? path : path.substr(0, brace) + "*";
+}
+
+/// The description has every address that the server answers, and no other.
+TEST_F(OperationTest, TheDescriptionHasAllRoutes) {
+  const Json paths = json(get("/spec"))["paths"];
+  std::set<std::string> described, answered;
+  for (const auto& [path, methods] : paths.items())
+    for (const auto& [method, unused] : methods.items()) {
+      std::string upper = method;
+      for (char& c : upper) c = static_cast<char>(std::toupper(c));
+      described.insert(upper + " " + route_of(path));
+    }
+  for (const Route& route : all_routes(*service_))
+    if (route.path != "/" && route.path != "/page/*") answered.insert(route.method + " " + route.path);
+  EXPECT_EQ(described, answered);
+}
+
+/// A field that the server does not know is refused by name: those of the description are not.
+TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
+  const Json spec = json(get("/spec"));
+  for (const auto& [path, methods] : spec["paths"].items()) {
+    if (!methods.contains("post") || !methods["post"].contains("requestBody")) continue;
+    for (const auto& [type, content] : methods["post"]["requestBody"]["content"].items()) {
+      Json schema = content["schema"];
+      if (schema.contains("$ref"))
+        schema = spec.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
+      for (const auto& [name, unused] : schema["properties"].items()) {
+        const HttpAnswer answer = post(path, Json{{name, nullptr}});
+        EXPECT_EQ(answer.body.find("is not a field of"), std::string::npos) << path << " " << answer.body;
+        EXPECT_EQ(answer.body.find("is not supported"), std::string::npos) << path << " " << answer.body;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sixfold::serve
