@@ -124,6 +124,33 @@ TEST_F(ServeCommand, SignalsEndItBeforeItServes) {
   }
 }
 
+/// The API keys come from a pipe, so that the command waits. Nobody else takes the port in the meantime: it is
+/// of an address of this machine that no other test uses.
+TEST_F(ServeCommand, IsAliveBeforeItIsReady) {
+  const std::string keys = folder_ / "keys", host = "127.0.71.71";
+  ASSERT_EQ(::mkfifo(keys.c_str(), 0600), 0);
+  const auto status = [&](const std::string& path) {
+    try {
+      const serve::RawClient client(7171, host);
+      client.send("GET " + path + " HTTP/1.0\r\n\r\n");
+      return client.receive(20'000).substr(9, 3);
+    } catch (const std::runtime_error&) {  // it does not listen yet
+      return std::string();
+    }
+  };
+  server_ = std::make_unique<Process>(std::vector<std::string>{"serve", "en-de=" + model_, "--host", host,
+                                                               "--port", "7171", "--set", "api_keys=" + keys},
+                                      log_);
+  for (int i = 0; i < 4000 && status("/health").empty(); ++i) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(status("/health"), "200") << log();
+  EXPECT_EQ(status("/ready"), "503");
+  EXPECT_EQ(status("/v2/usage"), "503");
+  std::ofstream(keys) << "secret\n";
+  wait_for_log("http://");
+  EXPECT_EQ(status("/ready"), "200");
+  EXPECT_EQ(status("/v2/usage"), "403") << "it needs a key";
+}
+
 TEST_F(ServeCommand, LoadsModelsAgainOnSighup) {
   start({"en-de=" + model_, "--port", "0"});
   const std::string before = expected();

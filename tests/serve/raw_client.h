@@ -13,13 +13,16 @@ namespace sixfold::serve {
 /// A client that sends any bytes it likes.
 class RawClient {
  public:
-  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(int port, const std::string& host = "127.0.0.1")
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    address.sin_addr.s_addr = ::inet_addr(host.c_str());
+    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      hang_up();
       throw std::runtime_error("can't connect");
+    }
   }
   ~RawClient() { hang_up(); }
   RawClient(const RawClient&) = delete;
