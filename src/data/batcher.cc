@@ -50,12 +50,14 @@ void Batcher::seek(Position position) {
   position_ = position;
 }
 
-int64_t Batcher::batches_in_epoch() const {
-  if (!batches_) {
-    batches_ = 0;
-    for (Position at; at.place < order_.places(); at.place = end_of_batch(at)) ++*batches_;
+int64_t Batcher::batches_between(Position from, Position to) const {
+  int64_t batches = 0;
+  while (from.epoch < to.epoch || (from.epoch == to.epoch && from.place < to.place)) {
+    from.place = end_of_batch(from);
+    if (from.place == order_.places()) from = {from.epoch + 1, 0};
+    ++batches;
   }
-  return *batches_;
+  return batches;
 }
 
 }  // namespace sixfold

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "data/dataset.h"
@@ -42,9 +41,10 @@ class Batcher {
   /// has no such position.
   void seek(Position position);
 
-  /// The number of batches in the first epoch; other epochs have about as many. The first call goes through the
-  /// lengths of all pairs.
-  int64_t batches_in_epoch() const;
+  /// The number of batches that begin in [`from`, `to`). Goes through the lengths of their samples.
+  int64_t batches_between(Position from, Position to) const;
+  /// The number of batches in the first epoch; other epochs have about as many.
+  int64_t batches_in_epoch() const { return batches_between({}, {.epoch = 1, .place = 0}); }
 
  private:
   int64_t end_of_batch(Position begin) const;
@@ -53,7 +53,6 @@ class Batcher {
   BatcherOptions options_;
   EpochOrder order_;
   Position position_;
-  mutable std::optional<int64_t> batches_;
 };
 
 }  // namespace sixfold

@@ -126,8 +126,14 @@ struct TrainingOptions {
 
 inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("updates", o.updates, "end training after this many updates; 0: no limit", at_least(0));
-  v.field("epochs", o.epochs, "end training after this many passes over the text; 0: no limit", at_least(0));
-  v.field("minutes", o.minutes, "end training after this many minutes; 0: no limit", at_least(0));
+  v.field("epochs", o.epochs,
+          "end training after this many passes over the text, with the batch in which the last one ends; 0: no "
+          "limit",
+          at_least(0));
+  v.field("minutes", o.minutes,
+          "end training after this many minutes, with validation and writing but without reading the data; 0: "
+          "no limit",
+          at_least(0));
   v.field("seed", o.seed, "random seed");
   v.field("label_smoothing", o.label_smoothing,
           "probability that is spread evenly over all tokens of the vocabulary", from_to_below(0, 1));

@@ -36,6 +36,8 @@ class Progress {
   void flush_log() {
     if (log_) log_->flush_to_disk();
   }
+  /// The run is to end with another update.
+  void plan(const PlannedEnd& end, double minutes);
 
  private:
   double tokens_per_second(const TrainingState& state) const;

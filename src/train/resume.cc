@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "backend/backend.h"
 #include "base/error.h"
@@ -168,6 +169,24 @@ OnResume on_resume(const TaskConfig& config, std::string_view key) {
   if (std::ranges::find(unchangeable, key) != std::end(unchangeable)) return OnResume::refused;
   if (key == "train.threads" || key == "distributed.timeout") return OnResume::ignored;
   return key == "start.model" ? OnResume::input_file : config.on_resume(key);
+}
+
+void add_logged_plan(TrainingState& state, const std::string& log, Processes& processes) {
+  std::string lines;
+  if (processes.is_root() && fs::exists(log)) {
+    lines = read_regular_file(log);
+    lines.erase(0, static_cast<size_t>(state.log_bytes));
+  }
+  std::istringstream text(processes.from_root(lines));
+  for (std::string line; std::getline(text, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);  // the last may be torn
+    if (!json.is_object() || !json.contains("planned_last_update")) continue;
+    PlannedEnd end;
+    const JsonObject object(json, log);
+    object.read("update", end.update);
+    object.read("planned_last_update", end.last_update);
+    if (end.update > (state.plan.empty() ? 0 : state.plan.back().update)) state.plan.push_back(end);
+  }
 }
 
 OptionNode run_options(const TaskConfig& config) {

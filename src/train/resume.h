@@ -46,6 +46,10 @@ StoredBest read_stored_best(const std::string& best);
 /// changed since. Then it stays the best so far, and `state` is set to it. Only the root reads the folder.
 void keep_later_best(TrainingState& state, const std::string& best, Processes& processes);
 
+/// Adds to the plan of `state` what the run's log plans after `state.log_bytes`: a run that was killed ends as
+/// if it had not been. Collective: the root reads the log.
+void add_logged_plan(TrainingState& state, const std::string& log, Processes& processes);
+
 /// The state in which a run starts or resumes.
 struct RunStart {
   TrainingState state;

@@ -18,20 +18,23 @@ double RunLength::epochs(Batcher::Position position) const {
 int64_t RunLength::planned(const TrainingState& state) const {
   int64_t last = options_.train.updates;
   if (options_.train.epochs > 0) {
-    const double left = std::max(0.0, options_.train.epochs - epochs(state.position));
-    const double batches = left * static_cast<double>(batcher_.batches_in_epoch());
-    const auto updates = state.update + static_cast<int64_t>(std::ceil(batches / options_.train.accumulate));
+    const double whole = std::floor(options_.train.epochs);
+    const double places = std::ceil((options_.train.epochs - whole) * static_cast<double>(places_));
+    const int64_t batches = batcher_.batches_between(
+        state.position, {.epoch = static_cast<int64_t>(whole), .place = static_cast<int64_t>(places)});
+    const int64_t accumulate = options_.train.accumulate;
+    const int64_t updates = state.update + (batches + accumulate - 1) / accumulate;
     last = last > 0 ? std::min(last, updates) : updates;
   }
   return last;
 }
 
-std::optional<int64_t> RunLength::measured(const TrainingState& state) const {
-  const double given = options_.train.minutes * 60;
-  if (given <= 0 || state.rate_measured || state.update < 10 || state.seconds < 0.03 * given)
-    return std::nullopt;
-  const double updates = 0.95 * given / state.seconds * static_cast<double>(state.update);
-  return std::max(state.update, static_cast<int64_t>(updates));
+double RunLength::validation_every() const {
+  const ValidationOptions& o = options_.validation;
+  double share = o.every_updates > 0 ? 1 / static_cast<double>(o.every_updates) : 0;
+  if (o.every_epochs > 0)
+    share += options_.train.accumulate / (o.every_epochs * static_cast<double>(batcher_.batches_in_epoch()));
+  return share > 0 ? 1 / share : 0;
 }
 
 bool RunLength::passes(double every_epochs, Batcher::Position before, Batcher::Position after) const {

@@ -1,13 +1,11 @@
 #pragma once
-#include <optional>
-
 #include "data/batcher.h"
 #include "train/config.h"
 #include "train/state.h"
 
 namespace sixfold {
 
-/// Converts limits in epochs and minutes to numbers of updates.
+/// Converts limits in epochs to numbers of updates. For minutes see `Pace`.
 class RunLength {
  public:
   /// `options` and `batcher` must outlive this object. No other thread may use `batcher` at the same time.
@@ -17,10 +15,8 @@ class RunLength {
   /// if the only limit is train.minutes.
   int64_t planned(const TrainingState& state) const;
 
-  /// Returns the last update of the run according to train.minutes, once enough time has passed to measure the
-  /// time of an update. Returns no value before that, and after the result was returned once. A part of the
-  /// time is reserved for validation.
-  std::optional<int64_t> measured(const TrainingState& state) const;
+  /// The number of updates between validations, for a forecast of their time; 0: there are none but the last.
+  double validation_every() const;
 
   /// Whether a multiple of `every_epochs` lies after position `before` and not after position `after`. 0:
   /// never.

@@ -1,5 +1,8 @@
 #pragma once
+#include <span>
+
 #include "train/config.h"
+#include "train/state.h"
 
 namespace sixfold {
 
@@ -11,13 +14,23 @@ class Schedule {
   /// `last_update`: the update at which linear and cosine reach 0. If it is 0, the last update is not known
   /// yet: the rate stays at its peak, and the default warm-up is the paper's.
   Schedule(const ScheduleOptions& options, int d_model, int64_t last_update);
+  /// The schedule of a run whose last update changed (`TrainingState::plan`). The rate does not leap at a
+  /// change: what is left of the warm-up and of the decay is spread over the updates that are left.
+  Schedule(const ScheduleOptions& options, int d_model, std::span<const PlannedEnd> plan);
   /// Returns the rate of update `step`, counted from 1.
   double rate(int64_t step) const;
 
  private:
-  ScheduleKind kind_;
-  double factor_, warmup_ = 1, peak_ = 0;
+  int64_t warmup_for(int64_t last_update) const;
+  double past(double step) const;
+  void change(const PlannedEnd& end);
+
+  ScheduleOptions options_;
   int d_model_;
+  double peak_ = 0;
+  double warmup_ = 1;                      ///< updates in which the rate would rise from 0 to its peak
+  double warmup_from_ = 0;                 ///< the update at which it would have been 0
+  double decay_from_ = 1, past_then_ = 0;  ///< where the decay began, or went on, and how much of it was past
   int64_t last_update_;
 };
 

@@ -33,13 +33,13 @@ void visit_fields(Visitor& v, State& s) {
   v.field("instruction_set", s.instruction_set);
   v.field("precision", s.precision);
   v.field("part_tokens", s.part_tokens);
-  v.field("rate_measured", s.rate_measured);
   v.field("validation_text", s.validation_data);
   v.field("options", s.options);
   v.field("changes", s.changes);
   v.newer_field("best_by", s.best_by);
   v.newer_field("interrupted", s.interrupted);
   v.newer_field("shards", s.shards);
+  v.newer_field("plan", s.plan);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -78,6 +78,11 @@ struct Writer {
   void field(const char* name, Precision value) { json[name] = value == Precision::bf16 ? "bf16" : "fp32"; }
   void field(const char* name, const OptionNode& value) { json[name] = json_of(value); }
   void field(const char* name, const std::vector<TrainingChange>& value) { json[name] = json_of(value); }
+  void field(const char* name, const std::vector<PlannedEnd>& value) {
+    json[name] = nlohmann::json::array();
+    for (const PlannedEnd& end : value)
+      json[name].push_back({{"update", end.update}, {"last_update", end.last_update}});
+  }
 };
 
 struct Reader {
@@ -102,6 +107,15 @@ struct Reader {
     value = precision == "bf16" ? Precision::bf16 : Precision::fp32;
   }
   void field(const char* name, OptionNode& value) { value = parse_json_options(object.at(name).dump(), where); }
+  void field(const char* name, std::vector<PlannedEnd>& value) {
+    require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
+    for (const auto& entry : object.at(name)) {
+      const JsonObject end(entry, place);
+      PlannedEnd& read = value.emplace_back();
+      end.read("update", read.update);
+      end.read("last_update", read.last_update);
+    }
+  }
   void field(const char* name, std::vector<TrainingChange>& value) {
     require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
     for (const auto& entry : object.at(name)) {
@@ -125,6 +139,12 @@ std::string to_json_text(const TrainingState& state) {
   return writer.json.dump(2) + "\n";
 }
 
+void follow_plan(TrainingState& state) {
+  state.last_update = 0;
+  for (const PlannedEnd& end : state.plan)
+    if (end.update <= state.update) state.last_update = end.last_update;
+}
+
 TrainingState parse_training_state(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
   const std::string place = where + ": not the state of a training run";
@@ -132,6 +152,7 @@ TrainingState parse_training_state(const std::string& text, const std::string& w
   TrainingState state;
   Reader reader{object, where, place};
   visit_fields(reader, state);
+  if (!object.has("plan") && state.last_update > 0) state.plan = {{0, state.last_update}};
   return state;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data/batcher.h"
 #include "train/config.h"
@@ -23,6 +24,12 @@ struct TrainingChange {
   std::string what, from, to;
 };
 
+/// From update `update` on, a run is to end with update `last_update`. Runs in minutes change their plan.
+struct PlannedEnd {
+  int64_t update = 0, last_update = 0;
+  friend bool operator==(const PlannedEnd&, const PlannedEnd&) = default;
+};
+
 /// The state of a training run besides its weights and the optimizer's state. It determines all further
 /// updates.
 struct TrainingState {
@@ -30,6 +37,9 @@ struct TrainingState {
   Batcher::Position position;
   /// Last update of the run; 0: not known yet (a run limited by minutes that is still measuring).
   int64_t last_update = 0;
+  /// All plans so far, in order, and those of a part of the run that is repeated after a kill or a rollback.
+  /// The learning rate depends on them.
+  std::vector<PlannedEnd> plan;
   double seconds = 0;  ///< seconds of training so far
   ProgressSums sums;
   std::optional<double> best;  ///< best validation score so far
@@ -43,7 +53,6 @@ struct TrainingState {
   int64_t rollbacks = 0;
   int64_t part_tokens = 0;      ///< maximum number of tokens of a part of a batch; 0: batches are not divided
   int64_t shards = 1;           ///< into which the batch of an update is divided
-  bool rate_measured = false;   ///< whether train.minutes has been converted to updates
   std::string validation_data;  ///< hash of the validation data; empty if there are none
   OptionNode options;           ///< `TaskConfig::options` of the run, with all changes applied
   std::vector<TrainingChange> changes;
@@ -59,6 +68,8 @@ std::string changes_text(const std::vector<TrainingChange>& changes);
 /// Returns the state as JSON. Throws an environment error for a number that is not finite, which JSON cannot
 /// represent.
 std::string to_json_text(const TrainingState& state);
+/// Sets `last_update` to what the plan says after `update`.
+void follow_plan(TrainingState& state);
 /// Reads the state from JSON. Throws an input error that names `where`.
 TrainingState parse_training_state(const std::string& text, const std::string& where);
 

@@ -18,6 +18,7 @@
 #include "train/calendar.h"
 #include "train/forecast.h"
 #include "train/loss_guard.h"
+#include "train/pace.h"
 #include "train/precision.h"
 #include "train/progress.h"
 #include "train/recovery.h"
@@ -61,13 +62,15 @@ class Trainer {
   int64_t choose_parts(const Task& task);
   void begin();
   void resume();
+  void begin_plan();
 
   BatcherOptions batches() const;
   std::unique_ptr<BatchStream> stream_of(Batcher& batcher) const;
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
   void account(const StepResult& step, const Update& batches);
-  void measure_rate();
+  void plan_end();
+  RunTimes estimated_times() const;
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
   void validate();
@@ -91,6 +94,8 @@ class Trainer {
   Replica replica_;
   Batcher batcher_;
   const RunLength length_;
+  int64_t most_updates_ = 0;  ///< by train.updates and train.epochs; 0: no limit
+  std::optional<Pace> pace_;  ///< of a run in minutes
   Calendar calendar_;
   RunModels models_;
   std::unique_ptr<BatchStream> stream_;
@@ -118,7 +123,7 @@ TrainOutcome Trainer::run() {
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
     account(step, batches);
-    measure_rate();
+    plan_end();
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
       progress_->line(state_, rate);
@@ -160,14 +165,13 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
   resumed_from_.empty() ? begin() : resume();
   if (processes_.size() > 1) check_agreement(processes_, {{"model", hash_of_weights(replica_.model())}});
-  if (start_.stops_changed) {
-    state_.last_update = length_.planned(state_);
-    state_.rate_measured = false;
-  }
+  begin_plan();
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
   stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
+  for (const PlannedEnd& end : state_.plan)
+    if (end.update > state_.update) progress_->plan(end, options_.train.minutes);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
   log_info(
@@ -299,7 +303,9 @@ void Trainer::resume() {
 
 /// The learning rate of the next update.
 double Trainer::learning_rate() const {
-  return Schedule(options_.schedule, replica_.model().config().d_model, state_.last_update)
+  const auto later =
+      std::ranges::find_if(state_.plan, [&](const PlannedEnd& end) { return end.update > state_.update; });
+  return Schedule(options_.schedule, replica_.model().config().d_model, std::span(state_.plan.begin(), later))
       .rate(state_.update + 1);
 }
 
@@ -333,21 +339,63 @@ void Trainer::account(const StepResult& step, const Update& batches) {
   state_.sums.tokens += batches.tokens();
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
+  const double before = state_.seconds;
   pass_time();
+  if (pace_) pace_->took_update(state_.seconds - before);
 }
 
-void Trainer::measure_rate() {
-  const auto last = length_.measured(state_);
-  if (!last) return;
-  state_.last_update = state_.last_update > 0 ? std::min(state_.last_update, *last) : *last;
-  state_.rate_measured = true;
-  progress_->say(fmt::format("{:.2f} updates/s: {} minutes are {}",
-                             static_cast<double>(state_.update) / state_.seconds, options_.train.minutes,
-                             counted(*last, "update")));
+/// With which update the run is to end. A run in minutes that was killed goes by the plan that its log has, as
+/// far as that goes, and ends as if it had not been killed.
+void Trainer::begin_plan() {
+  const double minutes = options_.train.minutes;
+  if (start_.stops_changed || minutes > 0) most_updates_ = length_.planned(state_);
+  if (minutes > 0) pace_.emplace(estimated_times());
+  if (!start_.stops_changed) {
+    if (minutes > 0) add_logged_plan(state_, folder_.log(), processes_);
+    return follow_plan(state_);
+  }
+  state_.plan.clear();
+  std::optional<int64_t> last;
+  if (minutes > 0 && state_.update > 0)
+    last = last_update_within(estimated_times(), state_.update, state_.seconds);
+  if (!last && most_updates_ > 0) last = most_updates_;
+  if (last) state_.plan = {{0, most_updates_ > 0 ? std::min(*last, most_updates_) : *last}};
+  follow_plan(state_);
+}
+
+/// Before anything is measured, a validation takes as long as training on as many tokens, and a checkpoint is
+/// written with 200 MB a second.
+RunTimes Trainer::estimated_times() const {
+  const CheckpointOptions& checkpoint = options_.checkpoint;
+  RunTimes times{.limit = 60 * options_.train.minutes,
+                 .validation_every = length_.validation_every(),
+                 .checkpoint_every = static_cast<double>(checkpoint.every_updates)};
+  if (const Dataset* data = task_->validation_data()) {
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < data->size(); ++i) tokens += data->tokens(i, 0);
+    times.validation_size = static_cast<double>(tokens) /
+                            (static_cast<double>(options_.data.batch_tokens) * options_.train.accumulate);
+  }
+  times.checkpoint = 12 * static_cast<double>(parameter_count(replica_.model().config())) / 2e8;
+  if (state_.update > 0) times.update = state_.seconds / static_cast<double>(state_.update);
+  return times;
+}
+
+void Trainer::plan_end() {
+  follow_plan(state_);
+  const bool repeats = !state_.plan.empty() && state_.plan.back().update >= state_.update;
+  if (!pace_ || repeats) return;
+  auto last = pace_->replanned(state_.update, state_.seconds, state_.last_update);
+  if (last && most_updates_ > 0) last = std::min(*last, most_updates_);
+  if (!last || *last == state_.last_update) return;
+  state_.plan.push_back({state_.update, *last});
+  follow_plan(state_);
+  progress_->plan(state_.plan.back(), options_.train.minutes);
 }
 
 void Trainer::validate() {
   if (!task_->validation_data()) return;
+  const double before = state_.seconds;
   replica_.optimizer().swap_average();
   const Evaluation evaluation =
       validate_model(*task_, replica_.model(), options_.data,
@@ -371,6 +419,7 @@ void Trainer::validate() {
     models_.save_best(state_);
   }
   pass_time();
+  if (pace_) pace_->took_validation(state_.seconds - before);
 }
 
 void Trainer::save() {
@@ -379,6 +428,9 @@ void Trainer::save() {
   state_.log_bytes = progress_->log_bytes();
   models_.save_checkpoint(state_);
   calendar_.note_checkpoint(state_);
+  const double before = state_.seconds;
+  pass_time();
+  if (pace_) pace_->took_checkpoint(state_.seconds - before);
 }
 
 std::string Trainer::build_model() {

@@ -235,6 +235,22 @@ TEST_F(TrainerTest, MoreMinutesAreMoreUpdates) {
   EXPECT_GT(train(options_, {.run = run("a"), .resume = true}).updates, first);
 }
 
+/// A plan that a killed run had logged after its newest checkpoint is obeyed.
+TEST_F(TrainerTest, ALoggedPlanIsObeyed) {
+  options_.train.minutes = 1000;
+  train(options_, {.run = run("a")});
+  for (const char* part : {"/model", "/checkpoints/update-000000014", "/checkpoints/update-000000021",
+                           "/checkpoints/update-000000023"})
+    fs::remove_all(run("a") + part);
+  write_file_atomically(run("a") + "/train.jsonl", read_file(run("a") + "/train.jsonl") +
+                                                       "{\"update\": 10, \"planned_last_update\": 10}\n{\"upd");
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(outcome.updates, 10);
+  EXPECT_EQ(state_of(outcome.checkpoint).at("plan"),
+            nlohmann::json::parse(R"([{"update": 0, "last_update": 23}, {"update": 10, "last_update": 10}])"));
+  EXPECT_NE(read_file(run("a") + "/train.jsonl").find("planned_last_update"), std::string::npos);
+}
+
 TEST_F(TrainerTest, AFineTunedRunGoesOnWithoutItsStart) {
   train(options_, {.run = run("a")});
   options_.start.model = run("a") + "/model";

@@ -42,20 +42,14 @@ TEST_F(RunLengthTest, EpochsBecomeUpdatesFromWhereTheRunStands) {
   EXPECT_EQ(length_.planned(state_), 70);
 }
 
-TEST_F(RunLengthTest, MinutesBecomeUpdatesOnce) {
-  options_.train.minutes = 10;
-  state_.update = 9;
-  state_.seconds = 60;
-  EXPECT_EQ(length_.measured(state_), std::nullopt) << "too few updates";
-  state_.update = 50;
-  state_.seconds = 17;
-  EXPECT_EQ(length_.measured(state_), std::nullopt) << "too short a time";
-  state_.seconds = 25;
-  EXPECT_EQ(length_.measured(state_), 1140);  // 2 a second in 95 % of 600 seconds
-  state_.seconds = 2500;
-  EXPECT_EQ(length_.measured(state_), 50) << "the time is over";
-  state_.rate_measured = true;
-  EXPECT_EQ(length_.measured(state_), std::nullopt);
+TEST_F(RunLengthTest, ValidationsAreSoManyUpdatesApart) {
+  options_.validation = {.every_updates = 0, .every_epochs = 0};
+  EXPECT_EQ(length_.validation_every(), 0);
+  options_.validation.every_epochs = 0.5;
+  EXPECT_DOUBLE_EQ(length_.validation_every(), 10);
+  options_.train.accumulate = 2;
+  options_.validation.every_updates = 5;
+  EXPECT_DOUBLE_EQ(length_.validation_every(), 2.5);
 }
 
 TEST_F(RunLengthTest, EpochsAreTakenByPosition) {

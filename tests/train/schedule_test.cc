@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace sixfold {
 namespace {
@@ -34,6 +36,33 @@ TEST(Schedule, EachFallsInItsWay) {
   EXPECT_DOUBLE_EQ(schedule(ScheduleKind::constant).rate(400), 0.01);
   EXPECT_NEAR(schedule(ScheduleKind::linear).rate(1000), 0, 1e-12);
   EXPECT_NEAR(schedule(ScheduleKind::cosine).rate(1000), 0, 1e-12);
+}
+
+/// Wherever the plan changes, in the warm-up or after it, the rate of the next update is near that of the last.
+TEST(Schedule, ChangesOfThePlanMakeNoLeap) {
+  const std::vector<PlannedEnd> plan{{3, 400}, {20, 1000}, {60, 300}, {150, 900}, {500, 620}, {610, 640}};
+  for (const auto kind :
+       {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::cosine, ScheduleKind::constant}) {
+    double before = 0, highest = 0;
+    for (int64_t step = 1; step <= 640; ++step) {
+      const auto later = std::ranges::find_if(plan, [&](const PlannedEnd& end) { return end.update >= step; });
+      const double rate =
+          Schedule({.kind = kind, .learning_rate = 0.01}, 64, std::span(plan.begin(), later)).rate(step);
+      EXPECT_LT(std::abs(rate - before), 0.001) << step;
+      highest = std::max(highest, rate);
+      before = rate;
+    }
+    EXPECT_NEAR(highest, 0.01, 0.0002);
+    if (kind == ScheduleKind::linear || kind == ScheduleKind::cosine) {
+      EXPECT_NEAR(before, 0, 1e-9);
+    }
+  }
+}
+
+TEST(Schedule, APlanFromTheBeginningIsTheKnownLength) {
+  const std::vector<PlannedEnd> plan{{0, 700}};
+  for (const int64_t step : {1, 69, 70, 71, 400, 700})
+    EXPECT_EQ(Schedule({}, 64, plan).rate(step), Schedule({}, 64, 700).rate(step));
 }
 
 /// What is left to us fits the length of the run, and the size of the model.

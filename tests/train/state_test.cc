@@ -18,7 +18,7 @@ TEST(TrainingState, RoundTripIsExact) {
   state.best = 2.0 / 7;
   state.instruction_set = "cpu, AVX2";
   state.part_tokens = 512;
-  state.rate_measured = true;
+  state.plan = {{2, 90}, {7, 80}};
   state.validation_data = "abc";
   TrainOptions options;
   options.train.seed = 9;
@@ -33,7 +33,7 @@ TEST(TrainingState, RoundTripIsExact) {
   EXPECT_EQ(again.best, state.best);
   EXPECT_EQ(again.instruction_set, state.instruction_set);
   EXPECT_EQ(again.part_tokens, 512);
-  EXPECT_TRUE(again.rate_measured);
+  EXPECT_EQ(again.plan, state.plan);
   EXPECT_EQ(again.validation_data, "abc");
   TrainOptions read;
   read_options(again.options, read);

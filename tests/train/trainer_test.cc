@@ -213,6 +213,17 @@ TEST_F(TrainerTest, EpochsBecomeUpdates) {
   EXPECT_EQ(nlohmann::json::parse(read_provenance(run("a") + "/model").back()).at("epoch"), 2);
 }
 
+/// However many batches each epoch has.
+TEST_F(TrainerTest, EpochsAreExact) {
+  options_.train.updates = 0;
+  options_.train.epochs = 30;
+  options_.data.batch_tokens = 60;
+  options_.validation.every_updates = options_.log.every_updates = 1000;
+  const auto state = state_of(train(options_, {.run = run("a")}).checkpoint);
+  EXPECT_EQ(state.at("epoch"), 30);
+  EXPECT_EQ(state.at("place"), 0);
+}
+
 TEST_F(TrainerTest, RefusesWhatWouldLoseWork) {
   train(options_, {.run = run("a")});
   EXPECT_NE(error_message([&] { train(options_, {.run = run("a")}); }).find("--resume"), std::string::npos);
