@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   }
   std::sort(rates.begin(), rates.end());
   std::sort(operation_rates.begin(), operation_rates.end());
-  const double peak = peak_mb(), rate = measure_product_rates(threads).best.fp32;
+  const double peak = peak_mb(), rate = measure_product_rates(threads).fp32;
   std::cout << nlohmann::json{{"preset", name},
                               {"mixer", mixer},
                               {"threads", threads},

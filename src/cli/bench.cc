@@ -14,6 +14,7 @@
 #include "layers/path_length.h"
 #include "model/ownership.h"
 #include "plot/chart.h"
+#include "train/precision.h"
 
 namespace sixfold::cli {
 namespace {
@@ -265,12 +266,44 @@ void add_layers(CLI::App& bench) {
   command.callback([settings] { run(*settings); });
 }
 
+void run_products(int threads) {
+  const ProductRates rates = measure_product_rates(threads > 0 ? threads : available_threads());
+  const Processor processor = this_processor();
+  std::string text = fmt::format("fp32: {:.0f} GFLOP/s\n", rates.fp32 / 1e9);
+  if (rates.bf16 == 0) {
+    text += "bf16: this processor has no such products\n";
+  } else {
+    text += fmt::format("bf16: {:.0f} GFLOP/s by {}, {:.2f} times fp32\n", rates.bf16 / 1e9, processor.bf16,
+                        rates.bf16 / rates.fp32);
+    const int width = least_bf16_width(processor);
+    text += width > 0
+                ? fmt::format("train.precision: auto is bf16 here if model.d_model is at least {}\n", width)
+                : "train.precision: auto is fp32 here\n";
+    text += fmt::format("Large products are faster with --set train.precision={}\n",
+                        rates.bf16 > rates.fp32 ? "bf16" : "fp32");
+  }
+  write_text("-", text);
+}
+
+void add_products(CLI::App& bench) {
+  const auto threads = std::make_shared<int>(0);
+  CLI::App& command =
+      *bench.add_subcommand("products", "Measure matrix products in fp32 and bf16, to choose train.precision");
+  command.add_option("--threads", *threads, "number of threads; 0: one for each core")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N")
+      ->capture_default_str();
+  command.footer("Example:\n  sixfold bench products");
+  command.callback([threads] { run_products(*threads); });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("bench", "Measure the speed of the parts of a model");
   command.require_subcommand(1);
   add_layers(command);
+  add_products(command);
   command.footer("Example:\n  sixfold bench layers --output layers.svg");
 }
 

@@ -180,6 +180,7 @@ void Sweep::evaluate(size_t index) {
   row.model_update = result.model_update;
   row.validation = result.validation;
   row.seconds = result.seconds;
+  row.precision = result.precision;
   row.parameters = parameter_count(load_model_config(row.run + "/model"));
   row.finished = true;
   if (!test_.source.empty()) row.test_bleu = test_bleu(index);

@@ -73,18 +73,22 @@ std::string sweep_markdown(const SweepTable& table) {
       std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.changes.empty(); });
   const bool has_states =
       std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.finished || !r.failure.empty(); });
+  const bool has_precision =
+      std::ranges::any_of(table.rows, [](const SweepResult& r) { return !r.precision.empty(); });
   std::string text = "| recipe |", line = "|---|";
   const auto add = [&](const std::string& title, const char* rule) {
     text += " " + title + " |";
     line += rule;
   };
   if (has_changes) add("changes", "---|");
+  if (has_precision) add("precision", "---|");
   for (const Column& column : columns) add(column.title, "---:|");
   if (has_states) add("", "---|");
   text += "\n" + line + "\n";
   for (const SweepResult& row : table.rows) {
     text += fmt::format("| {} |", row.name);
     if (has_changes) text += fmt::format(" {} |", cell(row.changes));
+    if (has_precision) text += fmt::format(" {} |", row.precision);
     for (const Column& column : columns) {
       const auto value = row.finished ? column.value(row) : std::nullopt;
       text += value ? fmt::format(" {:.{}f} |", *value, column.digits) : "  |";
@@ -107,6 +111,7 @@ std::string sweep_json(const SweepTable& table) {
       object["updates"] = row.updates;
       object["model_update"] = row.model_update;
       object["parameters"] = row.parameters;
+      if (!row.precision.empty()) object["precision"] = row.precision;
       if (row.seconds) object["seconds"] = *row.seconds;
       if (!row.validation.empty()) object["validation"] = row.validation;
       if (row.test_bleu) object["test_bleu"] = *row.test_bleu;

@@ -12,6 +12,7 @@ namespace sixfold::cli {
 /// A training of a sweep, as far as it has come.
 struct SweepResult {
   std::string name, changes;  ///< as in `SweepRow`
+  std::string precision;      ///< of products in training: "fp32" or "bf16"; empty: not known yet
   std::string run;            ///< its folder
   std::string failure;        ///< why it failed; empty if it did not
   bool finished = false;

@@ -12,6 +12,7 @@ std::string provenance_step(const Task& task, const TrainOptions& options, const
   step.update(nlohmann::ordered_json::parse(task.history()));
   step["precision"] = name_of_enum(state.precision);
   step["instruction_set"] = state.instruction_set;
+  if (!state.bf16_instructions.empty()) step["bf16_instructions"] = state.bf16_instructions;
   if (!state.changes.empty()) step["changes"] = nlohmann::ordered_json::parse(changes_text(state.changes));
   step["settings"] = nlohmann::ordered_json::parse(to_json(state.options));
   return step.dump();

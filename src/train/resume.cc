@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "backend/backend.h"
+#include "backend/processor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
@@ -135,19 +136,30 @@ bool is_whole(const TaskConfig& config, const std::string& checkpoint) {
                     join(std::vector<std::string>(whole.base(), all.end()), ", "));
 }
 
+/// "cpu, AVX3, bf16 by AMX"
+std::string with_bf16(const std::string& instruction_set, const std::string& bf16) {
+  return bf16.empty() ? instruction_set : fmt::format("{}, bf16 by {}", instruction_set, bf16);
+}
+
 void accept_processor(TrainingState& state, const std::string& checkpoint, bool other_processor) {
-  const std::string here = make_backend()->name();
-  if (state.instruction_set == here) return;
+  const std::string set = make_backend()->name();
+  const std::string bf16 = state.precision == Precision::bf16 ? bf16_instructions() : "";
+  // Runs of 0.2 did not store it, and one that changes between fp32 and bf16 has no other bits to keep.
+  const bool same_bf16 = state.bf16_instructions.empty() || bf16.empty() || state.bf16_instructions == bf16;
+  const std::string before = with_bf16(state.instruction_set, same_bf16 ? "" : state.bf16_instructions),
+                    here = with_bf16(set, same_bf16 ? "" : bf16);
+  state.instruction_set = set;
+  state.bf16_instructions = bf16;
+  if (before == here) return;
   require(other_processor,
           "{} was made on {}, but this processor is {}. The run can be resumed (--other-processor), but the "
           "results will not be bitwise equal to those of an uninterrupted run",
-          checkpoint, state.instruction_set, here);
+          checkpoint, before, here);
   log_warning(
       "the run was on {}, this processor is {}: the results will not be bitwise equal to those of an "
       "uninterrupted run",
-      state.instruction_set, here);
-  state.changes.push_back({state.update, "instruction_set", state.instruction_set, here});
-  state.instruction_set = here;
+      before, here);
+  state.changes.push_back({state.update, "instruction_set", before, here});
 }
 
 /// If the best model is missing or belongs to another update, it can't become the result, and the next

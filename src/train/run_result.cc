@@ -172,6 +172,7 @@ RunResult read_run_result(const std::string& run) {
   const nlohmann::json step = training_step(run);
   RunResult result;
   JsonObject(step, model_of(run)).read("updates", result.updates);
+  result.precision = step.value("precision", "");
   result.model_update = update_of_model(step, run, result.updates);
   if (result.model_update > 0) result.validation = validation_of(step, run, result.model_update);
   if (const std::string newest = newest_checkpoint(run); !newest.empty())

@@ -29,6 +29,7 @@ struct RunResult {
   /// The scores of the model at validation, by name ("loss", "perplexity", "bleu"). Empty if these weights were
   /// not validated, as the mean of several checkpoints never is.
   std::map<std::string, double> validation;
+  std::string precision;  ///< of its products in training: "fp32" or "bf16"
   /// Seconds of training, with validation. Empty if the run's checkpoints have been removed.
   std::optional<double> seconds;
 };

@@ -40,6 +40,7 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("interrupted", s.interrupted);
   v.newer_field("shards", s.shards);
   v.newer_field("plan", s.plan);
+  v.newer_field("bf16_instructions", s.bf16_instructions);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {

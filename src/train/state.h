@@ -48,8 +48,9 @@ struct TrainingState {
   int64_t log_bytes = 0;        ///< length of train.jsonl
   std::string instruction_set;  ///< instruction set with which the results were computed
   Precision precision = Precision::fp32;
-  std::string training_data;  ///< hash of the training data
-  double loss_ema = 0;        ///< running mean of the loss of a target token; 0: not known yet
+  std::string bf16_instructions;  ///< of products in bf16; empty for fp32, and in runs of 0.2
+  std::string training_data;      ///< hash of the training data
+  double loss_ema = 0;            ///< running mean of the loss of a target token; 0: not known yet
   int64_t rollbacks = 0;
   int64_t part_tokens = 0;      ///< maximum number of tokens of a part of a batch; 0: batches are not divided
   int64_t shards = 1;           ///< into which the batch of an update is divided

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "backend/processor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
@@ -59,6 +60,7 @@ class Trainer {
   std::unique_ptr<const RunFolder> open_folder() const;
   std::unique_ptr<const Task> open_task();
   void check_validation(const Task& task);
+  void settle_precision(const ModelConfig& config);
   int64_t choose_parts(const Task& task);
   void begin();
   void resume();
@@ -88,9 +90,8 @@ class Trainer {
   const std::string resumed_from_;  ///< a checkpoint; empty: the run starts from the beginning
   RunStart start_;
   TrainingState& state_ = start_.state;
-  /// Created before task_, so that missing bf16 support is reported before anything is written.
-  const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<const Task> task_;
+  const std::shared_ptr<Backend> backend_;
   Replica replica_;
   Batcher batcher_;
   const RunLength length_;
@@ -156,8 +157,8 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume, processes_)),
       start_(resumed_from_.empty() ? RunStart{first_state()}
                                    : resume_from(resumed_from_, folder_, config, request.other_processor)),
-      backend_(make_backend()),
       task_(open_task()),
+      backend_(make_backend()),
       replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards)),
       batcher_(task_->training_data(), batches()),
       length_(options_, task_->training_data(), batcher_),
@@ -187,12 +188,17 @@ TrainingState Trainer::first_state() {
   state.options = run_options(config_);
   state.instruction_set = sixfold::make_backend()->name();
   state.shards = options_.train.shards > 0 ? options_.train.shards : processes_.size();
-  const Precision asked = options_.train.precision;
-  state.precision = asked;
-  if (asked != Precision::automatic) return state;
-  const bool bf16 = processes_.is_root() && choose_precision(asked, product_rates()) == Precision::bf16;
-  state.precision = processes_.any(bf16) ? Precision::bf16 : Precision::fp32;
+  state.precision = options_.train.precision;
   return state;
+}
+
+/// train.precision auto: the processor of the root and the size of the model decide.
+void Trainer::settle_precision(const ModelConfig& config) {
+  if (state_.precision == Precision::automatic) {
+    const int least = processes_.is_root() ? least_bf16_width(this_processor()) : 0;
+    state_.precision = processes_.any(least > 0 && config.d_model >= least) ? Precision::bf16 : Precision::fp32;
+  }
+  state_.bf16_instructions = state_.precision == Precision::bf16 ? bf16_instructions() : "";
 }
 
 std::shared_ptr<Backend> Trainer::make_backend() const {
@@ -214,6 +220,7 @@ void Trainer::save_options() const {
 
 /// Reads the data, and chooses parts of batches that fit into memory together with the data.
 std::unique_ptr<const Task> Trainer::open_task() {
+  make_backend();  // reports missing bf16 products before anything is written
   // A run that is stopped while it reads its data can be started again with this file.
   if (processes_.is_root() && (resumed_from_.empty() || !std::filesystem::exists(folder_.config())))
     save_options();
@@ -230,6 +237,7 @@ std::unique_ptr<const Task> Trainer::open_task() {
                   {{"training data", task->training_data().hash()},
                    {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
   check_validation(*task);
+  settle_precision(task->model_config());
   state_.part_tokens = choose_parts(*task);
   return task;
 }

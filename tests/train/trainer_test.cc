@@ -109,6 +109,18 @@ TEST_F(TrainerTest, InBf16ItLearnsAndIsKept) {
   for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
     EXPECT_TRUE(read_file(last_checkpoint("whole") + file) == read_file(last_checkpoint("stopped") + file))
         << file;
+
+  // AMX and AVX512-BF16 give different bits, so that the one is another processor for the other.
+  auto state = state_of(last_checkpoint("whole"));
+  EXPECT_EQ(state.at("bf16_instructions"), best_bf16_kernel().name);
+  state["bf16_instructions"] = "ABACUS";
+  write_file_atomically(last_checkpoint("whole") + "/state.json", state.dump());
+  const std::string message = error_message([&] { train(options_, {.run = run("whole"), .resume = true}); });
+  EXPECT_NE(message.find("bf16 by ABACUS"), std::string::npos) << message;
+  EXPECT_NE(message.find("--other-processor"), std::string::npos) << message;
+  const std::string checkpoint =
+      train(options_, {.run = run("whole"), .resume = true, .other_processor = true}).checkpoint;
+  EXPECT_NE(checkpoint, "");
 }
 
 TEST_F(TrainerTest, PartsOfABatchGiveTheSameGradient) {

@@ -62,6 +62,8 @@ std::string CpuBackend::name() const {
                      products_ == MatmulPrecision::bf16 ? ", bf16" : "");
 }
 
+std::string bf16_instructions() { return best_bf16_kernel().name; }
+
 std::string describe_processor() {
   const Bf16Kernel bf16 = best_bf16_kernel();
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
