@@ -54,6 +54,16 @@ std::string limits_of(const Range& range) {
   }
 }
 
+/// The range in type T: the float nearest to a bound must not lie outside.
+template <class T>
+Range rounded_to(Range range) {
+  if constexpr (std::is_floating_point_v<T>) {
+    range.low = static_cast<double>(static_cast<T>(range.low));
+    range.high = static_cast<double>(static_cast<T>(range.high));
+  }
+  return range;
+}
+
 template <class T>
 void read_number(const OptionSource& source, T& value, std::string_view what) {
   const OptionNode& node = source.node;
@@ -66,7 +76,7 @@ void read_number(const OptionSource& source, T& value, std::string_view what) {
   if (error != std::errc() || stopped != end || !std::isfinite(static_cast<double>(parsed)))
     source.throw_expected(what);
   if (node.kind == Kind::quoted) source.throw_expected(fmt::format("{} without quotes", what));
-  if (!source.range.contains(static_cast<double>(parsed)))
+  if (!rounded_to<T>(source.range).contains(static_cast<double>(parsed)))
     source.throw_expected(fmt::format("{} {}", what, source.range.describe()));
   value = parsed;
 }

@@ -123,6 +123,13 @@ std::vector<std::string> without_effect(const Architecture& a) {
                        (a.has_encoder() && a.has_decoder() && a.decoder_mixer != MixerKind::bahdanau);
   check("attention_score", a.attention_score != defaults.attention_score, attends,
         "no attention has a choice of it");
+  check("d_k", a.d_k != defaults.d_k, attends, "no mixer is attention");
+  check("kv_heads", a.kv_heads != defaults.kv_heads, attends, "no mixer is attention");
+  check("attention_dropout", a.attention_dropout > 0, attends, "no mixer is attention");
+  const auto drops = [](const auto&... steps) { return (has_step(steps, ProcessStep::dropout) || ...); };
+  check("dropout", a.dropout != defaults.dropout && a.dropout > 0,
+        drops(a.postprocess_embedding, a.preprocess, a.postprocess, a.postprocess_top),
+        "no step of preprocess, postprocess or the others is 'dropout'");
   check("kernel_size", a.kernel_size != defaults.kernel_size,
         mixes(MixerKind::convolution, MixerKind::separable), "no mixer is a convolution");
   check("max_positions", a.max_positions != defaults.max_positions, a.positions == Positions::learned,

@@ -161,6 +161,29 @@ TEST(Options, RangesAreChecked) {
   EXPECT_EQ(error_message([&] { check_ranges(shop); }), "ratio: expected a number, found 'nan'");
 }
 
+struct Epsilons {
+  float single = 0.5f;
+  double precise = 0.5;
+};
+
+inline void visit(OptionVisitor& v, Epsilons& o) {
+  v.field("single", o.single, "in 32 bits", between(1e-12, 0.9));
+  v.field("precise", o.precise, "in 64 bits", between(1e-12, 0.9));
+}
+
+/// Although the float that is nearest to a bound may lie outside.
+TEST(Options, BoundsAreAllowed) {
+  for (const char* bound : {"1e-12", "0.9"}) {
+    Epsilons epsilons;
+    const OptionNode root = parse_yaml_options(fmt::format("single: {0}\nprecise: {0}", bound), "a");
+    EXPECT_NO_THROW(read_options(root, epsilons)) << bound;
+    EXPECT_NO_THROW(check_ranges(epsilons)) << bound;
+  }
+  Epsilons epsilons;
+  for (const char* outside : {"0.9e-12", "0.90001"})
+    EXPECT_THROW(read_options(parse_yaml_options(fmt::format("single: {}", outside), "a"), epsilons), Error);
+}
+
 TEST(Options, NumbersTooLargeForTheirTypeNameItsLimits) {
   EXPECT_EQ(yaml_error("count: 3000000000"),
             "shop.yaml:1: count: expected a whole number from 1 to 2147483647, found '3000000000'");

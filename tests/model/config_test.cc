@@ -83,6 +83,18 @@ TEST(Architecture, SaysWhichSettingsNothingReads) {
               a.attention_score = AttentionScore::dot;
             }),
             "attention_score: no attention has a choice of it");
+  EXPECT_EQ(
+      settings([](auto& a) {
+        a.encoder_mixer = MixerKind::gru, a.decoder_layers = 0;
+        a.d_k = 9, a.kv_heads = 1, a.attention_dropout = 0.1f;
+      }),
+      "d_k: no mixer is attention; kv_heads: no mixer is attention; attention_dropout: no mixer is attention");
+  EXPECT_EQ(settings([](auto& a) { a.d_k = 9, a.kv_heads = 1, a.attention_dropout = 0.1f; }), "");
+  EXPECT_EQ(
+      settings([](auto& a) {
+        a.dropout = 0.4f, a.postprocess_embedding = {}, a.postprocess = {ProcessStep::add, ProcessStep::norm};
+      }),
+      "dropout: no step of preprocess, postprocess or the others is 'dropout'");
   EXPECT_EQ(settings([](auto& a) { a.max_positions = 99; }), "max_positions: positions are not learned");
   EXPECT_EQ(settings([](auto& a) { a.max_positions = 99, a.positions = Positions::learned; }), "");
   EXPECT_EQ(settings([](auto& a) { a.position_buckets = 8, a.position_distance = 99; }),
