@@ -19,12 +19,12 @@
 #include "train/calendar.h"
 #include "train/forecast.h"
 #include "train/loss_guard.h"
-#include "train/pace.h"
 #include "train/precision.h"
 #include "train/progress.h"
 #include "train/recovery.h"
 #include "train/resume.h"
 #include "train/run_models.h"
+#include "train/run_plan.h"
 #include "train/schedule.h"
 #include "train/traffic.h"
 #include "train/validation.h"
@@ -64,15 +64,12 @@ class Trainer {
   int64_t choose_parts(const Task& task);
   void begin();
   void resume();
-  void begin_plan();
 
   BatcherOptions batches() const;
   std::unique_ptr<BatchStream> stream_of(Batcher& batcher) const;
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
   void account(const StepResult& step, const Update& batches);
-  void plan_end();
-  RunTimes estimated_times() const;
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
   void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
   void validate();
@@ -95,8 +92,7 @@ class Trainer {
   Replica replica_;
   Batcher batcher_;
   const RunLength length_;
-  int64_t most_updates_ = 0;  ///< by train.updates and train.epochs; 0: no limit
-  std::optional<Pace> pace_;  ///< of a run in minutes
+  RunPlan plan_;
   Calendar calendar_;
   RunModels models_;
   std::unique_ptr<BatchStream> stream_;
@@ -124,7 +120,6 @@ TrainOutcome Trainer::run() {
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
     account(step, batches);
-    plan_end();
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
       progress_->line(state_, rate);
@@ -162,11 +157,12 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards)),
       batcher_(task_->training_data(), batches()),
       length_(options_, task_->training_data(), batcher_),
+      plan_(options_, length_, *task_, replica_),
       calendar_(options_, length_, state_),
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
   resumed_from_.empty() ? begin() : resume();
   if (processes_.size() > 1) check_agreement(processes_, {{"model", hash_of_weights(replica_.model())}});
-  begin_plan();
+  plan_.begin(state_, start_.stops_changed, folder_.log());
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
   stream_ = stream_of(batcher_);
@@ -349,56 +345,8 @@ void Trainer::account(const StepResult& step, const Update& batches) {
   ++state_.update;
   const double before = state_.seconds;
   pass_time();
-  if (pace_) pace_->took_update(state_.seconds - before);
-}
-
-/// With which update the run is to end. A run in minutes that was killed goes by the plan that its log has, as
-/// far as that goes, and ends as if it had not been killed.
-void Trainer::begin_plan() {
-  const double minutes = options_.train.minutes;
-  if (start_.stops_changed || minutes > 0) most_updates_ = length_.planned(state_);
-  if (minutes > 0) pace_.emplace(estimated_times());
-  if (!start_.stops_changed) {
-    if (minutes > 0) add_logged_plan(state_, folder_.log(), processes_);
-    return follow_plan(state_);
-  }
-  state_.plan.clear();
-  std::optional<int64_t> last;
-  if (minutes > 0 && state_.update > 0)
-    last = last_update_within(estimated_times(), state_.update, state_.seconds);
-  if (!last && most_updates_ > 0) last = most_updates_;
-  if (last) state_.plan = {{0, most_updates_ > 0 ? std::min(*last, most_updates_) : *last}};
-  follow_plan(state_);
-}
-
-/// Before anything is measured, a validation takes as long as training on as many tokens, and a checkpoint is
-/// written with 200 MB a second.
-RunTimes Trainer::estimated_times() const {
-  const CheckpointOptions& checkpoint = options_.checkpoint;
-  RunTimes times{.limit = 60 * options_.train.minutes,
-                 .validation_every = length_.validation_every(),
-                 .checkpoint_every = static_cast<double>(checkpoint.every_updates)};
-  if (const Dataset* data = task_->validation_data()) {
-    int64_t tokens = 0;
-    for (int64_t i = 0; i < data->size(); ++i) tokens += data->tokens(i, 0);
-    times.validation_size = static_cast<double>(tokens) /
-                            (static_cast<double>(options_.data.batch_tokens) * options_.train.accumulate);
-  }
-  times.checkpoint = 12 * static_cast<double>(parameter_count(replica_.model().config())) / 2e8;
-  if (state_.update > 0) times.update = state_.seconds / static_cast<double>(state_.update);
-  return times;
-}
-
-void Trainer::plan_end() {
-  follow_plan(state_);
-  const bool repeats = !state_.plan.empty() && state_.plan.back().update >= state_.update;
-  if (!pace_ || repeats) return;
-  auto last = pace_->replanned(state_.update, state_.seconds, state_.last_update);
-  if (last && most_updates_ > 0) last = std::min(*last, most_updates_);
-  if (!last || *last == state_.last_update) return;
-  state_.plan.push_back({state_.update, *last});
-  follow_plan(state_);
-  progress_->plan(state_.plan.back(), options_.train.minutes);
+  if (const auto end = plan_.took_update(state_, state_.seconds - before))
+    progress_->plan(*end, options_.train.minutes);
 }
 
 void Trainer::validate() {
@@ -427,7 +375,7 @@ void Trainer::validate() {
     models_.save_best(state_);
   }
   pass_time();
-  if (pace_) pace_->took_validation(state_.seconds - before);
+  plan_.took_validation(state_.seconds - before);
 }
 
 void Trainer::save() {
@@ -438,7 +386,7 @@ void Trainer::save() {
   calendar_.note_checkpoint(state_);
   const double before = state_.seconds;
   pass_time();
-  if (pace_) pace_->took_checkpoint(state_.seconds - before);
+  plan_.took_checkpoint(state_.seconds - before);
 }
 
 std::string Trainer::build_model() {

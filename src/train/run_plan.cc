@@ -1,0 +1,66 @@
+#include "train/run_plan.h"
+
+#include <algorithm>
+
+#include "train/resume.h"
+
+namespace sixfold {
+
+void RunPlan::begin(TrainingState& state, bool stops_changed, const std::string& log) {
+  const bool timed = options_.train.minutes > 0;
+  if (stops_changed || timed) most_updates_ = length_.planned(state);
+  if (timed) pace_.emplace(estimated_times(state));
+  if (!stops_changed) {
+    if (timed) add_logged_plan(state, log, replica_.processes());
+    return follow_plan(state);
+  }
+  int64_t last = most_updates_;
+  if (timed && state.update > 0) {
+    const int64_t in_time = last_update_within(estimated_times(state), state.update, state.seconds);
+    last = last > 0 ? std::min(last, in_time) : in_time;
+  }
+  state.plan.clear();
+  if (last > 0) state.plan = {{0, last}};
+  follow_plan(state);
+}
+
+/// Before anything is measured, a validation takes as long as training on as many tokens, and a checkpoint is
+/// written with 200 MB a second.
+RunTimes RunPlan::estimated_times(const TrainingState& state) const {
+  RunTimes times{.limit = 60 * options_.train.minutes,
+                 .validation_every = length_.validation_every(),
+                 .checkpoint_every = static_cast<double>(options_.checkpoint.every_updates)};
+  if (const Dataset* data = task_.validation_data()) {
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < data->size(); ++i) tokens += data->tokens(i, 0);
+    times.validation_size = static_cast<double>(tokens) /
+                            (static_cast<double>(options_.data.batch_tokens) * options_.train.accumulate);
+  }
+  times.checkpoint = 12 * static_cast<double>(parameter_count(replica_.model().config())) / 2e8;
+  if (state.update > 0) times.update = state.seconds / static_cast<double>(state.update);
+  return times;
+}
+
+std::optional<PlannedEnd> RunPlan::took_update(TrainingState& state, double seconds) {
+  follow_plan(state);
+  if (!pace_) return std::nullopt;
+  pace_->took_update(seconds);
+  const bool repeats = !state.plan.empty() && state.plan.back().update >= state.update;
+  if (repeats) return std::nullopt;
+  auto last = pace_->replanned(state.update, state.seconds, state.last_update);
+  if (last && most_updates_ > 0) last = std::min(*last, most_updates_);
+  if (!last || *last == state.last_update) return std::nullopt;
+  state.plan.push_back({state.update, *last});
+  follow_plan(state);
+  return state.plan.back();
+}
+
+void RunPlan::took_validation(double seconds) {
+  if (pace_) pace_->took_validation(seconds);
+}
+
+void RunPlan::took_checkpoint(double seconds) {
+  if (pace_) pace_->took_checkpoint(seconds);
+}
+
+}  // namespace sixfold
