@@ -44,6 +44,13 @@ void for_each_part(std::string_view sentence, const Function& function) {
   function(sentence);
 }
 
+// Keeps `most` of the sentences (at least 1), evenly spread.
+void keep_evenly(std::vector<std::string>& sentences, size_t most) {
+  if (sentences.size() <= most) return;
+  for (size_t i = 1; i < most; ++i) sentences[i].swap(sentences[i * sentences.size() / most]);
+  sentences.resize(most);
+}
+
 // Samples at most `most` usable sentences (0: all), evenly spread over the texts. Parts of long ones count as
 // sentences. Of each text, at most twice as many are held in memory: when there are that many, every other one
 // is dropped, and the sampling interval is doubled.
@@ -56,16 +63,13 @@ std::vector<std::string> choose_sentences(const std::vector<TextReader>& texts, 
       if (!usable(sentence) || seen++ % stride != 0) return;
       kept.emplace_back(sentence);
       if (most == 0 || kept.size() < 2 * most) return;
-      for (size_t i = 0; i < most; ++i) kept[i] = std::move(kept[2 * i]);
-      kept.resize(most);
+      keep_evenly(kept, most);
       stride *= 2;
     };
     text([&](const std::string& sentence) { for_each_part(sentence, choose); });
     std::move(kept.begin(), kept.end(), std::back_inserter(all));
   }
-  if (most == 0 || all.size() <= most) return all;
-  for (size_t i = 1; i < most; ++i) all[i] = std::move(all[i * all.size() / most]);
-  all.resize(most);
+  if (most > 0) keep_evenly(all, most);
   return all;
 }
 

@@ -169,6 +169,20 @@ TEST(SentencePiece, TrainsOnAnEvenSampleOfTheText) {
   EXPECT_NE(tokenizer->encode("は")[1], tokenizer->unk());
 }
 
+TEST(SentencePiece, NoSentenceOfTheSampleIsLost) {
+  std::vector<std::string> text;
+  for (int i = 0; i < 400; ++i)
+    text.push_back({'\xE4', static_cast<char>(0xB8 + i / 64), static_cast<char>(0x80 + i % 64)});
+  for (const int64_t most : {1, 7, 100, 199, 200, 201, 399, 400}) {
+    TokenizerOptions options = options_of(1000);
+    options.max_sentences = most;
+    const auto tokenizer = tokenizer_of(options, text);
+    EXPECT_EQ(std::ranges::count_if(
+                  text, [&](const auto& line) { return tokenizer->encode(line).back() != tokenizer->unk(); }),
+              most);
+  }
+}
+
 TEST(SentencePiece, TextWithNothingToLearnIsAnError) {
   const std::string zero_and_one("\0\x01", 2);
   for (const std::string& line :
