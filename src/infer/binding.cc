@@ -26,16 +26,20 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
   });
 }
 
+TextSide target_side_of(const ModelConfig& config) {
+  return config.has_encoder() || config.reads_images() ? TextSide::target : TextSide::exact;
+}
+
 Tokenizers load_text_tokenizers(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
   require(!config.reads_images() || config.has_decoder(), "{}: has no tokenizer, since it {}", folder,
           purpose_of(config));
-  return load_tokenizers(folder);
+  return load_tokenizers(folder, target_side_of(config));
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
   if (config.reads_images() && !config.has_decoder()) return {};
-  Tokenizers tokenizers = load_tokenizers(folder);
+  Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
             "{}: the {} tokenizer is not the one the model was trained with (its hash is {}, config.json has "

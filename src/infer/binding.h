@@ -16,6 +16,9 @@ void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers);
 void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
                         const std::function<void(const std::string& folder)>& add = {});
 
+/// How a model reads its target: one of sources that are text or images writes it, others are language models.
+TextSide target_side_of(const ModelConfig& config);
+
 /// Loads the tokenizers of a model folder. Throws an input error if it has none, since it classifies images.
 Tokenizers load_text_tokenizers(const std::string& folder);
 

@@ -204,7 +204,8 @@ std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, con
     json = nlohmann::json::parse(text);
     if (start_of_post_processor(json, origin) == start) return text;
   } else {
-    json = tokenizer_json_of_sentence_piece(tokenizer.serialized(), !tokenizer.encodes_whole_texts(), origin);
+    json = tokenizer_json_of_sentence_piece(plain_model(tokenizer.serialized(), TextSide::exact),
+                                            !tokenizer.encodes_whole_texts(), origin);
   }
   json["post_processor"] = post_processor_with_start(start, tokenizer.token_text(c.decoder_start_token));
   return json.dump(2) + "\n";
@@ -218,7 +219,7 @@ void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const M
                         {"eos_token", tokenizer.token_text(c.eos)}};
   if (tokenizer.kind() == TokenizerKind::sentencepiece) {
     settings["unk_token"] = tokenizer.token_text(tokenizer.unk());
-    write_file_atomically(folder / "tokenizer.model", remove_extensions(tokenizer.serialized()));
+    write_file_atomically(folder / "tokenizer.model", plain_model(tokenizer.serialized(), TextSide::exact));
   }
   settings["add_bos_token"] = c.generation.start_before_text;
   write_file_atomically(folder / "tokenizer.json", tokenizer_json(tokenizer, c, origin));

@@ -131,11 +131,11 @@ NamedMatrices read_weights(const TensorMap& tensors, Architecture& a) {
 }
 
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, const fs::path& vocabulary,
-                                                int64_t rows, Spaces spaces) {
+                                                int64_t rows, TextSide side) {
   const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
   const std::string bytes =
       add_vocabulary(read_regular_file(sentence_piece), fitted(pieces, rows), sentence_piece);
-  return load_sentence_piece(bytes, sentence_piece, spaces);
+  return load_sentence_piece(bytes, sentence_piece, side);
 }
 
 /// The languages that tokenizer_config.json names, if it does.
@@ -182,8 +182,8 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
   const fs::path own = folder / "target_vocab.json",
                  target_vocabulary = fs::exists(own) ? own : source_vocabulary;
   const Tokenizers tokenizers = make_tokenizer_pair(
-      read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, Spaces::as_trained),
-      read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, Spaces::keep));
+      read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, TextSide::source),
+      read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, TextSide::target));
   bind_tokenizers(config, tokenizers);
   read_languages(folder, config);
   config.bos = -1;  // targets begin with decoder_start_token_id, and only bad_words_ids are suppressed

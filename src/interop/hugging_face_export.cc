@@ -294,8 +294,8 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer, int tokens) {
 void write_tokenizers(const fs::path& folder, const ModelConfig& config, const Tokenizers& tokenizers,
                       int tokens) {
   const bool joint = config.shares_embedding();
-  write_file_atomically(folder / "source.spm", remove_extensions(tokenizers.source->serialized()));
-  write_file_atomically(folder / "target.spm", remove_extensions(tokenizers.target->serialized()));
+  write_file_atomically(folder / "source.spm", plain_model(tokenizers.source->serialized(), TextSide::source));
+  write_file_atomically(folder / "target.spm", plain_model(tokenizers.target->serialized(), TextSide::target));
   write_file_atomically(folder / "vocab.json", vocabulary_json(pieces_of(*tokenizers.source, tokens)));
   if (!joint)
     write_file_atomically(folder / "target_vocab.json", vocabulary_json(pieces_of(*tokenizers.target, tokens)));

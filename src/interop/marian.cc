@@ -244,14 +244,14 @@ class MarianWeights {
 };
 
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const std::string& sentence_piece,
-                                                int64_t rows, Spaces spaces) {
-  if (vocab.ends_with(".spm")) return load_sentence_piece(read_file(vocab), vocab, spaces);
+                                                int64_t rows, TextSide side) {
+  if (vocab.ends_with(".spm")) return load_sentence_piece(mark_imported(read_file(vocab), vocab), vocab, side);
   require(vocab.ends_with(".yml") || vocab.ends_with(".yaml") || vocab.ends_with(".json"),
           "{}: only vocabularies in .spm, .yml or .json are supported, not factored ones", vocab);
   const std::vector<std::string> pieces = fitted(read_vocabulary(vocab), rows);
   if (!sentence_piece.empty())
     return load_sentence_piece(add_vocabulary(read_file(sentence_piece), pieces, sentence_piece),
-                               sentence_piece, spaces);
+                               sentence_piece, side);
   std::string lines;
   for (const std::string& piece : pieces) lines += piece + "\n";
   return load_whitespace(lines, vocab);
@@ -327,8 +327,8 @@ void import_marian(const MarianFiles& files, const std::string& output) {
     return files.sentence_pieces.empty() ? std::string() : files.sentence_pieces[side];
   };
   const Tokenizers tokenizers =
-      make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, Spaces::as_trained),
-                          read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, Spaces::keep));
+      make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, TextSide::source),
+                          read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, TextSide::target));
   bind_tokenizers(config, tokenizers);
   config.bos = -1;  // targets have no start token; suppressed tokens are in the generation settings
   config.generation = generation_config(files, config.unk);

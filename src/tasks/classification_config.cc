@@ -11,6 +11,7 @@
 namespace sixfold {
 
 ClassificationOptions::ClassificationOptions() {
+  normalize_alike(tokenizer);
   set_encoder_defaults(model);
   tokenizer.byte_fallback = true;
   train.label_smoothing = 0;

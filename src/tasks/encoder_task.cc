@@ -18,7 +18,7 @@ void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what) {
   refuse_key(root, "model.decoder_layers", "0", why);
   refuse_key(root, "model.decoder_mixer", "attention", why);
   refuse_key(root, "model.decoder_start_token", "-1", why);
-  refuse_second_tokenizer(root, why);
+  refuse_second_tokenizer(root, why, TokenizerOptions());
 }
 
 void check_frozen_parts(const StartOptions& start, std::string_view what) {

@@ -15,6 +15,7 @@ constexpr std::string_view model_name = "a model of captions";
 ImageCaptioningOptions::ImageCaptioningOptions() {
   model.positions = Positions::learned;
   model.tied_embeddings = TiedEmbeddings::decoder;
+  tokenizer.normalization = Normalization::identity;
   generation.length_factor = 0;  // the number of patches says nothing about the length of a caption
 }
 
@@ -26,10 +27,11 @@ bool CaptionValidationOptions::captions() const {
 }
 
 ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::string& where) {
-  refuse_second_tokenizer(root, fmt::format("{} has one tokenizer, that of the captions", model_name));
+  ImageCaptioningOptions options;
+  refuse_second_tokenizer(root, fmt::format("{} has one tokenizer, that of the captions", model_name),
+                          options.tokenizer);
   const bool chooses_positions = root.find_path("model.positions") != nullptr;
   const bool chooses_tying = root.find_path("model.tied_embeddings") != nullptr;
-  ImageCaptioningOptions options;
   read_options(root, options);
   const ImageCaptioningOptions defaults;  // other than those of a preset
   if (!chooses_positions) options.model.positions = defaults.model.positions;

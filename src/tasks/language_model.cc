@@ -15,7 +15,7 @@ namespace {
 StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
   if (!start.model.empty()) require_language_model(load_model_config(start.model), start.model);
   return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
-                               Spaces::keep);
+                               TextSide::exact);
 }
 
 /// Returns the config of the run's model, which continues that of the folder `from` if there is one.

@@ -8,6 +8,7 @@ LanguageModelOptions::LanguageModelOptions() {
   model.encoder_layers = 0;
   model.tied_embeddings = TiedEmbeddings::decoder;
   tokenizer.byte_fallback = true;
+  tokenizer.normalization = Normalization::identity;
   train.label_smoothing = 0;
 }
 
@@ -15,8 +16,8 @@ LanguageModelOptions language_model_options_of(OptionNode root, const std::strin
   constexpr std::string_view why = "a language model has no source";
   refuse_key(root, "model.encoder_layers", "0", why);
   refuse_key(root, "model.encoder_mixer", "attention", why);
-  refuse_second_tokenizer(root, why);
   LanguageModelOptions options;
+  refuse_second_tokenizer(root, why, options.tokenizer);
   read_options(root, options);
   options.model.encoder_layers = 0;  // a preset has an encoder
   normalize_alike(options.tokenizer);

@@ -83,7 +83,7 @@ std::unique_ptr<Task> MaskedLanguageModelConfig::open(const TaskStart& start) co
   return std::make_unique<MaskedLanguageModel>(
       options_, start,
       read_stored_documents(start, options_.data, options_.tokenizer, !options_.start.model.empty(),
-                            Spaces::as_trained));
+                            TextSide::source));
 }
 
 }  // namespace sixfold

@@ -6,6 +6,7 @@
 namespace sixfold {
 
 QuestionAnsweringOptions::QuestionAnsweringOptions() {
+  normalize_alike(tokenizer);
   set_encoder_defaults(model);
   tokenizer.byte_fallback = true;
   train.label_smoothing = 0;

@@ -119,11 +119,12 @@ void refuse_key(OptionNode& root, std::string_view path, std::string_view allowe
   if (value && value->text != allowed) throw_input_error("{}: {}: {}; remove the key", value->where, path, why);
 }
 
-void refuse_second_tokenizer(OptionNode& root, std::string_view why) {
+void refuse_second_tokenizer(OptionNode& root, std::string_view why, const TokenizerOptions& defaults) {
   refuse_key(root, "tokenizer.joint", "true", why);
   refuse_key(root, "tokenizer.target", "", why);
   const OptionNode* const normalization = root.find_path("tokenizer.normalization");
-  refuse_key(root, "tokenizer.target_normalization", normalization ? normalization->text : "identity", why);
+  refuse_key(root, "tokenizer.target_normalization",
+             normalization ? normalization->text : name_of_enum(defaults.normalization), why);
 }
 
 void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }

@@ -117,7 +117,7 @@ void warn_without_effect(const ModelConfig& config);
 /// than `allowed`. `why` it has no meaning: "a classifier has no decoder".
 void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why);
 /// The same for the keys of a tokenizer that only a second side gives a meaning.
-void refuse_second_tokenizer(OptionNode& root, std::string_view why);
+void refuse_second_tokenizer(OptionNode& root, std::string_view why, const TokenizerOptions& defaults);
 
 /// Gives the side of the target the normalization of the source, where there is one side only.
 void normalize_alike(TokenizerOptions& tokenizer);

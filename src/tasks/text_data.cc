@@ -15,7 +15,7 @@ namespace {
 
 Tokenizers tokenizers_of(const TaskStart& start, const TextRequest& request) {
   if (!request.tokenizer) return {};
-  if (start.model.empty()) return make_tokenizers(*request.tokenizer, request.training_text(), text_reader({}));
+  if (start.model.empty()) return make_tokenizer(*request.tokenizer, request.training_text(), request.side);
   Tokenizers tokenizers = load_text_tokenizers(start.model);
   if (!tokenizers.joint) tokenizers = {tokenizers.source, tokenizers.source, true};
   return tokenizers;
@@ -31,7 +31,8 @@ std::string settings_of(const TaskStart& start, const TextRequest& request) {
     given = tokenizers_of(start, request).source->hash();
     trained = {};
   }
-  return fmt::format("{}, tokenizer {} {}", request.settings, given,
+  return fmt::format("{}, {}tokenizer {} {}", request.settings,
+                     request.side == TextSide::exact ? "" : "white space folded, ", given,
                      nlohmann::json::parse(to_json(write_options(trained))).dump());
 }
 
@@ -90,7 +91,7 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request) 
   StoredText text;
   if (is_stored(record, start, request, settings)) {
     verify_sequence_store(store, *record);
-    text = {request.tokenizer ? load_tokenizers(store) : Tokenizers(), *record};
+    text = {request.tokenizer ? load_tokenizers(store, request.side) : Tokenizers(), *record};
   } else {
     text = encode_text(start, request, settings);
   }
@@ -103,7 +104,7 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request) 
 }
 
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model, Spaces spaces) {
+                                 const TokenizerOptions& tokenizer, bool starts_from_model, TextSide side) {
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       DocumentReader reader(data.train, data.unit, data.invalid_utf8);
@@ -118,18 +119,19 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
     return [&, with](const std::vector<std::string>& files, SequenceSink& sink) {
       DocumentReader reader(files, data.unit, data.invalid_utf8);
       encode_documents(
-          reader, data.unit, spaces == Spaces::keep ? *with.target : *with.source, start.threads,
+          reader, data.unit, side == TextSide::exact ? *with.target : *with.source, start.threads,
           [&](std::span<const int32_t> ids) { sink.append(ids); }, [&] { sink.end(); });
       return reader.bytes();
     };
   };
   // Only SentencePiece tells the two apart: what others have encoded remains valid.
   const bool keeps_spaces =
-      spaces == Spaces::keep && (starts_from_model || tokenizer.kind == TokenizerKind::sentencepiece);
+      side == TextSide::exact && (starts_from_model || tokenizer.kind == TokenizerKind::sentencepiece);
   return read_stored_text(
       start, {.files = {data.train, data.valid},
               .tokenizer = tokenizer,
               .starts_from_model = starts_from_model,
+              .side = side,
               .settings = fmt::format("invalid_utf8 {}, unit {}{}", name_of_enum(data.invalid_utf8),
                                       name_of_enum(data.unit), keeps_spaces ? ", spaces kept" : ""),
               .training_text = training_text,

@@ -17,6 +17,7 @@ struct TextRequest {
   DataFiles files;
   std::optional<TokenizerOptions> tokenizer;  ///< nothing: the data has no text
   bool starts_from_model = false;             ///< the tokenizer is that of start.model
+  TextSide side = TextSide::source;           ///< of all text
   std::string settings;                       ///< describes what else determines the encoded text
   /// Returns a reader of the training text, to train a tokenizer on.
   std::function<TextReader()> training_text = {};
@@ -59,9 +60,9 @@ inline void visit(OptionVisitor& v, TextDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-/// The same for text whose sequences are whole texts. `spaces`: as the task's facade will encode texts.
+/// The same for text whose sequences are whole texts. `side`: as the task's facade will encode texts.
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model, Spaces spaces);
+                                 const TokenizerOptions& tokenizer, bool starts_from_model, TextSide side);
 
 /// Returns the JSON object of `Task::history`: the number of texts, and the files.
 std::string history_of(const SequenceStoreRecord& record);

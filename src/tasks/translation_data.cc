@@ -48,10 +48,10 @@ std::string settings_of(const TranslationOptions& options, const TaskStart& star
     given = tokenizers.source->hash() + " " + tokenizers.target->hash();
     trained = {};
   }
-  return fmt::format("invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, tokenizers {} {}",
-                     name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio,
-                     name_of_enum(data.repeats), given,
-                     nlohmann::json::parse(to_json(write_options(trained))).dump());
+  return fmt::format(
+      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}",
+      name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
+      nlohmann::json::parse(to_json(write_options(trained))).dump());
 }
 
 std::optional<TokenStoreRecord> stored_text(const std::string& store) {

@@ -1,8 +1,6 @@
 #include "text/glossary.h"
 
-#include <unicode/bytestream.h>
 #include <unicode/locid.h>
-#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 #include <unicode/utf8.h>
@@ -10,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/read_text.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -22,18 +21,6 @@ bool joins_words(UChar32 c) {
   const auto line_break = static_cast<ULineBreak>(u_getIntPropertyValue(c, UCHAR_LINE_BREAK));
   return line_break != U_LB_IDEOGRAPHIC && line_break != U_LB_CONDITIONAL_JAPANESE_STARTER &&
          line_break != U_LB_COMPLEX_CONTEXT;
-}
-
-/// The text with each letter and its marks as one character where there is one (NFC), so that it does not
-/// matter how they were typed.
-std::string composed(std::string_view text) {
-  UErrorCode failed = U_ZERO_ERROR;
-  const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(failed);
-  std::string result;
-  icu::StringByteSink<std::string> sink(&result);
-  if (U_SUCCESS(failed))
-    nfc->normalizeUTF8(0, {text.data(), static_cast<int32_t>(text.size())}, sink, nullptr, failed);
-  return U_SUCCESS(failed) ? result : std::string(text);
 }
 
 /// The words of well-formed text, composed.

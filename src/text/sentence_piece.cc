@@ -17,25 +17,14 @@ namespace {
 constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
 // Fields that SentencePiece reserves for extensions.
-constexpr uint64_t vocabulary_field = 200, whole_texts_field = 201;
+constexpr uint64_t vocabulary_field = 200, whole_texts_field = 201, imported_field = 202,
+                   plain_targets_field = 203;
+constexpr uint64_t first_extension = vocabulary_field, last_extension = plain_targets_field;
 
 constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for a space
 
 void check(const sentencepiece::util::Status& status) {
   require(status.ok(), "SentencePiece: {}", status.ToString());
-}
-
-void load(sentencepiece::SentencePieceProcessor& processor, const std::string& model, const std::string& origin,
-          Spaces spaces) {
-  std::string reason;
-  try {
-    reason =
-        processor.LoadFromSerializedProto(spaces == Spaces::keep ? model + std::string(keep_spaces) : model)
-            .ToString();
-  } catch (const std::exception& error) {  // thrown by the library's trie builder
-    reason = error.what();
-  }
-  require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
 }
 
 bool has_field(std::string_view model, uint64_t number) {
@@ -44,46 +33,87 @@ bool has_field(std::string_view model, uint64_t number) {
   return false;
 }
 
+/// Whether the model is that of another program. All that have a vocabulary beside them or read whole texts
+/// are.
+bool is_imported(std::string_view model) {
+  return has_field(model, imported_field) || has_field(model, vocabulary_field) ||
+         has_field(model, whole_texts_field);
+}
+
 /// A piece of a text, and the bytes [begin, end) that it stands for.
 struct Piece {
   std::string text;
   LocatedToken token;
 };
 
-/// The pieces of well-formed text. The bytes of a character that is not in the vocabulary have all bytes of it;
-/// SentencePiece gives them to the last.
-std::vector<Piece> locate_pieces(const sentencepiece::SentencePieceProcessor& processor,
-                                 std::string_view text) {
-  sentencepiece::ImmutableSentencePieceText located;
-  check(processor.Encode(text, located.mutable_proto()));
-  std::vector<Piece> pieces;
-  for (const auto& piece : located.pieces())
-    pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
-  for (size_t i = pieces.size(); i-- > 1;) {
-    LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
-    if (before.begin == before.end && processor.IsByte(before.id) && processor.IsByte(token.id))
-      before.begin = token.begin, before.end = token.end;
+/// The library's processor of a model, for texts of one side.
+class Processor {
+ public:
+  Processor(const std::string& model, const std::string& origin, TextSide side)
+      : side_(is_imported(model) ? TextSide::exact : side) {
+    std::string reason;
+    try {
+      reason = library_.LoadFromSerializedProto(plain_model(model, side)).ToString();
+    } catch (const std::exception& error) {  // thrown by the library's trie builder
+      reason = error.what();
+    }
+    require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
   }
-  return pieces;
-}
+
+  const sentencepiece::SentencePieceProcessor& library() const { return library_; }
+
+  /// Encodes as numbers or as texts of pieces.
+  template <class Result>
+  std::vector<Result> encode(std::string_view text) const {
+    std::vector<Result> result;
+    check(side_ == TextSide::exact ? library_.Encode(text, &result)
+                                   : library_.Encode(read_text(text, side_), &result));
+    return result;
+  }
+
+  /// The pieces of well-formed text. The bytes of a character that is not in the vocabulary have all bytes of
+  /// it; SentencePiece gives them to the last.
+  std::vector<Piece> locate(std::string_view text) const {
+    const ReadText read = locate_text(text, side_);
+    sentencepiece::ImmutableSentencePieceText located;
+    check(library_.Encode(read.text, located.mutable_proto()));
+    std::vector<Piece> pieces;
+    for (const auto& piece : located.pieces())
+      pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
+    for (size_t i = pieces.size(); i-- > 1;) {
+      LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
+      if (before.begin == before.end && library_.IsByte(before.id) && library_.IsByte(token.id))
+        before.begin = token.begin, before.end = token.end;
+    }
+    for (Piece& piece : pieces) {
+      const size_t begin = piece.token.begin, end = piece.token.end;
+      piece.token.begin = begin < read.origins.size() ? read.origins[begin].begin : end_of(read);
+      piece.token.end = end > begin ? read.origins[end - 1].end : piece.token.begin;
+    }
+    return pieces;
+  }
+
+ private:
+  static size_t end_of(const ReadText& read) { return read.origins.empty() ? 0 : read.origins.back().end; }
+
+  TextSide side_;
+  sentencepiece::SentencePieceProcessor library_;
+};
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(std::string model, const std::string& origin, Spaces spaces)
-      : model_(std::move(model)), whole_texts_(has_field(model_, whole_texts_field)) {
-    load(processor_, model_, origin, spaces);
-    unk_ = processor_.unk_id();
-    bos_ = processor_.bos_id();
-    eos_ = processor_.eos_id();
+  SentencePieceTokenizer(std::string model, const std::string& origin, TextSide side)
+      : model_(std::move(model)),
+        whole_texts_(has_field(model_, whole_texts_field)),
+        processor_(model_, origin, side) {
+    unk_ = processor_.library().unk_id();
+    bos_ = processor_.library().bos_id();
+    eos_ = processor_.library().eos_id();
     require(eos_ >= 0, "{}: the SentencePiece model has no end token; train it with --eos_id", origin);
     if (!whole_texts_) find_line_end();
   }
 
-  std::vector<int32_t> encode(std::string_view text) const override {
-    std::vector<int> ids;
-    check(processor_.Encode(text, &ids));
-    return ids;
-  }
+  std::vector<int32_t> encode(std::string_view text) const override { return processor_.encode<int>(text); }
   std::vector<int32_t> encode_text(std::string_view text) const override {
     return whole_texts_ ? encode(text) : Tokenizer::encode_text(text);
   }
@@ -91,22 +121,22 @@ class SentencePieceTokenizer : public Tokenizer {
 
   std::string decode_tokens(std::span<const int32_t> ids) const override {
     std::string text;
-    check(processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text));
+    check(processor_.library().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
     return text;
   }
 
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
     std::vector<LocatedToken> tokens;
-    for (const Piece& piece : locate_pieces(processor_, text)) tokens.push_back(piece.token);
+    for (const Piece& piece : processor_.locate(text)) tokens.push_back(piece.token);
     return tokens;
   }
 
-  int vocab_size() const override { return processor_.GetPieceSize(); }
+  int vocab_size() const override { return processor_.library().GetPieceSize(); }
 
   std::string token_text(int32_t id) const override {
     require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} tokens", id,
             vocab_size());
-    return processor_.IdToPiece(id);
+    return processor_.library().IdToPiece(id);
   }
 
   TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
@@ -115,7 +145,7 @@ class SentencePieceTokenizer : public Tokenizer {
  private:
   std::string model_;
   bool whole_texts_;
-  sentencepiece::SentencePieceProcessor processor_;
+  Processor processor_;
 };
 
 /// The vocabulary that `add_vocabulary` appended to a model, or an empty list.
@@ -130,9 +160,11 @@ std::vector<std::string> added_vocabulary(std::string_view model) {
 class RenumberedTokenizer : public Tokenizer {
  public:
   RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
-                      Spaces spaces)
-      : model_(std::move(model)), vocabulary_(std::move(vocabulary)), drops_unknown_(spaces == Spaces::keep) {
-    load(processor_, model_, origin, spaces);
+                      TextSide side)
+      : model_(std::move(model)),
+        vocabulary_(std::move(vocabulary)),
+        drops_unknown_(side != TextSide::source),
+        processor_(model_, origin, side) {
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second,
               "{}: the vocabulary has '{}' twice; remove one", origin, vocabulary_[i]);
@@ -146,9 +178,7 @@ class RenumberedTokenizer : public Tokenizer {
       ids.push_back(id_or_unknown(text.substr(0, token)));
       text.remove_prefix(token);
     }
-    std::vector<std::string> pieces;
-    check(processor_.Encode(text, &pieces));
-    for (const std::string& piece : pieces) ids.push_back(text_id(piece));
+    for (const std::string& piece : processor_.encode<std::string>(text)) ids.push_back(text_id(piece));
     return ids;
   }
 
@@ -156,7 +186,7 @@ class RenumberedTokenizer : public Tokenizer {
     std::vector<LocatedToken> tokens;
     const size_t language = language_token_length(text);
     if (language > 0) tokens.push_back({id_or_unknown(text.substr(0, language)), 0, language});
-    for (const auto& [piece, place] : locate_pieces(processor_, text.substr(language)))
+    for (const auto& [piece, place] : processor_.locate(text.substr(language)))
       tokens.push_back({text_id(piece), language + place.begin, language + place.end});
     return tokens;
   }
@@ -167,8 +197,9 @@ class RenumberedTokenizer : public Tokenizer {
     for (const int32_t id : ids)
       if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(token_text(id));
     std::string text;
-    check(processor_.Decode(pieces, &text));
-    return std::string(trim_spaces(with_spaces(text)));
+    check(processor_.library().Decode(pieces, &text));
+    // SentencePiece leaves its space signs in pieces that it does not know (those of the other side's model).
+    return std::string(trim_spaces(without_space_marks(text)));
   }
 
   int vocab_size() const override { return static_cast<int>(vocabulary_.size()); }
@@ -197,15 +228,6 @@ class RenumberedTokenizer : public Tokenizer {
   }
   bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
 
-  /// Replaces the space signs that SentencePiece leaves in pieces that it does not know (those of the other
-  /// side's model).
-  static std::string with_spaces(std::string_view text) {
-    std::string spaced;
-    for (size_t mark; (mark = text.find(word_mark)) != text.npos; text.remove_prefix(mark + word_mark.size()))
-      spaced.append(text.substr(0, mark)) += ' ';
-    return spaced.append(text);
-  }
-
   static size_t language_token_length(std::string_view text) {
     const size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
     return end == text.npos ? 0 : end + 2;
@@ -217,17 +239,24 @@ class RenumberedTokenizer : public Tokenizer {
   int32_t pad_ = -1;
   bool drops_unknown_;  ///< whether decoding omits unknown tokens: true for targets; for sources a
                         ///< sign is kept, so that words can be counted
-  sentencepiece::SentencePieceProcessor processor_;
+  Processor processor_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
-                                                     Spaces spaces) {
+                                                     TextSide side) {
   check_sentence_piece_model(model, origin);
   std::vector<std::string> vocabulary = added_vocabulary(model);
-  if (vocabulary.empty()) return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, spaces);
-  return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, spaces);
+  if (vocabulary.empty()) return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, side);
+  return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, side);
+}
+
+std::string without_space_marks(std::string_view text) {
+  std::string spaced;
+  for (size_t mark; (mark = text.find(word_mark)) != text.npos; text.remove_prefix(mark + word_mark.size()))
+    spaced.append(text.substr(0, mark)) += ' ';
+  return spaced.append(text);
 }
 
 std::string mark_whole_texts(std::string model, const std::string& origin) {
@@ -235,23 +264,36 @@ std::string mark_whole_texts(std::string model, const std::string& origin) {
   return model + protobuf::bytes_field(whole_texts_field, "");
 }
 
-std::string remove_extensions(std::string_view model) {
+std::string mark_imported(std::string model, const std::string& origin) {
+  check_sentence_piece_model(model, origin);
+  return model + protobuf::bytes_field(imported_field, "");
+}
+
+std::string mark_plain_targets(const std::string& model) {
+  return protobuf::bytes_field(plain_targets_field, "") + model;
+}
+
+std::string plain_model(std::string_view model, TextSide side) {
   std::string plain;
   for (std::string_view rest = model; !rest.empty();) {
     const std::string_view before = rest;
     const auto field = protobuf::take_field(rest);
-    if (field->number != vocabulary_field && field->number != whole_texts_field)
+    if (field->number < first_extension || field->number > last_extension)
       plain += before.substr(0, before.size() - rest.size());
   }
+  if (is_imported(model)) return plain;
+  if (side == TextSide::target && has_field(model, plain_targets_field))
+    plain += protobuf::bytes_field(3, protobuf::bytes_field(1, "identity") + protobuf::bytes_field(2, ""));
+  if (side == TextSide::exact) plain += keep_spaces;
   return plain;
 }
 
 std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
                            const std::string& origin) {
   check_sentence_piece_model(model, origin);
-  model = remove_extensions(model);
+  model = plain_model(model, TextSide::source);
   for (const std::string& piece : vocabulary) model += protobuf::bytes_field(vocabulary_field, piece);
-  load_sentence_piece(model, origin, Spaces::as_trained);  // throws if the result is not valid
+  load_sentence_piece(model, origin, TextSide::source);  // throws if the result is not valid
   return model;
 }
 

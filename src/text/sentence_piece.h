@@ -4,20 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "text/read_text.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {
 
-/// What to do with spaces at both ends of a line and with repeated spaces.
-enum class Spaces {
-  as_trained,  ///< as the model's normalizer says; most models, including ours, remove them
-  keep,        ///< keep all, whatever the normalizer says
-};
-
-/// Makes a tokenizer from the bytes of a SentencePiece model file. `origin` names the file in errors. Throws an
-/// input error if the model is incomplete, malformed (`check_sentence_piece_model`), or has no end token.
+/// Makes a tokenizer from the bytes of a SentencePiece model file. `origin` names the file in errors. Texts go
+/// through `read_text` first, unless the model is marked as that of another program (`add_vocabulary`,
+/// `mark_whole_texts`, `mark_imported`): then its own normalizer_spec alone decides, whatever the side. Throws
+/// an input error if the model is incomplete, malformed (`check_sentence_piece_model`), or has no end token.
 std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
-                                                     Spaces spaces);
+                                                     TextSide side);
 
 /// The bytes of a model that segments text as `model` does but takes its ids from `vocabulary` (the piece of
 /// each id), as Marian and Hugging Face use SentencePiece. Pieces that are not in the vocabulary become its
@@ -33,15 +30,34 @@ std::string add_vocabulary(std::string model, const std::vector<std::string>& vo
 /// model is malformed.
 std::string mark_whole_texts(std::string model, const std::string& origin);
 
-/// The bytes of the model without what `add_vocabulary` and `mark_whole_texts` appended.
-std::string remove_extensions(std::string_view model);
+/// The bytes of a model of another program, which is to read texts as that program does. Throws an input error
+/// if the model is malformed.
+std::string mark_imported(std::string model, const std::string& origin);
 
-/// Trains a model on all sentences of `texts` and returns the bytes of its file, which depend only on the
-/// arguments. The ids of `<unk>`, `<s>` and `</s>` are 0, 1 and 2. If the text does not have `vocab_size`
+/// The bytes of a model whose normalizer_spec applies to sources alone: targets are not normalized.
+std::string mark_plain_targets(const std::string& model);
+
+/// The bytes of the model without what the functions above added, for other programs. Its normalizer_spec is
+/// what applies to texts of that side: `exact` ones keep all spaces.
+std::string plain_model(std::string_view model, TextSide side);
+
+/// `text` with spaces in the place of SentencePiece's signs for them.
+std::string without_space_marks(std::string_view text);
+
+/// A text to train a model on.
+struct TrainingText {
+  TextReader sentences;
+  TextSide side = TextSide::source;
+  Normalization normalization = Normalization::identity;  ///< of this text
+};
+
+/// Trains a model on all sentences of `texts`, as `read_text` and their normalizations change them, and returns
+/// the bytes of its file, which depend only on the arguments. The model normalizes as the first text says; of
+/// two texts, the second is one of targets with the same normalization or with `identity`, and then targets are
+/// not normalized. The ids of `<unk>`, `<s>` and `</s>` are 0, 1 and 2. If the text does not have `vocab_size`
 /// pieces, the model has fewer, and a warning is printed. A sentence of more than 32 KiB is learned from in
 /// parts, cut at spaces where it has some. Throws an input error if there is no text, or if
 /// `vocab_size` is smaller than the number of characters to cover.
-std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
-                                 const std::vector<TextReader>& texts);
+std::string train_sentence_piece(const TokenizerOptions& options, const std::vector<TrainingText>& texts);
 
 }  // namespace sixfold

@@ -1,11 +1,13 @@
+#include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
-#include <algorithm>
+#include <memory>
 #include <system_error>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/protobuf.h"
 #include "text/sentence_piece.h"
 #include "text/utf8.h"
 
@@ -51,28 +53,6 @@ void keep_evenly(std::vector<std::string>& sentences, size_t most) {
   sentences.resize(most);
 }
 
-// Samples at most `most` usable sentences (0: all), evenly spread over the texts. Parts of long ones count as
-// sentences. Of each text, at most twice as many are held in memory: when there are that many, every other one
-// is dropped, and the sampling interval is doubled.
-std::vector<std::string> choose_sentences(const std::vector<TextReader>& texts, size_t most) {
-  std::vector<std::string> all;
-  for (const TextReader& text : texts) {
-    std::vector<std::string> kept;
-    size_t stride = 1, seen = 0;
-    const auto choose = [&](std::string_view sentence) {
-      if (!usable(sentence) || seen++ % stride != 0) return;
-      kept.emplace_back(sentence);
-      if (most == 0 || kept.size() < 2 * most) return;
-      keep_evenly(kept, most);
-      stride *= 2;
-    };
-    text([&](const std::string& sentence) { for_each_part(sentence, choose); });
-    std::move(kept.begin(), kept.end(), std::back_inserter(all));
-  }
-  if (most > 0) keep_evenly(all, most);
-  return all;
-}
-
 class Sentences : public sentencepiece::SentenceIterator {
  public:
   explicit Sentences(const std::vector<std::string>& sentences)
@@ -98,13 +78,15 @@ std::string comma_separated(const std::vector<std::string>& symbols) {
   return list;
 }
 
-std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options,
-                                                               Normalization normalization) {
-  std::unordered_map<std::string, std::string> arguments = {
+using Arguments = std::unordered_map<std::string, std::string>;
+
+/// Those of a trainer that does not normalize.
+Arguments trainer_arguments(const TokenizerOptions& options) {
+  Arguments arguments = {
       {"model_type", std::string(name_of_enum(options.model))},
       {"vocab_size", fmt::format("{}", options.vocab_size)},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
-      {"normalization_rule_name", std::string(name_of_enum(normalization))},
+      {"normalization_rule_name", "identity"},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"max_sentence_length", fmt::format("{}", max_sentence_bytes)},
       {"hard_vocab_limit", "false"},
@@ -126,12 +108,16 @@ std::string reason_of(const sentencepiece::util::Status& status) {
 }
 
 /// Throws if the system can't start the threads that the library needs; the library does not check that itself.
-sentencepiece::util::Status train(const TokenizerOptions& options, Normalization normalization,
-                                  const std::vector<std::string>& chosen, std::string& model) {
+std::string train(const Arguments& arguments, const std::vector<std::string>& chosen) {
   try {
     Sentences sentences(chosen);
-    return sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options, normalization), &sentences,
-                                                      &model);
+    std::string model;
+    const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
+    require(status.ok(),
+            "SentencePiece can't train a vocabulary of {} tokens on this text (see tokenizer.vocab_size and "
+            "tokenizer.character_coverage): {}",
+            arguments.at("vocab_size"), reason_of(status));
+    return model;
   } catch (const std::system_error& refusal) {
     throw_environment_error(
         "the system can't start the threads that SentencePiece needs to train the tokenizer ({}); raise the "
@@ -140,13 +126,98 @@ sentencepiece::util::Status train(const TokenizerOptions& options, Normalization
   }
 }
 
+/// One of SentencePiece's normalizations, apart from a model: what a model of single characters, all of which
+/// are unknown to it, makes of a text. User-defined symbols are not changed.
+class Normalizer {
+ public:
+  Normalizer(const TokenizerOptions& options, Normalization normalization) {
+    if (normalization == Normalization::identity) return;
+    Arguments arguments = trainer_arguments(options);
+    arguments["model_type"] = "char";
+    arguments["byte_fallback"] = "false";
+    arguments["vocab_size"] = fmt::format("{}", options.user_defined_symbols.size() + 10);
+    arguments["add_dummy_prefix"] = "false";
+    arguments["normalization_rule_name"] = name_of_enum(normalization);
+    const std::string model = train(arguments, {"-"});
+    for (std::string_view rest = model; const auto field = protobuf::take_field(rest);)
+      if (field->number == normalizer_field) read_spec(field->bytes);
+    library_ = std::make_unique<sentencepiece::SentencePieceProcessor>();
+    const auto status = library_->LoadFromSerializedProto(model);
+    require(status.ok(), "SentencePiece: {}", status.ToString());
+  }
+
+  std::string operator()(std::string text) const {
+    if (!library_) return text;
+    std::vector<std::string> pieces;
+    const auto status = library_->Encode(text, &pieces);
+    require(status.ok(), "SentencePiece: {}", status.ToString());
+    text.clear();
+    for (const std::string& piece : pieces) text += piece;
+    return without_space_marks(text);
+  }
+
+  /// The bytes of `model` with this normalization.
+  std::string put_into(std::string_view model) const {
+    if (!library_) return std::string(model);
+    std::string result;
+    for (std::string_view rest = model; !rest.empty();) {
+      const std::string_view before = rest;
+      const auto field = protobuf::take_field(rest);
+      if (field->number == normalizer_field)
+        result += protobuf::bytes_field(normalizer_field, std::string(field->bytes) + spec_);
+      else
+        result += before.substr(0, before.size() - rest.size());
+    }
+    return result;
+  }
+
+ private:
+  static constexpr uint64_t normalizer_field = 3, name_field = 1, table_field = 2;
+
+  void read_spec(std::string_view message) {
+    while (const auto field = protobuf::take_field(message))
+      if (field->number == name_field || field->number == table_field)
+        spec_ += protobuf::bytes_field(field->number, field->bytes);
+  }
+
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> library_;
+  std::string spec_;
+};
+
+// Samples at most `most` usable sentences (0: all), evenly spread over the texts, and normalizes them. Parts of
+// long ones count as sentences. Of each text, at most twice as many are held in memory: when there are that
+// many, every other one is dropped, and the sampling interval is doubled.
+std::vector<std::string> choose_sentences(const TokenizerOptions& options,
+                                          const std::vector<TrainingText>& texts) {
+  const auto most = static_cast<size_t>(options.max_sentences);
+  std::vector<std::string> all;
+  for (const TrainingText& text : texts) {
+    std::vector<std::string> kept;
+    size_t stride = 1, seen = 0;
+    const auto choose = [&](std::string_view sentence) {
+      if (!usable(sentence) || seen++ % stride != 0) return;
+      kept.emplace_back(sentence);
+      if (most == 0 || kept.size() < 2 * most) return;
+      keep_evenly(kept, most);
+      stride *= 2;
+    };
+    text.sentences([&](const std::string& sentence) { for_each_part(sentence, choose); });
+    const Normalizer normalized(options, text.normalization);
+    for (const std::string& sentence : kept)
+      for_each_part(normalized(read_text(sentence, text.side)), [&](std::string_view part) {
+        if (usable(part)) all.emplace_back(part);
+      });
+  }
+  if (most > 0) keep_evenly(all, most);
+  return all;
+}
+
 }  // namespace
 
-std::string train_sentence_piece(const TokenizerOptions& options, Normalization normalization,
-                                 const std::vector<TextReader>& texts) {
+std::string train_sentence_piece(const TokenizerOptions& options, const std::vector<TrainingText>& texts) {
   require(options.vocab_size > 3 && options.vocab_size <= 1'000'000,
           "tokenizer.vocab_size is {}; it must be from 4 to 1,000,000 for SentencePiece", options.vocab_size);
-  const auto chosen = choose_sentences(texts, options.max_sentences);
+  const auto chosen = choose_sentences(options, texts);
   require(!chosen.empty(),
           "data.train: there is no text to train the tokenizer on: no line has a visible character");
   size_t bytes = 0;
@@ -156,13 +227,10 @@ std::string train_sentence_piece(const TokenizerOptions& options, Normalization 
           "set tokenizer.max_sentences to less than {}",
           bytes, chosen.size());
 
-  std::string model;
-  const auto status = train(options, normalization, chosen, model);
-  require(status.ok(),
-          "SentencePiece can't train a vocabulary of {} tokens on this text (see tokenizer.vocab_size and "
-          "tokenizer.character_coverage): {}",
-          options.vocab_size, reason_of(status));
-  const int size = load_sentence_piece(model, "the trained tokenizer", Spaces::as_trained)->vocab_size();
+  std::string model =
+      Normalizer(options, texts.front().normalization).put_into(train(trainer_arguments(options), chosen));
+  if (texts.back().normalization != texts.front().normalization) model = mark_plain_targets(model);
+  const int size = load_sentence_piece(model, "the trained tokenizer", TextSide::source)->vocab_size();
   if (size < options.vocab_size)
     log_warning("the text has only {} of the {} tokens that tokenizer.vocab_size asks for", size,
                 options.vocab_size);

@@ -51,11 +51,12 @@ struct EnumNames<Normalization> {
 
 /// The tokenizers of a model: read from given files, or trained on the training text.
 ///
-/// By default targets are not changed: their normalization is `identity`, and all their spaces are kept. In
-/// sources, spaces at both ends and repeated spaces are removed. A joint vocabulary has one normalization for
-/// both sides, so the two options must be equal. By default every character of the text is covered: with
-/// SentencePiece's own default of 0.9995 a small corpus loses the é of "Café" and some digits. (Tabs are always
-/// lost, since SentencePiece's trainer uses them as markers.)
+/// SentencePiece reads all text as `read_text` does: in the normalization form C, with folded white space; a
+/// language model reads it as it is. Then the normalization follows. By default it is `nmt_nfkc` for sources,
+/// so that it does not matter how a text was typed, and `identity` for targets, so that "m²" can be written. A
+/// joint vocabulary normalizes targets as sources or not at all. By default every character of the text is
+/// covered: with SentencePiece's own default of 0.9995 a small corpus loses the é of "Café" and some digits.
+/// (Tabs are always lost, since SentencePiece's trainer uses them as markers.)
 struct TokenizerOptions {
   TokenizerKind kind = TokenizerKind::sentencepiece;
   bool joint = true;
@@ -63,7 +64,7 @@ struct TokenizerOptions {
   int vocab_size = 8000;
   int64_t minimum_count = 1;
   double character_coverage = 1;
-  Normalization normalization = Normalization::identity;
+  Normalization normalization = Normalization::nmt_nfkc;
   Normalization target_normalization = Normalization::identity;
   std::vector<std::string> user_defined_symbols;
   bool byte_fallback = false;
@@ -86,7 +87,7 @@ inline void visit(OptionVisitor& v, TokenizerOptions& o) {
   v.field("normalization", o.normalization,
           "sentencepiece only: normalization of sources: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf");
   v.field("target_normalization", o.target_normalization,
-          "sentencepiece only: normalization of targets; must equal that of sources for a joint vocabulary");
+          "sentencepiece only: normalization of targets; for a joint vocabulary identity, or that of sources");
   v.field("user_defined_symbols", o.user_defined_symbols, "texts that are always one token");
   v.field("byte_fallback", o.byte_fallback, "sentencepiece only: encode unknown characters as bytes");
   v.field("max_sentences", o.max_sentences,

@@ -34,10 +34,10 @@ std::string_view extension(TokenizerKind kind) {
 }
 
 std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& bytes, const std::string& origin,
-                                      Spaces spaces) {
+                                      TextSide side) {
   switch (kind) {
     case TokenizerKind::sentencepiece:
-      return load_sentence_piece(bytes, origin, spaces);
+      return load_sentence_piece(bytes, origin, side);
     case TokenizerKind::whitespace:
       return load_whitespace(bytes, origin);
     case TokenizerKind::characters:
@@ -50,15 +50,17 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
   return nullptr;
 }
 
-// Targets keep their spaces, so one SentencePiece file makes two tokenizers.
-Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::string& origin) {
-  return {load(kind, bytes, origin, Spaces::as_trained), load(kind, bytes, origin, Spaces::keep), true};
+// Sources and targets are read differently, so one SentencePiece file makes two tokenizers.
+Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::string& origin,
+                      TextSide target) {
+  const TextSide source = target == TextSide::exact ? target : TextSide::source;
+  return {load(kind, bytes, origin, source), load(kind, bytes, origin, target), true};
 }
 
 Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, TokenizerKind target_kind,
                          const std::string& target) {
-  return {load(source_kind, read_regular_file(source), source, Spaces::as_trained),
-          load(target_kind, read_regular_file(target), target, Spaces::keep), false};
+  return {load(source_kind, read_regular_file(source), source, TextSide::source),
+          load(target_kind, read_regular_file(target), target, TextSide::target), false};
 }
 
 /// Refuses a file whose name is that of another kind of tokenizer.
@@ -69,14 +71,14 @@ void require_kind(const TokenizerOptions& options, const std::string& file) {
           named == std::end(kinds) ? "" : name_of_enum(*named), name_of_enum(options.kind));
 }
 
-Tokenizers load_given(const TokenizerOptions& options) {
+Tokenizers load_given(const TokenizerOptions& options, TextSide target) {
   require_kind(options, options.source);
   require_kind(options, options.target);
   if (options.joint) {
     require(!options.source.empty() && (options.target.empty() || options.target == options.source),
             "tokenizer.joint is true, but tokenizer.target is given; give only tokenizer.source, or set "
             "tokenizer.joint to false");
-    return load_joint(options.kind, read_regular_file(options.source), options.source);
+    return load_joint(options.kind, read_regular_file(options.source), options.source, target);
   }
   require(!options.source.empty() && !options.target.empty(),
           "only one of tokenizer.source and tokenizer.target is given; give both, or neither to train them");
@@ -93,9 +95,12 @@ void check_user_defined_symbols(const TokenizerOptions& options) {
     const std::string& symbol = symbols[i];
     const bool plain =
         !symbol.empty() && !first_invalid_utf8(symbol) && symbol.find("\u2581") == symbol.npos &&
+        read_text(symbol, TextSide::source) == symbol &&
         std::none_of(symbol.begin(), symbol.end(), [](char c) { return (c >= 0 && c <= ' ') || c == 0x7F; });
     require(plain,
-            "tokenizer.user_defined_symbols: '{}' is empty or contains a space or control character; remove it",
+            "tokenizer.user_defined_symbols: '{}' is empty, contains a space, a control character or an "
+            "invisible one, "
+            "or is not in the normalization form C; remove it",
             symbol);
     require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
             "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; remove it",
@@ -105,15 +110,16 @@ void check_user_defined_symbols(const TokenizerOptions& options) {
   }
 }
 
-std::string train(const TokenizerOptions& options, Normalization normalization,
-                  const std::vector<TextReader>& texts) {
+std::string train(const TokenizerOptions& options, const std::vector<TrainingText>& texts) {
+  std::vector<TextReader> readers;
+  for (const TrainingText& text : texts) readers.push_back(text.sentences);
   switch (options.kind) {
     case TokenizerKind::sentencepiece:
-      return train_sentence_piece(options, normalization, texts);
+      return train_sentence_piece(options, texts);
     case TokenizerKind::whitespace:
-      return build_whitespace_vocabulary(options, texts);
+      return build_whitespace_vocabulary(options, readers);
     case TokenizerKind::characters:
-      return collect_characters(options, texts);
+      return collect_characters(options, readers);
     case TokenizerKind::bytes:
       return std::string(byte_tokenizer_file);
     case TokenizerKind::byte_pairs:
@@ -157,21 +163,28 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
 
 Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source_text,
                            const TextReader& target_text) {
-  if (!options.source.empty() || !options.target.empty()) return load_given(options);
+  if (!options.source.empty() || !options.target.empty()) return load_given(options, TextSide::target);
   check_user_defined_symbols(options);
+  const TrainingText source{source_text, TextSide::source, options.normalization},
+      target{target_text, TextSide::target, options.target_normalization};
   if (options.joint) {
     require(
-        options.normalization == options.target_normalization,
-        "a joint vocabulary has one normalization for both sides: set tokenizer.target_normalization to {} too "
-        "(targets are then normalized), or set tokenizer.joint to false",
-        name_of_enum(options.normalization));
-    const std::string file = train(options, options.normalization, {source_text, target_text});
-    return load_joint(options.kind, file, "the trained tokenizer");
+        target.normalization == Normalization::identity || target.normalization == source.normalization,
+        "tokenizer.target_normalization is {}, but a joint vocabulary can only normalize targets as it does "
+        "sources; set it to identity or {}, or set tokenizer.joint to false",
+        name_of_enum(target.normalization), name_of_enum(source.normalization));
+    return load_joint(options.kind, train(options, {source, target}), "the trained tokenizer", target.side);
   }
-  const std::string source = train(options, options.normalization, {source_text});
-  const std::string target = train(options, options.target_normalization, {target_text});
-  return {load(options.kind, source, "the trained source tokenizer", Spaces::as_trained),
-          load(options.kind, target, "the trained target tokenizer", Spaces::keep), false};
+  return {load(options.kind, train(options, {source}), "the trained source tokenizer", source.side),
+          load(options.kind, train(options, {target}), "the trained target tokenizer", target.side), false};
+}
+
+Tokenizers make_tokenizer(const TokenizerOptions& options, const TextReader& text, TextSide side) {
+  const TextSide target = side == TextSide::exact ? side : TextSide::target;
+  if (!options.source.empty() || !options.target.empty()) return load_given(options, target);
+  check_user_defined_symbols(options);
+  return load_joint(options.kind, train(options, {{text, side, options.normalization}}),
+                    "the trained tokenizer", target);
 }
 
 void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder) {
@@ -188,7 +201,7 @@ bool is_tokenizer_file(std::string_view name) {
          std::ranges::find(kinds, end, extension) != std::end(kinds);
 }
 
-Tokenizers load_tokenizers(const std::string& folder) {
+Tokenizers load_tokenizers(const std::string& folder, TextSide target_side) {
   const auto joint = find_file(folder, "tokenizer");
   const auto source = find_file(folder, "source"), target = find_file(folder, "target");
   if (joint.empty()) {
@@ -203,7 +216,7 @@ Tokenizers load_tokenizers(const std::string& folder) {
   require(source.empty() && target.empty(),
           "{}: has {} and also a tokenizer of one side; remove the files that do not belong to the model",
           folder, joint.filename().string());
-  return load_joint(kind_of(joint), read_regular_file(joint.string()), joint.string());
+  return load_joint(kind_of(joint), read_regular_file(joint.string()), joint.string(), target_side);
 }
 
 }  // namespace sixfold

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "text/read_text.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {
@@ -18,9 +19,13 @@ struct Tokenizers {
 /// lines of both sides together. Throws an input error if a file can't be used or options contradict each
 /// other.
 Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source, const TextReader& target);
-/// The same for text in memory.
+/// The same for text in memory. A joint vocabulary normalizes targets as sources, or not at all.
 Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source,
                            std::span<const std::string> target);
+
+/// The tokenizers of a model whose text is of one side only, as `options.normalization` says; the text and the
+/// errors are those of `make_tokenizers`.
+Tokenizers make_tokenizer(const TokenizerOptions& options, const TextReader& text, TextSide side);
 
 /// Writes `tokenizer.spm` if joint, else `source.spm` and `target.spm`, into an existing folder. The files of
 /// other kinds end in `.vocab` (whitespace), `.characters` and `.bytes`.
@@ -29,8 +34,8 @@ void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder);
 /// Whether `save_tokenizers` writes files of this name.
 bool is_tokenizer_file(std::string_view name);
 
-/// Reads the files that `save_tokenizers` wrote. Throws an input error if files are missing, or if there are
-/// files of more than one pair.
-Tokenizers load_tokenizers(const std::string& folder);
+/// Reads the files that `save_tokenizers` wrote. `target_side` is `exact` for a language model. Throws an input
+/// error if files are missing, or if there are files of more than one pair.
+Tokenizers load_tokenizers(const std::string& folder, TextSide target_side = TextSide::target);
 
 }  // namespace sixfold

@@ -111,7 +111,7 @@ void training_state(Bytes bytes) {
 }
 
 void sentence_piece(Bytes bytes) {
-  const auto tokenizer = load_sentence_piece(text_of(bytes), "fuzz.spm", Spaces::keep);
+  const auto tokenizer = load_sentence_piece(text_of(bytes), "fuzz.spm", TextSide::target);
   tokenizer->decode(tokenizer->encode("The old dog, 21 cats\u00e4 >>deu<<"));
   for (const bool by_lines : {true, false})
     tokenizer_json_of_sentence_piece(text_of(bytes), by_lines, "fuzz.spm");

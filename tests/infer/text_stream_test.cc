@@ -73,7 +73,7 @@ TEST(TextStream, GoesOnAfterAPrompt) {
     TokenizerOptions options;
     options.kind = kind;
     options.vocab_size = kind == TokenizerKind::sentencepiece ? 40 : 0;
-    const auto tokenizer = make_tokenizers(options, lines, {}).target;
+    const auto tokenizer = make_tokenizer(options, text_reader(lines), TextSide::exact).target;
     const Ids prompt = tokenizer->encode("the cat"), text = tokenizer->encode("the cat sat on");
     ASSERT_TRUE(std::ranges::equal(prompt, std::span(text).first(prompt.size())));
     for (const bool whole : {false, true}) {
@@ -96,7 +96,7 @@ TEST(TextStream, LosesNothing) {
   TokenizerOptions options;
   options.byte_fallback = true;
   options.vocab_size = 290;
-  const Tokenizers tokenizers = make_tokenizers(options, lines, {});
+  const Tokenizers tokenizers = make_tokenizer(options, text_reader(lines), TextSide::exact);
   for (const std::string text : {"the cat\n\nand  thé 😀 dog", " the\n", "\n", "sat"}) {
     const Ids ids = tokenizers.target->encode_text(text);
     EXPECT_EQ(joined(pieces(*tokenizers.target, ids)), text);

@@ -65,7 +65,8 @@ TEST(SentencePieceJson, HasTheMergesOfBpe) {
 }
 
 TEST(SentencePieceJson, LinesStandApart) {
-  const json all = tokenizer_json_of_sentence_piece(model(1), /*by_lines=*/true, "test");
+  const json all =
+      tokenizer_json_of_sentence_piece(model(1, "", number_field(4, 0)), /*by_lines=*/true, "test");
   EXPECT_TRUE(splits_by_lines(all));
   EXPECT_EQ(all.at("model").at("vocab")[3][0], "\n");
   const json& line_end = all.at("added_tokens").back();
@@ -81,8 +82,12 @@ TEST(SentencePieceJson, SaysHowTextIsNormalized) {
         .at("normalizers");
   };
   const json spaces = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
-  EXPECT_EQ(steps(""), json::array({{{"type", "Prepend"}, {"prepend", "\u2581"}}, spaces}));
-  EXPECT_EQ(steps(number_field(3, 0)), json::array({spaces}));
+  const json mark = {{"type", "Prepend"}, {"prepend", "\u2581"}};
+  const json once = {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}};
+  const json inner = {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}};
+  EXPECT_EQ(steps(""), json::array({once, inner, mark, spaces}));
+  EXPECT_EQ(steps(number_field(4, 0)), json::array({mark, spaces}));
+  EXPECT_EQ(steps(number_field(3, 0) + number_field(4, 0)), json::array({spaces}));
   for (const auto& [bytes, text] :
        {std::pair("abcd", "YWJjZA=="), {"abcde", "YWJjZGU="}, {"abc\xFF\xFE\xFD", "YWJj//79"}})
     EXPECT_EQ(steps(bytes_field(2, bytes))[0], (json{{"type", "Precompiled"}, {"precompiled_charsmap", text}}));
@@ -93,6 +98,10 @@ TEST(SentencePieceJson, RefusesWhatHasNoForm) {
     return error_message([&] { tokenizer_json_of_sentence_piece(bytes, false, "test"); });
   };
   EXPECT_NE(refusal(model(3)).find("test: its SentencePiece model has no form in transformers: it is neither"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] {
+              tokenizer_json_of_sentence_piece(model(1), true, "test");
+            }).find("it removes spaces of each line"),
             std::string::npos);
   EXPECT_NE(refusal(model(1, number_field(24, 1))).find("it marks spaces otherwise"), std::string::npos);
   EXPECT_NE(refusal(model(1, "", number_field(5, 0))).find("it marks spaces otherwise"), std::string::npos);
@@ -107,7 +116,7 @@ TEST(SentencePieceJson, AnExportedModelReadsTextsAsBefore) {
   const std::vector<std::string> text{"the old dog sees a cat", "the cat sees the old dog", "two women eat"};
   for (const PieceModel kind : {PieceModel::unigram, PieceModel::bpe}) {
     options.model = kind;
-    const Tokenizers tokenizers = make_tokenizers(options, text, text);
+    const Tokenizers tokenizers = make_tokenizer(options, text_reader(text), TextSide::exact);
     ModelConfig config;
     config.d_model = 16, config.d_ff = 8, config.heads = 2, config.encoder_layers = 0,
     config.decoder_layers = 1;
@@ -136,9 +145,9 @@ TEST(SentencePieceJson, AnExportedModelReadsTextsAsBefore) {
     import_hugging_face(out, after);
     EXPECT_TRUE(load_model_config(after).generation.start_before_text);
     const std::string several = "the old  dog\n\n  sees\na cat\n";
-    const auto ids = load_tokenizers(before).target->encode_text(several);
-    EXPECT_EQ(load_tokenizers(after).target->encode_text(several), ids);
-    EXPECT_EQ(load_tokenizers(after).target->decode_text(ids), several);
+    const auto ids = load_text_tokenizers(before).target->encode_text(several);
+    EXPECT_EQ(load_text_tokenizers(after).target->encode_text(several), ids);
+    EXPECT_EQ(load_text_tokenizers(after).target->decode_text(ids), several);
   }
 }
 

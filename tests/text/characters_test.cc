@@ -80,7 +80,8 @@ TEST(TokenizerText, ReturnsWithItsLines) {
     options.kind = kind;
     options.byte_fallback = true;
     options.vocab_size = kind == TokenizerKind::sentencepiece ? 290 : 0;
-    const Tokenizers tokenizers = make_tokenizers(options, lines, {});
+    options.normalization = Normalization::identity;
+    const Tokenizers tokenizers = make_tokenizer(options, text_reader(lines), TextSide::exact);
     for (const std::string text : {"the cat\n\n  on the mat", "the cat\n", "\n", "", " the"})
       EXPECT_EQ(tokenizers.target->decode_text(tokenizers.target->encode_text(text)), text)
           << name_of_enum(kind);

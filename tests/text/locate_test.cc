@@ -47,12 +47,12 @@ std::string joined(const Texts& texts) {
 }
 
 std::shared_ptr<const Tokenizer> pieces(Normalization normalization, bool byte_fallback,
-                                        Spaces spaces = Spaces::as_trained) {
+                                        TextSide side = TextSide::source) {
   TokenizerOptions options;
   options.vocab_size = byte_fallback ? 330 : 60;
   options.byte_fallback = byte_fallback;
-  return load_sentence_piece(train_sentence_piece(options, normalization, {text_reader(sample::english())}),
-                             "test", spaces);
+  return load_sentence_piece(
+      train_sentence_piece(options, {{text_reader(sample::english()), side, normalization}}), "test", side);
 }
 
 TEST(Locate, Bytes) {
@@ -90,7 +90,7 @@ TEST(Locate, Pieces) {
   for (const char c : joined(parts(*tokenizer, text)))
     if (c != ' ') all += c;
   EXPECT_EQ(all, "Amanseesthegirl'sbicycle,\u6771.");
-  const auto keeping = pieces(Normalization::identity, false, Spaces::keep);
+  const auto keeping = pieces(Normalization::identity, false, TextSide::exact);
   EXPECT_EQ(joined(parts(*keeping, text)), text);
 }
 
@@ -127,9 +127,9 @@ TEST(Locate, BytesOfUnknownCharacters) {
 
 TEST(Locate, PiecesWithAnotherVocabulary) {
   const std::string path = SIXFOLD_TEST_GOLDENS "/hugging_face/tied/source.spm";
-  const auto plain = load_sentence_piece(read_file(path), path, Spaces::as_trained);
+  const auto plain = load_sentence_piece(read_file(path), path, TextSide::source);
   const auto tokenizer = load_sentence_piece(
-      add_vocabulary(read_file(path), {"</s>", "<unk>", ">>deu<<"}, path), path, Spaces::as_trained);
+      add_vocabulary(read_file(path), {"</s>", "<unk>", ">>deu<<"}, path), path, TextSide::source);
   const std::string text = "the old dog";
   EXPECT_EQ(parts(*tokenizer, text), parts(*plain, text));
   EXPECT_EQ(parts(*tokenizer, ">>deu<< the")[0], ">>deu<<");

@@ -18,8 +18,9 @@ std::shared_ptr<const Tokenizer> pieces(PieceModel model, Normalization normaliz
   options.model = model;
   options.vocab_size = byte_fallback ? 330 : 80;
   options.byte_fallback = byte_fallback;
-  return load_sentence_piece(train_sentence_piece(options, normalization, {text_reader(sample::english())}),
-                             "test", Spaces::as_trained);
+  return load_sentence_piece(
+      train_sentence_piece(options, {{text_reader(sample::english()), TextSide::source, normalization}}),
+      "test", TextSide::source);
 }
 
 /// The ids of a text in which a mask takes the place of a token.

@@ -23,13 +23,13 @@ TokenizerOptions options_of(int vocab_size) {
 }
 
 std::string train(const TokenizerOptions& options, const std::vector<std::string>& text) {
-  return train_sentence_piece(options, options.normalization, {text_reader(text)});
+  return train_sentence_piece(options, {{text_reader(text), TextSide::source, options.normalization}});
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const TokenizerOptions& options,
                                               const std::vector<std::string>& text,
-                                              Spaces spaces = Spaces::as_trained) {
-  return load_sentence_piece(train(options, text), "test", spaces);
+                                              TextSide side = TextSide::source) {
+  return load_sentence_piece(train(options, text), "test", side);
 }
 
 std::string round_trip(const Tokenizer& tokenizer, std::string_view text) {
@@ -104,7 +104,7 @@ TEST(SentencePiece, IdsOutsideTheVocabularyAreErrors) {
 
 TEST(SentencePiece, SpacesAreKeptWhereAsked) {
   const auto collapsing = tokenizer_of(options_of(40), sample::english());
-  const auto keeping = tokenizer_of(options_of(40), sample::english(), Spaces::keep);
+  const auto keeping = tokenizer_of(options_of(40), sample::english(), TextSide::exact);
   const std::string text = "  A man  sees   two horses. ";
   EXPECT_EQ(round_trip(*collapsing, text), "A man sees two horses.");
   EXPECT_EQ(round_trip(*keeping, text), text);
@@ -144,11 +144,12 @@ TEST(SentencePiece, DecodesToOneLineWhateverThePieces) {
   TokenizerOptions options = options_of(300);
   options.byte_fallback = true;
   const std::string model = train(options, sample::english());
-  const auto plain = load_sentence_piece(model, "test", Spaces::keep);
+  const auto plain = load_sentence_piece(model, "test", TextSide::exact);
   std::vector<std::string> vocabulary;
   for (int32_t id = 0; id < plain->vocab_size(); ++id) vocabulary.push_back(plain->token_text(id));
   vocabulary.push_back("x\ny");
-  const auto renumbered = load_sentence_piece(add_vocabulary(model, vocabulary, "test"), "test", Spaces::keep);
+  const auto renumbered =
+      load_sentence_piece(add_vocabulary(model, vocabulary, "test"), "test", TextSide::exact);
   const auto id_of = [&](const std::string& piece) {
     return static_cast<int32_t>(std::ranges::find(vocabulary, piece) - vocabulary.begin());
   };
@@ -226,7 +227,7 @@ TEST(SentencePieceHostile, JunkIsRefused) {
        {std::string(), std::string("junk"), std::string(1000, '\0'), std::string(1000, '\xFF'),
         std::string(100, '\x0A'), std::string("PK\x03\x04"), std::string("<html>not found</html>"),
         model + "x"})
-    EXPECT_THROW(load_sentence_piece(bytes, "bad.spm", Spaces::as_trained), Error);
+    EXPECT_THROW(load_sentence_piece(bytes, "bad.spm", TextSide::source), Error);
 }
 
 TEST(SentencePieceHostile, EveryTruncationIsRefused) {
@@ -234,7 +235,7 @@ TEST(SentencePieceHostile, EveryTruncationIsRefused) {
   options.normalization = Normalization::nfkc;
   const std::string model = train(options, sample::english());
   for (size_t size = 0; size < model.size(); size += size < 4000 ? 1 : 997)
-    EXPECT_THROW(load_sentence_piece(model.substr(0, size), "cut.spm", Spaces::as_trained), Error) << size;
+    EXPECT_THROW(load_sentence_piece(model.substr(0, size), "cut.spm", TextSide::source), Error) << size;
 }
 
 // Whatever the checks let through must load and work, or be refused: no crash, no hang.
@@ -247,7 +248,7 @@ TEST(SentencePieceHostile, ChangedBytesDoNoHarm) {
     std::string changed = model;
     changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
     try {
-      const auto tokenizer = load_sentence_piece(changed, "changed.spm", Spaces::as_trained);
+      const auto tokenizer = load_sentence_piece(changed, "changed.spm", TextSide::source);
       round_trip(*tokenizer, "A man <de> sees two horses.");
     } catch (const Error&) {
       ++refused;
@@ -258,7 +259,7 @@ TEST(SentencePieceHostile, ChangedBytesDoNoHarm) {
 
 std::string refusal(const std::string& model) {
   try {
-    load_sentence_piece(model, "some/bad.spm", Spaces::as_trained);
+    load_sentence_piece(model, "some/bad.spm", TextSide::source);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::input);
     return error.what();

@@ -83,18 +83,16 @@ TEST_F(TokenizersTest, Whitespace) {
 TEST_F(TokenizersTest, TargetsAreNotRewritten) {
   for (const bool joint : {true, false}) {
     const Tokenizers made = make(options(joint));
-    const std::string text = " Mein  kleiner Bruder. ";
-    EXPECT_EQ(round_trip(*made.target, text), text);
+    EXPECT_EQ(round_trip(*made.target, " Mein  kleiner Bruder. "), "Mein kleiner Bruder.");
     TokenizerOptions o = options(joint);
     o.normalization = Normalization::nmt_nfkc_cf;
-    if (joint) {
-      EXPECT_THROW(make(o), Error);  // it would rewrite targets too
-      o.target_normalization = o.normalization;
-      EXPECT_EQ(round_trip(*make(o).target, "Mein Bruder"), "mein bruder");
-    } else {
-      EXPECT_EQ(round_trip(*make(o).target, "Mein Bruder"), "Mein Bruder");
-      EXPECT_EQ(round_trip(*make(o).source, "The OLD house"), "the old house");
-    }
+    EXPECT_EQ(round_trip(*make(o).target, "Mein Bruder"), "Mein Bruder");
+    EXPECT_EQ(round_trip(*make(o).source, "The OLD house"), "the old house");
+    o.target_normalization = o.normalization;
+    EXPECT_EQ(round_trip(*make(o).target, "Mein Bruder"), "mein bruder");
+    o.target_normalization = Normalization::nfkc;
+    if (!joint) continue;
+    EXPECT_THROW(make(o), Error);  // one vocabulary has one normalization, or none
   }
 }
 

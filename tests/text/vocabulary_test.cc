@@ -10,11 +10,11 @@ namespace {
 const std::string path = SIXFOLD_TEST_GOLDENS "/hugging_face/tied/source.spm";
 
 std::shared_ptr<const Tokenizer> renumbered(const std::vector<std::string>& vocabulary) {
-  return load_sentence_piece(add_vocabulary(read_file(path), vocabulary, path), path, Spaces::as_trained);
+  return load_sentence_piece(add_vocabulary(read_file(path), vocabulary, path), path, TextSide::source);
 }
 
 TEST(AddedVocabulary, GivesThePiecesItsIds) {
-  const auto plain = load_sentence_piece(read_file(path), path, Spaces::as_trained);
+  const auto plain = load_sentence_piece(read_file(path), path, TextSide::source);
   const std::string text = "the old dog";
   std::vector<std::string> vocabulary{"<pad>", "</s>", ">>deu<<", "<unk>"};
   for (const int32_t id : plain->encode(text)) {
@@ -47,8 +47,8 @@ TEST(AddedVocabulary, PiecesOfAnotherModelBecomeTextToo) {
   const std::vector<std::string> vocabulary{"</s>", "<unk>",  "\u2581the", "\u2581Hund",
                                             "e",    "\u2581", "\u3000"};
   const std::string bytes = add_vocabulary(read_file(path), vocabulary, path);
-  const auto source = load_sentence_piece(bytes, path, Spaces::as_trained),
-             target = load_sentence_piece(bytes, path, Spaces::keep);
+  const auto source = load_sentence_piece(bytes, path, TextSide::source),
+             target = load_sentence_piece(bytes, path, TextSide::exact);
   const auto text = [](const auto& tokenizer, const std::vector<int32_t>& ids) {
     return tokenizer->decode(ids);
   };
@@ -63,9 +63,26 @@ TEST(AddedVocabulary, PiecesOfAnotherModelBecomeTextToo) {
 TEST(AddedVocabulary, CanBeTakenOffAgain) {
   const std::string model = read_file(path), added = add_vocabulary(model, {"</s>", "<unk>", "a"}, path);
   EXPECT_NE(added, model);
-  EXPECT_EQ(remove_extensions(added), model);
+  EXPECT_EQ(plain_model(added, TextSide::source), model);
   EXPECT_EQ(add_vocabulary(added, {"</s>", "<unk>", "b"}, path),
             add_vocabulary(model, {"</s>", "<unk>", "b"}, path));
+}
+
+/// A model of another program reads as that does, on every side, whatever its normalizer_spec says.
+TEST(AddedVocabulary, TextIsReadByTheModelsOwnRules) {
+  const std::string model = read_file(path);
+  const auto keeping = model + std::string("\x1a\x02\x20\x00", 4);  // remove_extra_whitespaces: false
+  for (const TextSide side : {TextSide::source, TextSide::target, TextSide::exact}) {
+    for (const auto& mark : {mark_imported, mark_whole_texts}) {
+      const auto removing = load_sentence_piece(mark(model, path), path, side);
+      EXPECT_EQ(removing->encode(" the  dog "), removing->encode("the dog"));
+      EXPECT_NE(load_sentence_piece(mark(keeping, path), path, side)->encode("the  dog"),
+                removing->encode("the dog"));
+    }
+    const auto renumbered =
+        load_sentence_piece(add_vocabulary(model, {"</s>", "<unk>", "a"}, path), path, side);
+    EXPECT_EQ(renumbered->encode(" the  dog "), renumbered->encode("the dog"));
+  }
 }
 
 TEST(AddedVocabulary, IsCheckedAtOnce) {

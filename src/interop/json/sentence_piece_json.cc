@@ -33,7 +33,8 @@ struct Piece {
 struct Model {
   std::vector<Piece> pieces;
   ModelKind kind = ModelKind::unigram;
-  bool byte_fallback = false, marks_after_words = false, marks_begin = true, marks_spaces = true;
+  bool byte_fallback = false, marks_after_words = false, marks_begin = true, removes_spaces = true,
+       marks_spaces = true;
   std::string_view charsmap;
 };
 
@@ -59,6 +60,7 @@ void read_normalizer(std::string_view message, Model& model) {
   while (const auto field = take_field(message)) {
     if (field->number == 2) model.charsmap = field->bytes;
     if (field->number == 3) model.marks_begin = field->value != 0;
+    if (field->number == 4) model.removes_spaces = field->value != 0;
     if (field->number == 5) model.marks_spaces = field->value != 0;
   }
 }
@@ -149,6 +151,10 @@ json normalizer_of(const Model& model) {
   json steps = json::array();
   if (!model.charsmap.empty())
     steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(model.charsmap)}});
+  if (model.removes_spaces) {
+    steps.push_back(replacement("Regex", " {2,}", " "));
+    steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+  }
   if (model.marks_begin) steps.push_back({{"type", "Prepend"}, {"prepend", word_mark}});
   steps.push_back(replacement("String", " ", word_mark));
   return {{"type", "Sequence"}, {"normalizers", steps}};
@@ -173,6 +179,7 @@ json tokenizer_json_of_sentence_piece(std::string_view bytes, bool by_lines, con
   };
   need(model.kind == ModelKind::unigram || model.kind == ModelKind::bpe, "it is neither of unigram nor of bpe");
   need(!model.marks_after_words && model.marks_spaces, "it marks spaces otherwise than before words");
+  need(!by_lines || !model.removes_spaces, "it removes spaces of each line");
   need(std::ranges::count(model.pieces, PieceType::unknown, &Piece::type) == 1, "it has no unknown token");
   need(!std::ranges::count(model.pieces, PieceType::user_defined, &Piece::type),
        "it has user-defined symbols, after which a new word would begin");

@@ -6,7 +6,7 @@
 namespace sixfold {
 
 /// A tokenizer.json of Hugging Face's tokenizers, without a post_processor, that splits text as the bytes of a
-/// SentencePiece model do with `Spaces::keep`. transformers makes a tokenizer of its own out of
+/// SentencePiece model do. transformers makes a tokenizer of its own out of
 /// tokenizer.model, which merges pieces by their ids, whatever the kind of the model. `by_lines`: each line is
 /// split on its own, and the token "<0x0A>" stands between lines. Differences: texts of control tokens become
 /// these tokens, and of segmentations with equal scores another may be chosen. Throws an input error that
