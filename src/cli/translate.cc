@@ -15,6 +15,7 @@
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
 #include "cli/translation_parts.h"
+#include "model/provenance.h"
 
 namespace sixfold {
 
@@ -211,6 +212,12 @@ void add_translate(CLI::App& app) {
   add_markup_options(command, *settings);
   add_constraint_options(command, settings->constraints);
   command
+      .add_option(
+          "--keep-symbols", settings->keep_symbols,
+          "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
+          "which translate it as the original program does]")
+      ->type_name("BOOL");
+  command
       .add_option("--part", settings->part,
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
                   "parts are done, the same command without --part joins them")
@@ -233,6 +240,7 @@ void add_translate(CLI::App& app) {
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
   command.callback([settings] {
+    settings->options.keep_symbols = settings->keep_symbols.value_or(!is_imported(settings->model));
     const int status =
         on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });
     if (status != 0) std::exit(status);

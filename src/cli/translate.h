@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct TranslateSettings {
   XmlOptions xml;
   bool no_outline_detection = false;
   int threads = 0;
-  std::string part;  ///< "3/16"; empty: all
+  std::optional<bool> keep_symbols;  ///< default: unless the model is imported
+  std::string part;                  ///< "3/16"; empty: all
   WeightType precision = WeightType::stored;
 };
 

@@ -62,6 +62,7 @@ std::string describe_job(const TranslateSettings& settings) {
                                    {"shortlist", hash_of_file(options.shortlist)},
                                    {"beam_size", options.beam_size.value_or(0)},
                                    {"n_best", options.n_best},
+                                   {"keep_symbols", options.keep_symbols},
                                    {"max_source_length", options.max_source_length},
                                    {"target_language", options.target_language},
                                    {"split_sentences", options.split_sentences},

@@ -23,6 +23,11 @@ struct EncodedConstraints {
   /// Phrases that can't be met: their text is not in the vocabulary, or the phrases before them reach the
   /// limits.
   std::vector<std::string> impossible;
+
+  /// Whether a translation has to contain something.
+  bool asks_for_text() const {
+    return !tokens.prefix.empty() || !tokens.phrases.empty() || !impossible.empty();
+  }
 };
 
 /// Encodes constraints; the tokenizer must outlive them. White space at the end of a prefix is dropped. Throws

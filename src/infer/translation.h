@@ -81,7 +81,10 @@ struct TranslateOptions {
   size_t first_line = 1;           ///< number of the first line in warnings
   std::string line_name = "line";  ///< what warnings call a line
   bool warn_of_cuts = true;        ///< whether there is a warning for each source that is cut
-  int n_best = 1;                  ///< number of translations of each line, at most the beam size
+  /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
+  /// itself, unless its constraints ask for something.
+  bool keep_symbols = false;
+  int n_best = 1;  ///< number of translations of each line, at most the beam size
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
   /// thread that called `translate`, in order; empty: none.

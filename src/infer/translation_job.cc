@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "infer/extra_outputs.h"
 #include "infer/request_group.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -118,31 +119,38 @@ bool TranslationJob::read(bool wait) {
   }
 }
 
-/// Encodes the next line and its constraints.
-TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
-  const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
-  line.tokens_cut = encoded.tokens_cut;
-  Wanted wanted{.ids = encoded.ids,
-                .text = options_.details.any() ? line.source : "",
-                .constraints = {},
-                .search = nullptr};
-  require_observable(options_.details, encoded.ids.size(), "sentence");
-  if (options_.details.search)
-    wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
-  const ModelConfig& config = open_.config();
-  if (encoded.tokens_cut == 0 && !config.limits_length() && !options_.constraints) return wanted;
-  const std::string place = fmt::format(
-      "{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence", options_.first_line + read_);
-  if (options_.warn_of_cuts) encoded.warn(place);
-  require_positions(config, std::ssize(encoded.ids), place);
-  if (!options_.constraints) return wanted;
+std::string TranslationJob::place() const {
+  return fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
+                     options_.first_line + read_);
+}
+
+EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
+  if (!options_.constraints) return {};
   try {
-    wanted.constraints = encode_constraints(open_.target(), options_.constraints(read_, line.source));
+    return encode_constraints(open_.target(), options_.constraints(read_, source));
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {
-    throw_input_error("{}: {}", place, error.what());
+    throw_input_error("{}: {}", place(), error.what());
   }
+}
+
+/// Encodes the next line and its constraints. A line that is to be kept has no tokens.
+TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
+  Wanted wanted{.ids = {},
+                .text = options_.details.any() ? line.source : "",
+                .constraints = constraints_of(line.source),
+                .search = nullptr};
+  if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
+    return wanted;
+  const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
+  wanted.ids = encoded.ids;
+  line.tokens_cut = encoded.tokens_cut;
+  require_observable(options_.details, encoded.ids.size(), "sentence");
+  if (options_.details.search)
+    wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
+  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place());
+  if (open_.config().limits_length()) require_positions(open_.config(), std::ssize(encoded.ids), place());
   return wanted;
 }
 
@@ -151,9 +159,11 @@ void TranslationJob::submit(Entry entry) {
   std::unique_ptr<Request> request;
   const EncodedConstraints& constraints = entry.wanted.constraints;
   if (entry.wanted.ids.empty()) {
-    std::vector<std::string>& unmet = entry.line.translations.emplace_back().unmet;
-    unmet = constraints.impossible;
-    unmet.insert(unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
+    Translation& same = entry.line.translations.emplace_back();
+    if (options_.keep_symbols)
+      same.text = one_line(std::string(trim_spaces(replace_invalid_utf8(entry.line.source))));
+    same.unmet = constraints.impossible;
+    same.unmet.insert(same.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
   } else {
     request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens, entry.wanted.search.get());
   }

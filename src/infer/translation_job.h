@@ -56,6 +56,9 @@ class TranslationJob final : public ResultSink {
   void work();
   void read_ahead();
   bool read(bool wait);
+  /// The next line, in messages.
+  std::string place() const;
+  EncodedConstraints constraints_of(const std::string& source) const;
   Wanted encode(TranslatedLine& line);
   void submit(Entry entry);
   void emit_ready();

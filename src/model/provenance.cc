@@ -66,6 +66,15 @@ std::vector<std::string> read_provenance(const std::string& folder) {
   return steps;
 }
 
+bool is_imported(const std::string& folder) {
+  bool imported = false;
+  for (const std::string& step : read_provenance(folder)) {
+    const std::string name = ordered_json::parse(step).at("step");
+    if (name == "import" || name == "train") imported = name == "import";
+  }
+  return imported;
+}
+
 std::vector<std::string> describe_provenance(const std::string& folder) {
   std::vector<std::string> lines;
   for (const std::string& step : read_provenance(folder)) {

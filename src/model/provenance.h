@@ -14,6 +14,9 @@ std::vector<std::string> read_provenance(const std::string& folder);
 /// update 9500 (sixfold 0.2.0)".
 std::vector<std::string> describe_provenance(const std::string& folder);
 
+/// Whether the model is that of another program and was not trained since.
+bool is_imported(const std::string& folder);
+
 /// Writes provenance.json into `folder`: the steps `before`, then `step`, a JSON object to which "version" is
 /// added. The file is written atomically.
 void write_provenance(const std::string& folder, const std::vector<std::string>& before,

@@ -57,6 +57,7 @@ ServiceOptions ServeConfig::service() const {
           .most_new_tokens = new_tokens,
           .most_samples = samples,
           .most_observed_tokens = observed_tokens,
+          .keep_symbols = keep_symbols,
           .page = page,
           .keys = api_keys,
           .glossaries = glossaries,

@@ -38,6 +38,7 @@ struct ServeConfig {
   int new_tokens = 4096;
   int samples = 16;
   int observed_tokens = 64;
+  bool keep_symbols = true;
   bool page = true;
   double arrival_seconds = 60;
   double request_seconds = 120;
@@ -109,6 +110,8 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
       "most tokens of a sentence of which attention of all layers, or the steps of the search, is shown; 0: "
       "of none",
       between(0, 4096));
+  v.field("keep_symbols", o.keep_symbols,
+          "whether a sentence without a letter or digit is kept as it is; false: it is translated");
   v.field("page", o.page, "whether the address / is a page for browsers");
   v.field("arrival_seconds", o.arrival_seconds, "most seconds in which a request must arrive",
           between(0.1, 86'400));

@@ -35,9 +35,10 @@ struct ServiceOptions {
   int64_t most_tokens_of_request = 1 << 18;
   /// Tokens of a sentence of which attention of all layers or the search is shown; 0: of none.
   int most_observed_tokens = 64;
-  bool page = true;        ///< whether there is a page for browsers
-  std::string keys;        ///< file of API keys; empty: none are needed
-  std::string glossaries;  ///< folder in which glossaries outlive the server; empty: none
+  bool keep_symbols = true;  ///< as in `TranslateOptions`
+  bool page = true;          ///< whether there is a page for browsers
+  std::string keys;          ///< file of API keys; empty: none are needed
+  std::string glossaries;    ///< folder in which glossaries outlive the server; empty: none
   GlossaryLimits glossary_limits = {};
   std::string suggestions;  ///< file of suggestions; empty: none are taken
   KeptFileLimits files = {};

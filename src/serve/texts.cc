@@ -34,16 +34,14 @@ void end_if_cancelled(const TextOptions& options) {
 
 /// A blank line is a part of the end of the line before it.
 std::vector<Line> lines_of(const std::string& text, const TextOptions& options, const SentenceSplitter& all) {
-  constexpr size_t some = 1000;  // lines after which a cancelled request is noticed
   const auto parts_of = [&](std::string_view line) {
     return splits_sentences(options.breaks) && !trim_spaces(line).empty() ? all.split(line) : whole(line);
   };
   if (options.breaks == LineBreaks::sentences || options.breaks == LineBreaks::none)
     return {{parts_of(one_line(text)), ""}};
   std::vector<Line> lines;
-  size_t count = 0;
   for (size_t begin = 0; begin < text.size();) {
-    if (count++ % some == 0) end_if_cancelled(options);
+    end_if_cancelled(options);
     const size_t feed = std::min(text.find('\n', begin), text.size());
     const size_t next = std::min(feed + 1, text.size());
     const size_t end = feed > begin && feed < text.size() && text[feed - 1] == '\r' ? feed - 1 : feed;
@@ -82,8 +80,9 @@ std::string translate_one(const std::string& document, size_t number, const Text
 }
 
 /// The options of the translator.
-TranslateOptions translator_options(const TextOptions& options) {
+TranslateOptions translator_options(const TextOptions& options, bool keep_symbols) {
   TranslateOptions how;
+  how.keep_symbols = keep_symbols;
   how.n_best = options.alternatives + 1;
   how.beam_size = options.beam_size;
   how.details = options.details;
@@ -103,7 +102,7 @@ TranslateOptions translator_options(const TextOptions& options) {
 
 /// Translates documents. Their texts are found first, so that those of all documents are translated at once.
 std::vector<TextResult> translate_documents(const ServedModel& model, std::span<const std::string> documents,
-                                            const TextOptions& options) {
+                                            const TextOptions& options, bool keep_symbols) {
   std::vector<std::string> texts;
   std::vector<size_t> begins;
   const TextTranslator collect = [&](const std::vector<std::string>& some) {
@@ -117,7 +116,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
     begins.push_back(texts.size());
     translate_one(documents[i], i, options, collect);
   }
-  TranslateOptions how = translator_options(options);
+  TranslateOptions how = translator_options(options, keep_symbols);
   how.details = {.alignment = true};
   how.line_name = "text";
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
@@ -153,7 +152,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
 
 /// Translates texts of lines.
 std::vector<TextResult> translate_lines(const ServedModel& model, std::span<const std::string> texts,
-                                        const TextOptions& options) {
+                                        const TextOptions& options, bool keep_symbols) {
   std::vector<std::vector<Line>> lines;
   std::vector<std::string> sources;
   for (const std::string& text : texts) {
@@ -162,7 +161,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }
-  const TranslateOptions how = translator_options(options);
+  const TranslateOptions how = translator_options(options, keep_symbols);
   std::vector<TranslatedSentence> sentences;
   sentences.reserve(sources.size());
   size_t weights = 0;
@@ -194,9 +193,9 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
 }  // namespace
 
 std::vector<TextResult> translate_texts(const ServedModel& model, std::span<const std::string> texts,
-                                        const TextOptions& options) {
-  return options.kind == TextKind::plain ? translate_lines(model, texts, options)
-                                         : translate_documents(model, texts, options);
+                                        const TextOptions& options, bool keep_symbols) {
+  return options.kind == TextKind::plain ? translate_lines(model, texts, options, keep_symbols)
+                                         : translate_documents(model, texts, options, keep_symbols);
 }
 
 }  // namespace sixfold::serve

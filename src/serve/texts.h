@@ -54,9 +54,10 @@ struct TextResult {
 };
 
 /// Translates texts of several lines with a translation model. A text without visible characters stays as it
-/// is. The result of a text does not depend on the other texts. Throws `Cancelled` when stop is requested, and
-/// an input error for a sentence that the model can't read, or a document that is not well-formed.
+/// is; with `keep_symbols` a sentence without a letter or digit does too. The result of a text does not depend
+/// on the other texts. Throws `Cancelled` when stop is requested, and an input error for a sentence that the
+/// model can't read, or a document that is not well-formed.
 std::vector<TextResult> translate_texts(const ServedModel& model, std::span<const std::string> texts,
-                                        const TextOptions& options);
+                                        const TextOptions& options, bool keep_symbols = true);
 
 }  // namespace sixfold::serve

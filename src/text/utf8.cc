@@ -77,6 +77,15 @@ bool has_visible_character(std::string_view text) {
   return false;
 }
 
+bool has_letter_or_digit(std::string_view text) {
+  for (size_t position = 0; position < text.size();) {
+    UChar32 character;
+    U8_NEXT(text.data(), position, text.size(), character);
+    if (character >= 0 && u_isalnum(character)) return true;
+  }
+  return false;
+}
+
 bool next_is_space(std::string_view text, size_t& position) {
   const auto byte = static_cast<unsigned char>(text[position]);
   if (byte < 0x80) {

@@ -62,6 +62,23 @@ TEST_F(FortyWaysOfASentence, AreTranslatedAndTokenizedAlike) {
   expect_alike("translate " + model_ + " --markup html", "<p>", "</p>");
 }
 
+/// A line without a letter or digit is kept, unless the model is another program's or asked to translate it.
+TEST_F(FortyWaysOfASentence, SymbolsAreKept) {
+  const std::vector<std::string> lines{"\U0001F337\U0001F337", "Zoë", " \u2026 ", "", "..."},
+      kept{"\U0001F337\U0001F337", lines_of("translate " + model_, {"Zoë"})[0], "\u2026", "", "..."};
+  EXPECT_NE(kept[1], "Zoë");
+  EXPECT_EQ(lines_of("translate " + model_, lines), kept);
+  const auto translated = lines_of("translate " + model_ + " --keep-symbols false", lines);
+  for (const size_t i : {0, 2, 4}) EXPECT_NE(translated[i], kept[i]);
+  write_file_atomically(model_ + "/provenance.json", R"([{"step": "import", "from": "marian"}])");
+  EXPECT_EQ(lines_of("translate " + model_, lines), translated);
+  EXPECT_EQ(lines_of("translate " + model_ + " --keep-symbols true", lines), kept);
+  write_file_atomically(folder_ / "glossary", "...\tPferde\n");
+  EXPECT_NE(
+      lines_of("translate " + model_ + " --glossary " + (folder_ / "glossary"), {"..."})[0].find("Pferde"),
+      std::string::npos);
+}
+
 TEST_F(FortyWaysOfASentence, AreScoredAlike) {
   std::string sources, targets;
   for (const std::string& way : ways_) sources += way + "\n", targets += "Ein Mann  mag\tA\u0308pfel.\n";

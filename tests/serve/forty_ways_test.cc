@@ -44,5 +44,14 @@ TEST_F(FortyWaysOfASentence, AreTranslatedAlike) {
   }
 }
 
+TEST_F(FortyWaysOfASentence, SymbolsAreKept) {
+  const std::string text = " \U0001F337\U0001F337!\n...\n";
+  EXPECT_EQ(libretranslate(text, "text"), text);
+  EXPECT_EQ(deepl(text), text);
+  EXPECT_EQ(libretranslate("Zoë\n...", "text"), libretranslate("Zoë", "text") + "\n...");
+  start({.keep_symbols = false}, {"en-fr=" + (folder_ / "pieces")});
+  EXPECT_NE(libretranslate(text, "text"), text);
+}
+
 }  // namespace
 }  // namespace sixfold::serve
