@@ -43,8 +43,11 @@ bool is_dotted(std::u32string_view word) {
   return stops > 0 && letters > 0;
 }
 
-/// The beginning of the run of non-space characters that ends before `end`, but not before `begin`.
+/// The beginning of the run of non-space characters that ends before `end`, but not before `begin`. Of a run
+/// that is longer than any abbreviation, only its end is looked at.
 size_t token_begin(std::u32string_view text, size_t begin, size_t end) {
+  constexpr size_t longest = 100;
+  if (end - begin > longest) begin = end - longest;
   while (end > begin && !is_space(text[end - 1])) --end;
   return end;
 }
@@ -88,7 +91,8 @@ WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
 /// ends the sentence.
 std::optional<bool> ends_after_spaced_stops(std::u32string_view text, size_t stop) {
   size_t stops = 1;
-  for (size_t at = stop; at >= 2 && text[at - 1] == U' ' && text[at - 2] == U'.'; at -= 2) ++stops;
+  for (size_t at = stop; stops <= 3 && at >= 2 && text[at - 1] == U' ' && text[at - 2] == U'.'; at -= 2)
+    ++stops;
   if (stops < 3) return std::nullopt;
   return stops > 3;
 }
@@ -101,6 +105,13 @@ std::unordered_set<std::u32string_view> words_of(std::u32string_view list) {
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return words;
+}
+
+/// The first character after the word at `at` and the white space that follows it; 0: there is none.
+char32_t first_after_word(std::u32string_view text, size_t at) {
+  while (at < text.size() && !is_space(text[at])) ++at;
+  while (at < text.size() && is_space(text[at])) ++at;
+  return at < text.size() ? text[at] : U'\0';
 }
 
 /// The number and notation of a list item at the beginning of a word: "12)", "3.)", "4." or "b)".
@@ -143,13 +154,12 @@ SentenceRules::SentenceRules(std::string_view language) : ordinals_(language == 
   first_words_ = words_of(lists.first_words);
 }
 
-bool SentenceRules::ends(std::u32string_view text, size_t begin, size_t place) const {
-  size_t last = place, next = place;
+bool SentenceRules::ends(std::u32string_view text, size_t begin, size_t place, size_t next) const {
+  size_t last = place;
   while (last > begin && is_space(text[last - 1])) --last;
   if (std::any_of(text.begin() + static_cast<std::ptrdiff_t>(last),
                   text.begin() + static_cast<std::ptrdiff_t>(place), is_line_end))
     return true;
-  while (next < text.size() && (is_space(text[next]) || is_opening(text[next]))) ++next;
   if (next == text.size()) return true;
   if (is_lower(text[next])) return false;
   size_t stop = last;
@@ -197,11 +207,10 @@ std::vector<size_t> SentenceRules::list_items(std::u32string_view text) const {
     if (is_bullet(text[at])) {
       if (begun) items.push_back(at);
     } else {
-      auto marker = marker_at(text, at);
+      const auto marker = marker_at(text, at);
       // "1. The first 2. The second", but not "1. He came on the 2. of May", which in German has a capital.
-      const size_t next = text.find_first_not_of(U' ', std::min(text.find(U' ', at), text.size()));
       const bool item =
-          marker && (marker->sign != U"." || (!ordinals_ && next < text.size() && is_upper(text[next])));
+          marker && (marker->sign != U"." || (!ordinals_ && is_upper(first_after_word(text, at))));
       if (item && !begun && (!marker->letter || marker->number == 0)) expected = marker;
       if (item && expected && *marker == *expected) {
         if (begun) items.push_back(at);
@@ -220,10 +229,17 @@ size_t SentenceRules::before_opening(std::u32string_view text, size_t place) con
   return place;
 }
 
-std::vector<std::pair<size_t, size_t>> bracketed(std::u32string_view text) {
+std::vector<size_t> next_contents(std::u32string_view text) {
+  std::vector<size_t> next(text.size() + 1, text.size());
+  for (size_t at = text.size(); at-- > 0;)
+    next[at] = is_space(text[at]) || is_opening(text[at]) ? next[at + 1] : at;
+  return next;
+}
+
+std::vector<bool> within_brackets(std::u32string_view text) {
   constexpr std::u32string_view opening = U"「『（【〈《", closing = U"」』）】〉》";
   constexpr size_t longest = 200;
-  std::vector<std::pair<size_t, size_t>> pairs;
+  std::vector<int> begun(text.size() + 2);  // pairs that begin at a place, less those that end there
   std::vector<size_t> open;
   for (size_t at = 0; at < text.size(); ++at) {
     if (opening.find(text[at]) != opening.npos) open.push_back(at);
@@ -231,10 +247,13 @@ std::vector<std::pair<size_t, size_t>> bracketed(std::u32string_view text) {
     if (kind == closing.npos) continue;
     while (!open.empty() && text[open.back()] != opening[kind]) open.pop_back();
     if (open.empty()) continue;
-    if (at - open.back() <= longest) pairs.emplace_back(open.back(), at + 1);
+    if (at - open.back() <= longest) ++begun[open.back() + 1], --begun[at + 1];
     open.pop_back();
   }
-  return pairs;
+  std::vector<bool> within(text.size() + 1);
+  int pairs = 0;
+  for (size_t place = 0; place <= text.size(); ++place) within[place] = (pairs += begun[place]) > 0;
+  return within;
 }
 
 }  // namespace sixfold

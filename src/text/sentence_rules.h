@@ -18,8 +18,9 @@ class SentenceRules {
   /// Whether there are lists of words for the language.
   bool knows_abbreviations() const { return !first_words_.empty(); }
 
-  /// Whether the sentence that begins at `begin` ends before `place`, a position where UAX 29 allows an end.
-  bool ends(std::u32string_view text, size_t begin, size_t place) const;
+  /// Whether the sentence that begins at `begin` ends before `place`, a position where UAX 29 allows an end and
+  /// no white space follows. `next`: `next_contents(text)[place]`.
+  bool ends(std::u32string_view text, size_t begin, size_t place, size_t next) const;
 
   /// The positions where items of a list begin without the end of a sentence before them: "1) apples 2) pears",
   /// "• apples • pears".
@@ -41,8 +42,12 @@ class SentenceRules {
   bool ordinals_ = false;  ///< whether "3." means "third"
 };
 
-/// The spans of pairs of Japanese and Chinese brackets: the position of the opening bracket and the position
-/// after the closing one. Pairs that are too far apart to be within one sentence are not included.
-std::vector<std::pair<size_t, size_t>> bracketed(std::u32string_view text);
+/// For each position, the end included, the first one from there that has neither white space nor an opening
+/// bracket or quotation mark.
+std::vector<size_t> next_contents(std::u32string_view text);
+
+/// For each position, the end included, whether it lies between a pair of Japanese or Chinese brackets. Pairs
+/// that are too far apart to be within one sentence are not included.
+std::vector<bool> within_brackets(std::u32string_view text);
 
 }  // namespace sixfold

@@ -80,23 +80,33 @@ std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view t
   return places;
 }
 
+/// Moves ascending positions to the end of the white space that they are in.
+void leave_spaces(std::u32string_view text, std::vector<size_t>& places) {
+  size_t end = 0;
+  for (size_t& place : places) {
+    end = std::max(end, place);
+    while (end < text.size() && u_isUWhiteSpace(static_cast<UChar32>(text[end]))) ++end;
+    place = end;
+  }
+}
+
 /// The positions where sentences end: those of `places` that the rules confirm, and the beginnings of list
-/// items.
+/// items. Takes time linear in the length of the text.
 std::vector<size_t> sentence_ends(const SentenceRules& rules, std::u32string_view text,
                                   std::vector<size_t> places) {
+  leave_spaces(text, places);
   for (size_t& place : places)
     if (place < text.size()) place = rules.before_opening(text, place);
   const std::vector<size_t> items = rules.list_items(text);
   places.insert(places.end(), items.begin(), items.end());
   std::ranges::sort(places);
-  const auto brackets = bracketed(text);
+  const std::vector<bool> within = within_brackets(text);
+  const std::vector<size_t> next = next_contents(text);
   std::vector<size_t> ends;
   size_t begin = 0;
   for (const size_t place : places) {
     const bool item = std::ranges::binary_search(items, place);
-    const auto within = [&](const auto& pair) { return pair.first < place && place < pair.second; };
-    if (place == begin || (!item && (std::ranges::any_of(brackets, within) || !rules.ends(text, begin, place))))
-      continue;
+    if (place == begin || (!item && (within[place] || !rules.ends(text, begin, place, next[place])))) continue;
     ends.push_back(place);
     begin = place;
   }

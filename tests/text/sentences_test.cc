@@ -94,13 +94,22 @@ TEST(Sentences, LanguagesHaveTheirAbbreviations) {
         << none;
 }
 
-/// What would take hours if each full stop looked back over all initials before it.
-TEST(Sentences, ManyInitialsTakeNoTime) {
-  for (const std::string unit : {"A. ", "z. B. "}) {
-    std::string line;
-    for (int i = 0; i < 20'000; ++i) line += unit;
-    const SplitParagraph split = SentenceSplitter("de").split(line);
-    EXPECT_EQ(split.spaces.size(), split.sentences.size() + 1);
+/// A megabyte of each of these would take minutes or hours if the work at a place grew with the text before or
+/// after it.
+TEST(Sentences, TakeTimeInProportionToTheirLength) {
+  constexpr size_t bytes = 1'000'000;
+  for (const char* language : {"en", "de", "ja"}) {
+    const SentenceSplitter splitter(language);
+    for (const std::string unit : {"漢.", "a\t", "1.\t", "（あ。）い", "a.\u2028", "\u2028(", "\u2028", "「",
+                                   "A. ", "z. B. ", ". ", "a.b "}) {
+      std::string text;
+      while (text.size() < bytes) text += unit;
+      const SplitParagraph split = splitter.split(text);
+      size_t size = split.spaces[0].size();
+      for (size_t i = 0; i < split.sentences.size(); ++i)
+        size += split.sentences[i].size() + split.spaces[i + 1].size();
+      EXPECT_EQ(size, text.size()) << unit;
+    }
   }
 }
 
