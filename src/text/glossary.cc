@@ -14,8 +14,12 @@
 namespace sixfold {
 namespace {
 
+/// Zero-width joiners and non-joiners stand within words of Persian and of Indian languages.
+bool is_joiner(UChar32 c) { return c == 0x200C || c == 0x200D; }
+
 /// Whether a character is part of a word of several.
 bool joins_words(UChar32 c) {
+  if (is_joiner(c)) return true;
   constexpr uint32_t word = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
   if (!(U_GET_GC_MASK(c) & word)) return false;
   const auto line_break = static_cast<ULineBreak>(u_getIntPropertyValue(c, UCHAR_LINE_BREAK));
@@ -78,7 +82,7 @@ void check_phrase(size_t entry, const char* side, const std::string& phrase) {
   const icu::UnicodeString characters = icu::UnicodeString::fromUTF8(phrase);
   for (int32_t i = 0; i < characters.length(); ++i) {
     const char16_t c = characters[i];
-    if (u_iscntrl(c) || c == 0x2028 || c == 0x2029) refuse("has a control character");
+    if ((u_iscntrl(c) && !is_joiner(c)) || c == 0x2028 || c == 0x2029) refuse("has a control character");
   }
 }
 

@@ -35,6 +35,13 @@ TEST(Glossary, AccentsAreFoundHoweverTheyAreEncoded) {
   EXPECT_EQ(glossary.targets_in("Ang\u00e9e ang\u00e9e"), Texts{"A"});
 }
 
+/// As in ordinary Persian.
+TEST(Glossary, WordsMayHaveJoiners) {
+  const auto glossary = Glossary::from_tsv("می\u200Cخواهم\tI\u200Dwant\n", "g.tsv");
+  EXPECT_EQ(glossary.targets_in("من می\u200Cخواهم."), std::vector<std::string>{"I\u200Dwant"});
+  EXPECT_TRUE(glossary.targets_in("می\u200Cخواهم\u200Cش").empty()) << "a part of a word";
+}
+
 TEST(Glossary, ScriptsWithoutSpacesHaveNoWords) {
   const Glossary glossary({{"東京", "Tokyo"}, {"カメラ", "camera"}, {"кот", "cat"}});
   EXPECT_EQ(glossary.targets_in("私は東京でカメラを買った。"), (Texts{"Tokyo", "camera"}));
