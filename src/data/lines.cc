@@ -62,7 +62,8 @@ bool read_some(int descriptor, const std::string& path, std::string& bytes) {
 
 }  // namespace
 
-/// Decompresses gzip of one or several members.
+/// Decompresses gzip of one or several members, with zero bytes after them or not (as tapes and GNU gzip have
+/// it).
 class LineReader::Gunzip {
  public:
   Gunzip() {
@@ -79,6 +80,8 @@ class LineReader::Gunzip {
     stream_.avail_in = static_cast<uInt>(packed.size());
     bool full = false;  // whether the output buffer was filled: zlib may have more output
     while (stream_.avail_in > 0 || full) {
+      while (whole_ && stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;
+      if (stream_.avail_in == 0 && !full) break;
       if (whole_) inflateReset(&stream_);
       const size_t kept = text.size();
       text.resize(kept + chunk_bytes);

@@ -85,6 +85,8 @@ TEST_F(LinesTest, GzipMayHaveSeveralMembers) {
   const Lines expected{"a", "b" + std::string(1'000'000, 'x'), "c"};
   EXPECT_EQ(read_lines(file(first + read_file(path))), expected);
   EXPECT_NE(error_message([&] { read_lines(file(first + "more")); }).find("damaged"), std::string::npos);
+  for (const size_t zeros : {1, 512, 300'000})
+    EXPECT_EQ(read_lines(file(first + std::string(zeros, '\0'))), (Lines{"a", "b"})) << "as GNU gzip reads it";
   write_gzip(path, "");
   EXPECT_EQ(read_lines(path), Lines{});
 }
