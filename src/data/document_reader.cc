@@ -35,6 +35,7 @@ DocumentReader::Event DocumentReader::next(std::string& line) {
       if (in_document_) return end_document();
       continue;
     }
+    if (invalid_ == InvalidUtf8::skip && fault_of_text(line)) continue;  // it separates nothing
     make_valid(line, *reader_, invalid_);
     if (separates(line)) {
       if (in_document_) return end_document();

@@ -100,6 +100,18 @@ TEST_F(Documents, LongWholeTextsAreEncodedInParts) {
   }
 }
 
+TEST_F(Documents, SkippedLinesSeparateNothing) {
+  write_file_atomically(folder_ / "bad", "ab\n\xFF\nc\n\nd\n");
+  DocumentReader reader({folder_ / "bad"}, TextUnit::paragraph, InvalidUtf8::skip);
+  std::string text;
+  for (std::string line;;) {
+    const auto event = reader.next(line);
+    if (event == DocumentReader::Event::end) break;
+    text += event == DocumentReader::Event::line ? line + "," : "|";
+  }
+  EXPECT_EQ(text, "ab,c,|d,|");
+}
+
 TEST_F(Documents, RefusesBadText) {
   EXPECT_NE(error_message([&] { texts(TextUnit::line, {folder_ / "none"}); }).find("none"), std::string::npos);
   write_file_atomically(folder_ / "bad", "a\n\xFF\n");
