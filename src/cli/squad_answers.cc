@@ -13,6 +13,9 @@
 
 namespace sixfold::cli {
 
+/// Stands for a missing answer: no right answer becomes it when both are normalized.
+constexpr const char* no_answer = "\x01";
+
 SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid) {
   SquadAnswers all;
   std::vector<std::vector<RightAnswer>> by_question;
@@ -42,7 +45,7 @@ std::vector<std::string> read_predictions(const std::string& path, const SquadAn
     if (object.has(id.c_str()))
       object.read(id.c_str(), answer);
     else
-      ++missing;
+      answer = no_answer, ++missing;
     answer = without_line_ends(answer);
   }
   if (missing > 0)

@@ -214,6 +214,12 @@ TEST_F(AnswerCommand, SquadFilesAreEvaluated) {
   EXPECT_NE(some.text.find(" = 33.3\n"), std::string::npos) << some.text;
   EXPECT_NE(sixfold(command + found + " --compare " + partly).text.find("squad_f1 difference"),
             std::string::npos);
+  const std::string the = file("the.json", squad(R"({"id": "x", "question": "e",
+      "answers": [{"text": "a", "answer_start": 0}]})"));  // becomes nothing when it is normalized
+  EXPECT_NE(
+      sixfold("evaluate --metric squad_exact_match -r " + the + " --hypothesis " + file("none.json", "{}"))
+          .text.find(" = 0.0\n"),
+      std::string::npos);
   expect_error(sixfold(command + file("list.json", "[]")), "list.json");
   expect_error(sixfold(command + file("number.json", R"({"x": 1})")), "number.json: 'x'");
   expect_error(sixfold(command + found + " -r " + truth), "one JSON file has all answers");
