@@ -58,16 +58,16 @@ std::string TextStream::take(bool all) {
   }
   const std::string piece = held_.substr(0, count);
   held_.erase(0, count);
-  return replace_invalid_utf8(piece);
+  return piece;
 }
 
 std::string TextStream::push(std::span<const int32_t> ids) {
-  held_ += decode_new(ids, false);
+  held_ += replace_invalid_utf8(decode_new(ids, false));
   return take(false);
 }
 
 std::string TextStream::finish(std::span<const int32_t> ids) {
-  held_ += decode_new(ids, true);
+  held_ += replace_invalid_utf8(decode_new(ids, true));
   return take(true);
 }
 

@@ -90,6 +90,22 @@ TEST(TextStream, GoesOnAfterAPrompt) {
   }
 }
 
+TEST(TextStream, AStopStringMayBeTheReplacementCharacter) {
+  const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
+  const Ids ids = tokenizer->encode(
+      "a\xFF"
+      "b");
+  const std::vector<std::string> stops{"\uFFFD"};
+  for (const bool whole : {false, true}) {
+    TextStream stream(*tokenizer, stops, 0);
+    std::string shown;
+    for (size_t count = 1; count <= ids.size() && !whole; ++count)
+      shown += stream.push(std::span(ids).first(count));
+    EXPECT_EQ(shown + stream.finish(ids), "a");
+    EXPECT_TRUE(stream.stopped());
+  }
+}
+
 /// The pieces together are the text, for tokens that are parts of words too.
 TEST(TextStream, LosesNothing) {
   const std::vector<std::string> lines(30, "the cat sat on the mat and the dog ran");
