@@ -76,8 +76,19 @@ class HtmlReader {
     while (stack_.size() > depth) pop();
   }
 
+  /// Ends a link that is open where another begins. What has been opened within it stays open.
+  void end_link() {
+    for (size_t i = stack_.size(); i-- > 0 && !stack_[i].limits_scope();) {
+      if (stack_[i].name != "a") continue;
+      if (stack_[i].is_inline) --inline_depth_;
+      stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+
   /// Ends the elements whose end tags are left out before this start tag.
   void end_implied(uint32_t traits) {
+    if (token_.name == "a") end_link();
     if (traits & html_ends_paragraph)
       for (size_t i = stack_.size(); i-- > 0;) {
         if (stack_[i].name == "p") {

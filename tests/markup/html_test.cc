@@ -163,6 +163,16 @@ TEST(Html, ErrorsNameThePlace) {
   EXPECT_NE(error_message([&] { translate_html("a", none); }).find("1 texts"), std::string::npos);
 }
 
+/// HTML 13.2.6.4.7: the start tag of a link ends one that is open.
+TEST(Html, ALinkEndsTheLinkBeforeIt) {
+  std::string links, upper;
+  for (int i = 0; i < 600; ++i) links += "<a href=x>one ", upper += "<a href=x>ONE ";
+  EXPECT_EQ(translate_html(links, identity()), links);
+  EXPECT_EQ(upper_case_html(links).size(), upper.size());
+  EXPECT_EQ(upper_case_html("<p><a>one<p>two <a>three</a></p>"), "<p><a>ONE<p>TWO <a>THREE</a></p>");
+  EXPECT_EQ(upper_case_html("<a>one <b>two <a>three</a> four</b>"), "<a>ONE <b>TWO <a>THREE</a> FOUR</b>");
+}
+
 TEST(Html, ManyNestedInlineElementsAreAllKept) {
   std::string open, close;
   for (int i = 0; i < 100; ++i) open += "<b>x ", close += "</b> y";
