@@ -1,5 +1,6 @@
 #include "tasks/translation_data.h"
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -114,6 +115,12 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   }
   trim_memory();
   result.train = map_token_store(store, data.weights);
+  for (size_t i = 0; i < data.weights.size(); ++i) {
+    const int64_t pairs = result.record.pairs[i];
+    if (data.weights[i] > 0 && pairs > 0 && std::llround(data.weights[i] * static_cast<double>(pairs)) == 0)
+      log_warning("data.weights: an epoch has no pair of text {}, since {} times its {} is less than a half",
+                  i + 1, data.weights[i], counted(pairs, "pair"));
+  }
   result.train.target_eos = result.tokenizers.target->eos();
   log_info("training text: {}; {} source and {} target tokens", result.record.report.describe(),
            result.train.source_tokens(), result.train.target_tokens());
