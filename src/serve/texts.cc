@@ -71,6 +71,12 @@ std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSen
   return text;
 }
 
+/// Adds an alternative that is another text than those before it.
+void add_alternative(TextResult& result, std::string text) {
+  if (text != result.text && std::ranges::find(result.alternatives, text) == result.alternatives.end())
+    result.alternatives.push_back(std::move(text));
+}
+
 /// Of an answer. Further sentences and translations have none.
 constexpr size_t most_attention_weights = 1'000'000;
 
@@ -145,7 +151,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
     const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
     for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
     for (int rank = 1; rank <= options.alternatives && begins[i] < end; ++rank)
-      results.back().alternatives.push_back(of_rank(i, static_cast<size_t>(rank)));
+      add_alternative(results.back(), of_rank(i, static_cast<size_t>(rank)));
   }
   return results;
 }
@@ -185,7 +191,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     for (const TranslatedSentence& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
     result.text = joined(of_text, result.sentences, 0);
     for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
-      result.alternatives.push_back(joined(of_text, result.sentences, static_cast<size_t>(rank)));
+      add_alternative(result, joined(of_text, result.sentences, static_cast<size_t>(rank)));
   }
   return results;
 }

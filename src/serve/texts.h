@@ -48,7 +48,7 @@ struct TranslatedSentence {
 /// A text and its translation.
 struct TextResult {
   std::string text;                       ///< with the line ends and the spacing of the source
-  std::vector<std::string> alternatives;  ///< the second best of each sentence, joined, and so on
+  std::vector<std::string> alternatives;  ///< the second best of each sentence, joined, and so on; each once
   std::vector<TranslatedSentence> sentences;
   size_t cut = 0;  ///< number of sentences that were too long for the model, which has not read their ends
 };

@@ -49,6 +49,8 @@ TEST_F(FortyWaysOfASentence, SymbolsAreKept) {
   EXPECT_EQ(libretranslate(text, "text"), text);
   EXPECT_EQ(deepl(text), text);
   EXPECT_EQ(libretranslate("Zoë\n...", "text"), libretranslate("Zoë", "text") + "\n...");
+  const Json request{{"q", "..."}, {"source", "en"}, {"target", "fr"}, {"alternatives", 3}};
+  EXPECT_EQ(json(post("/translate", request)).at("alternatives"), Json::array()) << "they would be equal";
   start({.keep_symbols = false}, {"en-fr=" + (folder_ / "pieces")});
   EXPECT_NE(libretranslate(text, "text"), text);
 }
