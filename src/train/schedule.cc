@@ -14,10 +14,11 @@ Schedule::Schedule(const ScheduleOptions& options, int d_model, int64_t last_upd
               : 1 / std::sqrt(static_cast<double>(d_model) * static_cast<double>(paper_warmup));
 }
 
-Schedule::Schedule(const ScheduleOptions& options, int d_model, std::span<const PlannedEnd> plan)
-    : Schedule(options, d_model, !plan.empty() && plan.front().update == 0 ? plan.front().last_update : 0) {
-  for (const PlannedEnd& end : plan)
-    if (end.update > 0) change(end);
+Schedule::Schedule(const ScheduleOptions& options, int d_model, const TrainingState& state)
+    : Schedule(options, d_model,
+               !state.plan.empty() && state.plan.front().update == 0 ? state.plan.front().last_update : 0) {
+  for (const PlannedEnd& end : state.plan)
+    if (end.update > 0 && end.update <= state.update) change(end);
 }
 
 int64_t Schedule::warmup_for(int64_t last_update) const {

@@ -1,6 +1,4 @@
 #pragma once
-#include <span>
-
 #include "train/config.h"
 #include "train/state.h"
 
@@ -14,9 +12,9 @@ class Schedule {
   /// `last_update`: the update at which linear and cosine reach 0. If it is 0, the last update is not known
   /// yet: the rate stays at its peak, and the default warm-up is the paper's.
   Schedule(const ScheduleOptions& options, int d_model, int64_t last_update);
-  /// The schedule of a run whose last update changed (`TrainingState::plan`). The rate does not leap at a
-  /// change: what is left of the warm-up and of the decay is spread over the updates that are left.
-  Schedule(const ScheduleOptions& options, int d_model, std::span<const PlannedEnd> plan);
+  /// The schedule of a run for its next update. Where its plan has changed, the rate does not leap: what was
+  /// left of the warm-up and of the decay is spread over the updates that were left.
+  Schedule(const ScheduleOptions& options, int d_model, const TrainingState& state);
   /// Returns the rate of update `step`, counted from 1.
   double rate(int64_t step) const;
 

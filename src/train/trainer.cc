@@ -7,7 +7,6 @@
 #include "backend/processor.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/join.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
@@ -59,7 +58,6 @@ class Trainer {
   void save_options() const;
   std::unique_ptr<const RunFolder> open_folder() const;
   std::unique_ptr<const Task> open_task();
-  void check_validation(const Task& task);
   void settle_precision(const ModelConfig& config);
   int64_t choose_parts(const Task& task);
   void begin();
@@ -232,24 +230,11 @@ std::unique_ptr<const Task> Trainer::open_task() {
   check_agreement(processes_,
                   {{"training data", task->training_data().hash()},
                    {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
-  check_validation(*task);
+  check_validation(*task, options_);
+  if (task->validation_data()) state_.best_by = options_.best_by;
   settle_precision(task->model_config());
   state_.part_tokens = choose_parts(*task);
   return task;
-}
-
-/// The settings of validation must fit the task.
-void Trainer::check_validation(const Task& task) {
-  if (!task.validation_data()) {
-    require(options_.validation.patience == 0, "validation.patience needs validation data");
-    return;
-  }
-  state_.best_by = options_.best_by;
-  std::vector<std::string> metrics = task.metrics();
-  for (const char* always : {"loss", "perplexity"}) metrics.emplace_back(always);
-  require(std::ranges::find(metrics, state_.best_by) != metrics.end(),
-          "validation has no score '{}', which is to decide which model is best; it has {}", state_.best_by,
-          join(metrics, ", "));
 }
 
 /// A run keeps its part size, because another one would change the bits of the results. With batch norm, which
@@ -307,10 +292,7 @@ void Trainer::resume() {
 
 /// The learning rate of the next update.
 double Trainer::learning_rate() const {
-  const auto later =
-      std::ranges::find_if(state_.plan, [&](const PlannedEnd& end) { return end.update > state_.update; });
-  return Schedule(options_.schedule, replica_.model().config().d_model, std::span(state_.plan.begin(), later))
-      .rate(state_.update + 1);
+  return Schedule(options_.schedule, replica_.model().config().d_model, state_).rate(state_.update + 1);
 }
 
 BatcherOptions Trainer::batches() const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/join.h"
 #include "data/batcher.h"
 
 namespace sixfold {
@@ -29,6 +31,16 @@ double mean_loss(const Task& task, const Transformer& model, int64_t batch_token
 }
 
 }  // namespace
+
+void check_validation(const Task& task, const TrainOptions& options) {
+  if (!task.validation_data())
+    return require(options.validation.patience == 0, "validation.patience needs validation data");
+  std::vector<std::string> metrics = task.metrics();
+  for (const char* always : {"loss", "perplexity"}) metrics.emplace_back(always);
+  require(std::ranges::find(metrics, options.best_by) != metrics.end(),
+          "validation has no score '{}', which is to decide which model is best; it has {}", options.best_by,
+          join(metrics, ", "));
+}
 
 int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens) {
   return part_tokens > 0 ? std::min<int64_t>(options.batch_tokens, part_tokens) : options.batch_tokens;

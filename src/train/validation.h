@@ -3,6 +3,9 @@
 
 namespace sixfold {
 
+/// Throws an input error unless the settings of validation fit the task.
+void check_validation(const Task& task, const TrainOptions& options);
+
 /// Returns the maximum number of tokens of a batch in validation.
 int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens);
 
