@@ -48,8 +48,21 @@ std::vector<Line> lines_of(std::string_view bytes) {
   return lines;
 }
 
+/// The length of a dash at the beginning of a line, with the white space on both sides; 0: there is none. Two
+/// dashes and the sign of a number are none.
+size_t dash_length(std::string_view line) {
+  const std::string_view text = trim_spaces(line);
+  for (const std::string_view dash : {"-", "\u2013", "\u2014"}) {
+    if (!text.starts_with(dash) || text.size() == dash.size()) continue;
+    const std::string_view said = trim_spaces(text.substr(dash.size()));
+    if (said.starts_with('-') || is_ascii_digit(text[dash.size()])) return 0;
+    return static_cast<size_t>(said.data() - line.data());
+  }
+  return 0;
+}
+
 /// The text of subtitles, each as one text. A line that begins with a dash begins another: somebody else
-/// speaks.
+/// speaks. The dash is no part of the text, so that it stays.
 class SubtitlePieces {
  public:
   explicit SubtitlePieces(const MarkupSource& source)
@@ -70,9 +83,10 @@ class SubtitlePieces {
       if (!begun)
         throw_markup_error(source_, lines_[i].begin,
                            "is neither the number nor the times (00:01:02,500 --> 00:01:04,000) of a subtitle");
-      if (trim_spaces(line).starts_with('-') || trim_spaces(line).starts_with("\u2013")) end_text();
-      if (first_ == none) first_ = i;
-      last_ = i;
+      const size_t dash = dash_length(line);
+      if (dash > 0) end_text();
+      if (first_ == none) first_ = lines_[i].begin + dash;
+      last_ = lines_[i].end;
     }
     end_text();
     return pieces_.take();
@@ -84,15 +98,14 @@ class SubtitlePieces {
     return source_.bytes.substr(lines_[i].begin, lines_[i].end - lines_[i].begin);
   }
   void end_text() {
-    if (first_ != none)
-      add_marked_text(source_, lines_[first_].begin, lines_[last_].end, TextMarks::subtitles, pieces_);
+    if (first_ != none) add_marked_text(source_, first_, last_, TextMarks::subtitles, pieces_);
     first_ = none;
   }
 
   const MarkupSource& source_;
   const std::vector<Line> lines_;
   PieceList pieces_;
-  size_t first_ = none, last_ = none;  // lines of the text that is read
+  size_t first_ = none, last_ = none;  // the bytes of the text that is read
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "markup/placement.h"
 #include "markup/segment.h"
@@ -20,7 +21,8 @@ class SegmentWriter {
         segment_(segment),
         text_(translation.text),
         placement_(place_elements(segment, translation)),
-        language_(language) {}
+        language_(language),
+        next_argument_(segment.first) {}
 
   std::string write() {
     size_t text = segment_.first, text_end = segment_.last;
@@ -46,9 +48,33 @@ class SegmentWriter {
       return language_ == MarkupLanguage::plain && piece >= segment_.first && piece < segment_.last &&
              pieces_[piece].kind == PieceKind::space;
     };
-    if (i > 0 && is_space(i - 1) && !output_.empty() && output_.back() != ' ') write_space_of_text();
-    write_piece(i);
-    wants_space_ = is_space(i + 1);
+    const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
+    if (before && !output_.empty() && output_.back() != ' ') write_space_of_text();
+    // A tag stands for nothing: where it has white space on one side, the translation has it on one side too.
+    const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after);
+    write_piece(argument_in_place_of(i));
+    wants_space_ = after && !one_side;
+    skips_space_ = one_side;
+  }
+
+  /// Whether a mark is a conversion of printf that takes the next argument: not "%1$s", "%(name)s" or "%%".
+  bool takes_next_argument(size_t i) const {
+    const std::string_view mark = source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
+    const size_t percent = mark.find('%');
+    if (percent == mark.npos || percent + 1 == mark.size()) return false;
+    const std::string_view rest = mark.substr(percent + 1);
+    const size_t number_end = rest.find_first_not_of("0123456789");
+    return rest[0] != '(' && rest[0] != '{' && rest[0] != '%' &&
+           !(number_end != rest.npos && number_end > 0 && rest[number_end] == '$');
+  }
+  /// The mark to write where `i` has its place: conversions that take the next argument keep their order, since
+  /// a program would read its arguments by the wrong types otherwise.
+  size_t argument_in_place_of(size_t i) {
+    if (language_ != MarkupLanguage::plain || !takes_next_argument(i)) return i;
+    for (; next_argument_ < segment_.last; ++next_argument_)
+      if (pieces_[next_argument_].kind == PieceKind::mark && takes_next_argument(next_argument_))
+        return next_argument_++;
+    return i;
   }
   void write_space_of_text() {
     spaces_.push_back(output_.size());
@@ -62,6 +88,7 @@ class SegmentWriter {
     written_ = end;
     if (language_ != MarkupLanguage::plain) return void(output_ += escape_markup(part));
     for (const char c : one_line(replace_invalid_utf8(part))) {
+      if (std::exchange(skips_space_, false) && c == ' ') continue;
       if (c == ' ' || wants_space_) write_space_of_text();
       wants_space_ = false;
       if (c != ' ') output_ += c;
@@ -112,6 +139,8 @@ class SegmentWriter {
   std::vector<size_t> spaces_;  // of the text, in the output
   size_t written_ = 0;          // bytes of the text
   bool wants_space_ = false;    // before the next text
+  bool skips_space_ = false;    // of the next text
+  size_t next_argument_;        // the first piece that may be the next conversion
 };
 
 }  // namespace

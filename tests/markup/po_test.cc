@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "error_message.h"
@@ -50,6 +51,20 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
   EXPECT_EQ(translated("say \\\"hi\\\"\\t\\x41\\n"), "msgstr \"SAY \\\"HI\\\" A\\n\"\n");
   EXPECT_EQ(translated("one\\ntwo\\n"), "msgstr \"\"\n\"ONE\\n\"\n\"TWO\\n\"\n");
   EXPECT_EQ(translated("%d"), "msgstr \"%d\"\n");
+}
+
+/// A program of C reads its arguments by the types of these conversions, in their order.
+TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
+  const auto translated = [](const std::string& text) {
+    const std::string po = translate_po("msgid \"" + text + "\"\nmsgstr \"\"\n", reversed());
+    return po.substr(po.find("msgstr "));
+  };
+  for (const auto& [first, second] : {std::pair("%s", "%d"), {"(%s)", "%5.2f"}}) {
+    const std::string po = translated(fmt::format("one {} two three {} four", first, second));
+    EXPECT_LT(po.find(first), po.find(second)) << po;
+  }
+  const std::string named = translated("one %1$s two three %2$d four");
+  EXPECT_GT(named.find("%1$s"), named.find("%2$d")) << named;
 }
 
 TEST(Po, LiteralsAreReadAsTheyWereWritten) {

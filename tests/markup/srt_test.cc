@@ -26,7 +26,9 @@ TEST(Srt, TheLinesOfASubtitleAreOneText) {
       srt_texts("\uFEFF1\r\n00:00:01,000 --> 00:00:02,000\r\nThe old dog\r\nsleeps.\r\n\r\n2\r\n0:00:03.0 --> "
                 "0:00:04.5 X1:10\r\n<i>Nobody</i> sees\r\n"),
       (std::vector<std::string>{"The old dog sleeps.", "Nobody sees"}));
-  EXPECT_EQ(srt_texts(cue("- Who?\n- Me\nand you.")), (std::vector<std::string>{"- Who?", "- Me and you."}));
+  EXPECT_EQ(srt_texts(cue("- Who?\n- Me\nand you.")), (std::vector<std::string>{"Who?", "Me and you."}));
+  EXPECT_EQ(srt_texts(cue("\u2013Who?\n \u2014  Me\n-5 -- or\n-- so")),
+            (std::vector<std::string>{"Who?", "Me -5 -- or -- so"}));
   EXPECT_EQ(srt_texts(cue("one\n\ntwo\n3\n")), (std::vector<std::string>{"one", "two 3"}))
       << "a blank line within";
   EXPECT_TRUE(srt_texts("").empty());
@@ -46,6 +48,25 @@ TEST(Srt, TranslationsHaveAsManyLines) {
             cue("oneword"));
   EXPECT_EQ(translate_srt("1\r\n00:00:01,000 --> 00:00:02,000\r\na b c\r\nd e f", reversed()),
             "1\r\n00:00:01,000 --> 00:00:02,000\r\nF E D\r\nC B A");
+}
+
+/// A model may leave out the dash that shows who speaks.
+TEST(Srt, DashesOfADialogueStay) {
+  const TextTranslator without_dashes = [](const std::vector<std::string>& texts) {
+    std::vector<TranslatedText> all;
+    for (std::string text : texts) {
+      std::erase(text, '-');
+      all.push_back({text});
+    }
+    return all;
+  };
+  EXPECT_EQ(translate_srt(cue("- Who?\n- Me."), without_dashes), cue("- Who?\n- Me."));
+}
+
+TEST(Srt, AnUnpairedTagHasSpaceAsInTheSource) {
+  EXPECT_EQ(translate_srt(cue("one <i>two three"), reversed()), cue("THREE <i>TWO ONE"));
+  EXPECT_EQ(translate_srt(cue("one two</i> three"), reversed()), cue("THREE TWO</i> ONE"));
+  EXPECT_EQ(translate_srt(cue("one <i> two"), upper_case()), cue("ONE <i> TWO"));
 }
 
 TEST(Srt, ATranslationIsNoStructure) {
