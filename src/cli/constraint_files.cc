@@ -35,9 +35,12 @@ void add_constraint_options(CLI::App& command, ConstraintPaths& paths) {
       "phrases and their translations, with a tab between them: where a phrase occurs, the translation "
       "contains "
       "that of the glossary");
+  command.add_flag("--allow-endings", paths.allow_endings,
+                   "let the model add an ending to the last word of a phrase of --constraints or --glossary");
 }
 
-ConstraintFiles::ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 invalid) : invalid_(invalid) {
+ConstraintFiles::ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 invalid)
+    : invalid_(invalid), allow_endings_(paths.allow_endings) {
   const auto open = [](const std::string& path) {
     return path.empty() ? nullptr : std::make_unique<File>(path);
   };
@@ -62,7 +65,8 @@ std::function<OutputConstraints(size_t, const std::string&)> ConstraintFiles::co
   return [this](size_t index, const std::string& source) {
     OutputConstraints constraints{.prefix = next_line(prefixes_, index),
                                   .phrases = columns_of(next_line(constraints_, index)),
-                                  .banned_phrases = columns_of(next_line(avoid_, index))};
+                                  .banned_phrases = columns_of(next_line(avoid_, index)),
+                                  .whole_words = !allow_endings_};
     if (glossary_)
       for (std::string& phrase : glossary_->targets_in(source))
         constraints.phrases.push_back(std::move(phrase));

@@ -16,13 +16,14 @@ struct ConstraintPaths {
   std::string constraints;  ///< phrases for each line, separated by tabs
   std::string avoid;        ///< phrases that the translation must not contain, in the same way
   std::string glossary;
+  bool allow_endings = false;  ///< the model may add an ending to the last word of a phrase
 
   /// Whether each line of the input has constraints of its own.
   bool by_line() const { return !prefixes.empty() || !constraints.empty() || !avoid.empty(); }
   std::vector<std::string> all() const { return {prefixes, constraints, avoid, glossary}; }
 };
 
-/// Adds --prefixes, --constraints, --avoid and --glossary.
+/// Adds --prefixes, --constraints, --avoid, --glossary and --allow-endings.
 void add_constraint_options(CLI::App& command, ConstraintPaths& paths);
 
 /// Reads the files, those of lines along with the input. For one thread.
@@ -46,6 +47,7 @@ class ConstraintFiles {
   std::string next_line(std::unique_ptr<File>& file, size_t index) const;
 
   InvalidUtf8 invalid_;
+  bool allow_endings_;
   std::unique_ptr<File> prefixes_, constraints_, avoid_;
   std::optional<Glossary> glossary_;
 };

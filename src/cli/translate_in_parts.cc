@@ -61,6 +61,7 @@ std::string describe_job(const TranslateSettings& settings) {
                                    {"glossary", hash_of_file(settings.constraints.glossary)},
                                    {"shortlist", hash_of_file(options.shortlist)},
                                    {"beam_size", options.beam_size.value_or(0)},
+                                   {"allow_endings", settings.constraints.allow_endings},
                                    {"n_best", options.n_best},
                                    {"keep_symbols", options.keep_symbols},
                                    {"max_source_length", options.max_source_length},

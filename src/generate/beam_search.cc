@@ -80,7 +80,7 @@ BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, 
                        SearchObserver* observer)
     : plan_(std::move(plan)),
       constraints_(checked(std::move(constraints), plan_->vocab)),
-      phrases_(constraints_.phrases, constraints_.word_goes_on),
+      phrases_(constraints_.phrases, constraints_.word_goes_on, constraints_.continues_word),
       phrase_tokens_(
           LexicalConstraints{.prefix = {}, .phrases = constraints_.phrases, .banned_phrases = {}}.tokens()),
       ban_phrases_(constraints_.banned_phrases),

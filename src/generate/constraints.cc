@@ -40,8 +40,9 @@ std::vector<int32_t> LexicalConstraints::tokens() const {
   return all;
 }
 
-PhraseSet::PhraseSet(std::span<const std::vector<int32_t>> phrases, WordGoesOn word_goes_on)
-    : word_goes_on_(std::move(word_goes_on)) {
+PhraseSet::PhraseSet(std::span<const std::vector<int32_t>> phrases, WordGoesOn word_goes_on,
+                     std::function<bool(int32_t, int32_t)> continues_word)
+    : word_goes_on_(std::move(word_goes_on)), continues_word_(std::move(continues_word)) {
   for (size_t i = 0; i < phrases.size(); ++i) {
     require(!phrases[i].empty(), "phrase {} is empty", i + 1);
     auto known = std::find_if(phrases_.begin(), phrases_.end(),
@@ -62,6 +63,10 @@ PhraseProgress PhraseSet::start() const {
 
 PhraseProgress PhraseSet::after(const PhraseProgress& progress, int32_t token) const {
   PhraseProgress next = progress;
+  next.just_met.clear();
+  if (continues_word_)
+    for (const size_t i : progress.just_met)
+      if (continues_word_(phrases_[i].ids.back(), token)) ++next.missing[i];
   for (size_t i = 0; i < phrases_.size(); ++i) {
     const Phrase& phrase = phrases_[i];
     int32_t& matched = next.matched[i];
@@ -71,7 +76,9 @@ PhraseProgress PhraseSet::after(const PhraseProgress& progress, int32_t token) c
     if (may_match && phrase.ids[static_cast<size_t>(matched)] == token) ++matched;
     if (matched < std::ssize(phrase.ids)) continue;
     matched = phrase.borders.back();
-    next.missing[i] = std::max(next.missing[i] - 1, 0);
+    if (next.missing[i] == 0) continue;
+    --next.missing[i];
+    next.just_met.push_back(i);
   }
   next.within_word = word_goes_on_ && word_goes_on_(token);
   return next;

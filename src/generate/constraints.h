@@ -16,6 +16,9 @@ struct LexicalConstraints {
   /// Whether what follows a token belongs to the same word, so that none of `phrases` begins there; empty:
   /// never.
   std::function<bool(int32_t)> word_goes_on = {};
+  /// Whether a token goes on the word that the token before it ends, so that a phrase that ends in that word
+  /// does not occur; empty: never.
+  std::function<bool(int32_t last, int32_t next)> continues_word = {};
 
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
   /// All tokens of the prefix and of `phrases`, ascending, each once.
@@ -27,6 +30,7 @@ struct PhraseProgress {
   std::vector<int32_t>
       matched;  ///< for each phrase, the number of its first tokens that the hypothesis ends in
   std::vector<int32_t> missing;  ///< for each phrase, how often it still must occur
+  std::vector<size_t> just_met;  ///< the phrases that were missing and that the last token has completed
   bool within_word = false;      ///< whether the next token belongs to the word of the last one
 };
 
@@ -35,9 +39,10 @@ class PhraseSet {
  public:
   PhraseSet() = default;
   /// Throws an input error if a phrase is empty. A phrase that is listed n times must occur n times.
-  /// `word_goes_on` as in `LexicalConstraints`.
+  /// The functions are those of `LexicalConstraints`.
   explicit PhraseSet(std::span<const std::vector<int32_t>> phrases,
-                     std::function<bool(int32_t)> word_goes_on = {});
+                     std::function<bool(int32_t)> word_goes_on = {},
+                     std::function<bool(int32_t, int32_t)> continues_word = {});
 
   bool empty() const { return phrases_.empty(); }
   /// The number of tokens of all phrases, each as often as it must occur.
@@ -63,6 +68,7 @@ class PhraseSet {
   std::vector<Phrase> phrases_;  // each once
   int tokens_ = 0;
   std::function<bool(int32_t)> word_goes_on_;
+  std::function<bool(int32_t, int32_t)> continues_word_;
 };
 
 /// Divides the places of a beam among banks, as dynamic beam allocation does (Post and Vilar 2018,

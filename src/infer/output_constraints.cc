@@ -1,8 +1,11 @@
 #include "infer/output_constraints.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/glossary.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -26,6 +29,20 @@ void check(const std::string& what, const std::string& text) {
           shown(one_line(text)));
   require(what == "prefix" || has_visible_character(text), "the {} '{}' has no visible character", what,
           shown(text));
+}
+
+/// Whether the text of a token goes on the word in which the text of the token before it ends.
+bool continues_word(const Tokenizer& tokenizer, int32_t last, int32_t next) {
+  const std::string before = tokenizer.decode(std::vector{last}),
+                    both = tokenizer.decode(std::vector{last, next});
+  if (before.empty() || both.size() <= before.size() || !both.starts_with(before)) return false;
+  const auto size = static_cast<int32_t>(both.size());
+  auto place = static_cast<int32_t>(before.size()), next_place = place;
+  UChar32 end = 0, begin = 0;
+  U8_NEXT(both.data(), next_place, size, begin);
+  U8_PREV(both.data(), 0, place, end);
+  return end >= 0 && begin >= 0 && is_within_words(static_cast<char32_t>(end)) &&
+         is_within_words(static_cast<char32_t>(begin));
 }
 
 /// Returns the tokens of a phrase; none if the vocabulary lacks some of its text.
@@ -61,6 +78,10 @@ EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputCo
   EncodedConstraints encoded;
   LexicalConstraints& tokens = encoded.tokens;
   tokens.word_goes_on = [&tokenizer](int32_t id) { return tokenizer.word_goes_on(id); };
+  if (constraints.whole_words)
+    tokens.continues_word = [&tokenizer](int32_t last, int32_t next) {
+      return continues_word(tokenizer, last, next);
+    };
   tokens.prefix = encode_prefix(tokenizer, constraints.prefix);
   size_t sum = 0;
   for (const std::string& phrase : constraints.phrases) {

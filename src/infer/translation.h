@@ -58,12 +58,17 @@ struct OutputConstraints {
   /// The translation begins with the tokens of this text, and so with the text as the tokenizer normalizes it.
   /// The model may finish its last word. White space at its end is dropped.
   std::string prefix;
-  /// The translation contains the tokens of each phrase as often as it is listed; the model may go on with the
-  /// last word of a phrase. `Translation::unmet` tells which it could not contain.
+  /// The translation contains the tokens of each phrase as often as it is listed; with `whole_words` the
+  /// model does not go on with the last word of a phrase. `Translation::unmet` tells which it could not
+  /// contain.
   std::vector<std::string> phrases;
   /// The translation contains the tokens of no such phrase. Another spelling of it, or another segmentation
   /// into tokens, is another phrase.
   std::vector<std::string> banned_phrases;
+
+  /// Whether the last word of a phrase is the whole word: no "Hunde" for "Hund". False: the model may add an
+  /// ending.
+  bool whole_words = true;
 
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
 };

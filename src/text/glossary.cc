@@ -17,8 +17,10 @@ namespace {
 /// Zero-width joiners and non-joiners stand within words of Persian and of Indian languages.
 bool is_joiner(UChar32 c) { return c == 0x200C || c == 0x200D; }
 
-/// Whether a character is part of a word of several.
-bool joins_words(UChar32 c) {
+}  // namespace
+
+bool is_within_words(char32_t character) {
+  const auto c = static_cast<UChar32>(character);
   if (is_joiner(c)) return true;
   constexpr uint32_t word = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
   if (!(U_GET_GC_MASK(c) & word)) return false;
@@ -26,6 +28,8 @@ bool joins_words(UChar32 c) {
   return line_break != U_LB_IDEOGRAPHIC && line_break != U_LB_CONDITIONAL_JAPANESE_STARTER &&
          line_break != U_LB_COMPLEX_CONTEXT;
 }
+
+namespace {
 
 /// The words of well-formed text, composed.
 std::vector<std::string> words_of(std::string_view as_written) {
@@ -42,11 +46,12 @@ std::vector<std::string> words_of(std::string_view as_written) {
         text.substr(static_cast<size_t>(begin), static_cast<size_t>(end) - static_cast<size_t>(begin));
     if (u_isUWhiteSpace(c)) {
       joins = false;
-    } else if (!words.empty() && ((joins && joins_words(c)) || (mark && begin > 0))) {
+    } else if (!words.empty() &&
+               ((joins && is_within_words(static_cast<char32_t>(c))) || (mark && begin > 0))) {
       words.back() += bytes;
     } else {
       words.emplace_back(bytes);
-      joins = joins_words(c);
+      joins = is_within_words(static_cast<char32_t>(c));
     }
   }
   return words;

@@ -6,6 +6,10 @@
 
 namespace sixfold {
 
+/// Whether a character is a part of words: a letter, mark or digit of a script that is written with spaces, or
+/// a zero-width joiner or non-joiner.
+bool is_within_words(char32_t character);
+
 struct GlossaryEntry {
   std::string source, target;
 

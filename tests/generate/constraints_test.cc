@@ -350,6 +350,23 @@ TEST(PhraseSet, PhrasesBeginWhereWordsBegin) {
   }
 }
 
+/// 3 goes on the word that 2 ends: a phrase that ends with 2 does not occur then.
+TEST(PhraseSet, PhrasesEndWhereWordsEnd) {
+  const std::vector<Ids> phrases{{1, 2}};
+  const PhraseSet set(phrases, {}, [](int32_t last, int32_t next) { return last == 2 && next == 3; });
+  const auto met = [&](const Ids& ids) {
+    PhraseProgress progress = set.start();
+    for (const int32_t id : ids) progress = set.after(progress, id);
+    return set.met(progress);
+  };
+  EXPECT_EQ(met({1, 2}), 2);
+  EXPECT_EQ(met({1, 2, 4}), 2);
+  EXPECT_EQ(met({1, 2, 3}), 0);
+  EXPECT_EQ(met({1, 2, 3, 1}), 1);
+  EXPECT_EQ(met({1, 2, 3, 1, 2, 4, 3}), 2);
+  EXPECT_EQ(met({1, 2, 4, 1, 2, 3}), 2) << "it occurs before";
+}
+
 TEST(DivideBeam, GivesEachBankItsPartAndTheRestToTheLast) {
   using Sizes = std::vector<size_t>;
   EXPECT_EQ(divide_beam(10, Sizes{99, 99, 99}), (Sizes{3, 3, 4}));

@@ -9,6 +9,7 @@
 #include "infer/translator.h"
 #include "temporary_folder.h"
 #include "text/sample_text.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -94,6 +95,34 @@ TEST_F(OutputConstraintsTest, TranslationsHaveWhatIsAskedForWhateverTheBatchAndT
       EXPECT_NEAR(sum, best.log_probability, type == WeightType::stored ? 1e-3 : 0.1);
     }
   }
+}
+
+/// Whether a phrase ends where a word ends in one of its occurrences.
+bool has_whole_word(const std::string& text, const std::string& phrase) {
+  for (size_t at = text.find(phrase); at != text.npos; at = text.find(phrase, at + 1)) {
+    const std::string_view rest = std::string_view(text).substr(at + phrase.size());
+    if (!has_letter_or_digit(rest.substr(0, rest.find_first_of(" .,'")))) return true;
+  }
+  return false;
+}
+
+TEST_F(OutputConstraintsTest, PhrasesAreWholeWordsUnlessAskedOtherwise) {
+  const Texts lines = sample::english();
+  const Translator translator(folder_.path(), 1);
+  size_t joined = 0;
+  for (const bool whole : {true, false}) {
+    const std::vector<OutputConstraints> constraints(
+        lines.size(),
+        {.prefix = "", .phrases = {"Haus", "Pferde"}, .banned_phrases = {}, .whole_words = whole});
+    for (const TranslatedLine& line : translate_all(translator, lines, constraints)) {
+      const Translation& best = line.translations[0];
+      ASSERT_TRUE(best.unmet.empty()) << best.text;
+      const bool all = has_whole_word(best.text, "Haus") && has_whole_word(best.text, "Pferde");
+      EXPECT_TRUE(all || !whole) << best.text;
+      joined += all ? 0 : 1;
+    }
+  }
+  EXPECT_GT(joined, 0u) << "the model never adds to a word, so that this test shows nothing";
 }
 
 TEST_F(OutputConstraintsTest, WhatIsNotConstrainedStaysAsItIs) {
