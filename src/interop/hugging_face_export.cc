@@ -196,7 +196,8 @@ NamedMatrices their_weights(const Transformer& model, bool add_pad, int position
   bias.vector = false;
   bias.rows = 1, bias.cols = config.target_vocab + (add_pad ? 1 : 0);
   bias.values.resize(static_cast<size_t>(bias.cols));
-  if (add_pad) bias.values.back() = -1e4f;  // it takes no probability from the tokens of this model; fp16 holds it
+  if (add_pad)
+    bias.values.back() = -1e4f;  // it takes no probability from the tokens of this model; fp16 holds it
   return weights;
 }
 

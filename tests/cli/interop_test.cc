@@ -28,7 +28,8 @@ TEST(Interop, AHuggingFaceModelInAndOutAgain) {
 
 TEST(Interop, ErrorsSayWhatToMend) {
   const TemporaryFolder folder;
-  expect_error(sixfold("import hf " + folder / "none" + " --output " + folder / "x"), "no config.json");
+  expect_error(sixfold("import hf " + folder / "none" + " --output " + folder / "x"),
+               "there is no folder of that name; models of the hub are downloaded first");
   expect_error(
       sixfold("import marian " + folder / "none.npz" + " --vocabs a.spm b.spm --output " + folder / "x"),
       "none.npz: can't open");
