@@ -22,11 +22,11 @@ struct Bf16Rule {
 };
 
 constexpr Bf16Rule rules[] = {
-    {"GenuineIntel", 6, 143, 143, "AMX", 128},         // Xeon of the fourth generation
-    {"GenuineIntel", 6, 207, 207, "AMX", 128},         // fifth
-    {"GenuineIntel", 6, 173, 174, "AMX", 128},         // sixth
-    {"AuthenticAMD", 25, 16, 31, "AVX512-BF16", 256},  // EPYC of the fourth generation (Zen 4)
-    {"AuthenticAMD", 26, 0, 31, "AVX512-BF16", 256},   // fifth (Zen 5)
+    {"GenuineIntel", 6, 143, 143, "AMX", 128},        // Xeon of the fourth generation
+    {"GenuineIntel", 6, 207, 207, "AMX", 128},        // fifth
+    {"GenuineIntel", 6, 173, 174, "AMX", 128},        // sixth
+    {"AuthenticAMD", 25, 16, 31, "AVX512-BF16", 64},  // EPYC of the fourth generation (Zen 4)
+    {"AuthenticAMD", 26, 0, 31, "AVX512-BF16", 128},  // fifth (Zen 5)
 };
 
 /// A matrix product of the size that is typical of training.
