@@ -1,4 +1,4 @@
-# cmake --install: the program, the static library, its headers, and what find_package(sixfold) reads.
+# cmake --install: the program, the recipes, the static library, its headers, and what find_package(sixfold) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -6,6 +6,7 @@ install(TARGETS sixfold_cli RUNTIME)
 if(TARGET sixfold_mpi)
   install(TARGETS sixfold_mpi LIBRARY DESTINATION ${sixfold_module_dir})
 endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/sixfold)
 install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
 
 # What users begin with has a short name as well: <sixfold/translator.h>.

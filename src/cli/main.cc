@@ -69,7 +69,8 @@ void describe(CLI::App& app) {
       "  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold train recipes/demo.yaml --output run\n"
       "  sixfold translate run/model --input demo/corpus/test.en | sixfold evaluate --reference "
-      "demo/corpus/test.de");
+      "demo/corpus/test.de\n"
+      "The folder recipes/ is that of the repository; where Sixfold is installed it is in share/sixfold.");
 }
 
 /// The command that was given, as far as its name was recognised, or the program itself if there was none.
