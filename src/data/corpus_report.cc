@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -26,6 +27,8 @@ void each_field(Report& r, const Visitor& visit) {
   visit("replaced", r.replaced);
   visit("source_tokens", r.source_tokens);
   visit("target_tokens", r.target_tokens);
+  visit("source_unknown", r.source_unknown);
+  visit("target_unknown", r.target_unknown);
   visit("source_lengths", r.source_lengths);
   visit("target_lengths", r.target_lengths);
   visit("ratios", r.ratios);
@@ -57,6 +60,9 @@ std::string CorpusReport::describe() const {
   mention(repeated, "repeated");
   std::string line = fmt::format("{}, {} kept{}", counted(read, "pair"), kept(), dropped);
   if (repeats > repeated) line += fmt::format("; repeated but kept: {}", repeats - repeated);
+  if (source_unknown + target_unknown > 0)
+    line += fmt::format("; not in the vocabulary: {:.3g}% of the source tokens, {:.3g}% of the target tokens",
+                        100 * source_unknown_share(), 100 * target_unknown_share());
   if (replaced > 0) line += fmt::format("; invalid UTF-8 replaced in {}", replaced);
   return line;
 }
@@ -72,7 +78,10 @@ CorpusReport parse_corpus_report(const std::string& text, const std::string& whe
   const std::string place = where + ": not the report of a corpus";
   const JsonObject object(json, place);
   CorpusReport report;
-  each_field(report, [&](const char* name, auto& value) { object.read(name, value); });
+  each_field(report, [&](const char* name, auto& value) {
+    const bool is_new = std::string_view(name).ends_with("_unknown");  // which older reports lack
+    if (!is_new || object.has(name)) object.read(name, value);
+  });
   require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&
               report.target_lengths.size() == report.source_lengths.size() &&
               std::ssize(report.ratios) == CorpusReport::ratio_bins,

@@ -22,15 +22,24 @@ struct CorpusReport {
   std::vector<int64_t> source_lengths = std::vector<int64_t>(longest + 1);
   std::vector<int64_t> target_lengths = std::vector<int64_t>(longest + 1);
   std::vector<int64_t> ratios = std::vector<int64_t>(ratio_bins);
-  int64_t source_tokens = 0, target_tokens = 0;  ///< of the measured pairs, without end tokens
+  int64_t source_tokens = 0, target_tokens = 0;    ///< of the measured pairs, without end tokens
+  int64_t source_unknown = 0, target_unknown = 0;  ///< of these, tokens that are not in the vocabulary
 
   int64_t kept() const { return read - empty - invalid - too_long - uneven - repeated; }
   /// Adds a pair with these lengths to the histograms.
   void measure(int64_t source, int64_t target);
   /// The centre of a bin of `ratios`, as target / source.
   static double ratio_of_bin(int bin);
+  /// The share of the tokens of a side that are not in the vocabulary.
+  double source_unknown_share() const { return share(source_unknown, source_tokens); }
+  double target_unknown_share() const { return share(target_unknown, target_tokens); }
   /// "29000 pairs, 28990 kept; dropped: 3 with an empty side, 7 too long".
   std::string describe() const;
+
+ private:
+  static double share(int64_t part, int64_t all) {
+    return static_cast<double>(part) / static_cast<double>(all > 0 ? all : 1);
+  }
 };
 
 /// Convert a report to a JSON object and back. Parsing throws an input error that begins with `where`.

@@ -41,6 +41,7 @@ struct ParallelDataOptions : BatchOptions {
   double max_ratio = 0;
   Repeats repeats = Repeats::keep;
   double token_dropout = 0;
+  bool allow_unknown = false;
   std::string source_language, target_language;
 };
 
@@ -64,6 +65,8 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
       "share of the tokens of sources, and of what the decoder reads of targets, that training replaces by the "
       "unknown token, other ones in each epoch",
       from_to_below(0, 1));
+  v.field("allow_unknown", o.allow_unknown,
+          "train although more than a tenth of the tokens of a side are not in the vocabulary");
   v.field("source_language", o.source_language,
           "code of the language of the sources, such as en or pt-BR, which is kept with the model");
   v.field("target_language", o.target_language, "code of the language of the targets");

@@ -88,6 +88,19 @@ void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoin
           "{}: its tokenizer is not that of the run; copy the tokenizer of {} into it", store, checkpoint);
 }
 
+/// Throws an input error if the vocabularies do not fit the text: a model would learn to write the unknown
+/// token.
+void require_known(const CorpusReport& report) {
+  constexpr double most = 0.1;
+  for (const auto& [side, share] :
+       {std::pair("source", report.source_unknown_share()), std::pair("target", report.target_unknown_share())})
+    require(share <= most,
+            "data.train: {:.3g}% of the {} tokens are not in the vocabulary; use a tokenizer that was made for "
+            "this "
+            "text, or set data.allow_unknown",
+            100 * share, side);
+}
+
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
   const auto files = corpus_files(options.data.train, "data.train");
   const ParallelDataOptions& data = options.data;
@@ -113,6 +126,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
     if (start.resumed) how.expected_hash = start.resumed->training;
     result.record = write_token_store(store, files, result.tokenizers, how);
   }
+  if (!data.allow_unknown) require_known(result.record.report);
   trim_memory();
   result.train = map_token_store(store, data.weights);
   for (size_t i = 0; i < data.weights.size(); ++i) {

@@ -142,6 +142,22 @@ TEST_F(TokenStore, RefusesDamage) {
             std::string::npos);
 }
 
+TEST_F(TokenStore, CountsWhatIsNotInTheVocabulary) {
+  write_file_atomically(folder_ / "b.tsv", "a q\tx y\nd d\tz r s t\n");
+  const CorpusReport report = write({}).report;
+  EXPECT_EQ(report.source_unknown, 1);
+  EXPECT_EQ(report.target_unknown, 3);
+  EXPECT_EQ(report.source_tokens, 12);
+  EXPECT_NE(
+      report.describe().find("; not in the vocabulary: 8.33% of the source tokens, 17.6% of the target tokens"),
+      std::string::npos)
+      << report.describe();
+  std::string older = to_json_text(report);
+  for (const char* name : {"\n \"source_unknown\": 1,", "\n \"target_unknown\": 3,"})
+    older.erase(older.find(name), std::string_view(name).size());
+  EXPECT_EQ(parse_corpus_report(older, "report").source_unknown, 0);
+}
+
 TEST_F(TokenStore, MeasuresTextInWordsOrSymbols) {
   const CorpusReport words = measure_corpus(texts_, std::nullopt, {.encode = {.max_length = 5}});
   EXPECT_EQ(words.read, 7);

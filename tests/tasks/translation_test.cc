@@ -55,6 +55,15 @@ TEST_F(TranslationTest, HasTheTextAndAModelOfItsVocabulary) {
   EXPECT_FALSE(open()->validation_data());
 }
 
+TEST_F(TranslationTest, TextThatTheVocabularyDoesNotKnowIsRefused) {
+  options_.tokenizer.vocab_size = 3 + 4;  // of 8 words
+  const std::string message = error_message([&] { open(); });
+  EXPECT_NE(message.find("of the source tokens are not in the vocabulary"), std::string::npos) << message;
+  EXPECT_NE(message.find("set data.allow_unknown"), std::string::npos) << message;
+  options_.data.allow_unknown = true;
+  EXPECT_EQ(open()->training_data().size(), 50);
+}
+
 TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {
   write_parallel_text(folder_ / "valid.a", folder_ / "valid.b", 500, 2);
   const int64_t samples = open()->score_bytes(0);

@@ -84,6 +84,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"data.max_length", "5"},
           {"data.max_ratio", "5"},
           {"data.repeats", "drop"},
+          {"data.allow_unknown", "true"},
           {"data.token_dropout", "0.1"},
           {"data.source_language", "en"},
           {"data.target_language", "de"},
