@@ -66,9 +66,10 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
   v.field("threads", o.threads, "threads that decode, for each model; 0: one for each processor core",
           between(0, 4096));
   v.field("precision", o.precision, "type of the weights: stored, fp32 or int8");
-  v.field("alignment_layer", o.alignment_layer,
-          "decoder layer of word alignments, by which tags are placed, from 0, or from the last with -1, -2, ...; "
-          "empty: the one stored with each model");
+  v.field(
+      "alignment_layer", o.alignment_layer,
+      "decoder layer of word alignments, by which tags are placed, from 0, or from the last with -1, -2, ...; "
+      "empty: the one stored with each model");
   v.field(
       "api_keys", o.api_keys,
       "file of API keys: in each line a key and, if it is limited, its number of requests a minute; empty: no "
