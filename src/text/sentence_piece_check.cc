@@ -53,6 +53,9 @@ void check_charsmap(std::string_view table) {
     } else {
       const size_t offset = size_t{unit >> 10} << ((unit & (1u << 9)) >> 6);
       expect(((i ^ offset) | 0xFF) < units, "its normalisation table points outside itself");
+      const bool has_leaf = (unit >> 8 & 1) != 0;  // which is read whether or not it is marked as one
+      expect(!has_leaf || (unit_at(trie, i ^ offset) & 0x7FFFFFFF) < strings.size(),
+             "its normalisation table points outside its strings");
     }
   }
 }
