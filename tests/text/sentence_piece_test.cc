@@ -241,21 +241,25 @@ TEST(SentencePieceHostile, EveryTruncationIsRefused) {
 
 // Whatever the checks let through must load and work, or be refused: no crash, no hang.
 TEST(SentencePieceHostile, ChangedBytesDoNoHarm) {
-  TokenizerOptions options = options_of(40);
-  options.user_defined_symbols = {"<de>"};
-  const std::string model = train(options, sample::english());
-  int refused = 0;
-  for (size_t i = 0; i < model.size(); ++i) {
-    std::string changed = model;
-    changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
-    try {
-      const auto tokenizer = load_sentence_piece(changed, "changed.spm", TextSide::source);
-      round_trip(*tokenizer, "A man <de> sees two horses.");
-    } catch (const Error&) {
-      ++refused;
+  for (const Normalization normalization : {Normalization::identity, Normalization::nmt_nfkc}) {
+    TokenizerOptions options = options_of(40);
+    options.user_defined_symbols = {"<de>"};
+    options.normalization = normalization;
+    const std::string model = train(options, sample::english());
+    int refused = 0;
+    // The table of a normalization has 237,000 bytes, of which some are changed.
+    for (size_t i = 0; i < model.size(); i += i < 4000 ? 1 : 97) {
+      std::string changed = model;
+      changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+      try {
+        const auto tokenizer = load_sentence_piece(changed, "changed.spm", TextSide::source);
+        round_trip(*tokenizer, "A man <de> sees two horses.");
+      } catch (const Error&) {
+        ++refused;
+      }
     }
+    EXPECT_GT(refused, 0);
   }
-  EXPECT_GT(refused, 0);
 }
 
 std::string refusal(const std::string& model) {
