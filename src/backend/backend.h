@@ -90,5 +90,8 @@ std::shared_ptr<Backend> make_backend(const BackendSpec& spec = {});
 
 /// Describes the processor features that the kernels use: "AVX3 vectors, bf16 by AMX, int8 by VNNI".
 std::string describe_processor();
+/// The instructions with which this processor computes bf16 products: "AMX" or "AVX512-BF16"; empty if it has
+/// none. The two give different bits.
+std::string bf16_instructions();
 
 }  // namespace sixfold

@@ -1,6 +1,11 @@
 #include "infer/alignment_layer.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "generate/scoring.h"
@@ -104,8 +109,7 @@ int64_t attended(const std::vector<std::vector<float>>& weights, std::span<const
   });
 }
 
-}  // namespace
-
+/// The best layer; nothing if too little is known of it.
 std::optional<int> find_alignment_layer(const Transformer& model, const Tokenizers& tokenizers) {
   const Ids words = whole_words(*tokenizers.source);
   if (model.config().decoder_layers < 2 || words.size() < fewest_words) return {};
@@ -127,6 +131,8 @@ std::optional<int> find_alignment_layer(const Transformer& model, const Tokenize
   }
   return best;
 }
+
+}  // namespace
 
 GenerationConfig with_alignment_layer(const Transformer& model, const Tokenizers& tokenizers) {
   GenerationConfig generation = model.config().generation;

@@ -1,24 +1,16 @@
 #pragma once
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "model/transformer.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {
 
-/// The decoder layer whose cross-attention aligns words best, found without any text. The model translates
-/// lines of words of its own vocabulary, and scores each translation again without each of the source words: a
-/// word of the translation belongs to the source word without which it is far less likely. (On Multi30k this
-/// agrees with a dictionary in 119 of 120 words.) The layer is the one that attends to these source words most
-/// often. Nothing if the vocabulary has too few whole words, or if fewer than 20 words of the translations
-/// depend on one source word. The result depends only on the model. Takes the time of some 300 short sentences.
-std::optional<int> find_alignment_layer(const Transformer& model, const Tokenizers& tokenizers);
-
-/// The generation settings of a model, with the layer that was found, unless they name another than the
-/// default.
+/// The generation settings of a model, with the decoder layer whose cross-attention aligns words best, unless
+/// they name another than the default. The layer is found without any text. The model translates lines of words
+/// of its own vocabulary, and scores each translation again without each of the source words: a word of the
+/// translation belongs to the source word without which it is far less likely. (On Multi30k this agrees with a
+/// dictionary in 119 of 120 words.) The layer is the one that attends to these source words most often; the
+/// default if the vocabulary has too few whole words, or if too few words of the translations depend on one
+/// source word. The result depends only on the model. Takes the time of some 300 short sentences.
 GenerationConfig with_alignment_layer(const Transformer& model, const Tokenizers& tokenizers);
 
 }  // namespace sixfold

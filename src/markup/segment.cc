@@ -10,15 +10,6 @@
 namespace sixfold {
 namespace {
 
-bool has_letter(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    UChar32 c;
-    U8_NEXT(text.data(), i, text.size(), c);
-    if (c >= 0 && u_isalpha(c)) return true;
-  }
-  return false;
-}
-
 /// Builds the text of a segment and where its elements lie in it.
 class SegmentBuilder {
  public:

@@ -68,22 +68,26 @@ std::string one_line(std::string text) {
   return replace_nul(std::move(text));
 }
 
-bool has_visible_character(std::string_view text) {
+/// Whether a character, which is negative where the text is not valid UTF-8, is one of a kind.
+static bool has_character(std::string_view text, bool (*is_of_kind)(UChar32 character)) {
   for (size_t position = 0; position < text.size();) {
     UChar32 character;
     U8_NEXT(text.data(), position, text.size(), character);
-    if (u_isgraph(character)) return true;
+    if (is_of_kind(character)) return true;
   }
   return false;
 }
 
+bool has_visible_character(std::string_view text) {
+  return has_character(text, [](UChar32 c) { return u_isgraph(c) != 0; });
+}
+
+bool has_letter(std::string_view text) {
+  return has_character(text, [](UChar32 c) { return c >= 0 && u_isalpha(c); });
+}
+
 bool has_letter_or_digit(std::string_view text) {
-  for (size_t position = 0; position < text.size();) {
-    UChar32 character;
-    U8_NEXT(text.data(), position, text.size(), character);
-    if (character >= 0 && u_isalnum(character)) return true;
-  }
-  return false;
+  return has_character(text, [](UChar32 c) { return c >= 0 && u_isalnum(c); });
 }
 
 bool next_is_space(std::string_view text, size_t& position) {

@@ -30,6 +30,8 @@ bool has_visible_character(std::string_view text);
 
 /// Whether text contains a letter or a digit, of any script. Ill-formed UTF-8 is neither.
 bool has_letter_or_digit(std::string_view text);
+/// Whether text contains a letter, likewise.
+bool has_letter(std::string_view text);
 
 /// Whether the character of well-formed `text` at `position` is white space (Unicode's White_Space). Moves
 /// `position` to the next character.

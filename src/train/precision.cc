@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backend/processor.h"
+#include "backend/backend.h"
 #include "tensor/tensor.h"
 
 namespace sixfold {

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "backend/backend.h"
-#include "backend/processor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"

@@ -109,24 +109,23 @@ struct Reader {
   }
   void field(const char* name, OptionNode& value) { value = parse_json_options(object.at(name).dump(), where); }
   void field(const char* name, std::vector<PlannedEnd>& value) {
-    require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
-    for (const auto& entry : object.at(name)) {
-      const JsonObject end(entry, place);
-      PlannedEnd& read = value.emplace_back();
-      end.read("update", read.update);
-      end.read("last_update", read.last_update);
-    }
+    read_list(name, value, [](const JsonObject& object, PlannedEnd& end) {
+      object.read("update", end.update);
+      object.read("last_update", end.last_update);
+    });
   }
   void field(const char* name, std::vector<TrainingChange>& value) {
+    read_list(name, value, [](const JsonObject& object, TrainingChange& change) {
+      object.read("update", change.update);
+      object.read("what", change.what);
+      object.read("from", change.from);
+      object.read("to", change.to);
+    });
+  }
+  template <class T>
+  void read_list(const char* name, std::vector<T>& value, const auto& read) {
     require(object.at(name).is_array(), "{}: '{}' is not a list", place, name);
-    for (const auto& entry : object.at(name)) {
-      const JsonObject change(entry, place);
-      TrainingChange& read = value.emplace_back();
-      change.read("update", read.update);
-      change.read("what", read.what);
-      change.read("from", read.from);
-      change.read("to", read.to);
-    }
+    for (const auto& entry : object.at(name)) read(JsonObject(entry, place), value.emplace_back());
   }
 };
 

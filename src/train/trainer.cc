@@ -4,7 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "backend/processor.h"
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

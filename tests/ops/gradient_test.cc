@@ -147,6 +147,11 @@ OpResult gradients_of(const Machine& machine, const OpCase& op, const OpValues& 
   return result;
 }
 
+void expect_same_gradients(const OpResult& actual, const OpResult& expected, const Machine& machine) {
+  for (const auto& [name, gradient] : actual.gradients)
+    EXPECT_TRUE(gradient == expected.gradients.at(name)) << machine.name << ": " << name;
+}
+
 /// What an op says that it reads is all that it reads: whatever else may be overwritten is.
 TEST_P(Gradient, ReadsOnlyWhatItKeeps) {
   const OpCase& op = GetParam();
@@ -163,8 +168,7 @@ TEST_P(Gradient, ReadsOnlyWhatItKeeps) {
       });
     };
     const OpResult expected = run(false), actual = run(true);
-    for (const auto& [name, gradient] : actual.gradients)
-      EXPECT_TRUE(gradient == expected.gradients.at(name)) << machine.name << ": " << name;
+    expect_same_gradients(actual, expected, machine);
   }
 }
 
@@ -185,8 +189,7 @@ TEST_P(Gradient, IsTheSameBeforeAResidual) {
     };
     const OpResult expected = run(true), actual = run(false);
     EXPECT_TRUE(actual.output == expected.output) << machine.name;
-    for (const auto& [name, gradient] : actual.gradients)
-      EXPECT_TRUE(gradient == expected.gradients.at(name)) << machine.name << ": " << name;
+    expect_same_gradients(actual, expected, machine);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/processor.h"
+#include "backend/backend.h"
 
 namespace sixfold {
 namespace {
