@@ -32,7 +32,7 @@ struct Request {
   std::vector<int32_t> source;
   std::vector<int32_t> shortlist;  ///< the tokens that the output may contain, in ascending order; empty: all
   std::unique_ptr<Strategy> strategy;
-  int64_t tokens = 0;       ///< its size in a batch: source tokens times hypotheses
+  int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses; the queue counts 1 at least
   int64_t read_tokens = 0;  ///< tokens of its source or prompt, to be counted
   /// Maximum size of a batch that contains it; a single request may exceed it.
   int64_t batch_tokens = 0;

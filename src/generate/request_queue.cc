@@ -13,6 +13,7 @@ auto find(auto& clients, uint64_t id) {
 
 void RequestQueue::push(std::unique_ptr<Request> request, const std::string& caller) {
   request->arrival = DecodingStatistics::Clock::now();
+  request->tokens = std::max<int64_t>(request->tokens, 1);  // by which those who decode see that it waits
   const std::lock_guard lock(mutex_);
   const auto known =
       std::find_if(callers_.begin(), callers_.end(), [&](const Caller& one) { return one.name == caller; });

@@ -80,7 +80,7 @@ std::vector<TextResult> Service::translate(const ServedModel& model, std::span<c
   const size_t bytes = bytes_of(texts) + bytes_of(options.constraints);
   require_few_bytes(bytes);
   const auto share = wait(bytes);
-  std::vector<TextResult> results = translate_texts(model, texts, options, options_.keep_symbols);
+  std::vector<TextResult> results = translate_texts(model, texts, options, this->options().keep_symbols);
   count(options.client, texts);
   size_t cut = 0;
   for (const TextResult& result : results) cut += result.cut;

@@ -126,7 +126,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
     if (start.resumed) how.expected_hash = start.resumed->training;
     result.record = write_token_store(store, files, result.tokenizers, how);
   }
-  if (!data.allow_unknown) require_known(result.record.report);
+  if (!data.allow_unknown && !start.resumed) require_known(result.record.report);
   trim_memory();
   result.train = map_token_store(store, data.weights);
   for (size_t i = 0; i < data.weights.size(); ++i) {

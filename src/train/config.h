@@ -129,7 +129,7 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("epochs", o.epochs,
           "end training after this many passes over the text, with the batch in which the last one ends; 0: no "
           "limit",
-          at_least(0));
+          between(0, 1e9));
   v.field("minutes", o.minutes,
           "end training after this many minutes, with validation and writing but without reading the data; 0: "
           "no limit",

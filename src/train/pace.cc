@@ -44,14 +44,13 @@ bool misses_limit(const RunTimes& times, int64_t update, double seconds, int64_t
 
 void Pace::took_update(double seconds) {
   if (++updates_ == 1) {
-    times_.update = seconds;
+    if (times_.update <= 0) times_.update = seconds;
     return;
   }
-  if (updates_ == 2) times_.update = seconds;
+  if (measured_ == 0) times_.update = seconds;
   // The mean over about a thirtieth of the run, and over all updates before that time has passed.
   measured_ += seconds;
-  const double window = std::max(times_.limit / 30, 1e-9);
-  const double weight = std::max(1 - std::exp(-seconds / window), seconds / std::max(measured_, 1e-9));
+  const double weight = std::max(1 - std::exp(-seconds / window()), seconds / std::max(measured_, 1e-9));
   const double rate = 1 / std::max(times_.update, 1e-9), now = 1 / std::max(seconds, 1e-9);
   times_.update = 1 / (rate + weight * (now - rate));
 }

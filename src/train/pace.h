@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -29,9 +30,10 @@ bool misses_limit(const RunTimes& times, int64_t update, double seconds, int64_t
 class Pace {
  public:
   /// `times`: the limit and the intervals, and estimates of what has not been measured yet.
-  explicit Pace(const RunTimes& times) : times_(times) {}
+  explicit Pace(const RunTimes& times) : times_(times), measured_(times.update > 0 ? window() : 0) {}
 
-  /// An update took so many seconds. The first one of a process is not representative, and does not count.
+  /// An update took so many seconds. The first one of a process is not representative, and counts only as long
+  /// as nothing else is known.
   void took_update(double seconds);
   void took_validation(double seconds) {
     times_.validation = seconds;
@@ -43,9 +45,12 @@ class Pace {
   std::optional<int64_t> replanned(int64_t update, double seconds, int64_t last_update) const;
 
  private:
+  /// The seconds over which the time of an update is a mean.
+  double window() const { return std::max(times_.limit / 30, 1e-9); }
+
   RunTimes times_;
   int64_t updates_ = 0;
-  double measured_ = 0;  ///< seconds
+  double measured_;  ///< seconds of updates, or the window if there was an estimate
 };
 
 }  // namespace sixfold

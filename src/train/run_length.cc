@@ -7,8 +7,24 @@
 
 namespace sixfold {
 
-RunLength::RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher)
-    : options_(options), batcher_(batcher), places_(EpochOrder(data.parts(), false, 0).places()) {}
+RunLength::RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher,
+                     int64_t most_places)
+    : options_(options),
+      batcher_(batcher),
+      places_(EpochOrder(data.parts(), false, 0).places()),
+      most_places_(most_places) {}
+
+/// Where the last epoch ends.
+Batcher::Position RunLength::last_position() const {
+  const double whole = std::floor(options_.train.epochs);
+  const double places = std::ceil((options_.train.epochs - whole) * static_cast<double>(places_));
+  return {.epoch = static_cast<int64_t>(whole), .place = static_cast<int64_t>(places)};
+}
+
+int64_t RunLength::places_left(Batcher::Position position) const {
+  const Batcher::Position last = last_position();
+  return std::max<int64_t>(0, (last.epoch - position.epoch) * places_ + last.place - position.place);
+}
 
 double RunLength::epochs(Batcher::Position position) const {
   return static_cast<double>(position.epoch) +
@@ -18,10 +34,16 @@ double RunLength::epochs(Batcher::Position position) const {
 int64_t RunLength::planned(const TrainingState& state) const {
   int64_t last = options_.train.updates;
   if (options_.train.epochs > 0) {
-    const double whole = std::floor(options_.train.epochs);
-    const double places = std::ceil((options_.train.epochs - whole) * static_cast<double>(places_));
-    const int64_t batches = batcher_.batches_between(
-        state.position, {.epoch = static_cast<int64_t>(whole), .place = static_cast<int64_t>(places)});
+    const int64_t left = places_left(state.position);
+    int64_t batches = 0;
+    if (left <= most_places_) {
+      batches = batcher_.batches_between(state.position, last_position());
+    } else {  // as many in each place as in those that are nearest
+      const int64_t place = state.position.place + most_places_;
+      const Batcher::Position seen{state.position.epoch + place / places_, place % places_};
+      batches = std::llround(static_cast<double>(batcher_.batches_between(state.position, seen)) *
+                             (static_cast<double>(left) / static_cast<double>(most_places_)));
+    }
     const int64_t accumulate = options_.train.accumulate;
     const int64_t updates = state.update + (batches + accumulate - 1) / accumulate;
     last = last > 0 ? std::min(last, updates) : updates;

@@ -9,11 +9,16 @@ namespace sixfold {
 class RunLength {
  public:
   /// `options` and `batcher` must outlive this object. No other thread may use `batcher` at the same time.
-  RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher);
+  /// `most_places`: how far it looks ahead, in samples.
+  RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher,
+            int64_t most_places = 4'000'000);
 
   /// Returns the last update of the run according to train.updates and train.epochs, given its current state; 0
-  /// if the only limit is train.minutes.
+  /// if the only limit is train.minutes. The end of the epochs is exact if it is seen, and otherwise an
+  /// estimate.
   int64_t planned(const TrainingState& state) const;
+  /// Whether the end of the last epoch is so near that the batches up to it can be counted.
+  bool sees_end(Batcher::Position position) const { return places_left(position) <= most_places_; }
 
   /// The number of updates between validations, for a forecast of their time; 0: there are none but the last.
   double validation_every() const;
@@ -24,10 +29,13 @@ class RunLength {
 
  private:
   double epochs(Batcher::Position position) const;
+  Batcher::Position last_position() const;
+  int64_t places_left(Batcher::Position position) const;
 
   const TrainOptions& options_;
   const Batcher& batcher_;
   int64_t places_;  ///< number of places in an epoch
+  int64_t most_places_;
 };
 
 }  // namespace sixfold

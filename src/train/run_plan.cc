@@ -8,6 +8,7 @@ namespace sixfold {
 
 void RunPlan::begin(TrainingState& state, bool stops_changed, const std::string& log) {
   const bool timed = options_.train.minutes > 0;
+  estimated_ = options_.train.epochs > 0 && !length_.sees_end(state.position);
   if (stops_changed || timed) most_updates_ = length_.planned(state);
   if (timed) pace_.emplace(estimated_times(state));
   if (!stops_changed) {
@@ -43,7 +44,17 @@ RunTimes RunPlan::estimated_times(const TrainingState& state) const {
 
 std::optional<PlannedEnd> RunPlan::took_update(TrainingState& state, double seconds) {
   follow_plan(state);
-  if (!pace_) return std::nullopt;
+  const bool comes_near = estimated_ && length_.sees_end(state.position);
+  if (comes_near) {
+    estimated_ = false;
+    most_updates_ = length_.planned(state);
+  }
+  if (!pace_) {
+    if (!comes_near || most_updates_ == state.last_update) return std::nullopt;
+    state.plan.push_back({state.update, most_updates_});
+    follow_plan(state);
+    return state.plan.back();
+  }
   pace_->took_update(seconds);
   const bool repeats = !state.plan.empty() && state.plan.back().update >= state.update;
   if (repeats) return std::nullopt;

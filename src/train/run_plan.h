@@ -34,6 +34,7 @@ class RunPlan {
   const Task& task_;
   Replica& replica_;
   int64_t most_updates_ = 0;  ///< by train.updates and train.epochs; 0: no limit
+  bool estimated_ = false;    ///< whether the end of the epochs is too far to be exact
   std::optional<Pace> pace_;  ///< of a run in minutes
 };
 

@@ -181,6 +181,9 @@ TEST_F(GeneratorTest, TellsTheTokensOfPrompts) {
       EXPECT_EQ(joined, prompts[p]);
     }
   }
+  const auto nothing = Generator(model_, 1).generate(std::vector<std::string>{""},
+                                                     {.max_tokens = 0, .likeliest = 1, .prompt_tokens = true});
+  EXPECT_TRUE(nothing[0].texts[0].chosen.empty());
   EXPECT_NE(
       error_message([&] { Generator(model_, 1).generate(prompts, {.max_tokens = 0}); }).find("max_tokens is 0"),
       std::string::npos);

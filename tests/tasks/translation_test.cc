@@ -61,7 +61,11 @@ TEST_F(TranslationTest, TextThatTheVocabularyDoesNotKnowIsRefused) {
   EXPECT_NE(message.find("of the source tokens are not in the vocabulary"), std::string::npos) << message;
   EXPECT_NE(message.find("set data.allow_unknown"), std::string::npos) << message;
   options_.data.allow_unknown = true;
-  EXPECT_EQ(open()->training_data().size(), 50);
+  const auto task = open();
+  EXPECT_EQ(task->training_data().size(), 50);
+  options_.data.allow_unknown = false;  // a run that was accepted goes on
+  const TaskStart::Resumed resumed{task->training_data().hash(), task->validation_data()->hash()};
+  EXPECT_EQ(open(resumed)->training_data().size(), 50);
 }
 
 TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {

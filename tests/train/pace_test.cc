@@ -91,6 +91,20 @@ TEST(Pace, ValidationAndWritingAreIncluded) {
   run.expect_in_time();
 }
 
+/// What a resumed run knows of itself outweighs its first updates, of which the first is slow.
+TEST(Pace, AResumedRunKeepsItsPlan) {
+  RunTimes times{.limit = 180, .update = 0.05, .validation = 1, .checkpoint = 0.1};
+  const int64_t planned = last_update_within(times, 1500, 75);
+  Pace pace(times);
+  int64_t update = 1500;
+  double seconds = 75;
+  for (const double taken : {2.0, 0.01, 0.05, 0.05, 0.2}) {
+    pace.took_update(taken);
+    seconds += taken;
+    EXPECT_EQ(pace.replanned(++update, seconds, planned), std::nullopt) << taken;
+  }
+}
+
 TEST(Pace, WithoutALimitThereIsNoPlan) {
   Pace pace({});
   for (int i = 0; i < 9; ++i) pace.took_update(1);

@@ -42,6 +42,23 @@ TEST_F(RunLengthTest, EpochsBecomeUpdatesFromWhereTheRunStands) {
   EXPECT_EQ(length_.planned(state_), 70);
 }
 
+/// A far end is estimated until it is near, so that a run with a million epochs begins at once.
+TEST_F(RunLengthTest, AFarEndIsEstimated) {
+  const RunLength length(options_, data_, batcher_, 150);
+  options_.train.epochs = 1;
+  EXPECT_TRUE(length.sees_end(state_.position));
+  EXPECT_EQ(length.planned(state_), 20);
+  options_.train.epochs = 1e6;
+  EXPECT_FALSE(length.sees_end(state_.position));
+  EXPECT_EQ(length.planned(state_), 20'000'000);
+  state_.position = {999'998, 50};
+  EXPECT_TRUE(length.sees_end(state_.position));
+  EXPECT_EQ(length.planned(state_), 30);
+  options_.train.epochs = 1e9;
+  state_.position = {};
+  EXPECT_EQ(length.planned(state_), 20'000'000'000);
+}
+
 TEST_F(RunLengthTest, ValidationsAreSoManyUpdatesApart) {
   options_.validation = {.every_updates = 0, .every_epochs = 0};
   EXPECT_EQ(length_.validation_every(), 0);
