@@ -1,6 +1,7 @@
 #include "serve/access_log.h"
 
 #include <fmt/chrono.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -20,12 +21,29 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+/// Throws an input error if lines of a log can't be added to a file: it is a pipe, to whose reader a server
+/// would wait, or it has lines of other text, which are somebody's. Returns whether its last line is not
+/// complete.
+bool require_log_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || S_ISCHR(status.st_mode)) return false;
+  require(S_ISREG(status.st_mode), "access_log: {} is not a regular file", path);
+  if (status.st_size == 0) return false;
+  const MappedFile file(path);
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  require(text.substr(0, text.find('\n')).find(" - - [") != text.npos,
+          "access_log: {} has other lines than those of an access log; give the name of another file", path);
+  return text.back() != '\n';
+}
+
 }  // namespace
 
 AccessLog::AccessLog(const std::string& path) {
   if (path == "-") return;
   require_output_file(path, {});
+  const bool is_cut = require_log_file(path);
   file_.emplace(path);
+  if (is_cut) file_->append("\n");
 }
 
 void AccessLog::add(const AnsweredRequest& request) try {

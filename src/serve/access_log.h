@@ -13,7 +13,8 @@ namespace sixfold::serve {
 class AccessLog {
  public:
   /// `path`: the file, to which lines are added; "-": standard error. Throws an input error if the file belongs
-  /// to a model or a run, and an environment error if it can't be written.
+  /// to a model or a run, is a pipe, or has lines of other text, and an environment error if it can't be
+  /// written.
   explicit AccessLog(const std::string& path);
   /// Adds a line. If that is not possible, the log of the server says so once a minute.
   void add(const AnsweredRequest& request);

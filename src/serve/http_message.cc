@@ -129,6 +129,7 @@ class Parser final : public http::basic_parser<true> {
     const std::string_view value = view(text);
     const bool first = request_.headers.try_emplace(ascii_lower(view(name)), value).second;
     if (field == http::field::host && !first) throw not_valid("it has two hosts");
+    if (field == http::field::origin && !first) throw not_valid("it has two origins");
     if (field == http::field::content_length && (!first || !std::ranges::all_of(value, is_ascii_digit)))
       throw not_valid("the length of the body is given twice");
     if (field != http::field::transfer_encoding) return;

@@ -89,7 +89,7 @@ class HttpServer::Connection final : public RequestSource {
     try {
       read_request(*this, received_, {.body_bytes = options_->body_bytes}, received);
       if (!open_.has_request(received.is_http_1_1)) throw too_slow();
-      received.request.address = socket_.address();
+      received.request.address = address_;
       received.request.cancel = std::move(cancel);
       options_->access.require(received.request);
       answer = is_preflight(received.request) ? answer_preflight(received.request)
@@ -103,7 +103,7 @@ class HttpServer::Connection final : public RequestSource {
     body_bytes_ = 0;
     goes_on = send(answer, received, goes_on) && goes_on;
     if (options_->log)
-      options_->log({.address = socket_.address(),
+      options_->log({.address = address_,
                      .method = received.request.method,
                      .path = received.request.path,
                      .is_http_1_1 = received.is_http_1_1,
@@ -178,7 +178,8 @@ class HttpServer::Connection final : public RequestSource {
 
   HttpServer& server_;
   std::shared_ptr<const HttpOptions> options_;
-  Socket socket_;  // before `open_`, which must not outlive the descriptor
+  Socket socket_;                                  // before `open_`, which must not outlive the descriptor
+  const std::string address_ = socket_.address();  // which is not known any more when the client has hung up
   OpenConnections::Open open_;
   std::string received_;  // bytes of the next request may arrive with those of this one
   Clock::time_point arrives_until_{};

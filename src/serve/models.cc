@@ -81,6 +81,10 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
   target = languages->second;
   splitter.emplace(source);
   translator.emplace(folder, settings.threads, settings.precision, calling);
+  if (const auto layer = settings.alignment_layer; layer && config.decoder_layers > 0)
+    require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
+            "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, folder,
+            config.decoder_layers - 1);
   if (settings.alignment_layer) translator->set_alignment_layer(*settings.alignment_layer);
 }
 

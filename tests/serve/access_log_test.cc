@@ -1,5 +1,8 @@
 #include "serve/access_log.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <sstream>
 
 #include "error_message.h"
@@ -44,6 +47,26 @@ TEST_F(HttpServerTest, LogsEachRequestWithoutItsTexts) {
     EXPECT_EQ(line.find("secret"), std::string::npos) << line;
   }
   EXPECT_NE(error_message([&] { AccessLog(folder.path().string()); }), "");
+}
+
+/// What is somebody's stays as it is, and a pipe without a reader stops no server.
+TEST(AccessLog, TakesOnlyFilesOfItsOwn) {
+  TemporaryFolder folder;
+  write_file_atomically(folder / "letter", "Dear Ada,\nno newline");
+  EXPECT_NE(
+      error_message([&] { AccessLog(folder / "letter"); }).find("has other lines than those of an access log"),
+      std::string::npos);
+  EXPECT_EQ(read_file(folder / "letter"), "Dear Ada,\nno newline");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(error_message([&] { AccessLog(folder / "pipe"); }).find("is not a regular file"),
+            std::string::npos);
+  AnsweredRequest request{.address = "::1", .method = "GET", .path = "/a"};
+  for (int i = 0; i < 2; ++i) AccessLog(folder / "log").add(request);
+  const std::string twice = read_file(folder / "log");
+  EXPECT_EQ(std::ranges::count(twice, '\n'), 2);
+  write_file_atomically(folder / "log", twice.substr(0, twice.size() - 5));
+  AccessLog(folder / "log").add(request);
+  EXPECT_EQ(std::ranges::count(read_file(folder / "log"), '\n'), 3);
 }
 
 }  // namespace

@@ -94,18 +94,27 @@ TEST_F(HttpMessage, ReadsChunks) {
 
 TEST_F(HttpMessage, RefusesLinesThatOthersCouldReadDifferently) {
   const std::string nul(1, '\0');
-  for (const std::string& request : std::vector<std::string>{
-           "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
-           "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
-           "GET / HTTP/1.1\r\nHost: a\r\nA: b" + nul + "\r\n\r\n",
-           "GET / HTTP/1.1\r\nHost: a\r\nA: b\rc\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nA: b\nC: d\r\n\r\n",
-           "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
-           "GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n", "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
-           "GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / a HTTP/1.1\r\nHost: a\r\n\r\n",
-           "GET / HTTP/1.1 \r\nHost: a\r\n\r\n", "GET /\r\n\r\n",
-           "GET /" + nul + " HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
-           "GET / http/1.1\r\nHost: a\r\n\r\n", "\x16\x03\x01\x02",
-           std::string("GET / HTTP/1.1\r\nHost: a\r\nConnection: \"\r\n\r\n")})
+  for (const std::string& request :
+       std::vector<std::string>{"GET / HTTP/1.1\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nOrigin: http://a\r\nOrigin: http://b\r\n\r\n",
+                                "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nA: b" + nul + "\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nA: b\rc\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nA: b\nC: d\r\n\r\n",
+                                "GET / HTTP/1.1\nHost: a\n\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
+                                "GET / HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n",
+                                "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+                                "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+                                "GET / a HTTP/1.1\r\nHost: a\r\n\r\n",
+                                "GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
+                                "GET /\r\n\r\n",
+                                "GET /" + nul + " HTTP/1.1\r\nHost: a\r\n\r\n",
+                                "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+                                "GET / http/1.1\r\nHost: a\r\n\r\n",
+                                "\x16\x03\x01\x02",
+                                std::string("GET / HTTP/1.1\r\nHost: a\r\nConnection: \"\r\n\r\n")})
     expect_refused(request + hidden);
   for (const char* method : {"FOO", "TRACE", "CONNECT", "PRI", "get"})
     expect_refused(std::string(method) + " /x HTTP/1.1\r\nHost: a\r\n\r\n" + hidden, 501);
