@@ -1,7 +1,7 @@
 // Asks a running server, ours or any that answers POST /translate as LibreTranslate does, from many clients at
 // once, of which a share is hostile. Each answer must equal the expected line. usage: bench_serve PORT TEXT
 // EXPECTED [--source en] [--target de] [--clients N] [--requests N] [--hostile SHARE]
-// [--rate R] [--seed N] [--pid PID]
+// [--lines N] [--rate R] [--seed N] [--pid PID]
 // Prints one line of JSON: requests answered, refused, wrong and lost, lines/s, percentiles of the latency in
 // milliseconds, of all requests and by their number of lines, what hostile requests were told, and with --pid
 // the peak memory of the server.
@@ -50,6 +50,8 @@ int main(int argc, char** argv) try {
   app.add_option("--clients", options.clients)->check(CLI::Range(1, 4096));
   app.add_option("--requests", options.requests)->check(CLI::PositiveNumber);
   app.add_option("--hostile", options.hostile)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--lines", options.lines, "lines of each request; 0: 1 to 16, mostly few")
+      ->check(CLI::Range(0, 1000));
   app.add_option("--rate", options.rate, "requests/s of all clients; 0: as fast as they are answered");
   app.add_option("--seed", options.seed);
   app.add_option("--pid", process);

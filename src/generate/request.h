@@ -34,7 +34,8 @@ struct Request {
   std::unique_ptr<Strategy> strategy;
   int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses; the queue counts 1 at least
   int64_t read_tokens = 0;  ///< tokens of its source or prompt, to be counted
-  /// Maximum size of a batch that contains it; a single request may exceed it.
+  /// Maximum size of a batch that contains it. A single request may exceed it, and short requests beside long
+  /// ones by a quarter (`RequestQueue::take`).
   int64_t batch_tokens = 0;
   uint64_t client = 0;  ///< requests of different clients are taken in turn
   std::stop_token cancel = {};

@@ -1,6 +1,5 @@
 #pragma once
 #include <deque>
-#include <functional>
 #include <limits>
 #include <list>
 #include <memory>
@@ -15,16 +14,21 @@
 
 namespace sixfold {
 
-/// What a batch has room for.
+/// What a batch holds and may take.
 struct BatchRoom {
-  int64_t used = 0;  ///< tokens that it holds
+  int64_t used = 0;          ///< tokens of its short requests
+  int64_t used_by_long = 0;  ///< of its long ones, each counted as three quarters of a batch at most
   int64_t share = std::numeric_limits<int64_t>::max();
   std::optional<uint64_t> client = {};  ///< whose requests it takes; none: everybody's
+
+  /// Counts a request that the batch holds.
+  void add(const Request& request);
 };
 
-/// The queue of requests to decode. Requests of one client (a call) keep their order. Callers take turns, and
-/// the clients of each caller, so that who has few requests or clients does not wait for who has many. Safe to
-/// share between threads.
+/// The queue of requests to decode. Requests of one client (a call) keep their order. It is the turn of the
+/// caller that has been given the fewest tokens, and among its clients that of the one that has been given the
+/// fewest, so that who asks for little does not wait for who asks for much (start-time fair queueing: Goyal,
+/// Vin and Cheng, 1996). Safe to share between threads.
 class RequestQueue {
  public:
   /// `caller`: the name of whom the request's client belongs to, always the same for a client. If this throws,
@@ -34,8 +38,11 @@ class RequestQueue {
   using Requests = std::vector<std::unique_ptr<Request>>;
   /// Moves the next requests of the client, or of all clients by turns, to the end of `taken`: as many as fit
   /// into the batch and have at most `share` tokens together. An empty batch gets at least one request if any
-  /// waits. A batch that is more than three quarters full gets none, because encoding few sources at a time is
-  /// inefficient. Cancelled requests fail. If this throws, no request is lost.
+  /// waits. One that does not fit is passed over, but neither kind waits for the other without end: long
+  /// requests, of more than a quarter of a batch, leave this quarter to short ones; and while a long one waits
+  /// whose turn it is, short ones leave it the room that it needs. Short ones get nothing in the last quarter
+  /// of their room, because encoding few sources at a time is inefficient. Cancelled requests fail. If this
+  /// throws, no request is lost.
   void take(const BatchRoom& room, Requests& taken);
   /// Fails all requests of a client with `Cancelled`.
   void withdraw(uint64_t client) noexcept;
@@ -52,25 +59,34 @@ class RequestQueue {
  private:
   struct Client {
     uint64_t id;
-    std::deque<std::unique_ptr<Request>> waiting;
+    int64_t given = 0;  // tokens, and those that others had been given when it came
+    std::deque<std::unique_ptr<Request>> waiting = {};
     int64_t tokens = 0;
   };
-  using Clients = std::list<Client>;
+  template <class Member>
+  struct Turns {
+    std::list<Member> members = {};  // in the order of `given`; it is the first one's turn
+    int64_t reached = 0;             // the `given` from which the last one was given some
+    void add(std::list<Member>& one);
+    void move_to_its_place(std::list<Member>& from, typename std::list<Member>::iterator member);
+    void give(typename std::list<Member>::iterator member, int64_t tokens);
+  };
   struct Caller {
     std::string name;
-    Clients clients;  // with waiting requests; it is the first one's turn
+    int64_t given = 0;
+    Turns<Client> clients = {};  // with waiting requests
   };
-  using Callers = std::list<Caller>;
-  using Fits = std::function<bool(const Request& next)>;
+  class Admission;
   void add(Client& client, std::unique_ptr<Request> request);
   void add(Caller& caller, std::unique_ptr<Request> request);
-  bool take_from(Caller& caller, std::optional<uint64_t> only, const Fits& fits, Requests& taken);
+  bool take_one(std::optional<uint64_t> only, Admission& admission, Requests& taken);
   void fail_cancelled(Client& client) noexcept;
+  void forget_idle_callers() noexcept;
   std::unique_ptr<Request> pop(Client& client) noexcept;
 
   const std::exception_ptr cancelled_ = std::make_exception_ptr(Cancelled());  // needs no memory later
   mutable std::mutex mutex_;
-  Callers callers_;  // with waiting requests; it is the first one's turn
+  Turns<Caller> callers_;  // also those without waiting requests that have been given more than others
   int64_t tokens_ = 0, size_ = 0;
   DecodingStatistics statistics_;
 };

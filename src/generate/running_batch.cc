@@ -50,8 +50,8 @@ void RunningBatch::cancel() {
 }
 
 void RunningBatch::admit(BatchRoom room) {
-  room.used = 0;
-  for (const Active& active : active_) room.used += active.request->tokens;
+  room.used = room.used_by_long = 0;
+  for (const Active& active : active_) room.add(*active.request);
   queue_.take(room, entering_);
   if (entering_.empty()) return;
   if (!scorer_) scorer_.emplace(workspace_);

@@ -183,14 +183,23 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
           what, tokens, extra.most_tokens);
 }
 
+/// What a token adds to the words is seen from the text of a few tokens before it, which begin with one that
+/// has text: whether a token begins a word depends on whether any text stands before it.
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
-  // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
-  constexpr std::string_view unknown = " \u2047 ";
-  std::vector<int> words;
-  for (size_t i = 1; i <= tokens.size(); ++i) {
-    std::string text = tokenizer.decode(tokens.first(i));
+  constexpr size_t most_context = 16;
+  const auto words_of = [&](size_t begin, size_t end) {
+    // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
+    constexpr std::string_view unknown = " \u2047 ";
+    std::string text = tokenizer.decode(tokens.subspan(begin, end - begin));
     for (size_t at = 0; (at = text.find(unknown, at)) != text.npos;) text.replace(at, unknown.size(), "?");
-    words.push_back(static_cast<int>(count_words(text)) - 1);
+    return static_cast<int>(count_words(text));
+  };
+  std::vector<int> words;
+  int count = 0;
+  for (size_t i = 0, begin = 0; i < tokens.size(); ++i) {
+    count += words_of(begin, i + 1) - words_of(begin, i);
+    words.push_back(count - 1);
+    if (words_of(i, i + 1) > 0 || i + 1 - begin >= most_context) begin = i;
   }
   return words;
 }

@@ -51,9 +51,12 @@ class RunningBatchTest : public testing::Test {
   }
   /// The indices of what a batch that holds so much gets.
   std::vector<size_t> taken(int64_t used, int64_t share = 1'000'000) {
+    return taken({.used = used, .share = share});
+  }
+  std::vector<size_t> taken(const BatchRoom& room) {
     std::vector<size_t> indices;
     RequestQueue::Requests requests;
-    queue_.take({.used = used, .share = share}, requests);
+    queue_.take(room, requests);
     for (const auto& request : requests) indices.push_back(request->index);
     return indices;
   }
@@ -122,26 +125,65 @@ TEST_F(RunningBatchTest, WhatIsCancelledLeaves) {
 }
 
 TEST_F(RunningBatchTest, AQueueGivesWhatFits) {
-  const SearchOptions options = options_of(1, 6);
-  for (const auto& [length, index] : std::map<int, size_t>{{2, 0}, {3, 1}, {4, 2}, {9, 3}})
+  const SearchOptions options = options_of(1, 20);
+  for (const auto& [length, index] : std::map<int, size_t>{{3, 0}, {4, 1}, {5, 2}, {30, 3}})
     queue_.push(request(options, Ids(static_cast<size_t>(length), eos), index));
-  EXPECT_EQ(queue_.tokens(), 18);
-  EXPECT_EQ(taken(0), (Indices{0, 1}));  // five of six; the third has four
-  EXPECT_EQ(taken(5), Indices{});        // nearly full
-  EXPECT_EQ(taken(3), Indices{});        // four do not fit
-  EXPECT_EQ(taken(2, 3), Indices{});     // but are more than its share
-  EXPECT_EQ(taken(2, 4), Indices{2});
-  EXPECT_EQ(taken(1), Indices{});
+  EXPECT_EQ(queue_.tokens(), 42);
+  EXPECT_EQ(taken(16), Indices{});  // nearly full
+  EXPECT_EQ(taken(10, 2), Indices{});
+  EXPECT_EQ(taken(10), (Indices{0, 1}));  // seven of ten; the third has five
+  EXPECT_EQ(taken(2, 4), Indices{});      // five are more than its share
+  EXPECT_EQ(taken(2, 5), Indices{2});
+  EXPECT_EQ(taken(6), Indices{});      // thirty count as fifteen
   EXPECT_EQ(taken(0, 1), Indices{3});  // an empty batch gets one, whatever its length
   EXPECT_TRUE(queue_.empty());
   EXPECT_EQ(queue_.tokens(), 0);
 }
 
 TEST_F(RunningBatchTest, ARequestThatDoesNotFitHoldsUpNoOtherClient) {
-  queue_.push(request(options_of(1, 6), Ids(6, eos), 0, 1));
-  queue_.push(request(options_of(1, 60), {4, eos}, 1, 2));
-  EXPECT_EQ(taken(4), Indices{1});
-  EXPECT_EQ(taken(0), Indices{0});
+  queue_.push(request(options_of(1, 40), Ids(40, eos), 0, 1));
+  queue_.push(request(options_of(1, 40), {4, eos}, 1, 2));
+  EXPECT_EQ(taken({.used = 2, .used_by_long = 30}), Indices{1});  // a quarter is left to short ones
+  EXPECT_EQ(taken(10), Indices{0});
+}
+
+TEST_F(RunningBatchTest, LongRequestsLeaveAQuarterToShortOnes) {
+  const SearchOptions options = options_of(1, 40);
+  queue_.push(request(options, Ids(300, eos), 0, 1));
+  for (size_t i = 1; i < 8; ++i) queue_.push(request(options, {4, eos}, i, i + 1));
+  EXPECT_EQ(taken(0), (Indices{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(taken({.used = 10, .used_by_long = 30}), Indices{});
+  EXPECT_EQ(taken({.used = 6, .used_by_long = 30}), (Indices{6, 7}));
+}
+
+/// Short requests come for ever, and each time one of them would fit. The long one gets its room.
+TEST_F(RunningBatchTest, ALongRequestGetsRoomHoweverManyShortOnesCome) {
+  const SearchOptions options = options_of(1, 40);
+  size_t next = 2;
+  const auto shorts = [&](int count) {
+    for (int i = 0; i < count; ++i, ++next) queue_.push(request(options, Ids(5, eos), next, next), "short");
+  };
+  shorts(16);
+  EXPECT_EQ(taken(0).size(), 8u);
+  queue_.push(request(options, Ids(300, eos), 0, 0), "long");
+  queue_.push(request(options, Ids(20, eos), 1, 1), "longer");
+  EXPECT_EQ(taken(30), Indices{});  // as long as it waits, the short ones have a quarter
+  shorts(8);
+  EXPECT_EQ(taken(15), Indices{});  // also the other long one, for which there is room, waits
+  EXPECT_EQ(taken(10), Indices{0});
+  EXPECT_EQ(taken({.used = 5, .used_by_long = 30}).size(), 1u);
+}
+
+/// What counts is the work, and not the number of requests; and it is remembered while others wait.
+TEST_F(RunningBatchTest, WhoAsksForMuchWaitsForThoseWhoAskForLittle) {
+  const SearchOptions options = options_of(1, 400);
+  for (size_t i = 0; i < 3; ++i) queue_.push(request(options, Ids(10, eos), i, 1), "much");
+  for (size_t i = 10; i < 30; ++i) queue_.push(request(options, Ids(2, eos), i, 2), "little");
+  EXPECT_EQ(taken(0, 10), Indices{0});
+  queue_.withdraw(1);
+  queue_.push(request(options, Ids(10, eos), 3, 3), "much");
+  EXPECT_EQ(taken(0, 12), (Indices{10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(taken(0, 14), (Indices{3, 16, 17}));
 }
 
 TEST_F(RunningBatchTest, ABatchMayBeOneClients) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "cli/small_model.h"
 #include "error_message.h"
 #include "infer/translator_fixture.h"
@@ -191,6 +192,31 @@ TEST(WordsOfPieces, FollowTheTextThatThePiecesMake) {
   const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\nnew@@\ner\nhouse\n", "test");
   const std::vector<int32_t> ids{3, 4, 5, 3};
   EXPECT_EQ(words_of_tokens(*tokenizer, ids), (std::vector<int>{0, 0, 1, 2}));
+}
+
+/// Of any tokens, in any order, the words are those of the texts that the first ones, the first two, ... make.
+TEST(WordsOfPieces, AreThoseOfEachPrefix) {
+  const auto check = [](const Tokenizer& tokenizer) {
+    RandomStream random(3, 0);
+    for (int text = 0; text < 50; ++text) {
+      std::vector<int32_t> ids;
+      std::vector<int> expected;
+      for (int i = 0; i < 60; ++i) {
+        ids.push_back(1 +
+                      static_cast<int32_t>(random.below(static_cast<uint32_t>(tokenizer.vocab_size() - 1))));
+        expected.push_back(static_cast<int>(count_words(tokenizer.decode(ids))) - 1);
+      }
+      EXPECT_EQ(words_of_tokens(tokenizer, ids), expected);
+    }
+  };
+  check(*load_whitespace("<unk>\n<s>\n</s>\nnew@@\ner\nhouse\n@@\nand@@\n", "test"));
+  for (const PieceModel model : {PieceModel::bpe, PieceModel::unigram}) {
+    TokenizerOptions options;
+    options.model = model;
+    options.vocab_size = 330;
+    options.byte_fallback = true;
+    check(*make_tokenizers(options, sample::english(), sample::german()).target);
+  }
 }
 
 TEST_F(TranslatorTest, Attention) {

@@ -28,6 +28,7 @@ struct LoadOptions {
   int clients = 64;
   int requests = 10'000;  ///< of all clients together
   double hostile = 0.1;   ///< share of the requests
+  int lines = 0;          ///< of each request; 0: 1 to 16, mostly few
   double rate = 0;  ///< requests/s, at random moments; 0: each client asks again as soon as it has its answer
   uint64_t seed = 1;
   std::chrono::milliseconds slow{1000};  ///< how long a slow client takes to send a request
@@ -153,10 +154,9 @@ class LoadClient {
     int64_t lines = 0;
   };
 
-  /// Of one line, or a few, or many.
   Question draw_question() {
     constexpr std::array<int, 8> counts{1, 1, 1, 1, 2, 2, 4, 16};
-    Question question{.lines = counts[random_.below(counts.size())]};
+    Question question{.lines = options_.lines > 0 ? options_.lines : counts[random_.below(counts.size())]};
     nlohmann::ordered_json body{{"q", nlohmann::ordered_json::array()}},
         answer = nlohmann::ordered_json::array();
     for (int64_t i = 0; i < question.lines; ++i) {
