@@ -12,10 +12,8 @@
 namespace sixfold {
 
 LoadedModel::LoadedModel(const std::string& folder, WeightType type)
-    : model_(load_model(folder, make_backend(), DType::f32, type)),
-      tokenizers_(load_bound_tokenizers(folder, model_->config())) {
-  model_->pack();
-}
+    : model_(load_packed_model(folder, make_backend(), type)),
+      tokenizers_(load_bound_tokenizers(folder, model_->config())) {}
 
 std::shared_ptr<const Shortlist> LoadedModel::shortlist(const std::string& path) {
   if (path.empty()) return nullptr;

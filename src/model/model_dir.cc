@@ -159,15 +159,36 @@ void save_model(const Transformer& model, const std::string& folder) {
   write_parameters(weights_path(folder), model.stored(), *model.backend());
 }
 
-std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
-                                        DType dtype, WeightType type) {
+namespace {
+
+struct Opened {
+  std::unique_ptr<Transformer> model;
+  std::shared_ptr<const SafetensorsFile> file;
+};
+
+Opened open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype, WeightType type) {
   auto model =
       std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
   const auto file = open_parameters(weights_path(folder), shapes_of(stored));
   for (Parameter& parameter : stored) map_parameter(file, parameter, model->backend(), type);
   if (type == WeightType::int8) file->let_go_pages();  // the fp32 weights, which have been quantized
-  return model;
+  return {std::move(model), file};
+}
+
+}  // namespace
+
+std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
+                                        DType dtype, WeightType type) {
+  return open_model(folder, std::move(backend), dtype, type).model;
+}
+
+std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
+                                               WeightType type) {
+  Opened opened = open_model(folder, std::move(backend), DType::f32, type);
+  opened.model->pack();
+  opened.file->let_go_pages();
+  return std::move(opened.model);
 }
 
 bool holds_int8(const std::string& folder) {

@@ -29,6 +29,11 @@ ModelConfig load_model_config(const std::string& folder);
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype = DType::f32, WeightType type = WeightType::stored);
 
+/// `load_model` in fp32, packed for products (`Transformer::pack`). Of the mapped file only those pages stay in
+/// memory that are read again, such as embeddings.
+std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
+                                               WeightType type);
+
 /// Whether a model folder has weights in int8.
 bool holds_int8(const std::string& folder);
 

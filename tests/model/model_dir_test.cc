@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -77,6 +78,31 @@ TEST_F(ModelDir, ComesBackToTheBit) {
     EXPECT_EQ(weights_of(*model), weights_of(fresh(config, 7)));
     EXPECT_EQ(to_json(write_options(model->config())), to_json(write_options(config)));
   }
+}
+
+/// The memory of this process that shows pages of the file, in bytes.
+int64_t mapped_bytes(const std::string& path) {
+  std::istringstream maps(read_file("/proc/self/smaps"));
+  int64_t kilobytes = 0;
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find('-') < line.find(' ')) inside = line.ends_with(path);  // begins with its addresses
+    if (inside && line.starts_with("Rss:")) kilobytes += std::stol(line.substr(4));
+  }
+  return 1024 * kilobytes;
+}
+
+TEST_F(ModelDir, PackedWeightsLieInMemoryOnce) {
+  ModelConfig config = folder_config();
+  config.d_model = 256, config.d_ff = 1024;
+  const std::string path = save("model", 7, config), weights = path + "/model.safetensors";
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(weights));
+  const auto plain = load_model(path, make_backend());
+  EXPECT_GT(mapped_bytes(weights), bytes / 2);  // where they are used in place
+  const int64_t before = mapped_bytes(weights);
+  const auto packed = load_packed_model(path, make_backend(), WeightType::fp32);
+  EXPECT_LT(mapped_bytes(weights) - before, bytes / 10);
+  EXPECT_EQ(weights_of(*packed), weights_of(*plain));
 }
 
 TEST_F(ModelDir, HasTheEcosystemsNamesAndShapes) {
