@@ -63,6 +63,14 @@ int available_threads(const std::string& root) {
   return paid < processors ? std::max(1, static_cast<int>(paid + 0.5)) : processors;
 }
 
+int usable_threads(int asked, std::string_view option, int available) {
+  if (asked > available)
+    log_warning("{} is {}, but {} available; {} used", option, asked,
+                available == 1 ? "one processor is" : fmt::format("{} processors are", available),
+                available == 1 ? "one thread is" : fmt::format("{} threads are", available));
+  return asked > 0 ? std::min(asked, available) : available;
+}
+
 std::string allowed_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return "";

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -16,6 +17,10 @@ namespace sixfold {
 /// its container if that is less (`processors_paid_by_cgroups`). `root` is the folder that contains /proc and
 /// /sys.
 int available_threads(const std::string& root = "/");
+
+/// The threads to use where an option asks for so many; 0: all that are available. Prints a warning if fewer
+/// are available: more would only wait for one another.
+int usable_threads(int asked, std::string_view option, int available = available_threads());
 
 /// Names the processors that this process may run on: "0-3,8".
 std::string allowed_processors();

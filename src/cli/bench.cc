@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "bench/layer_times.h"
 #include "cli/commands.h"
+#include "cli/model_folder.h"
 #include "cli/named_option.h"
 #include "cli/picture.h"
 #include "cli/text_io.h"
@@ -246,10 +247,7 @@ void add_layers(CLI::App& bench) {
       ->check(CLI::Range(1, 100'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--threads", study.timing.threads, "number of threads; 0: one for each core")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N")
-      ->capture_default_str();
+  add_threads_option(command, study.timing.threads);
   command.add_flag("--json", settings->json, "print the results as JSON");
   command
       .add_option("-o,--output", settings->picture.output,
@@ -289,10 +287,7 @@ void add_products(CLI::App& bench) {
   const auto threads = std::make_shared<int>(0);
   CLI::App& command =
       *bench.add_subcommand("products", "Measure matrix products in fp32 and bf16, to choose train.precision");
-  command.add_option("--threads", *threads, "number of threads; 0: one for each core")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N")
-      ->capture_default_str();
+  add_threads_option(command, *threads);
   command.footer("Example:\n  sixfold bench products");
   command.callback([threads] { run_products(*threads); });
 }

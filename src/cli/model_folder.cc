@@ -1,6 +1,7 @@
 #include "cli/model_folder.h"
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "cli/named_option.h"
 #include "infer/binding.h"
 #include "model/model_dir.h"
@@ -61,10 +62,15 @@ void add_engine_options(CLI::App& command, WeightType& precision, int& threads) 
   add_named_option(
       command, "--precision", precision,
       "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
-  command.add_option("--threads", threads, "number of threads; 0: all that are available")
+  add_threads_option(command, threads);
+}
+
+void add_threads_option(CLI::App& command, int& threads) {
+  const auto set = [&threads](int asked) { threads = asked == 0 ? 0 : usable_threads(asked, "--threads"); };
+  command.add_option_function<int>("--threads", set, "number of threads; 0: all that are available")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
-      ->capture_default_str();
+      ->default_str("0");
 }
 
 }  // namespace sixfold::cli

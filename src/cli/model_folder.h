@@ -25,6 +25,8 @@ ModelFolder open_text_model(const std::string& folder);
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
 
+/// Adds --threads; 0, the default: all that are available. More than these are not used, with a warning.
+void add_threads_option(CLI::App& command, int& threads);
 /// Adds --precision and --threads.
 void add_engine_options(CLI::App& command, WeightType& precision, int& threads);
 

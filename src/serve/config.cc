@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "serve/access_log.h"
 
 namespace sixfold::serve {
@@ -38,7 +39,7 @@ HttpOptions ServeConfig::http() const {
 }
 
 EngineSettings ServeConfig::engine() const {
-  EngineSettings settings{.threads = threads, .precision = precision};
+  EngineSettings settings{.threads = usable_threads(threads, "threads"), .precision = precision};
   if (alignment_layer.empty()) return settings;
   const char* end = alignment_layer.data() + alignment_layer.size();
   int layer = 0;

@@ -35,17 +35,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The threads of a kernel wait for each other, so that more threads than processors would be much slower than
-/// fewer.
-int threads_of(const TrainingOptions& options, Processes& processes) {
-  const int available = available_threads(processes);
-  if (options.threads > available)
-    log_warning("train.threads is {}, but {} available; {} used", options.threads,
-                available == 1 ? "one processor is" : fmt::format("{} processors are", available),
-                available == 1 ? "one thread is" : fmt::format("{} threads are", available));
-  return options.threads > 0 ? std::min(options.threads, available) : available;
-}
-
 /// A training run.
 class Trainer {
  public:
@@ -145,7 +134,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       options_(config.training()),
       processes_(request.processes),
       open_folder_(processes_.one_after_the_other([&] { return open_folder(); })),
-      threads_(threads_of(options_.train, processes_)),
+      threads_(usable_threads(options_.train.threads, "train.threads", available_threads(processes_))),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
       resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume, processes_)),
       start_(resumed_from_.empty() ? RunStart{first_state()}

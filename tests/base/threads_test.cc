@@ -15,6 +15,17 @@
 namespace sixfold {
 namespace {
 
+TEST(UsableThreads, AreNoMoreThanThereAreProcessors) {
+  EXPECT_EQ(usable_threads(0, "threads", 3), 3);
+  EXPECT_EQ(usable_threads(2, "threads", 3), 2);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(usable_threads(4, "threads", 3), 3);
+  EXPECT_EQ(usable_threads(999, "--threads", 1), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: threads is 4, but 3 processors are available; 3 threads are used\n"
+            "warning: --threads is 999, but one processor is available; one thread is used\n");
+}
+
 TEST(ThreadPool, RunsEveryIndexOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
+#include "base/threads.h"
 #include "cli/small_model.h"
 #include "error_message.h"
 #include "infer/translator_fixture.h"
@@ -33,6 +35,19 @@ TEST_F(TranslatorTest, OneLineForEachInOrderWithAnyThreads) {
     emitted.push_back(line.translations[0].text);
   });
   EXPECT_EQ(emitted, all);
+}
+
+TEST_F(TranslatorTest, StartsNoMoreThreadsThanThereAreLines) {
+  const auto running = [] {
+    const std::filesystem::directory_iterator threads("/proc/self/task");
+    return std::distance(begin(threads), end(threads));
+  };
+  const auto before = running();
+  const Translator translator(path(), 1000);
+  const int lines = 3;
+  translator.translate(std::vector<std::string>(lines, "A man sleeps."), {}, [](const TranslatedLine&) {});
+  EXPECT_LE(running(),
+            before + lines + available_threads());  // those of one batch, which all processors compute
 }
 
 TEST_F(TranslatorTest, InInt8ToALineDependsOnItselfAlone) {
