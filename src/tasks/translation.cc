@@ -16,7 +16,10 @@ namespace {
 ModelConfig config_of(const TranslationOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty()) require_translation_model(config, from);
+  if (!from.empty()) {
+    require_translation_model(config, from);
+    config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
+  }
   bind_tokenizers(config, tokenizers);
   if (!options.data.source_language.empty()) config.source_language = options.data.source_language;
   if (!options.data.target_language.empty()) config.target_language = options.data.target_language;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "base/file.h"
@@ -92,6 +93,25 @@ TEST_F(AlignmentLayer, IsTheOneThatAlignsBest) {
     worst = std::min(worst, share_aligned(layer));
   }
   EXPECT_LT(worst, 0.5);  // so that the choice matters
+}
+
+TEST_F(AlignmentLayer, IsMeasuredAnewInAModelThatIsTrainedFurther) {
+  const int chosen = load_model_config(model()).generation.alignment_layer;
+  const std::string start = *folder_ / "start";
+  std::filesystem::copy(model(), start, std::filesystem::copy_options::recursive);
+  ModelConfig other = load_model_config(start);
+  other.generation.alignment_layer = (chosen + 1) % 3;
+  save_config(start + "/config.json", other);
+  std::vector<std::string> changes{"start.model=" + start, "train.updates=1", "schedule.learning_rate=1e-9"};
+  changes.push_back("data.train=" + (*folder_ / "train.a") + "," + (*folder_ / "train.b"));
+  write_file_atomically(*folder_ / "further.yaml", R"(
+data: {batch_tokens: 1000}
+train: {label_smoothing: 0, threads: 1, precision: fp32}
+schedule: {kind: constant, warmup: 1}
+)");
+  train(TranslationConfig(read_translation_options(*folder_ / "further.yaml", changes)),
+        {.run = *folder_ / "further"});
+  EXPECT_EQ(load_model_config(*folder_ / "further/model").generation.alignment_layer, chosen);
 }
 
 TEST_F(AlignmentLayer, MayBeAnother) {
