@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/log.h"
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/distributed_run.h"
@@ -93,6 +94,13 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   return inputs;
 }
 
+void say_widened(const Translator& translator, const TranslateOptions& options) {
+  const int own = translator.config().generation.beam_size, width = options.beam_width(own);
+  if (!options.beam_size && width > own)
+    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for --n-best {}", width,
+             own, options.n_best);
+}
+
 namespace {
 
 /// Translates the whole input as one document.
@@ -119,6 +127,7 @@ void run_on_stream(const TranslateSettings& settings) {
   LineReader input(readable_path(settings.paths.input));
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.threads, settings.precision);
+  say_widened(translator, settings.options);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslationMeter meter(settings.paths.output);
   TranslationWriter writer(output, settings.writer, settings.options.n_best);
@@ -200,7 +209,8 @@ void add_translate(CLI::App& app) {
   add_writer_options(command, settings->writer);
   command
       .add_option("--n-best", options.n_best,
-                  "print this many translations of each line, best first; at most the beam size")
+                  "print this many translations of each line, best first; the search keeps at least so many "
+                  "hypotheses, and a smaller --beam-size is an error")
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();

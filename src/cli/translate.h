@@ -50,6 +50,9 @@ class TranslationMeter {
   Clock::time_point begun_ = Clock::now(), shown_at_ = begun_;
 };
 
+/// Says on standard error that the search is wider than the model's own, if `n_best` asks for that.
+void say_widened(const Translator& translator, const TranslateOptions& options);
+
 /// The files that the command reads.
 std::vector<std::string> inputs_of(const TranslateSettings& settings);
 

@@ -140,6 +140,7 @@ class PartsRun {
   void translate_chunks() {
     const int threads = settings_.threads > 0 ? settings_.threads : available_threads(processes_);
     const Translator translator(settings_.model, threads, settings_.precision);
+    say_widened(translator, settings_.options);
     const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
     int64_t wanted = part.number - 1;
     for (;;) {

@@ -19,8 +19,12 @@ std::vector<int32_t> suppressed_tokens(const ModelConfig& model, const Generatio
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
   require(model.has_decoder(), "search: the model has no decoder (decoder_layers is 0)");
   require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
-  require(n_best >= 1 && n_best <= rules.beam_size,
-          "n_best is {}; it must be at least 1 and no more than the beam size, {}", n_best, rules.beam_size);
+  require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
+  require(
+      n_best <= rules.beam_size,
+      "n_best is {}, but beam_size is {}, and a search finds no more than it keeps; give a beam_size of {} or "
+      "more, or leave it out",
+      n_best, rules.beam_size, n_best);
   for (const int id : rules.suppress_tokens)
     require(id >= 0 && id < model.target_vocab, "suppress_tokens has {}, but the vocabulary has {} tokens", id,
             model.target_vocab);

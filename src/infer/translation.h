@@ -89,7 +89,7 @@ struct TranslateOptions {
   /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
   /// itself, unless its constraints ask for something.
   bool keep_symbols = false;
-  int n_best = 1;  ///< number of translations of each line, at most the beam size
+  int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
   /// thread that called `translate`, in order; empty: none.
@@ -97,6 +97,9 @@ struct TranslateOptions {
   /// A name of whom the call is for: callers take turns, and the calls of each of them.
   std::string caller = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+
+  /// The number of hypotheses that the search keeps in each step, for a model whose own number this is.
+  int beam_width(int of_model) const { return beam_size.value_or(std::max(of_model, n_best)); }
 };
 
 struct TranslatedToken {

@@ -23,7 +23,7 @@ SearchOptions search_options(const LoadedModel& open, const TranslateOptions& op
                     std::move(cancel)};
   if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
   how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
-  how.rules.beam_size = options.beam_size.value_or(std::max(how.rules.beam_size, options.n_best));
+  how.rules.beam_size = options.beam_width(how.rules.beam_size);
   return how;
 }
 

@@ -132,6 +132,17 @@ TEST_F(Translate, WritesTheFormatsAskedFor) {
   EXPECT_NE(translate("a b\n", "--alignments").text.find(" ||| "), std::string::npos);
 }
 
+/// The first translation may be another than that of the model's own search.
+TEST_F(Translate, SaysThatMoreTranslationsWidenTheSearch) {
+  const auto said = [&](const std::string& options) { return translate("a b c", options).text; };
+  const std::string note =
+      "the search keeps 6 hypotheses instead of 4, the beam size of the model, for --n-best 6\n";
+  const std::string wide = said("--n-best 6");
+  EXPECT_TRUE(wide.starts_with(note)) << wide;
+  EXPECT_EQ(wide.substr(note.size()), said("--n-best 6 --beam-size 6"));
+  EXPECT_EQ(said("--n-best 4"), said("--n-best 4 --beam-size 4"));
+}
+
 TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   const std::string input = file("line", "a\n");
   const auto refused = [&](const std::string& options) {
@@ -141,7 +152,7 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   expect_error(refused("--attention --format tsv"), "--attention: only --format json and jsonl");
   expect_error(refused("--layer 1"), "--layer has no effect without");
   expect_error(refused("--alignments --layer 7"), "layer 7");
-  expect_error(refused("--n-best 9 --beam-size 4"), "n_best is 9");
+  expect_error(refused("--n-best 9 --beam-size 4"), "n_best is 9, but beam_size is 4");
   expect_error(refused("--format xml"), "expected one of text, tsv, json, jsonl");
   expect_error(refused("--split-sentences qqq"), "unknown language 'qqq'");
 }

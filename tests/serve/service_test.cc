@@ -152,6 +152,9 @@ TEST_F(ServiceTest, GivesAsManyAlternativesAsAreWanted) {
   EXPECT_GT(answer["alternatives"].size(), static_cast<size_t>(beam));
   const Json own = json(post("/v1/translate", {{"text", "a b c"}, {"model", "en-de"}, {"n_best", 11}}));
   EXPECT_EQ(own["results"][0]["sentences"][0]["translations"].size(), answer["alternatives"].size() + 1);
+  expect_refused(
+      post("/v1/translate", {{"text", "a b c"}, {"model", "en-de"}, {"n_best", 5}, {"beam_size", 4}}), 400,
+      "n_best is 5, but beam_size is 4");
 }
 
 /// What is misspelt would silently change nothing.
