@@ -69,6 +69,17 @@ std::string to_json(const OptionNode& node);
 std::string value_text(const OptionNode& node);
 /// The keys, with dots, whose values differ between two trees, or which only one of them has.
 std::vector<std::string> differing_keys(const OptionNode& a, const OptionNode& b);
+/// A line of the listing of a tree.
+struct ListedOption {
+  std::string key;    ///< from the root, with dots: "train.minutes"
+  std::string name;   ///< the last part of the key: "minutes"
+  std::string value;  ///< as YAML; empty for a group
+  std::string help;   ///< its description and range
+  int depth = 0;      ///< how many groups it lies in
+  bool operator==(const ListedOption&) const = default;
+};
+/// All groups and values of a tree in their order, a group before what it holds.
+std::vector<ListedOption> listed_options(const OptionNode& node);
 /// All values as YAML with a comment for each key: its description and range. `parse_yaml_options` can read it.
 std::string to_documented_yaml(const OptionNode& node);
 

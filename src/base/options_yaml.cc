@@ -107,18 +107,19 @@ std::string yaml_text(const OptionNode& node) {
   return emitter.c_str();
 }
 
-void write_listing(const OptionNode& map, int indent, std::string& out) {
+std::string yaml_value(const OptionNode& node) {
+  if (node.kind == Kind::map) return "";
+  if (node.kind != Kind::list) return yaml_text(node);
+  std::vector<std::string> elements;
+  for (const auto& [unused, element] : node.children) elements.push_back(yaml_text(element));
+  return fmt::format("[{}]", join(elements));
+}
+
+void list_options(const OptionNode& map, const std::string& prefix, int depth, std::vector<ListedOption>& out) {
   for (const auto& [key, node] : map.children) {
-    std::string line = fmt::format("{:{}}{}:", "", indent, key);
-    if (node.kind == Kind::list) {
-      std::vector<std::string> elements;
-      for (const auto& [unused, element] : node.children) elements.push_back(yaml_text(element));
-      line += fmt::format(" [{}]", join(elements));
-    } else if (node.kind != Kind::map) {
-      line += fmt::format(" {}", yaml_text(node));
-    }
-    out += node.help.empty() ? line + "\n" : fmt::format("{:<36}  # {}\n", line, node.help);
-    if (node.kind == Kind::map) write_listing(node, indent + 2, out);
+    out.push_back(
+        {.key = prefix + key, .name = key, .value = yaml_value(node), .help = node.help, .depth = depth});
+    if (node.kind == Kind::map) list_options(node, prefix + key + ".", depth + 1, out);
   }
 }
 
@@ -148,9 +149,19 @@ OptionNode parse_yaml_options(std::string_view text, const std::string& file_nam
   return root;
 }
 
+std::vector<ListedOption> listed_options(const OptionNode& node) {
+  std::vector<ListedOption> out;
+  list_options(node, "", 0, out);
+  return out;
+}
+
 std::string to_documented_yaml(const OptionNode& node) {
   std::string out;
-  write_listing(node, 0, out);
+  for (const ListedOption& option : listed_options(node)) {
+    const std::string line = fmt::format("{:{}}{}:{}{}", "", 2 * option.depth, option.name,
+                                         option.value.empty() ? "" : " ", option.value);
+    out += option.help.empty() ? line + "\n" : fmt::format("{:<36}  # {}\n", line, option.help);
+  }
   return out;
 }
 

@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 #include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "model/ownership.h"
+#include "serve/config.h"
+#include "tasks/tasks.h"
 
 namespace sixfold::cli {
 namespace {
@@ -41,7 +45,7 @@ std::string synopsis(const CommandEntry& command) {
   std::string text = fmt::format(".B {}\n", roff(command.name));
   for (const OptionEntry& option : command.options)
     if (option.required && !option.positional)
-      text += fmt::format("\\fB{}\\fR \\fI{}\\fR\n", roff(option.names.back()), roff(option.argument));
+      text += fmt::format("\\fB{}\\fR \\fI{}\\fR\n", roff(option.names.front()), roff(option.argument));
   text += "[\\fIoptions\\fR]\n";
   for (const OptionEntry& option : command.options)
     if (option.positional) text += fmt::format("\\fI{}\\fR\n", roff(option.argument));
@@ -56,8 +60,65 @@ std::string option_paragraph(const OptionEntry& option) {
   if (!option.argument.empty())
     names += (names.empty() ? "" : " ") + fmt::format("\\fI{}\\fR", roff(option.argument));
   std::string help = option.help;
-  if (!option.default_text.empty()) help += fmt::format(" [{}]", option.default_text);
+  const std::string standard = fmt::format("[{}]", option.default_text);
+  if (!option.default_text.empty() && !help.ends_with(standard)) help += " " + standard;
   return fmt::format(".TP\n{}\n{}\n", names, roff(help));
+}
+
+std::string key_paragraph(const ListedOption& key) {
+  return fmt::format(".TP\n\\fB{}\\fR = {}\n{}\n", roff(key.key), roff(key.value),
+                     key.help.empty() ? "no description" : roff(key.help));
+}
+
+/// The keys of a config, with a subsection for each group.
+std::string key_sections(const std::vector<ListedOption>& keys) {
+  std::string text;
+  for (const ListedOption& key : keys)
+    text += key.value.empty() ? fmt::format(".SS {}\n{}\n", roff(key.key), roff(key.help)) : key_paragraph(key);
+  return text;
+}
+
+/// The keys of a task that are not those of the first task, or have another default or description.
+std::string other_keys(std::string_view task, const std::vector<ListedOption>& keys,
+                       const std::vector<ListedOption>& of_first) {
+  std::string text = fmt::format(".SS The task {}\nIts keys are those above, except these:\n", task);
+  for (const ListedOption& key : keys)
+    if (!key.value.empty() && std::ranges::find(of_first, key) == of_first.end()) text += key_paragraph(key);
+  std::vector<std::string> missing;  // a group alone, without its keys
+  for (const ListedOption& key : of_first)
+    if (std::ranges::find(keys, key.key, &ListedOption::key) == keys.end() &&
+        (missing.empty() || !key.key.starts_with(missing.back() + ".")))
+      missing.push_back(key.key);
+  if (!missing.empty()) text += fmt::format(".PP\nIt does not have {}.\n", roff(join(missing)));
+  return text;
+}
+
+std::string training_keys() {
+  const auto all = tasks();
+  const std::vector<ListedOption> first = listed_options(all.front().default_options());
+  std::string text = fmt::format(
+      ".SH CONFIG KEYS\nA training config is a file in YAML, or in JSON if its name ends in .json. In the file "
+      "the keys of a\ngroup are indented below its name; here and for \\-\\-set a dot joins them. Each key is "
+      "shown "
+      "with its default.\nThe first ones are those of the task {}.\n{}",
+      all.front().name, key_sections(first));
+  for (const TaskEntry& task : all.subspan(1))
+    text += other_keys(task.name, listed_options(task.default_options()), first);
+  return text;
+}
+
+std::string server_keys() {
+  return ".SH SETTINGS\nThe file of \\-\\-config has these keys, in YAML, or in JSON if its name ends in "
+         ".json. Each is "
+         "shown with its default.\n" +
+         key_sections(listed_options(write_options(serve::ServeConfig())));
+}
+
+/// What the page of a command has besides what its parser knows.
+std::string more_of(const std::string& command) {
+  if (command == "sixfold train") return training_keys();
+  if (command == "sixfold serve") return server_keys();
+  return "";
 }
 
 std::string page_of(const CommandEntry& command) {
@@ -72,6 +133,7 @@ std::string page_of(const CommandEntry& command) {
   }
   text += ".SH OPTIONS\n";
   for (const OptionEntry& option : command.options) text += option_paragraph(option);
+  text += more_of(command.name);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
          ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 1 for any "

@@ -272,6 +272,15 @@ void add_sweep(CLI::App& app) {
       ->type_name("KEY=VALUE")
       ->take_all();
   command->footer(
+      "A recipe has the keys of a training config: see 'sixfold train --options', or man sixfold-train. A "
+      "list\n"
+      "of variants has the key base, a config or the path of one, and the key rows, which gives each variant "
+      "a\n"
+      "name and the keys that it changes:\n"
+      "  base: recipes/demo.yaml\n"
+      "  rows:\n"
+      "    heads-1: {model.heads: 1}\n"
+      "    heads-8: {model.heads: 8, train.updates: 5000}\n"
       "The same command resumes a sweep that was stopped: it skips recipes that have finished with the same\n"
       "settings, and resumes the others from their newest checkpoint. Other settings need another folder. The\n"
       "table compares the recipes that the command names; runs of others stay in the folder. A\n"

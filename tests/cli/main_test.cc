@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/options.h"
 #include "cli/shell.h"
 #include "temporary_folder.h"
 
@@ -74,6 +75,29 @@ TEST(Program, WritesAManualPageForEachCommand) {
     EXPECT_NE(text.find(".SH SYNOPSIS"), std::string::npos) << page;
   }
   EXPECT_NE(read_file(folder / "man1/sixfold-train.1").find("\\-\\-resume"), std::string::npos);
+}
+
+/// The pages of train and serve list every key of what --options lists.
+TEST(Program, ItsManualPagesHaveTheKeysOfConfigs) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(sixfold("man " + folder.path().string()).status, 0);
+  const auto expect_keys = [&](const char* command, const std::string& options) {
+    const std::string page = read_file(folder / ("sixfold-" + std::string(command) + ".1"));
+    const std::string listing = sixfold(std::string(command) + " --options " + options).text;
+    const std::vector<ListedOption> keys = listed_options(parse_yaml_options(listing, options));
+    EXPECT_GT(keys.size(), 20u);
+    for (const ListedOption& key : keys)
+      EXPECT_NE(page.find(key.value.empty() ? "\n.SS " + key.key + "\n" : "\n\\fB" + key.key + "\\fR = "),
+                std::string::npos)
+          << command << " " << options << " " << key.key;
+  };
+  expect_keys("train", "translation");
+  expect_keys("serve", "");
+  const std::string train = read_file(folder / "sixfold-train.1");
+  const size_t images = train.find("\n.SS The task image_classification\n");
+  ASSERT_NE(images, std::string::npos);
+  EXPECT_NE(train.find("\\fBimage.patch\\fR = 4\n", images), std::string::npos);
+  EXPECT_NE(train.find("It does not have generation, tokenizer, data.weights,", images), std::string::npos);
 }
 
 TEST(Program, EndsWellWhenItsReaderHasGone) {
