@@ -145,7 +145,6 @@ std::string as_json(const std::vector<LayerStudy>& studies, const LayerStudyOpti
 
 /// A chart for each size that grew, with a curve for each kind of layer.
 std::string as_picture(const std::vector<LayerStudy>& studies, const LayerStudyOptions& options, Theme theme) {
-  constexpr int colors = 6;
   const std::pair<LayerSize, const char*> axes[] = {{LayerSize::n, "n, length of the sequence [tokens]"},
                                                     {LayerSize::d, "d, width of the model"},
                                                     {LayerSize::k, "k, kernel of a convolution [tokens]"},
@@ -161,12 +160,10 @@ std::string as_picture(const std::vector<LayerStudy>& studies, const LayerStudyO
     for (size_t i = 0; i < studies.size(); ++i)
       for (const LayerGrowth& growth : studies[i].growths) {
         if (growth.size != size) continue;
-        const int index = static_cast<int>(i);
-        Series series{
-            .name = fmt::format("{}: {}^{:.2f}, paper {}", name_of(studies[i].kind), name_of_enum(size),
-                                growth.exponent, paper_formulas(studies[i].kind).complexity),
-            .color = index % colors,
-            .dashed = index >= colors};
+        Series series{.name =
+                          fmt::format("{}: {}^{:.2f}, paper {}", name_of(studies[i].kind), name_of_enum(size),
+                                      growth.exponent, paper_formulas(studies[i].kind).complexity)};
+        series.set_style(i);
         for (size_t value = 0; value < growth.values.size(); ++value) {
           series.x.push_back(growth.values[value]);
           series.y.push_back(milliseconds * growth.times[value].total());

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/dashboard_server.h"
 #include "model/ownership.h"
+#include "train/training_log.h"
 
 namespace sixfold::cli {
 namespace {
@@ -27,13 +28,14 @@ void require_run(const std::string& folder) {
 }
 
 void run(const DashboardSettings& settings) {
-  for (const std::string& folder : settings.runs) require_run(folder);
+  const std::vector<std::string> runs = with_runs_of_sweeps(settings.runs);
+  for (const std::string& folder : runs) require_run(folder);
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // first: threads inherit the mask
-  const DashboardServer server(settings.runs, settings.host, settings.port);
-  log_info("{} at {}; Ctrl-C ends the page", counted(settings.runs.size(), "run"), server.address());
+  const DashboardServer server(runs, settings.host, settings.port);
+  log_info("{} at {}; Ctrl-C ends the page", counted(runs.size(), "run"), server.address());
   int signal = 0;
   sigwait(&set, &signal);
 }
@@ -44,7 +46,7 @@ void add_dashboard(CLI::App& app) {
   const auto settings = std::make_shared<DashboardSettings>();
   CLI::App& command =
       *app.add_subcommand("dashboard", "Watch training runs in a browser, and compare finished ones");
-  command.add_option("RUN", settings->runs, "folders of runs, as given to 'sixfold train --output'")
+  command.add_option("RUN", settings->runs, "folders of runs or of sweeps, as given to --output of train or sweep")
       ->type_name("DIR")
       ->required();
   command.add_option("--port", settings->port, "port to listen to; 0: any that is free")

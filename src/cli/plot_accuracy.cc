@@ -74,7 +74,7 @@ std::vector<std::string> names_of(const std::vector<std::string>& paths) {
 /// A vertical line at the length of the longest lines in training.
 Series mark(int length) {
   const auto x = static_cast<double>(length);
-  return {.name = "longest in training", .x = {x, x}, .y = {0, 100}, .color = 5, .dashed = true};
+  return {.name = "longest in training", .x = {x, x}, .y = {0, 100}, .color = 5, .dash = 1};
 }
 
 void draw(const PlotAccuracySettings& settings) {
@@ -90,16 +90,16 @@ void draw(const PlotAccuracySettings& settings) {
   const std::vector<std::string> names = names_of(settings.hypotheses);
   for (size_t i = 0; i < names.size(); ++i) {
     const auto hypothesis = read_beside(settings.hypotheses[i], settings.reference, reference.size());
-    // Six colours, then the same with dashed lines.
-    Series shares{.name = "", .color = static_cast<int>(i), .dashed = i >= 6}, scores = shares;
+    Series shares{.name = names[i]}, scores = shares;
+    shares.set_style(i), scores.set_style(i);
     Bin all;
     for (const auto& [number, bin] : measure(source, reference, hypothesis, settings.width)) {
       shares.x.push_back(bin.length()), shares.y.push_back(bin.share());
       scores.x.push_back(bin.length()), scores.y.push_back(Chrf().score(bin.chrf));
       all.lines += bin.lines, all.exact += bin.exact, all.chrf += bin.chrf;
     }
-    shares.name = fmt::format("{} (all lines: {:.1f})", names[i], all.share());
-    scores.name = fmt::format("{} (all lines: {:.1f})", names[i], Chrf().score(all.chrf));
+    shares.note = fmt::format("all lines: {:.1f}", all.share());
+    scores.note = fmt::format("all lines: {:.1f}", Chrf().score(all.chrf));
     exact.series.push_back(std::move(shares));
     chrf.series.push_back(std::move(scores));
   }

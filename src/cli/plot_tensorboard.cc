@@ -8,6 +8,7 @@
 #include "cli/plots.h"
 #include "model/ownership.h"
 #include "train/tensorboard.h"
+#include "train/training_log.h"
 
 namespace sixfold::cli {
 namespace {
@@ -19,23 +20,21 @@ struct PlotTensorboardSettings {
   std::string output;
 };
 
-/// The last part of a run's path.
 std::string name_of(const std::string& run) {
-  const fs::path path = fs::absolute(run).lexically_normal();
-  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  std::string name = name_of_run(run);
   require(!name.empty(), "{}: is not the folder of a training run", run);
   return name;
 }
 
 /// The folders to write to, one for each run; all are checked before the first is written.
-std::vector<std::string> folders_for(const PlotTensorboardSettings& settings) {
+std::vector<std::string> folders_for(const std::string& output, const std::vector<std::string>& runs) {
   std::vector<std::string> folders;
-  for (const std::string& run : settings.runs) {
+  for (const std::string& run : runs) {
     require(fs::exists(run), "{}: there is no folder of that name", run);
     require(is_run_folder(run),
             "{}: is not the folder of a training run; give the folder that 'sixfold train --output' named",
             run);
-    const std::string folder = (fs::path(settings.output) / name_of(run)).string();
+    const std::string folder = (fs::path(output) / name_of(run)).string();
     require(std::ranges::find(folders, folder) == folders.end(),
             "{}: two runs have the name {}; write them to two output folders", run, name_of(run));
     require_outside_runs(folder);
@@ -50,10 +49,11 @@ std::vector<std::string> folders_for(const PlotTensorboardSettings& settings) {
 void run(const PlotTensorboardSettings& settings) {
   require(!settings.output.empty(),
           "the name of the output folder is empty; name a folder for the event files");
-  const std::vector<std::string> folders = folders_for(settings);
+  const std::vector<std::string> runs = with_runs_of_sweeps(settings.runs),
+                                 folders = folders_for(settings.output, runs);
   for (size_t i = 0; i < folders.size(); ++i) {
-    const std::string log = settings.runs[i] + "/train.jsonl";
-    require(fs::exists(log), "{}: has no train.jsonl yet; the run has not started to train", settings.runs[i]);
+    const std::string log = runs[i] + "/train.jsonl";
+    require(fs::exists(log), "{}: has no train.jsonl yet; the run has not started to train", runs[i]);
     std::error_code failure;
     fs::create_directories(folders[i], failure);
     if (failure) throw_environment_error("can't create the folder {}: {}", folders[i], failure.message());
@@ -68,7 +68,7 @@ void run(const PlotTensorboardSettings& settings) {
 void add_plot_tensorboard(CLI::App& plot) {
   const auto settings = std::make_shared<PlotTensorboardSettings>();
   CLI::App& command = *plot.add_subcommand("tensorboard", "Write the curves of runs as files for TensorBoard");
-  command.add_option("runs", settings->runs, "folders of training runs")->type_name("RUN")->required();
+  command.add_option("runs", settings->runs, "folders of training runs or of sweeps")->type_name("RUN")->required();
   command
       .add_option("-o,--output,--out", settings->output,
                   "folder for the event files, one in a subfolder for each run; files of an earlier call are "

@@ -24,48 +24,61 @@ struct CurveSettings {
 
 using Curves = std::map<std::string, LoggedCurve>;
 
-/// Adds the curves of one name for all runs: one colour for each run, one kind of line for each name.
-void add_series(Chart& chart, const std::vector<Curves>& all, const std::vector<std::string>& names,
-                const std::string& curve, const std::string& suffix, bool dashed) {
-  for (size_t run = 0; run < all.size(); ++run) {
-    const auto found = all[run].find(curve);
-    if (found == all[run].end()) continue;
-    Series series{.name = "", .x = found->second.updates, .y = found->second.values};
-    const std::string prefix = all.size() > 1 ? names[run] : "";
-    series.name = prefix.empty() ? suffix : suffix.empty() ? prefix : prefix + ", " + suffix;
-    series.color = static_cast<int>(run);
-    series.dashed = dashed;
+/// What the charts of some runs are drawn from.
+struct Runs {
+  std::vector<std::string> names;
+  std::vector<Curves> curves;
+};
+
+/// Adds the curves of one name for all runs. A run has the same colour and pattern in every chart.
+void add_series(Chart& chart, const Runs& runs, const std::string& curve) {
+  for (size_t run = 0; run < runs.names.size(); ++run) {
+    const auto found = runs.curves[run].find(curve);
+    if (found == runs.curves[run].end()) continue;
+    Series series{.name = runs.names[run], .x = found->second.updates, .y = found->second.values};
+    series.set_style(run);
     chart.series.push_back(std::move(series));
   }
 }
 
+/// The losses of one run share a chart; those of several runs would be too many lines.
+std::vector<Chart> loss_charts(const Runs& runs) {
+  Chart training{.title = "Loss per target token in training (label-smoothed)",
+                 .x_label = "updates",
+                 .y_label = "cross entropy [nats]"};
+  Chart validation = training;
+  validation.title = "Loss per target token of validation";
+  add_series(training, runs, "loss");
+  add_series(validation, runs, "validation loss");
+  if (runs.names.size() > 1 || training.series.empty() || validation.series.empty())
+    return {training, validation};
+  Series both[] = {training.series[0], validation.series[0]};
+  both[0].name = "training (label-smoothed)", both[1].name = "validation";
+  both[1].set_style(1);
+  training.title = "Loss per target token";
+  training.series = {both[0], both[1]};
+  return {training};
+}
+
 void draw_curves(const CurveSettings& settings) {
-  std::vector<Curves> all;
-  for (const std::string& run : settings.runs)
-    all.push_back(read_training_log(fs::is_directory(run) ? run + "/train.jsonl" : run));
-  std::vector<Chart> charts;
-  const auto add = [&](Chart chart) {
-    if (!chart.series.empty()) charts.push_back(std::move(chart));
+  const std::vector<std::string> paths = with_runs_of_sweeps(settings.runs);
+  Runs runs{.names = names_of_runs(paths), .curves = {}};
+  for (const std::string& path : paths)
+    runs.curves.push_back(read_training_log(fs::is_directory(path) ? path + "/train.jsonl" : path));
+  std::vector<Chart> charts = loss_charts(runs);
+  const auto add = [&](Chart chart, const std::string& curve) {
+    add_series(chart, runs, curve);
+    charts.push_back(std::move(chart));
   };
-  Chart loss{.title = "Loss per target token", .x_label = "updates", .y_label = "cross entropy [nats]"};
-  add_series(loss, all, settings.runs, "loss", "training (label-smoothed)", false);
-  add_series(loss, all, settings.runs, "validation loss", "validation", true);
-  add(loss);
-  for (const ScoreName& score : score_names()) {
-    Chart chart{
-        .title = std::string(score.title) + " of validation", .x_label = "updates", .y_label = score.title};
-    add_series(chart, all, settings.runs, std::string("validation ") + score.name, "", false);
-    add(chart);
-  }
-  Chart rate{.title = "Learning rate", .x_label = "updates", .y_label = "learning rate", .from_zero = true};
-  add_series(rate, all, settings.runs, "learning_rate", "", false);
-  add(rate);
-  Chart norm{.title = "Gradient norm", .x_label = "updates", .y_label = "norm", .log_y = true};
-  add_series(norm, all, settings.runs, "gradient_norm", "", false);
-  add(norm);
-  const std::string title = settings.runs.size() == 1
-                                ? "Training of " + settings.runs[0]
-                                : fmt::format("Training of {} models", settings.runs.size());
+  for (const ScoreName& score : score_names())
+    add({.title = std::string(score.title) + " of validation", .x_label = "updates", .y_label = score.title},
+        std::string("validation ") + score.name);
+  add({.title = "Learning rate", .x_label = "updates", .y_label = "learning rate", .from_zero = true},
+      "learning_rate");
+  add({.title = "Gradient norm", .x_label = "updates", .y_label = "norm", .log_y = true}, "gradient_norm");
+  std::erase_if(charts, [](const Chart& chart) { return chart.series.empty(); });
+  const std::string title =
+      paths.size() == 1 ? "Training of " + paths[0] : fmt::format("Training of {} models", paths.size());
   write_picture(settings.picture, charts_svg(title, charts, settings.picture.theme), settings.runs);
 }
 
@@ -86,8 +99,8 @@ void draw_schedule(const ScheduleSettings& settings) {
     const int64_t last = given > 0 ? given : 10'000;
     const Schedule schedule(options.schedule, d_model, last);
     Series series{.name = fmt::format("{}: {}{}", config, name_of_enum(options.schedule.kind),
-                                      given > 0 ? "" : fmt::format(", assuming {} updates", last)),
-                  .color = static_cast<int>(chart.series.size())};
+                                      given > 0 ? "" : fmt::format(", assuming {} updates", last))};
+    series.set_style(chart.series.size());
     const int64_t step = std::max<int64_t>(1, last / 500);
     for (int64_t place = 0; place <= (last - 1) / step; ++place) {
       const int64_t update = 1 + place * step;
@@ -107,11 +120,14 @@ void add_plot_curves(CLI::App& plot) {
   const auto settings = std::make_shared<CurveSettings>();
   CLI::App& command =
       *plot.add_subcommand("curves", "Draw loss, scores and learning rate of one or several runs");
-  command.add_option("runs", settings->runs, "folders of training runs, or their train.jsonl files")
+  command.add_option("runs", settings->runs, "folders of training runs or of sweeps, or train.jsonl files")
       ->type_name("RUN")
       ->required();
   add_picture_options(command, settings->picture);
-  command.footer("Example:\n  sixfold plot curves run another-run --output curves.svg");
+  command.footer(
+      "A run is named after its folder. The folder of a sweep stands for all of its runs.\n"
+      "Example:\n  sixfold plot curves run another-run --output curves.svg\n"
+      "  sixfold plot curves runs/table3 --output curves.svg");
   command.callback([settings] { draw_curves(*settings); });
 }
 

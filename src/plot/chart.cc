@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
+#include <map>
+#include <optional>
 
 #include "base/error.h"
+#include "base/join.h"
+#include "plot/axis.h"
 
 namespace sixfold {
 namespace {
@@ -16,71 +20,9 @@ constexpr double name_size = 13, label_size = 11;
 constexpr double plot_width = 430, plot_height = 240;
 constexpr double left_room = 74, bottom_room = 40;  // space for the numbers and the label of an axis
 constexpr double legend_row = 17, swatch = 18;
+constexpr double shared_dash = 9;
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool empty() const { return low > high; }
-};
-
-/// An axis, which maps values to pixels.
-class Axis {
- public:
-  Axis(Range range, bool logarithmic, double begin, double end)
-      : range_(range), log_(logarithmic), begin_(begin), end_(end) {
-    if (log_) {
-      range_.low = std::log10(range_.low);
-      range_.high = std::log10(range_.high);
-    }
-    // A single value is drawn in the middle, a single zero at the bottom.
-    if (range_.high - range_.low < 1e-12 * std::max(1.0, std::abs(range_.high))) {
-      const double room = std::abs(range_.low) * 0.1;
-      range_.low -= room;
-      range_.high += room > 0 ? room : 1;
-    }
-  }
-
-  bool shows(double value) const { return std::isfinite(value) && (!log_ || value > 0); }
-  double place(double value) const {
-    const double at = log_ ? std::log10(value) : value;
-    return begin_ + (at - range_.low) / (range_.high - range_.low) * (end_ - begin_);
-  }
-  std::vector<double> marks(int wanted) const {
-    if (!log_) return ticks(range_.low, range_.high, wanted);
-    std::vector<double> values;
-    for (const auto& factors : {std::vector<double>{1}, {1, 3}, {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}}) {
-      values.clear();
-      for (double power = std::floor(range_.low); power <= range_.high; ++power)
-        for (const double factor : factors) {
-          const double at = power + std::log10(factor);
-          if (at >= range_.low - 1e-9 && at <= range_.high + 1e-9) values.push_back(std::pow(10, at));
-        }
-      if (std::ssize(values) >= std::min(wanted, 3)) break;
-    }
-    while (std::ssize(values) > 2 * wanted) {  // of many powers, only every other one
-      std::vector<double> fewer;
-      for (size_t i = 0; i < values.size(); i += 2) fewer.push_back(values[i]);
-      values = fewer;
-    }
-    return values;
-  }
-
- private:
-  Range range_;
-  bool log_;
-  double begin_, end_;
-};
-
-/// "0.001", "1e-05", "12k", "3M".
-std::string number_text(double value) {
-  const double size = std::abs(value);
-  if (size >= 1e6 && size < 1e9) return fmt::format("{:.4g}M", value / 1e6);
-  if (size >= 1e4 && size < 1e6) return fmt::format("{:.4g}k", value / 1e3);
-  return fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0.0 : value);
-}
+constexpr const char* patterns[] = {"", "5 3", "1.5 2.5", "9 3 2 3"};  // of lines
 
 void check(const std::vector<Chart>& charts) {
   bool any = false;
@@ -93,11 +35,59 @@ void check(const std::vector<Chart>& charts) {
   require(any, "there is nothing to draw");
 }
 
+using Segment = std::array<double, 4>;  ///< x and y of both ends
+
+/// Which series have a piece of their line in common.
+class SharedSegments {
+ public:
+  explicit SharedSegments(const std::vector<Series>& series) {
+    for (size_t i = 0; i < series.size(); ++i)
+      for (size_t k = 1; !series[i].steps && k < series[i].y.size(); ++k)
+        if (const auto at = segment(series[i], k)) users_[*at].push_back(i);
+  }
+  /// The series through points k - 1 and k of one of them, in order.
+  const std::vector<size_t>& of(const Series& series, size_t k) const {
+    static const std::vector<size_t> none;
+    const auto at = segment(series, k);
+    return at ? users_.at(*at) : none;
+  }
+  bool any() const {
+    return std::ranges::any_of(users_, [](const auto& entry) { return entry.second.size() > 1; });
+  }
+
+ private:
+  /// NaN has no place in a map.
+  static std::optional<Segment> segment(const Series& s, size_t k) {
+    const Segment at{s.x[k - 1], s.y[k - 1], s.x[k], s.y[k]};
+    const bool finite = std::ranges::all_of(at, [](double value) { return std::isfinite(value); });
+    return finite ? std::optional(at) : std::nullopt;
+  }
+  std::map<Segment, std::vector<size_t>> users_;
+};
+
+bool same_curve(const Series& a, const Series& b) { return !a.steps && !b.steps && a.x == b.x && a.y == b.y; }
+
+bool all_same(const std::vector<Series>& all) {
+  return std::ranges::all_of(all, [&](const Series& series) { return same_curve(series, all[0]); });
+}
+
+/// The name in a legend. It says whether the curve is that of an earlier series, unless all are.
+std::string legend_name(const std::vector<Series>& all, size_t index) {
+  const Series& series = all[index];
+  std::vector<std::string> notes;
+  if (!series.note.empty()) notes.push_back(series.note);
+  size_t first = 0;
+  while (first < index && !same_curve(all[first], series)) ++first;
+  if (first < index && !all_same(all)) notes.push_back("the same as " + all[first].name);
+  return notes.empty() ? series.name : fmt::format("{} ({})", series.name, join(notes, "; "));
+}
+
 /// The positions of the names in a legend, in rows as wide as the chart, and the number of rows.
 struct Legend {
   std::vector<Point> places;
-  std::vector<std::string> names;
+  std::vector<std::string> names, full_names;
   int rows = 0;
+  std::string explanation;  ///< of alternating colours, in the last row; empty: there are none
 };
 
 Legend legend_of(const Chart& chart) {
@@ -105,8 +95,9 @@ Legend legend_of(const Chart& chart) {
   if (chart.series.size() < 2) return legend;
   double x = 0;
   legend.rows = 1;
-  for (const Series& series : chart.series) {
-    const std::string name = elided(series.name, label_size, plot_width - swatch - 12);
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    legend.full_names.push_back(legend_name(chart.series, i));
+    const std::string name = elided(legend.full_names.back(), label_size, plot_width - swatch - 12);
     const double width = swatch + 6 + text_width(name, label_size) + 16;
     if (x > 0 && x + width > plot_width + 16) {
       x = 0;
@@ -116,6 +107,11 @@ Legend legend_of(const Chart& chart) {
     legend.names.push_back(name);
     x += width;
   }
+  if (SharedSegments(chart.series).any()) {
+    legend.explanation = all_same(chart.series) ? "All curves coincide; their colours alternate."
+                                                : "Where curves coincide, their colours alternate.";
+    ++legend.rows;
+  }
   return legend;
 }
 
@@ -123,6 +119,9 @@ double heading(const Legend& legend) { return name_size + 12 + legend.rows * leg
 
 std::string line_class(const Series& series) { return fmt::format("line{}", series.color % 6); }
 std::string area_class(const Series& series) { return fmt::format("area{}", series.color % 6); }
+LineStyle line_style(const Series& series, std::string_view css, double width) {
+  return {css, width, patterns[series.dash % std::ssize(patterns)]};
+}
 
 class ChartDrawer {
  public:
@@ -130,6 +129,7 @@ class ChartDrawer {
       : svg_(svg),
         chart_(chart),
         legend_(legend),
+        shared_(chart.series),
         plot_(plot),
         x_(range(true), chart.log_x, plot.x, plot.x + plot.width),
         y_(range(false), chart.log_y, plot.y + plot.height, plot.y) {}
@@ -141,15 +141,17 @@ class ChartDrawer {
   }
 
  private:
-  Range range(bool horizontal) const {
+  AxisRange range(bool horizontal) const {
     const bool logarithmic = horizontal ? chart_.log_x : chart_.log_y;
-    Range range;
+    AxisRange range;
     for (const Series& series : chart_.series)
       for (const double value : horizontal ? series.x : series.y)
         if (std::isfinite(value) && (!logarithmic || value > 0)) range.add(value);
     if (range.empty()) range = {logarithmic ? 1.0 : 0.0, logarithmic ? 10.0 : 1.0};
     if (!horizontal && chart_.from_zero && !logarithmic) range.add(0);
+    if (horizontal && !logarithmic && range.low > 0 && range.low <= 0.05 * range.high) range.low = 0;
     if (!horizontal) {  // a margin above and below
+      if (range.low == range.high) return range;
       if (logarithmic) return {range.low / 1.05, range.high * 1.05};
       const double air = 0.04 * (range.high - range.low);
       range.low = range.low >= 0 ? std::max(0.0, range.low - air) : range.low - air;
@@ -166,32 +168,37 @@ class ChartDrawer {
       const double y = plot_.y - legend_.rows * legend_row + legend_.places[i].y + 4;
       const Point line[] = {{x, y - 4}, {x + swatch, y - 4}};
       const std::string css = line_class(chart_.series[i]);
-      svg_.polyline(line, {css, 2.5, chart_.series[i].dashed});
-      svg_.text(x + swatch + 6, y, legend_.names[i], {.size = label_size}, chart_.series[i].name);
+      svg_.polyline(line, line_style(chart_.series[i], css, 2.5));
+      svg_.text(x + swatch + 6, y, legend_.names[i], {.size = label_size}, legend_.full_names[i]);
     }
+    if (!legend_.explanation.empty())
+      svg_.text(plot_.x, plot_.y - legend_row + 4, legend_.explanation, {.size = label_size, .css = "muted"});
   }
 
   void draw_axes() {
     const double bottom = plot_.y + plot_.height;
     svg_.rect(plot_, "panel", 0.5);
-    for (const double value : y_.marks(5)) {
-      const double y = y_.place(value);
+    const std::vector<double> rows = y_.marks(5), columns = x_.marks(7);
+    const std::vector<std::string> row_names = tick_texts(rows), column_names = tick_texts(columns);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double y = y_.place(rows[i]);
       const Point line[] = {{plot_.x, y}, {plot_.x + plot_.width, y}};
       svg_.polyline(line, {"grid", 1});
-      svg_.text(plot_.x - 7, y + label_size * 0.35, number_text(value),
+      svg_.text(plot_.x - 7, y + label_size * 0.35, row_names[i],
                 {.size = label_size, .anchor = Anchor::end, .css = "muted"});
     }
     double free_from = plot_.x - 30;
-    for (const double value : x_.marks(7)) {
-      const double x = x_.place(value);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const double x = x_.place(columns[i]);
       const Point line[] = {{x, plot_.y}, {x, bottom}};
       svg_.polyline(line, {"grid", 1});
-      const std::string name = number_text(value);
+      const std::string& name = column_names[i];
       const double half = text_width(name, label_size) / 2;
-      if (x - half < free_from) continue;  // it would touch the previous one
-      svg_.text(x, bottom + label_size + 5, name,
+      const double middle = std::min(x, plot_.x + plot_.width + margin - half);  // it is not cut off
+      if (middle - half < free_from) continue;                                   // nor touches the previous one
+      svg_.text(middle, bottom + label_size + 5, name,
                 {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
-      free_from = x + half + 6;
+      free_from = middle + half + 6;
     }
     svg_.text(plot_.x + plot_.width / 2, bottom + bottom_room - 6, chart_.x_label,
               {.size = label_size, .anchor = Anchor::middle});
@@ -199,30 +206,54 @@ class ChartDrawer {
               {.size = label_size, .anchor = Anchor::middle, .rotate = -90});
   }
 
-  /// A single value, which a line can't show; a ring for a dashed curve.
-  void draw_point(const Point& point, const Series& series) {
-    svg_.dot(point, 3.5, area_class(series), series.name);
-    if (series.dashed) svg_.dot(point, 1.8, "paper", series.name);
+  /// A single value, which a line can't show; a ring for a curve that is not solid. The points of later series
+  /// at the same place are smaller, so that all are seen.
+  void draw_point(size_t place, const Series& series) {
+    const Point at{x_.place(series.x[place]), y_.place(series.y[place])};
+    const auto later = static_cast<size_t>(&series - chart_.series.data()) + 1;
+    double radius = 3.5;
+    for (size_t i = later; i < chart_.series.size(); ++i) {
+      const Series& other = chart_.series[i];
+      const auto found = std::ranges::find(other.x, series.x[place]);
+      const auto k = static_cast<size_t>(found - other.x.begin());
+      if (found != other.x.end() && !other.steps && other.y[k] == series.y[place]) radius += 2.5;
+    }
+    svg_.dot(at, radius, area_class(series), series.name);
+    if (series.dash != 0) svg_.dot(at, radius / 2, "paper", series.name);
   }
 
+  bool shows(const Series& series, size_t i) const {
+    return i < series.y.size() && x_.shows(series.x[i]) && y_.shows(series.y[i]);
+  }
+
+  /// Draws the line in pieces that the same series share: what several share shows their colours by turns.
   void draw_curve(const Series& series) {
-    std::vector<Point> points;
-    const auto flush = [&] {
-      const std::string css = line_class(series);
-      if (points.size() == 1)
-        draw_point(points[0], series);
-      else if (!points.empty())
-        svg_.polyline(points, {css, 1.8, series.dashed}, series.name);
-      points.clear();
-    };
-    for (size_t i = 0; i < series.x.size(); ++i) {
-      if (!x_.shows(series.x[i]) || !y_.shows(series.y[i])) {
-        flush();
+    const auto index = static_cast<size_t>(&series - chart_.series.data());
+    const std::string css = line_class(series);
+    for (size_t first = 0; first < series.y.size(); ++first) {
+      if (!shows(series, first)) continue;
+      const bool linked = first > 0 && shows(series, first - 1);
+      if (!shows(series, first + 1)) {
+        if (!linked) draw_point(first, series);
         continue;
       }
-      points.push_back({x_.place(series.x[i]), y_.place(series.y[i])});
+      const std::vector<size_t>& users = shared_.of(series, first + 1);
+      std::vector<Point> points{{x_.place(series.x[first]), y_.place(series.y[first])}};
+      size_t last = first;
+      while (shows(series, last + 1) && shared_.of(series, last + 1) == users) {
+        ++last;
+        points.push_back({x_.place(series.x[last]), y_.place(series.y[last])});
+      }
+      LineStyle style = line_style(series, css, 1.8);
+      if (users.size() > 1) {
+        const auto count = static_cast<double>(users.size());
+        const auto turn = std::ranges::find(users, index) - users.begin();
+        style = {css, 2.4, fmt::format("{} {}", shared_dash, shared_dash * (count - 1)),
+                 shared_dash * static_cast<double>(turn)};
+      }
+      svg_.polyline(points, style, series.name);
+      first = last - 1;  // the next piece begins where this one ends
     }
-    flush();
   }
 
   void draw_steps(const Series& series) {
@@ -237,30 +268,18 @@ class ChartDrawer {
     points.push_back({x_.place(series.x.back()), floor});
     svg_.area(points, area_class(series), 0.25);
     const std::string css = line_class(series);
-    svg_.polyline(points, {css, 1.5, series.dashed}, series.name);
+    svg_.polyline(points, line_style(series, css, 1.5), series.name);
   }
 
   Svg& svg_;
   const Chart& chart_;
   const Legend& legend_;
+  const SharedSegments shared_;
   Box plot_;
   Axis x_, y_;
 };
 
 }  // namespace
-
-std::vector<double> ticks(double low, double high, int wanted) {
-  require(std::isfinite(low) && std::isfinite(high) && low <= high && wanted >= 1, "no ticks from {} to {}",
-          low, high);
-  if (low == high) return {low};
-  const double raw = (high - low) / wanted, power = std::pow(10, std::floor(std::log10(raw)));
-  double step = 10 * power;
-  for (const double factor : {5.0, 2.0, 1.0})
-    if (factor * power >= raw * 0.999) step = factor * power;
-  std::vector<double> values;
-  for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) values.push_back(i * step);
-  return values;
-}
 
 std::string charts_svg(const std::string& title, const std::vector<Chart>& charts, Theme theme) {
   check(charts);

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
-#include "plot/chart.h"
+#include "plot/axis.h"
 
 namespace sixfold {
 namespace {
@@ -26,10 +27,11 @@ void check(const std::vector<std::string>& names, const std::vector<DotPanel>& p
   require(any, "there is nothing to draw");
 }
 
-/// The range of a panel's values, with some air on both sides, but not beyond zero; a single value lies in the
-/// middle.
+/// The range of a panel's values, with some air on both sides, but not beyond zero. A value that all share lies
+/// in the middle, and is the only number of the axis.
 struct Scale {
   double low = 0, high = 1;
+  std::optional<double> only;
 
   explicit Scale(const std::vector<double>& values) {
     std::vector<double> finite;
@@ -38,11 +40,13 @@ struct Scale {
     low = *std::ranges::min_element(finite);
     high = *std::ranges::max_element(finite);
     const double extent = high - low;
+    if (extent == 0) only = low;
     const double air = extent > 0 ? 0.08 * extent : low != 0 ? 0.1 * std::abs(low) : 1;
     low = low >= 0 ? std::max(0.0, low - air) : low - air;
     high = high <= 0 && low < 0 ? std::min(0.0, high + air) : high + air;
   }
   double place(double value) const { return (value - low) / (high - low); }
+  std::vector<double> marks() const { return only ? std::vector{*only} : ticks(low, high, 4); }
 };
 
 void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>& names, double x, double top) {
@@ -52,18 +56,20 @@ void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>&
            {.size = label_size, .css = "ink strong"}, panel.title);
   svg.rect({x, top, plot_width, height}, "panel", 0.5);
   double free_from = x - 20;
-  std::string previous;
-  for (const double value : ticks(scale.low, scale.high, 4)) {
-    const double at = x + plot_width * scale.place(value);
+  const std::vector<double> marks = scale.marks();
+  const std::vector<std::string> texts =
+      scale.only ? std::vector{fmt::format("{:.{}f}", *scale.only, panel.digits)} : tick_texts(marks);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const double at = x + plot_width * scale.place(marks[i]);
     const Point line[] = {{at, top}, {at, top + height}};
     svg.polyline(line, {"grid", 1});
-    const std::string text = fmt::format("{:.4g}", std::abs(value) < 1e-12 ? 0.0 : value);
-    const double half = text_width(text, label_size) / 2;
-    if (text == previous || at - half < free_from || at + half > x + plot_width + value_width) continue;
-    svg.text(at, top + height + label_size + 5, text,
+    const double half = text_width(texts[i], label_size) / 2;
+    if ((i > 0 && texts[i] == texts[i - 1]) || at - half < free_from ||
+        at + half > x + plot_width + value_width)
+      continue;
+    svg.text(at, top + height + label_size + 5, texts[i],
              {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
     free_from = at + half + 6;
-    previous = text;
   }
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = top + row_height * (static_cast<double>(i) + 0.5);

@@ -189,8 +189,13 @@ void Svg::text(double x, double y, std::string_view text, const TextStyle& style
 }
 
 void Svg::polyline(std::span<const Point> points, const LineStyle& style, std::string_view tooltip) {
-  fmt::format_to(std::back_inserter(body_), "<polyline class=\"{}\" stroke-width=\"{}\"{} points=\"", style.css,
-                 number(style.width), style.dashed ? " stroke-dasharray=\"5 3\"" : "");
+  fmt::format_to(std::back_inserter(body_), "<polyline class=\"{}\" stroke-width=\"{}\"", style.css,
+                 number(style.width));
+  if (!style.dashes.empty())
+    fmt::format_to(std::back_inserter(body_), " stroke-dasharray=\"{}\"", style.dashes);
+  if (style.offset != 0)
+    fmt::format_to(std::back_inserter(body_), " stroke-dashoffset=\"{}\"", number(-style.offset));
+  body_ += " points=\"";
   for (const Point& point : points) body_ += number(point.x) + "," + number(point.y) + " ";
   body_ += "\">" + tooltip_element(tooltip) + "</polyline>\n";
 }

@@ -49,7 +49,8 @@ struct Point {
 struct LineStyle {
   std::string_view css = "grid";  ///< grid, or line0 to line5
   double width = 1;
-  bool dashed = false;
+  std::string dashes = {};  ///< lengths of dashes and gaps by turns, in pixels: "5 3"; empty: a solid line
+  double offset = 0;        ///< how far the pattern is pushed along the line
 };
 
 /// Builds an SVG picture. Coordinates are in pixels from the top left. Colours are given by the classes of its

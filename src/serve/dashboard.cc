@@ -1,30 +1,16 @@
 #include "serve/dashboard.h"
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "base/error.h"
 #include "serve/json_text.h"
 #include "serve/page_files.h"
+#include "train/training_log.h"
 
 namespace sixfold::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The last part of the path, or all of it where another run has the same last part.
-std::vector<std::string> names_of(const std::vector<std::string>& folders) {
-  std::vector<std::string> names;
-  for (const std::string& folder : folders) {
-    const auto path = std::filesystem::absolute(folder).lexically_normal();
-    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
-  }
-  std::vector<std::string> shown = names;
-  for (size_t i = 0; i < names.size(); ++i)
-    if (std::ranges::count(names, names[i]) > 1) shown[i] = folders[i];
-  return shown;
-}
 
 }  // namespace
 
@@ -34,7 +20,7 @@ Dashboard::Dashboard(const std::vector<std::string>& folders) {
   // A page that outlives the server must not take another's version for the one that it has.
   using Clock = std::chrono::system_clock;
   began_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
-  const std::vector<std::string> names = names_of(folders);
+  const std::vector<std::string> names = names_of_runs(folders);
   for (size_t i = 0; i < folders.size(); ++i)
     runs_.push_back(std::make_unique<RunWatcher>(names[i], folders[i]));
 }

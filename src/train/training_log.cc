@@ -1,6 +1,8 @@
 #include "train/training_log.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -8,9 +10,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "data/lines.h"
+#include "model/ownership.h"
 
 namespace sixfold {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Curves = std::map<std::string, LoggedCurve>;
 
@@ -35,7 +40,7 @@ LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
     if (value.is_null()) entry.values.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
   };
   for (const char* name : {"loss", "perplexity", "learning_rate", "gradient_norm", "tokens_per_second",
-                           "memory_mb", "seconds", "last_update"})
+                           "memory_mb", "seconds", "seconds_left", "last_update"})
     if (line.contains(name)) add(name, line[name]);
   if (line.contains("validation") && line["validation"].is_object())
     for (const auto& [name, value] : line["validation"].items()) add("validation " + name, value);
@@ -47,6 +52,40 @@ LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
 
 LogEntry parse_log_line(const std::string& line, const std::string& place) {
   return entry_of(parse_json(line, place), place);
+}
+
+std::string name_of_run(const std::string& path) {
+  fs::path whole = fs::absolute(path).lexically_normal();
+  if (!whole.has_filename() || whole.filename() == "train.jsonl") whole = whole.parent_path();
+  return whole.filename().string();
+}
+
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
+  std::vector<std::string> names, shown;
+  for (const std::string& path : paths) names.push_back(name_of_run(path));
+  for (size_t i = 0; i < paths.size(); ++i)
+    shown.push_back(std::ranges::count(names, names[i]) > 1 ? paths[i] : names[i]);
+  return shown;
+}
+
+std::vector<std::string> with_runs_of_sweeps(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    if (!is_sweep_folder(path)) {
+      all.push_back(path);
+      continue;
+    }
+    std::vector<std::string> runs;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      std::error_code failure;
+      const auto bytes = fs::file_size(entry.path() / "train.jsonl", failure);
+      if (!failure && bytes > 0) runs.push_back(entry.path());
+    }
+    require(!runs.empty(), "{}: no run of this sweep has a line in its train.jsonl yet", path);
+    std::ranges::sort(runs);
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  return all;
 }
 
 std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take) {
@@ -67,7 +106,7 @@ std::string read_training_log(const std::string& path, const std::function<void(
     take(entry);
   }
   require(figures > 0 || torn == 0, "{}", first_error);
-  require(figures > 0, "{}: has no lines yet; the first is written after log.every_updates updates", path);
+  require(figures > 0, "{}: has no lines yet; the first is written after the first update", path);
   if (torn == 0) return {};
   return fmt::format("{}; {} skipped, as the result of a crash", first_error,
                      torn == 1 ? "the line is" : fmt::format("{} such lines are", torn));

@@ -11,9 +11,9 @@ namespace sixfold {
 /// A line of a run's train.jsonl.
 struct LogEntry {
   int64_t update = 0;
-  /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "last_update"
-  /// (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is not finite,
-  /// the log has as null, and this as NaN.
+  /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "seconds_left",
+  /// "last_update" (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is
+  /// not finite, the log has as null, and this as NaN.
   std::vector<std::pair<std::string, double>> values;
   std::string samples;  ///< of a validation: a JSON array (`ValidationSample`); empty: none
 };
@@ -25,6 +25,14 @@ LogEntry parse_log_line(const std::string& line, const std::string& place);
 /// skipped; the function returns a warning about such lines, or an empty text. Throws an input error with file
 /// and line if the file is not a training log, or is empty.
 std::string read_training_log(const std::string& path, const std::function<void(const LogEntry&)>& take);
+
+/// The last part of the path of a run's folder, or of the folder of its train.jsonl.
+std::string name_of_run(const std::string& path);
+/// The names of runs; where two have the same, their whole paths.
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths);
+/// The runs in the folders of sweeps, by name, in place of these folders; other paths stay. A run that has no
+/// log yet is left out. Throws an input error for a sweep of which no run has one.
+std::vector<std::string> with_runs_of_sweeps(const std::vector<std::string>& paths);
 
 /// The values of a quantity over the updates of a run.
 struct LoggedCurve {

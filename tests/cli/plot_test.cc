@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/shell.h"
 #include "cli/small_model.h"
+#include "model/ownership.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -65,6 +66,27 @@ TEST_F(Plot, DrawsHowARunWent) {
   expect_error(sixfold("plot curves " + log + " -o -"), "train.jsonl:1: not a line of a training log");
   write_file_atomically(log, "");
   expect_error(sixfold("plot curves " + log + " -o -"), "has no lines yet");
+}
+
+/// Curves of several runs are named after their folders; the folder of a sweep stands for its runs.
+TEST_F(Plot, NamesTheRunsOfASweep) {
+  const std::string sweep = folder_ / "sweep";
+  const auto write_run = [](const std::string& run, const std::string& log) {
+    std::filesystem::create_directories(run);
+    write_file_atomically(run + "/train.jsonl", log);
+  };
+  const std::string line = "{\"update\":1,\"loss\":4.5}\n{\"update\":2,\"loss\":4}\n";
+  write_run(sweep + "/heads-1", line), write_run(sweep + "/heads-8", line), write_run(sweep + "/later", "");
+  write_file_atomically(sweep + "/" + std::string(sweep_mark), std::string(sweep_mark_text));
+  const std::string drawn = sixfold("plot curves " + sweep + " -o -").text;
+  for (const char* part : {"Training of 2 models", ">heads-1</text>", ">heads-8</text>", "in training"})
+    EXPECT_NE(drawn.find(part), std::string::npos) << part << drawn;
+  write_run(folder_ / "other/heads-1", line);
+  const std::string twice =
+      sixfold("plot curves " + sweep + "/heads-1/ " + (folder_ / "other/heads-1/train.jsonl") + " -o -").text;
+  EXPECT_NE(twice.find(">" + (folder_ / "other/heads-1/train.jsonl")), std::string::npos) << twice;
+  std::filesystem::remove_all(sweep + "/heads-1"), std::filesystem::remove_all(sweep + "/heads-8");
+  expect_error(sixfold("plot curves " + sweep + " -o -"), "no run of this sweep has a line");
 }
 
 TEST_F(Plot, DrawsConfigsAndText) {

@@ -1,10 +1,14 @@
 #include "plot/chart.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "error_message.h"
+#include "plot/axis.h"
 #include "plot/grid.h"
 #include "plot/labels.h"
 #include "plot/png.h"
@@ -47,6 +51,95 @@ TEST(Chart, WhatIsNeverNegativeBeginsAtZero) {
     EXPECT_EQ(svg.find(">-"), std::string::npos) << svg;
     EXPECT_NE(svg.find(">0</text>"), std::string::npos) << svg;
   }
+}
+
+std::vector<std::string> label_texts(const std::string& svg) {
+  std::vector<std::string> texts;
+  for (const Label& label : labels(svg)) texts.push_back(label.text);
+  return texts;
+}
+
+bool has_label(const std::string& svg, const std::string& text) {
+  const std::vector<std::string> texts = label_texts(svg);
+  return std::ranges::find(texts, text) != texts.end();
+}
+
+std::string drawn(std::vector<Series> curves, bool log = false) {
+  return charts_svg("t", {{.title = "c",
+                           .x_label = "x",
+                           .y_label = "y",
+                           .series = std::move(curves),
+                           .log_x = log,
+                           .log_y = log}});
+}
+
+Series styled(const std::string& name, Doubles y, size_t number) {
+  Series s = series(name, std::move(y));
+  s.set_style(number);
+  return s;
+}
+
+/// A curve that lies on another would hide it.
+TEST(Chart, CurvesThatCoincideAreAllSeen) {
+  const std::string same =
+      drawn({styled("one", {1, 2, 3}, 0), styled("two", {1, 2, 3}, 1), styled("third", {3, 2, 1}, 2)});
+  EXPECT_EQ(count(same, "class=\"line0\" stroke-width=\"2.4\" stroke-dasharray=\"9 9\" points"), 1u);
+  EXPECT_EQ(
+      count(same, "class=\"line1\" stroke-width=\"2.4\" stroke-dasharray=\"9 9\" stroke-dashoffset=\"-9\""),
+      1u);
+  EXPECT_TRUE(has_label(same, "two (the same as one)"));
+  EXPECT_TRUE(has_label(same, "Where curves coincide, their colours alternate."));
+  EXPECT_EQ(overlapping(same), "");
+  // Where they part, each has a line of its own.
+  const std::string partly = drawn({styled("one", {1, 2, 3, 5}, 0), styled("two", {1, 2, 3, 4}, 1)});
+  EXPECT_EQ(count(partly, "stroke-dasharray=\"9 9\""), 2u);
+  EXPECT_EQ(count(partly, "stroke-width=\"1.8\""), 2u);
+  EXPECT_TRUE(has_label(partly, "two"));
+  const std::string apart = drawn({styled("one", {1, 2}, 0), styled("two", {2, 1}, 1)});
+  EXPECT_EQ(apart.find("dasharray"), std::string::npos);
+  EXPECT_EQ(apart.find("coincide"), std::string::npos);
+  EXPECT_TRUE(has_label(drawn({styled("one", {1, 2}, 0), styled("two", {1, 2}, 1)}),
+                        "All curves coincide; their colours alternate."));
+  const std::string points = drawn({styled("one", {1}, 0), styled("two", {1}, 1)});
+  EXPECT_NE(points.find("r=\"6\" class=\"area0\""), std::string::npos);
+  EXPECT_NE(points.find("r=\"3.5\" class=\"area1\""), std::string::npos);
+}
+
+TEST(Chart, ManyCurvesHaveStylesOfTheirOwn) {
+  std::set<std::pair<int, int>> styles;
+  for (size_t i = 0; i < 24; ++i) styles.insert({styled("s", {}, i).color, styled("s", {}, i).dash});
+  EXPECT_EQ(styles.size(), 24u);
+}
+
+/// Numbers that no value has would say that there is a range.
+TEST(Chart, AnAxisOfOneValueHasItsNumberAlone) {
+  for (const double value : {100.0, 0.25, -3.0, 0.0}) {
+    const std::string svg = drawn({series("s", {value, value, value}, 2)});
+    EXPECT_EQ(label_texts(svg), (std::vector<std::string>{"t", "c", fmt::format("{}", value), "0", "1", "2",
+                                                          "3", "4", "x", "y"}));
+  }
+}
+
+TEST(Chart, ALogarithmicAxisOfOneValueHasItsNumberAlone) {
+  Series s{.name = "s", .x = {1, 10, 100}, .y = {0.5, 0.5, 0.5}};
+  EXPECT_EQ(label_texts(drawn({s}, /*log=*/true))[2], "0.5");
+  EXPECT_EQ(label_texts(drawn({s}, true))[3], "1");
+}
+
+/// Less than a power of ten has no numbers such as 1 and 2.
+TEST(Chart, EveryAxisHasNumbers) {
+  for (const auto& [low, high] : {std::pair{64.0, 80.0}, {1.05, 1.3}, {0.0011, 0.0014}, {1, 3}, {1e-6, 1e7}}) {
+    Series s{.name = "s", .x = {low, high}, .y = {low, high}};
+    const std::vector<std::string> texts = label_texts(drawn({s}, /*log=*/true));
+    EXPECT_GE(texts.size(), 4u + 2 * 3) << low;  // title, name, two labels, and three numbers of each axis
+    EXPECT_EQ(overlapping(drawn({s}, true)), "");
+  }
+}
+
+TEST(Ticks, TextsTellThemApart) {
+  EXPECT_EQ(tick_texts({0, 0.5, 1}), (std::vector<std::string>{"0", "0.5", "1"}));
+  EXPECT_EQ(tick_texts({10'000, 2'000'000}), (std::vector<std::string>{"10k", "2M"}));
+  EXPECT_EQ(tick_texts({5.01234, 5.01236}), (std::vector<std::string>{"5.0123", "5.0124"}));
 }
 
 TEST(Chart, NothingTouchesOrIsCutOff) {

@@ -50,6 +50,14 @@ TEST(Dots, AxesHaveDistinctNumbersOfTheSignOfTheValues) {
   }
 }
 
+/// Numbers that no value has would say that there is a range.
+TEST(Dots, AColumnOfOneValueHasItsNumberAlone) {
+  const std::string svg = dots_svg("Sweep", {"a", "b"}, {{"updates", {60, 60}, 0}});
+  EXPECT_EQ(count(svg, "text-anchor=\"middle\""), 1u);
+  EXPECT_NE(svg.find("text-anchor=\"middle\">60</text>"), std::string::npos) << svg;
+  EXPECT_EQ(overlapping(svg), "");
+}
+
 TEST(Dots, ALongTitleIsBroken) {
   const std::string title =
       "A title of which the words need more room than the picture of one panel has, by far";
