@@ -24,7 +24,7 @@ from pathlib import Path
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 HERE = Path(__file__).resolve().parent
-NOT_CURVES = {"update", "epoch", "tokens", "seconds", "seconds_waited", "last_update"}
+NOT_CURVES = {"update", "epoch", "tokens", "seconds", "seconds_left", "seconds_waited", "last_update"}
 
 
 def rounded(value):

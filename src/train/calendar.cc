@@ -7,6 +7,12 @@ bool is_multiple(int64_t update, int64_t every_updates) {
   return every_updates > 0 && update % every_updates == 0;
 }
 
+/// Whether an update is one of 1, 2, 5, 10, 20, 50, ...
+bool is_round(int64_t update) {
+  while (update > 0 && update % 10 == 0) update /= 10;
+  return update == 1 || update == 2 || update == 5;
+}
+
 }  // namespace
 
 Calendar::Calendar(const TrainOptions& options, const RunLength& length, const TrainingState& state)
@@ -19,7 +25,9 @@ bool Calendar::finished(const TrainingState& state) const {
 }
 
 bool Calendar::line(const TrainingState& state) const {
-  return is_multiple(state.update, options_.log.every_updates) || finished(state);
+  const int64_t every = options_.log.every_updates;
+  return is_multiple(state.update, every) || (state.update < every && is_round(state.update)) ||
+         finished(state);
 }
 
 bool Calendar::validation(const TrainingState& state, Batcher::Position before) const {

@@ -12,7 +12,8 @@ class Calendar {
 
   /// Whether the run is finished: its last update is done, or patience is exhausted.
   bool finished(const TrainingState& state) const;
-  /// Whether a progress line is due.
+  /// Whether a progress line is due. The first ones come early, at updates 1, 2, 5, 10, 20, 50, ..., so that a
+  /// run shows at once what it does.
   bool line(const TrainingState& state) const;
   /// Whether a validation is due after an update whose batch began at position `before`.
   bool validation(const TrainingState& state, Batcher::Position before) const;

@@ -242,7 +242,9 @@ struct LogOptions {
 };
 
 inline void visit(OptionVisitor& v, LogOptions& o) {
-  v.field("every_updates", o.every_updates, "number of updates between lines of progress", at_least(1));
+  v.field("every_updates", o.every_updates,
+          "number of updates between lines of progress, after the first lines at updates 1, 2, 5, 10, 20, ...",
+          at_least(1));
 }
 
 /// The part of a run's config (CONFIG.yaml) that the trainer reads. The other groups, and the other keys of

@@ -60,13 +60,17 @@ double Progress::tokens_per_second(const TrainingState& s) const {
   return seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0;
 }
 
+/// By the mean time of the updates that this process has done; nothing before the end of the run is known.
+std::optional<double> Progress::seconds_left(const TrainingState& s) const {
+  if (s.last_update == 0 || s.update == started_update_) return {};
+  return (s.seconds - started_) / static_cast<double>(s.update - started_update_) *
+         static_cast<double>(s.last_update - s.update);
+}
+
 std::string Progress::describe(const TrainingState& s, double learning_rate) const {
   const double loss = mean_loss(s.sums);
-  std::string left;
-  if (s.last_update > 0 && s.update > started_update_)
-    left = fmt::format("  left {}",
-                       clock_text((s.seconds - started_) / static_cast<double>(s.update - started_update_) *
-                                  static_cast<double>(s.last_update - s.update)));
+  const std::optional<double> seconds = seconds_left(s);
+  const std::string left = seconds ? "  left " + clock_text(*seconds) : "";
   return fmt::format(
       "update {}{}  epoch {}  loss {:.3f}  perplexity {:.2f}  {:.0f} tokens/s  rate {:.2e}  {}{}", s.update,
       s.last_update > 0 ? fmt::format("/{}", s.last_update) : "", s.position.last_epoch(), loss, std::exp(loss),
@@ -84,6 +88,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   if (!log_) return;
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
+  const std::optional<double> left = seconds_left(s);
   log_->append(nlohmann::json{{"update", s.update},
                               {"last_update", s.last_update},
                               {"epoch", s.position.last_epoch()},
@@ -94,6 +99,7 @@ void Progress::line(const TrainingState& s, double learning_rate) {
                               {"tokens", s.sums.tokens},
                               {"tokens_per_second", tokens_per_second(s)},
                               {"seconds", s.seconds},
+                              {"seconds_left", left ? nlohmann::json(*left) : nlohmann::json(nullptr)},
                               {"seconds_waited", s.sums.waited},
                               {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
                    .dump() +

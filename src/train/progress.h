@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "base/file.h"
@@ -41,6 +42,7 @@ class Progress {
 
  private:
   double tokens_per_second(const TrainingState& state) const;
+  std::optional<double> seconds_left(const TrainingState& state) const;
   std::string describe(const TrainingState& state, double learning_rate) const;
   void clear_line();
 

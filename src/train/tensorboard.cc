@@ -34,7 +34,7 @@ double seconds_of(const LogEntry& entry, double before) {
 /// The tag of a value; empty: it is none that changes with the training.
 std::string tag_of(const std::string& name) {
   constexpr std::string_view validation = "validation ";
-  if (name == "seconds" || name == "last_update") return {};
+  if (name == "seconds" || name == "seconds_left" || name == "last_update") return {};
   return name.starts_with(validation) ? "valid/" + name.substr(validation.size()) : "train/" + name;
 }
 

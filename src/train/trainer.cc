@@ -58,7 +58,11 @@ class Trainer {
   double learning_rate() const;
   void account(const StepResult& step, const Update& batches);
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
-  void pass_time() { state_.seconds = request_.processes.from_root(now() - began_); }
+  /// Returns the seconds since the last call.
+  double pass_time() {
+    const double before = state_.seconds;
+    return (state_.seconds = request_.processes.from_root(now() - began_)) - before;
+  }
   void validate();
   void save();
   std::string build_model();
@@ -110,9 +114,10 @@ TrainOutcome Trainer::run() {
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
       progress_->line(state_, rate);
-      // of this batch and of those before, since a single one may be far off
-      require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
-                       models_.newest());
+      // Of this batch and of those before: a single one may be far off, and so may the beginning.
+      if (state_.update >= options_.log.every_updates || calendar_.finished(state_))
+        require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
+                         models_.newest());
       state_.sums = {};
     }
     if (calendar_.validation(state_, before_)) validate();
@@ -314,10 +319,7 @@ void Trainer::account(const StepResult& step, const Update& batches) {
   state_.sums.tokens += batches.tokens();
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
-  const double before = state_.seconds;
-  pass_time();
-  if (const auto end = plan_.took_update(state_, state_.seconds - before))
-    progress_->plan(*end, options_.train.minutes);
+  if (const auto end = plan_.took_update(state_, pass_time())) progress_->plan(*end, options_.train.minutes);
 }
 
 void Trainer::validate() {
@@ -355,9 +357,7 @@ void Trainer::save() {
   state_.log_bytes = progress_->log_bytes();
   models_.save_checkpoint(state_);
   calendar_.note_checkpoint(state_);
-  const double before = state_.seconds;
-  pass_time();
-  plan_.took_checkpoint(state_.seconds - before);
+  plan_.took_checkpoint(pass_time());
 }
 
 std::string Trainer::build_model() {

@@ -39,7 +39,8 @@ class InventedRun {
                   {"gradient_norm", 0.8 + 2 * std::exp(-done / 8) + 0.2 * wave},
                   {"tokens_per_second", 12'000 + 300 * wave},
                   {"memory_mb", 1800.5},
-                  {"seconds", 12.5 * lines_}}
+                  {"seconds", 12.5 * lines_},
+                  {"seconds_left", 12.5 * (100 - lines_)}}
                  .dump()
           << "\n";
       if (lines_ % 10 == 0) log << validation(done).dump() << "\n";
@@ -118,10 +119,13 @@ TEST_F(DashboardPage, ARunMoves) {
   const std::string address = serve({folder_ / "run"});
   Browser browser;
   browser.open(address);
-  browser.wait_for("document.body.innerText.includes('no line of its log yet')");
+  browser.wait_for("document.body.innerText.includes('first figures come after its first update')");
   InventedRun run(folder_ / "run", 1);
   run.add_lines(30);
   browser.wait_for("document.body.innerText.includes('3,000 of 10,000')");
+  const std::string figures = browser.evaluate("document.querySelector('.run dl').innerText");
+  EXPECT_NE(figures.find("14:35"), std::string::npos) << figures;  // left
+  EXPECT_NE(figures.find("tokens/s"), std::string::npos) << figures;
   browser.wait_for(loss_path);
   const Json before = browser.evaluate(loss_path);
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('.chart').length"), 8);

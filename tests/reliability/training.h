@@ -100,7 +100,7 @@ inline std::string contents_of_run(const std::string& run) {
   namespace fs = std::filesystem;
   const auto without_times = [](nlohmann::json json) {
     for (const char* key :
-         {"seconds", "tokens_per_second", "seconds_waited", "memory_mb", "waited", "log_bytes"})
+         {"seconds", "seconds_left", "tokens_per_second", "seconds_waited", "memory_mb", "waited", "log_bytes"})
       json.erase(key);
     return json;
   };

@@ -26,11 +26,20 @@ class CalendarTest : public testing::Test {
 
 TEST_F(CalendarTest, CountsUpdates) {
   for (state_.update = 1; state_.update <= 60; ++state_.update) {
-    EXPECT_EQ(calendar_.line(state_), state_.update % 4 == 0);
+    EXPECT_EQ(calendar_.line(state_), state_.update % 4 == 0 || state_.update <= 2);
     EXPECT_EQ(calendar_.validation(state_, state_.position), state_.update % 5 == 0);
     EXPECT_EQ(calendar_.checkpoint(state_), state_.update % 6 == 0);
     EXPECT_FALSE(calendar_.finished(state_));
   }
+}
+
+/// A run shows at once what it does.
+TEST_F(CalendarTest, TheFirstLinesComeEarly) {
+  options_.log.every_updates = 100;
+  std::vector<int64_t> lines;
+  for (state_.update = 1; state_.update <= 200; ++state_.update)
+    if (calendar_.line(state_)) lines.push_back(state_.update);
+  EXPECT_EQ(lines, (std::vector<int64_t>{1, 2, 5, 10, 20, 50, 100, 200}));
 }
 
 /// At its end a run has a line and a validation. The last checkpoint is the trainer's to make.

@@ -120,7 +120,7 @@ class TaskTest : public testing::Test {
     std::istringstream text(read_file(run(name) + "/train.jsonl"));
     for (std::string line; std::getline(text, line);) {
       lines.push_back(nlohmann::json::parse(line));
-      for (const char* time : {"seconds", "tokens_per_second", "seconds_waited", "memory_mb"})
+      for (const char* time : {"seconds", "seconds_left", "tokens_per_second", "seconds_waited", "memory_mb"})
         lines.back().erase(time);
     }
     return lines;

@@ -85,6 +85,7 @@ class TrainerTest : public testing::Test {
       lines.back().erase("seconds");
       lines.back().erase("tokens_per_second");
       lines.back().erase("seconds_waited");
+      lines.back().erase("seconds_left");
       lines.back().erase("memory_mb");
     }
     return lines;

@@ -51,6 +51,12 @@ TEST_F(TrainerTest, MakesAModelFolderAndLearns) {
     EXPECT_TRUE(fs::exists(outcome.model + "/" + file));
   const auto lines = log("a");
   EXPECT_GT(lines.front().at("loss").get<double>(), lines[lines.size() - 2].at("loss").get<double>() + 0.5);
+  // The log begins with the first update, and tells the speed and the time that is left.
+  const std::string text = read_file(run("a") + "/train.jsonl");
+  const auto first = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(first.at("update"), 1);
+  EXPECT_GT(first.at("tokens_per_second"), 0);
+  EXPECT_GT(first.at("seconds_left"), 0);
 }
 
 TEST_F(TrainerTest, StopRequestSavesAndResumes) {

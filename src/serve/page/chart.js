@@ -25,6 +25,7 @@ function ticks(least, most, logarithmic) {
   return Array.from({length: 7}, (_, i) => (first + i) * step).filter((value) => value <= most + step / 1e6);
 }
 
+// The least and the most of the values; null if there are none.
 function range(values) {
   let least = Infinity, most = -Infinity;
   for (const value of values) {
@@ -32,7 +33,11 @@ function range(values) {
     least = Math.min(least, value), most = Math.max(most, value);
   }
   if (least > most) return null;
-  if (most - least <= 1e-12 * Math.max(Math.abs(least), Math.abs(most))) return [least - (Math.abs(least) || 1) * 0.1, most + (Math.abs(most) || 1) * 0.1];
+  // A single value lies in the middle, and is the only number of its axis.
+  if (most - least <= 1e-12 * Math.max(Math.abs(least), Math.abs(most))) {
+    const room = 0.1 * (Math.abs(least) || 1);
+    return Object.assign([least - room, most + room], {only: least});
+  }
   return [least, most];
 }
 
@@ -62,12 +67,13 @@ export class Chart {
     this.y = (value) => HEIGHT - BOTTOM - (scale(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM);
     this.axis = options.axis;
     const parts = [];
-    for (const value of ticks(ys[0], ys[1], logarithmic)) {
+    const marks = (ends, log) => ends.only === undefined ? ticks(ends[0], ends[1], log) : [ends.only];
+    for (const value of marks(ys, logarithmic)) {
       const y = this.y(value);
       parts.push(svg("line", {class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y}),
         svg("text", {x: LEFT - 6, y: y + 4, "text-anchor": "end"}, short(value)));
     }
-    for (const value of ticks(xs[0], xs[1], false).slice(0, 6)) {
+    for (const value of marks(xs, false).slice(0, 6)) {
       const label = options.axis === "share" ? `${Math.round(100 * value)} %` : short(value);
       parts.push(svg("text", {x: this.x(value), y: HEIGHT - 6, "text-anchor": "middle"}, label));
     }

@@ -22,7 +22,11 @@ const lastUpdate = (run) => last(run, "last_update") || 0;
 
 function figures(run) {
   const rows = [["update", short(run.update) + (lastUpdate(run) ? ` of ${short(lastUpdate(run))}` : "")],
-    ["time", duration(run.seconds)], ["loss", short(last(run, "loss") ?? null)]];
+    ["time", duration(run.seconds)]];
+  const left = last(run, "seconds_left");
+  if (left > 0) rows.push(["left", duration(left)]);
+  if (last(run, "tokens_per_second")) rows.push(["tokens/s", short(last(run, "tokens_per_second"))]);
+  rows.push(["loss", short(last(run, "loss") ?? null)]);
   for (const [name, curve] of Object.entries(run.curves))
     if (name.startsWith("validation ")) {
       const score = name.slice(11);
@@ -38,7 +42,7 @@ function card(run, number) {
     html("span", {class: "task"}, String(run.task ?? "").replaceAll("_", " ")))];
   const end = lastUpdate(run);
   if (end) parts.push(html("progress", {max: end, value: Math.min(run.update, end), "aria-label": `progress of ${run.name}`}));
-  parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "There is no line of its log yet."));
+  parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "It reads its data. Its first figures come after its first update."));
   if (run.problem) parts.push(html("p", {class: "warning"}, `Warning: ${run.problem}`));
   return html("li", {class: "run card", title: run.path}, ...parts);
 }
