@@ -36,14 +36,18 @@ class ServePage : public testing::Test {
     browser.open(address + "/");
     browser.wait_for("document.querySelectorAll('#model option').length === 2");
   }
+  /// Types a text in place of the example.
   static void type_source(Browser& browser, const std::string& text) {
     browser.evaluate("document.querySelector('#source-text').focus()");
     browser.type(text);
   }
-  /// Types a sentence, and waits until everything about it is shown.
+  /// Types a sentence, and waits until everything about it, or about its first line, is shown.
   static void translate(Browser& browser, const std::string& text = sentence) {
     type_source(browser, text);
-    browser.wait_for("document.querySelectorAll('#alternatives tbody tr').length > 0");
+    browser.wait_for(
+        "[...document.querySelectorAll('#source-words .chip > span:first-child')].map((one) => "
+        "one.textContent).join(' ') === " +
+        Json(text.substr(0, text.find('\n'))).dump());
     browser.wait_for("document.querySelectorAll('#heads canvas').length > 0");
   }
   static void choose_model(Browser& browser, int index) {
@@ -101,6 +105,47 @@ TEST_F(ServePage, TranslatesWhatIsTyped) {
       "(() => { const size = document.querySelector('#beam-size'); size.value = 6; "
       "size.dispatchEvent(new Event('input')); })()");
   browser.wait_for("document.querySelectorAll('#alternatives tbody tr').length === 6");
+  expect_no_problems(browser);
+}
+
+TEST_F(ServePage, BeginsWithAnExample) {
+  Browser browser;
+  open(browser);
+  browser.wait_for("document.querySelectorAll('#alternatives tbody tr').length === 4");
+  EXPECT_EQ(browser.evaluate("document.querySelector('#source-text').value"), "The old dog sleeps.");
+  EXPECT_EQ(count(browser, "#source-words .chip"), 4);
+  EXPECT_GT(count(browser, "#beam-tree .node"), 0);
+  translate(browser);  // what is typed replaces the example
+  EXPECT_EQ(browser.evaluate("document.querySelector('#source-text').value"), sentence);
+  // A text of one's own stays when the model is chosen again; a language model writes at once.
+  choose_model(browser, 1);
+  browser.wait_for("document.querySelector('#language-state').textContent.includes('tokens;')");
+  EXPECT_GT(count(browser, "#language-tokens .chip"), 0);
+  choose_model(browser, 0);
+  browser.wait_for("!document.querySelector('#translation-panels').hidden");
+  EXPECT_EQ(browser.evaluate("document.querySelector('#source-text').value"), sentence);
+  expect_no_problems(browser);
+}
+
+TEST_F(ServePage, OnANarrowScreenOnePanelIsOpenAndLinksOpenTheOthers) {
+  Browser browser;
+  open(browser);
+  translate(browser);
+  const auto links = [&] { return count(browser, "#panel-links a"); };
+  EXPECT_EQ(links(), 6);
+  EXPECT_EQ(count(browser, "#translation-panels .panel[open]"), 5);
+  browser.set_size(420, 800);
+  browser.wait_for("document.querySelectorAll('.panel[open]').length === 2");  // one of each kind of model
+  EXPECT_LT(browser.evaluate("document.documentElement.scrollHeight"), 2000);
+  expect_fits(browser, "folded");
+  browser.click("#panel-links a[href='#panel-beam']");
+  browser.wait_for("document.querySelector('#panel-beam').open");
+  browser.wait_for("document.querySelector('#panel-beam').getBoundingClientRect().top < 200");
+  expect_fits(browser, "beam");
+  browser.set_size(1200, 800);
+  browser.wait_for("document.querySelectorAll('#translation-panels .panel[open]').length === 5");
+  choose_model(browser, 1);
+  browser.wait_for("document.querySelectorAll('#panel-links a').length === 2");
   expect_no_problems(browser);
 }
 
@@ -197,13 +242,7 @@ TEST_F(ServePage, TheBeamIsStepped) {
   translate(browser);
   const int steps = browser.evaluate("Number(document.querySelector('#step').max)");
   ASSERT_GT(steps, 3);
-  EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("{0} of {0}", steps));
-  EXPECT_GT(count(browser, "#beam-tree .finished"), 0);
-  // What is marked as the best is the translation.
-  EXPECT_GT(count(browser, "#beam-tree .best"), 2);
-  browser.evaluate("document.querySelector('#step').focus()");
-  browser.press("Home");
-  browser.wait_for("document.querySelector('#step-name').textContent.startsWith('1 of')");
+  EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("1 of {}", steps));
   EXPECT_EQ(count(browser, "#beam-tree .continues"), 4);  // as many as the beam is wide
   EXPECT_EQ(count(browser, "#beam-tree .best"), 0);       // no line leads to a first token
   EXPECT_EQ(browser.evaluate("document.querySelector('#step-back').disabled"), true);
@@ -211,6 +250,18 @@ TEST_F(ServePage, TheBeamIsStepped) {
   EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("2 of {}", steps));
   EXPECT_GT(count(browser, "#beam-tree .dropped"), 0);
   EXPECT_EQ(count(browser, "#beam-table tbody tr"), count(browser, "#beam-tree .now"));
+  // It is played from there to the end, and then once more from the first step.
+  browser.click("#play");
+  EXPECT_EQ(text_of(browser, "#play"), "Pause");
+  browser.wait_for("document.querySelector('#play').textContent === 'Play'");
+  EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("{0} of {0}", steps));
+  EXPECT_GT(count(browser, "#beam-tree .finished"), 0);
+  // What is marked as the best is the translation.
+  EXPECT_GT(count(browser, "#beam-tree .best"), 2);
+  browser.click("#play");
+  EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("1 of {}", steps));
+  browser.click("#play");  // which stops it
+  EXPECT_EQ(text_of(browser, "#play"), "Play");
   expect_no_problems(browser);
 }
 
@@ -221,6 +272,8 @@ TEST_F(ServePage, ALanguageModelWritesOn) {
   browser.wait_for("!document.querySelector('#language-panels').hidden");
   EXPECT_EQ(browser.evaluate("document.querySelector('#translation-panels').hidden"), true);
   browser.wait_for("document.querySelector('#positions-text').textContent !== ''");
+  browser.wait_for(
+      "document.querySelector('#language-state').textContent.includes('tokens;')");  // without a prompt
   browser.evaluate("document.querySelector('#prompt').focus()");
   browser.type("The old ");
   browser.click("#generate");
@@ -260,6 +313,14 @@ TEST_F(ServePage, PositionsAreRead) {
   browser.evaluate("document.querySelector('#encodings canvas').focus()");
   browser.wait_for(
       "document.querySelector('#positions-reading').textContent === 'Position 0, feature 0: 0.00'");
+  // What is below 0 has another hue than what is above.
+  const Json hues = browser.evaluate(
+      "(() => { const canvas = document.querySelector('#encodings canvas'); const {data} = "
+      "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); const hues = new Set(); "
+      "for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) hues.add(data[i] > data[i + 2]); "
+      "return [...hues].sort(); })()");
+  EXPECT_EQ(hues, (Json{false, true}));
+  EXPECT_EQ(text_of(browser, "#encodings .scale"), "−1.001.00");
   browser.hover("#encodings canvas");
   browser.wait_for("document.querySelector('#positions-reading').textContent.startsWith('Position 3')");
   expect_no_problems(browser);

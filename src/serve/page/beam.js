@@ -8,7 +8,8 @@ const FATES = {
   dropped: ["×", "is dropped", ": others are better"],
   stopped: ["■", "is stopped", ": it can't become better than those that are finished"],
 };
-let steps = [], at = 0;
+const PACE = 700;  // milliseconds of a step that is played
+let steps = [], at = 0, playing = 0;
 const fixed = (value) => value.toFixed(2).replace("-", "−");
 
 // The hypotheses from the first step to one, that one last. A parent is a place among those of the step before.
@@ -58,12 +59,13 @@ function drawTree() {
   const image = svg("svg", {class: "tree", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Hypotheses up to step ${at + 1}; the table below has those of this step`}, ...edges, ...nodes);
   byId("beam-tree").replaceChildren(image);
-  byId("beam-tree").scrollLeft = width;
+  byId("beam-tree").scrollLeft = place(at, 0).x + WIDTH + GAP - byId("beam-tree").clientWidth;
 }
 
 function draw() {
   byId("step").max = Math.max(1, steps.length), byId("step").value = at + 1;
   byId("step-name").textContent = steps.length ? `${at + 1} of ${steps.length}` : "";
+  byId("play").disabled = steps.length < 2;
   byId("step-back").disabled = at === 0, byId("step-on").disabled = at + 1 >= steps.length;
   byId("step").disabled = steps.length === 0;
   byId("beam-table").tBodies[0].replaceChildren(...(steps[at] ?? []).map((one, index) => html("tr", {},
@@ -73,19 +75,38 @@ function draw() {
 }
 
 const go = (to) => {
+  pause();
   at = Math.min(Math.max(0, to), Math.max(0, steps.length - 1));
   draw();
 };
 
+function pause() {
+  clearInterval(playing);
+  playing = 0;
+  byId("play").textContent = "Play";
+}
+
+// From the step that is shown, or once more from the first.
+function play() {
+  if (playing) return pause();
+  if (at + 1 >= steps.length) at = 0, draw();
+  byId("play").textContent = "Pause";
+  playing = setInterval(() => {
+    ++at;
+    draw();
+    if (at + 1 >= steps.length) pause();
+  }, PACE);
+}
+
 export function showBeam(sentence) {
   steps = sentence?.search ?? [];
-  at = Math.max(0, steps.length - 1);
-  draw();
+  go(0);
   if (!steps.length) byId("beam-tree").textContent = sentence?.unwatched ?? "";
 }
 
 byId("step-back").addEventListener("click", () => go(at - 1));
 byId("step-on").addEventListener("click", () => go(at + 1));
+byId("play").addEventListener("click", play);
 byId("step").addEventListener("input", () => go(Number(byId("step").value) - 1));
 byId("beam-legend").replaceChildren(...Object.values(FATES).map(([sign, words, why]) => html("li", {}, `${sign} ${words}${why}`)),
   html("li", {}, "thick line: what leads to the best so far"));

@@ -22,12 +22,24 @@ const sizes = ({architecture: a}) => [a.encoder_layers && many(a.encoder_layers,
   many(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${many(a.vocabulary, "token")}`]
   .filter((part) => part).join(", ");
 
+// Links to the panels of the model. On a narrow screen only the first panel is open, since all are several screens.
+const narrow = matchMedia("(max-width: 40rem)"), panels = [...document.querySelectorAll(".panel")];
+const fold = () => panels.forEach((panel) => { panel.open = !narrow.matches || panel.classList.contains("first"); });
+const isOffered = (panel) => !panel.closest("[hidden]");
+
+function link(panel) {
+  const anchor = html("a", {href: `#${panel.id}`}, panel.querySelector("h2").textContent);
+  anchor.addEventListener("click", () => { panel.open = true; });
+  return anchor;
+}
+
 async function choose() {
   const model = models[byId("model").selectedIndex], translates = model.kind === "translation";
   byId("problem").textContent = "";
   byId("model-sizes").textContent = sizes(model);
   byId("translation-panels").hidden = !translates;
   byId("language-panels").hidden = translates;
+  byId("panel-links").replaceChildren(...panels.filter(isOffered).map(link));
   if (translates) {
     describeScores(model);
     useModel(model, limits);
@@ -60,6 +72,8 @@ byId("key").addEventListener("change", () => {
     byId("problem").textContent = "The API key has characters that no key has; quotes may have been pasted with it.";
   }
 });
+narrow.addEventListener("change", fold);
+fold();
 startTranslating(show);
 startLanguage();
 start();

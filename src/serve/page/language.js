@@ -80,5 +80,5 @@ export function useLanguageModel(chosen, limits) {
   byId("max-tokens").max = limits.new_tokens;
   byId("language-tokens").replaceChildren();
   byId("likely").replaceChildren();
-  state("");
+  generate();  // the page shows at once what it can show
 }

@@ -71,15 +71,17 @@ function followCells(image, cells, columns, read) {
   });
 }
 
-// A picture of values from 0 to 1 with one dot for each, without labels: rows of `columns` values. Without a name it is
-// decoration. With `read` it takes the focus and is read as a matrix is.
+// A picture of values from -1 to 1 with one dot for each, without labels: rows of `columns` values. What is above 0 has
+// one hue, what is below it another, and 0 has none. Without a name it is decoration. With `read` it takes the focus and is read as a matrix is.
 export function dots(values, columns, name, read) {
   const rows = values.length / columns, label = name ? {role: "img", "aria-label": name} : {"aria-hidden": "true"};
   const canvas = html("canvas", {class: "dots", width: columns, height: rows, ...label});
   const paint = () => {
-    const colour = getComputedStyle(document.documentElement).getPropertyValue("--heat").split(",").map(Number);
+    const style = getComputedStyle(document.documentElement);
+    const [above, below] = ["--heat", "--heat-below"].map((name) => style.getPropertyValue(name).split(",").map(Number));
     const context = canvas.getContext("2d"), picture = context.createImageData(columns, rows);
-    values.forEach((value, i) => picture.data.set([...colour, Math.round(255 * Math.min(1, Math.max(0, value)))], 4 * i));
+    values.forEach((value, i) =>
+      picture.data.set([...(value < 0 ? below : above), Math.round(255 * Math.min(1, Math.abs(value)))], 4 * i));
     context.putImageData(picture, 0, 0);
   };
   paint();

@@ -31,14 +31,13 @@ const OTHER = "This model adds no encodings of its own kind to show.";
 
 const value = (number) => number.toFixed(2).replace("-", "−");
 
-const rangeOf = (values) => values.reduce(([least, most], one) => [Math.min(least, one), Math.max(most, one)], [Infinity, -Infinity]);
-
-// A picture of values, from pale to the full colour.
+// A picture of values, whose strongest colours are those of the largest absolute value.
 function draw(id, values, columns, {name, read}) {
-  const [least, most] = rangeOf(values);
-  const picture = dots(values.map((one) => (one - least) / (most - least || 1)), columns, name,
+  const most = values.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  const picture = dots(values.map((one) => one / (most || 1)), columns, name,
     (row, column) => { byId("positions-reading").textContent = read(row, column, values[row * columns + column]); });
-  byId(id).replaceChildren(picture, html("p", {class: "hint"}, `pale: ${value(least)}; full colour: ${value(most)}`));
+  const scale = html("p", {class: "scale"}, value(-most), html("i", {role: "img", "aria-label": "to"}), value(most));
+  byId(id).replaceChildren(picture, scale);
 }
 
 let shown = null;  // the model whose positions are asked for

@@ -3,6 +3,15 @@ import {Refused, ask} from "/page/api.js";
 import {byId, html} from "/page/elements.js";
 
 const PAUSE = 250;  // milliseconds without a key before the server is asked
+// What is translated before something is typed: the page shows at once what it can show.
+const EXAMPLES = {
+  cs: "Starý pes spí.", da: "Den gamle hund sover.", de: "Der alte Hund schläft.", en: "The old dog sleeps.",
+  es: "El perro viejo duerme.", fi: "Vanha koira nukkuu.", fr: "Le vieux chien dort.", hu: "Az öreg kutya alszik.",
+  it: "Il vecchio cane dorme.", ja: "年老いた犬は眠っている。", nl: "De oude hond slaapt.", pl: "Stary pies śpi.",
+  pt: "O velho cão dorme.", ro: "Câinele bătrân doarme.", ru: "Старая собака спит.", sv: "Den gamla hunden sover.",
+  tr: "Yaşlı köpek uyuyor.", uk: "Старий собака спить.", zh: "老狗在睡觉。",
+};
+let example = "";  // the one that is shown until something is typed
 let model = null, limits = {}, running = null, timer = 0;
 let receive = () => {};  // gets what is known about the chosen sentence
 
@@ -85,6 +94,9 @@ function soon() {
 export function startTranslating(told) {
   receive = told;
   byId("source-text").addEventListener("input", soon);
+  byId("source-text").addEventListener("focus", () => {  // what is typed replaces the example
+    if (example && byId("source-text").value === example) byId("source-text").select();
+  });
   byId("beam-size").addEventListener("input", soon);
   byId("sentence").addEventListener("change", translate);
 }
@@ -96,5 +108,7 @@ export function useModel(chosen, allLimits) {
   byId("source-text").lang = model.source || "";
   byId("target-text").lang = model.target || "";
   byId("beam-size").value = model.generation.beam_size;
+  if (byId("source-text").value === example)
+    byId("source-text").value = example = EXAMPLES[(model.source || "").split("-")[0]] ?? "";
   translate();
 }
