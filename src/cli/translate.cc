@@ -16,6 +16,7 @@
 #include "cli/model_folder.h"
 #include "cli/named_option.h"
 #include "cli/translation_parts.h"
+#include "data/corpus_report.h"
 #include "model/provenance.h"
 
 namespace sixfold {
@@ -86,6 +87,16 @@ std::string TranslationMeter::text(double seconds) const {
                      static_cast<double>(sentences_) / std::max(seconds, 1e-3));
 }
 
+void warn_of_unknown(const UnknownTokens& sources) {
+  const double share =
+      static_cast<double>(sources.unknown) / static_cast<double>(std::max<int64_t>(sources.tokens, 1));
+  if (share > most_unknown_share)
+    log_warning(
+        "{:.3g}% of the {} of the input are not in the vocabulary of the model, which can't tell such tokens "
+        "apart; the first is in {}. Is the input in the language that the model reads?",
+        100 * share, counted(sources.tokens, "token"), sources.first);
+}
+
 std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   std::vector<std::string> inputs = settings.constraints.all();
   inputs.push_back(settings.paths.input);
@@ -115,11 +126,14 @@ void run_on_document(const TranslateSettings& settings) {
   options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
+  UnknownTokens unknown;
+  options.unknown = &unknown;
   const TextTranslator translate = text_translator(translator, options);
   XmlOptions xml = settings.xml;
   xml.outline_detection = !settings.no_outline_detection;
   output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
   output.close();
+  warn_of_unknown(unknown);
 }
 
 /// Translates the lines of the input as they come.
@@ -134,6 +148,8 @@ void run_on_stream(const TranslateSettings& settings) {
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
+  UnknownTokens unknown;
+  options.unknown = &unknown;
   std::atomic<double> done = 0;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
@@ -156,6 +172,7 @@ void run_on_stream(const TranslateSettings& settings) {
   writer.finish();
   output.close();
   meter.finish();
+  warn_of_unknown(unknown);
 }
 
 int run(const TranslateSettings& settings, Processes& processes) {

@@ -52,6 +52,8 @@ class TranslationMeter {
 
 /// Says on standard error that the search is wider than the model's own, if `n_best` asks for that.
 void say_widened(const Translator& translator, const TranslateOptions& options);
+/// Logs a warning if more than `most_unknown_share` of the tokens are unknown.
+void warn_of_unknown(const UnknownTokens& sources);
 
 /// The files that the command reads.
 std::vector<std::string> inputs_of(const TranslateSettings& settings);

@@ -111,6 +111,7 @@ class PartsRun {
     options_ = settings_.options;
     options_.details = settings_.writer.details;
     options_.constraints = constraints_.constraints();
+    options_.unknown = &unknown_;
     const StopOnInterrupt interrupt;
     // The failure of another process ends the work of this one too.
     std::stop_source stop;
@@ -181,6 +182,7 @@ class PartsRun {
         (input_.line_number() + TranslationParts::chunk_lines - 1) / TranslationParts::chunk_lines;
     const std::vector<int64_t> missing = parts_.missing(chunks);
     meter_.finish();
+    warn_of_unknown(unknown_);
     if (!settings_.part.empty()) {
       log_info("part {} is done; {} of {} are missing in {}{}", settings_.part, missing.size(),
                counted(chunks, "chunk"), parts_.folder(),
@@ -204,6 +206,7 @@ class PartsRun {
   LineReader input_;
   ConstraintFiles constraints_;
   TranslationMeter meter_;
+  UnknownTokens unknown_;
   TranslateOptions options_;
 };
 

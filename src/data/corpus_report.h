@@ -5,6 +5,9 @@
 
 namespace sixfold {
 
+/// The share of unknown tokens from which on a vocabulary does not fit a text.
+inline constexpr double most_unknown_share = 0.1;
+
 /// Statistics of a corpus: how many pairs were read, dropped and why, and histograms of their lengths.
 struct CorpusReport {
   int64_t read = 0;      ///< all pairs

@@ -9,13 +9,6 @@
 namespace sixfold {
 namespace {
 
-/// The tokens that never occur in an output: those of `suppress_tokens`, and the start token.
-std::vector<int32_t> suppressed_tokens(const ModelConfig& model, const GenerationConfig& rules) {
-  std::vector<int32_t> tokens(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
-  if (model.bos >= 0 && model.bos != model.eos) tokens.push_back(model.bos);
-  return tokens;
-}
-
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
   require(model.has_decoder(), "search: the model has no decoder (decoder_layers is 0)");
   require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
@@ -54,7 +47,7 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
       eos(model.eos),
       context(model.context_tokens),
       longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
-  std::vector<int32_t> suppressed = suppressed_tokens(model, rules);
+  std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
   most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
   if (rules.min_new_tokens > 0)

@@ -19,13 +19,6 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 
 }  // namespace
 
-std::vector<int> tokens_never_generated(const ModelConfig& model) {
-  std::vector<int> tokens = model.generation.suppress_tokens;
-  if (model.unk >= 0 && model.unk != model.eos) tokens.push_back(model.unk);
-  if (model.text_unit == TextUnit::stream) tokens.push_back(model.eos);
-  return tokens;
-}
-
 SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
     : draw((validate(options), options)),
       max_tokens(most),
@@ -34,9 +27,7 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
       eos(model.eos),
       context(model.context_tokens) {
   require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
-  const std::vector<int> never = tokens_never_generated(model);
-  std::vector<int32_t> suppressed(never.begin(), never.end());
-  if (model.bos >= 0 && model.bos != model.eos) suppressed.push_back(model.bos);
+  std::vector<int32_t> suppressed = tokens_never_generated(model, model.generation);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
   if (const int least = model.generation.min_new_tokens; least > 0)
     restrictions.push_back(std::make_unique<MinNewTokens>(least, eos));

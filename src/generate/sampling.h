@@ -11,10 +11,6 @@
 
 namespace sixfold {
 
-/// The tokens that a language model never generates: those of its generation settings, the unknown token, and
-/// the end token if its texts do not end.
-std::vector<int> tokens_never_generated(const ModelConfig& model);
-
 /// Is told each token that is drawn, except the end token. Observing changes nothing in what is drawn.
 class DrawObserver {
  public:

@@ -14,7 +14,6 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
   GenerationConfig rules = model.generation;
   rules.beam_size = options.beam_size;
   rules.at_longest = AtLongest::cut;
-  rules.suppress_tokens = tokens_never_generated(model);
   return rules;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -73,6 +74,12 @@ struct OutputConstraints {
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
 };
 
+/// The number of tokens of sources, and of those that are not in the model's vocabulary.
+struct UnknownTokens {
+  int64_t tokens = 0, unknown = 0;
+  std::string first;  ///< the place of the first source with unknown tokens: "line 7"
+};
+
 struct TranslateOptions {
   std::optional<int> beam_size;  ///< default: the model's, or `n_best` if that is more
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
@@ -86,6 +93,8 @@ struct TranslateOptions {
   size_t first_line = 1;           ///< number of the first line in warnings
   std::string line_name = "line";  ///< what warnings call a line
   bool warn_of_cuts = true;        ///< whether there is a warning for each source that is cut
+  UnknownTokens* unknown =
+      nullptr;  ///< counts the tokens of the sources; null: nobody does. It outlives the call
   /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
   /// itself, unless its constraints ask for something.
   bool keep_symbols = false;

@@ -135,6 +135,17 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source) con
   }
 }
 
+/// Counts the tokens of the next line, without its end token.
+void TranslationJob::count_unknown(const EncodedLine& line) const {
+  if (!options_.unknown || line.ids.empty()) return;
+  UnknownTokens& sum = *options_.unknown;
+  const Tokenizer& tokenizer = open_.source();
+  const auto unknown = tokenizer.unk() == tokenizer.eos() ? 0 : std::ranges::count(line.ids, tokenizer.unk());
+  sum.tokens += std::ssize(line.ids) - 1;
+  if (sum.unknown == 0 && unknown > 0) sum.first = place();
+  sum.unknown += unknown;
+}
+
 /// Encodes the next line and its constraints. A line that is to be kept has no tokens.
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   Wanted wanted{.ids = {},
@@ -146,6 +157,7 @@ TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
   wanted.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
+  count_unknown(encoded);
   require_observable(options_.details, encoded.ids.size(), "sentence");
   if (options_.details.search)
     wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);

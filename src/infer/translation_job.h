@@ -59,6 +59,7 @@ class TranslationJob final : public ResultSink {
   /// The next line, in messages.
   std::string place() const;
   EncodedConstraints constraints_of(const std::string& source) const;
+  void count_unknown(const EncodedLine& line) const;
   Wanted encode(TranslatedLine& line);
   void submit(Entry entry);
   void emit_ready();

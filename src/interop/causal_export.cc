@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "generate/sampling.h"
 #include "infer/binding.h"
 #include "interop/causal.h"
 #include "interop/causal_names.h"
@@ -185,8 +184,7 @@ ordered_json config_json(const ModelConfig& c, bool attention_bias) {
 /// The tokens that are never generated here are suppressed there.
 ordered_json generation_json(const ModelConfig& c) {
   ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", c.eos}};
-  std::vector<int> never = tokens_never_generated(c);
-  if (c.bos >= 0 && c.bos != c.eos) never.push_back(c.bos);
+  std::vector<int32_t> never = tokens_never_generated(c, c.generation);
   std::ranges::sort(never);
   never.erase(std::unique(never.begin(), never.end()), never.end());
   if (!never.empty()) json["suppress_tokens"] = never;

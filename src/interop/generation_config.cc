@@ -316,6 +316,7 @@ ImportedGeneration read_generation_config(const fs::path& folder, const Generati
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
   GenerationConfig rules = common_rules(keys, model);
+  rules.allow_unk = true;  // transformers suppresses it only if a setting names it
   rules.beam_size = keys.count("num_beams", 1);
   rules.length_factor = 0;
   rules.length_offset = longest(settings);

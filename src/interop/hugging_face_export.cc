@@ -238,8 +238,7 @@ ordered_json generation_json(const ModelConfig& c, const Exported& e) {
                     {"early_stopping", early_stopping(rules.stopping_criterion)},
                     {"max_length", e.max_length}};
   std::vector<std::vector<int>> banned{{e.pad_id}};
-  if (c.bos >= 0 && c.bos != c.eos) banned.push_back({c.bos});
-  for (const int id : rules.suppress_tokens)
+  for (const int id : tokens_never_generated(c, rules))
     if (id != e.pad_id) banned.push_back({id});
   json["bad_words_ids"] = banned;
   if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;

@@ -268,7 +268,7 @@ int guided_layer(const std::string& layer, const ModelConfig& config, const std:
   return number - 1;
 }
 
-GenerationConfig generation_config(const MarianFiles& files, int unk) {
+GenerationConfig generation_config(const MarianFiles& files) {
   GenerationConfig rules;
   rules.beam_size = files.beam_size;
   rules.normalization = files.normalize == 0 ? ScoreNormalization::none : ScoreNormalization::length;
@@ -278,7 +278,7 @@ GenerationConfig generation_config(const MarianFiles& files, int unk) {
   rules.length_factor = static_cast<float>(files.max_length_factor);
   rules.length_offset = 0;
   rules.at_longest = AtLongest::cut;
-  if (!files.allow_unk) rules.suppress_tokens = {unk};
+  rules.allow_unk = files.allow_unk;
   return rules;
 }
 
@@ -330,8 +330,8 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, TextSide::source),
                           read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, TextSide::target));
   bind_tokenizers(config, tokenizers);
-  config.bos = -1;  // targets have no start token; suppressed tokens are in the generation settings
-  config.generation = generation_config(files, config.unk);
+  config.bos = -1;  // targets have no start token
+  config.generation = generation_config(files);
   // The layer that was trained to align words. "last" is the default, whether one was trained or not.
   if (const auto layer = options.get<std::string>("transformer-guided-alignment-layer", "last");
       layer != "last")

@@ -130,7 +130,7 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
                        const std::string& model_folder) {
   const std::vector<std::string> languages = languages_of_text(model_folder),
                                  targets = tokenizers.source->language_tokens();
-  const std::vector<int>& banned = config.generation.suppress_tokens;
+  const std::vector<int32_t> banned = tokens_never_generated(config, config.generation);
   const bool bans_unknown = std::count(banned.begin(), banned.end(), config.unk) > 0;
   std::string text = front_matter(languages);
   text += languages.empty()

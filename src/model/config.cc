@@ -129,6 +129,14 @@ void validate(const ModelConfig& c) {
       path, ModelConfig::current_format_version, found);
 }
 
+std::vector<int32_t> tokens_never_generated(const ModelConfig& c, const GenerationConfig& rules) {
+  std::vector<int32_t> tokens(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
+  for (const int id : {rules.allow_unk ? -1 : c.unk, c.bos})
+    if (id >= 0 && id != c.eos) tokens.push_back(id);
+  if (!c.has_encoder() && c.text_unit == TextUnit::stream) tokens.push_back(c.eos);
+  return tokens;
+}
+
 std::string purpose_of(const ModelConfig& config) {
   if (config.captions_images()) return "captions images, for 'sixfold caption'";
   if (config.head == HeadKind::classes)

@@ -122,6 +122,11 @@ inline void visit(OptionVisitor& v, ModelConfig& o) {
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
 
+/// The tokens that a model never generates by these rules: those that they suppress, the unknown token unless
+/// they allow it, the start token, and the end token of a language model whose texts do not end. What is given,
+/// such as a prompt, a forced prefix or a target to score, may contain them.
+std::vector<int32_t> tokens_never_generated(const ModelConfig& config, const GenerationConfig& rules);
+
 /// What a model does and the command for it: "captions images, for 'sixfold caption'". For messages about
 /// models that do not fit.
 std::string purpose_of(const ModelConfig& config);

@@ -66,6 +66,7 @@ struct GenerationConfig {
   int length_offset = 50;
   AtLongest at_longest = AtLongest::end_symbol;
   std::vector<int> suppress_tokens;
+  bool allow_unk = false;
   int min_new_tokens = 0;
   bool renormalize_logits = false;
   bool start_before_text = true;  ///< a language model reads the start token before a prompt
@@ -94,6 +95,7 @@ inline void visit(OptionVisitor& v, GenerationConfig& o) {
           "how an output of maximum length ends: end_symbol (an end token is appended), certain_end (one of "
           "probability 1), or cut (no end token)");
   v.field("suppress_tokens", o.suppress_tokens, "ids of tokens that are never generated", at_least(0));
+  v.field("allow_unk", o.allow_unk, "generate the unknown token where it is the likeliest");
   v.field("min_new_tokens", o.min_new_tokens, "minimum number of tokens before the end token", at_least(0));
   v.field("renormalize_logits", o.renormalize_logits,
           "normalize the probabilities over the tokens that are allowed");

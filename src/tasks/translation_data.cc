@@ -91,10 +91,9 @@ void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoin
 /// Throws an input error if the vocabularies do not fit the text: a model would learn to write the unknown
 /// token.
 void require_known(const CorpusReport& report) {
-  constexpr double most = 0.1;
   for (const auto& [side, share] :
        {std::pair("source", report.source_unknown_share()), std::pair("target", report.target_unknown_share())})
-    require(share <= most,
+    require(share <= most_unknown_share,
             "data.train: {:.3g}% of the {} tokens are not in the vocabulary; use a tokenizer that was made for "
             "this "
             "text, or set data.allow_unknown",

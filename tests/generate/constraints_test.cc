@@ -97,6 +97,7 @@ TEST(Constraints, AWideBeamFindsTheBestOfAllOutputsThatSatisfyThem) {
   const RandomModel model(5, 8);
   SearchOptions options;
   options.rules.beam_size = 400;
+  options.rules.allow_unk = true;  // token 0, which some constraints contain
   options.rules.length_factor = 0;
   options.rules.length_offset = 5;
   const std::vector<LexicalConstraints> all = kinds_of_constraints();
@@ -116,6 +117,17 @@ TEST(Constraints, AWideBeamFindsTheBestOfAllOutputsThatSatisfyThem) {
       }
     }
   }
+}
+
+/// The unknown token is never generated, but a prefix is given and not generated.
+TEST(Constraints, APrefixMayHaveTheUnknownToken) {
+  const RandomModel model(5, 8);
+  const auto results =
+      search_all(model, {{4, eos}}, {{.prefix = {0, 4}, .phrases = {}, .banned_phrases = {}}}, {});
+  const Ids& ids = results[0][0].ids;
+  ASSERT_GE(ids.size(), 2u);
+  EXPECT_EQ((Ids{ids[0], ids[1]}), (Ids{0, 4}));
+  EXPECT_EQ(std::ranges::count(ids, 0), 1);
 }
 
 LexicalConstraints random_constraints(RandomStream& random, uint32_t vocab) {

@@ -54,6 +54,7 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
       1.0, std::floor(double{rules.length_factor} * static_cast<double>(source.size())) + rules.length_offset));
   std::set<int32_t> suppressed(rules.suppress_tokens.begin(), rules.suppress_tokens.end());
   suppressed.insert(model.config().bos);
+  if (!rules.allow_unk) suppressed.insert(model.config().unk);
   std::vector<Hypothesis> live(1), finished;
   size_t slots = beam;
   for (size_t length = 1;; ++length) {

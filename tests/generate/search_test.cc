@@ -82,6 +82,28 @@ TEST(Search, BannedSymbolsAndAnotherStart) {
   }
 }
 
+/// By default no output has the unknown token, also where it is the likeliest.
+TEST(Search, TheUnknownTokenComesOnlyWhereItIsAllowed) {
+  std::ptrdiff_t unknown = 0;
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    const RandomModel model(9, seed);
+    const auto sources = random_sources(8, 6, 9, 2);
+    SearchOptions options;
+    options.n_best = options.rules.beam_size;
+    options.rules.length_offset = 4;
+    const auto count = [&] {
+      std::ptrdiff_t sum = 0;
+      for (const auto& best : search_all(model, sources, options))
+        for (const Hypothesis& one : best) sum += std::ranges::count(one.ids, model.config().unk);
+      return sum;
+    };
+    EXPECT_EQ(count(), 0);
+    options.rules.allow_unk = true;
+    unknown += count();
+  }
+  EXPECT_GT(unknown, 0);
+}
+
 TEST(Search, MinNewTokensAndRenormalizedProbabilities) {
   const RandomModel model(9, 6);
   const auto sources = random_sources(8, 6, 9, 2);
@@ -128,7 +150,7 @@ TEST(Search, ABeamOfOneTakesTheLikeliestSymbolEachTime) {
     Ids ids;
     while (ids.size() + 1 < sources[i].size() + 10) {
       auto next = next_symbols(model, sources[i], ids);
-      next[1] = -INFINITY;
+      next[0] = next[1] = -INFINITY;  // neither the unknown token nor the start token
       const auto best = std::max_element(next.begin(), next.end()) - next.begin();
       if (best == eos) break;
       ids.push_back(static_cast<int32_t>(best));
@@ -146,7 +168,7 @@ void try_all(const Transformer& model, const Ids& source, const GenerationConfig
     longer.log_probability += next[static_cast<size_t>(id)];
     longer.score = divided(rules, longer.log_probability, so_far.ids.size() + 1);
     if (id == eos && longer.score > best.score) best = longer;
-    if (id == eos || id == model.config().bos || left == 1) continue;
+    if (id == eos || id == model.config().bos || id == model.config().unk || left == 1) continue;
     longer.ids.push_back(id);
     try_all(model, source, rules, longer, left - 1, best);
   }

@@ -142,6 +142,7 @@ TEST(HuggingFaceExport, TheRulesOfSearchAreExported) {
                            .length_offset = 77,
                            .at_longest = AtLongest::cut,
                            .suppress_tokens = {54, 7},
+                           .allow_unk = true,
                            .min_new_tokens = 2,
                            .renormalize_logits = true};
     change(rules);

@@ -141,6 +141,7 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
   EXPECT_EQ(rules().beam_size, 6);
   EXPECT_EQ(rules().length_offset, 99);
   EXPECT_EQ(rules().suppress_tokens, std::vector<int>{54});
+  EXPECT_TRUE(rules().allow_unk) << "only settings suppress it there";
   EXPECT_EQ(rules().beam_size, 6);
   EXPECT_EQ(load_model_config(folder / "model").decoder_start_token, 54);
   EXPECT_EQ(rules().at_longest, AtLongest::cut);  // transformers 5 takes no defaults of MarianConfig here

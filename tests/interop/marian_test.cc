@@ -296,6 +296,7 @@ TEST_P(MarianGolden, NBestListsAreMarians) {
   const TemporaryFolder folder;
   import_marian(read_marian_decoder_config(golden + "/decoder.yml"), folder / "model");
   const Translator translator(folder / "model", 1);
+  EXPECT_FALSE(load_model_config(folder / "model").generation.allow_unk);
   const int beam_size = load_model_config(folder / "model").generation.beam_size;
   std::vector<std::string> found;
   translator.translate(read_lines(golden + "/source.txt"), {.n_best = beam_size},

@@ -58,6 +58,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"generation.at_longest", "cut"},
           {"generation.alignment_layer", "0"},
           {"generation.suppress_tokens", "7"},
+          {"generation.allow_unk", "true"},
           {"generation.min_new_tokens", "3"},
           {"generation.renormalize_logits", "true"},
           {"generation.start_before_text", "false"},
