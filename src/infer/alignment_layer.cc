@@ -20,20 +20,6 @@ using Ids = std::vector<int32_t>;
 
 constexpr size_t words_of_line = 7, lines = 40, most_words = 2000, fewest_words = 50, fewest_links = 20;
 
-/// The first tokens of the vocabulary that are words of Latin, Greek, Cyrillic or other letters, without digits
-/// and punctuation. In most vocabularies they are the most frequent ones.
-Ids whole_words(const Tokenizer& tokenizer) {
-  Ids words;
-  for (int32_t id = 0; id < tokenizer.vocab_size() && words.size() < most_words; ++id) {
-    if (tokenizer.is_language_token(id)) continue;
-    const std::string text = tokenizer.decode({&id, 1});
-    const bool letters = std::ranges::all_of(
-        text, [](unsigned char c) { return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-    if (text.size() >= 3 && letters && tokenizer.encode(text) == Ids{id}) words.push_back(id);
-  }
-  return words;
-}
-
 /// A line and its translation. Its words are tokens [begin, begin + words_of_line) of the source.
 struct Pair {
   Ids source, target;
@@ -133,6 +119,18 @@ std::optional<int> find_alignment_layer(const Transformer& model, const Tokenize
 }
 
 }  // namespace
+
+std::vector<int32_t> whole_words(const Tokenizer& tokenizer) {
+  std::vector<int32_t> words;
+  for (int32_t id = 0; id < tokenizer.vocab_size() && words.size() < most_words; ++id) {
+    if (tokenizer.is_language_token(id)) continue;
+    const std::string text = tokenizer.decode({&id, 1});
+    const bool letters = std::ranges::all_of(
+        text, [](unsigned char c) { return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+    if (text.size() >= 3 && letters && tokenizer.encode(text) == std::vector{id}) words.push_back(id);
+  }
+  return words;
+}
 
 GenerationConfig with_alignment_layer(const Transformer& model, const Tokenizers& tokenizers) {
   GenerationConfig generation = model.config().generation;

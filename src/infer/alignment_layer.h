@@ -1,8 +1,15 @@
 #pragma once
+#include <cstdint>
+#include <vector>
+
 #include "model/transformer.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {
+
+/// The first tokens of a vocabulary that are words of Latin, Greek, Cyrillic or other letters, without digits
+/// and punctuation, at most 2,000. In most vocabularies they are the most frequent ones.
+std::vector<int32_t> whole_words(const Tokenizer& tokenizer);
 
 /// The generation settings of a model, with the decoder layer whose cross-attention aligns words best, unless
 /// they name another than the default. The layer is found without any text. The model translates lines of words

@@ -1,6 +1,8 @@
 #include "infer/translator.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -9,6 +11,7 @@
 #include "infer/extra_outputs.h"
 #include "infer/loaded_model.h"
 #include "infer/paragraphs.h"
+#include "infer/placeholder.h"
 #include "infer/translation_job.h"
 #include "model/attention_weights.h"
 #include "model/position_encodings.h"
@@ -70,6 +73,8 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
 struct Translator::Parts {
   LoadedModel open;
   Engine engine;
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, std::string> placeholders;  // by language and shortlist
 
   Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
       : open(folder, type),
@@ -100,6 +105,27 @@ Translator::Translator(const std::string& model_folder, int threads, WeightType 
 
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
+
+std::string Translator::placeholder(const TranslateOptions& options) const {
+  const std::pair key(options.target_language, options.shortlist);
+  {
+    const std::lock_guard lock(parts_->mutex);
+    if (const auto known = parts_->placeholders.find(key); known != parts_->placeholders.end())
+      return known->second;
+  }
+  TranslateOptions how;
+  how.beam_size = 1;
+  how.target_language = options.target_language;
+  how.shortlist = options.shortlist;
+  how.caller = options.caller;
+  how.cancel = options.cancel;
+  const LoadedModel& open = parts_->open;
+  std::string found =
+      find_placeholder(open.source(), open.target(),
+                       [&](const std::vector<std::string>& lines) { return translate(lines, how); });
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->placeholders.emplace(key, std::move(found)).first->second;
+}
 
 const ModelConfig& Translator::config() const { return parts_->open.config(); }
 

@@ -54,6 +54,11 @@ class Translator {
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
                               AttentionKind kind = AttentionKind::cross) const;
 
+  /// Returns a word that takes the place of what is kept within texts of documents: translations mostly repeat
+  /// it as it is. Empty if none was found. Found by translating (infer/placeholder.h) when it is asked for the
+  /// first time; of the options, those of the language, the shortlist, the caller and `cancel` count.
+  std::string placeholder(const TranslateOptions& options = {}) const;
+
   const ModelConfig& config() const;
   /// Aligns words by this decoder layer (negative: counted from the last), and not by that of the model. Throws
   /// an input error if there is no such layer. To be called before other threads use the translator.

@@ -42,12 +42,13 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
   require_text(source);
   const std::vector<PoMessage> messages = read_po(source);
   std::vector<std::string> texts;
-  const TextTranslator collect = [&](const std::vector<std::string>& some) {
+  TextTranslator collect = [&](const std::vector<std::string>& some) {
     texts.insert(texts.end(), some.begin(), some.end());
     std::vector<TranslatedText> same;
     for (const std::string& text : some) same.push_back({text});
     return same;
   };
+  collect.placeholder = translate.placeholder;
   for_each_missing(messages,
                    [&](const PoString&, const std::string& text) { translate_message(text, collect); });
   const std::vector<TranslatedText> translations =
@@ -56,11 +57,12 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
           "{}: {} texts were to be translated, but there are {} translations", name, texts.size(),
           translations.size());
   auto next = translations.begin();
-  const TextTranslator replay = [&](const std::vector<std::string>& some) {
+  TextTranslator replay = [&](const std::vector<std::string>& some) {
     const auto begin = next;
     next += std::ssize(some);
     return std::vector<TranslatedText>(begin, next);
   };
+  replay.placeholder = translate.placeholder;
   const size_t feed = po.find('\n');
   const std::string line_end = feed != po.npos && feed > 0 && po[feed - 1] == '\r' ? "\r\n" : "\n";
   std::string output;

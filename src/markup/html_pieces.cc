@@ -18,7 +18,7 @@ struct OpenElement {
   bool foreign_content = false;  // what is in it, too
   bool is_inline = false;        // its tags are pieces within a text
   size_t piece = Piece::none;    // the index of its start tag
-  size_t aside = Piece::none;    // the index of its first piece if it is to become one mark
+  size_t joined = Piece::none;   // the index of its first piece if it is to become a single one
 
   bool limits_scope() const { return (traits & html_scope) != 0 || (foreign && !foreign_content); }
 };
@@ -152,7 +152,8 @@ class HtmlReader {
     element.foreign_content = foreign && !is_integration_point(token_.name);
     element.is_inline = around && element.translated && !empty && !foreign && !hidden &&
                         (traits & html_block) == 0 && inline_depth_ < max_inline_depth;
-    if (around && !element.translated && (traits & html_aside) != 0) element.aside = pieces_.size();
+    if (around && !element.translated && ((traits & html_aside) != 0 || (traits & html_block) == 0))
+      element.joined = pieces_.size();
     const bool mark = around && empty && (traits & html_block) == 0;
     element.piece = pieces_.add(element.is_inline ? PieceKind::open
                                 : mark            ? PieceKind::mark
@@ -208,15 +209,23 @@ class HtmlReader {
       return;
     }
     if (stack_[*found].is_inline) return end_inline(*found);
+    const bool whole = *found + 1 == stack_.size();
     pop_to(*found + 1);
     pieces_.add(PieceKind::boundary, token_.begin, token_.end);
-    end_of_current();
+    end_of_current(whole);
   }
 
   /// Ends the element that was opened last by its own tag. One that is no part of the text around it becomes a
-  /// mark, which may be moved; one that others end is not moved, since they would not end it elsewhere.
-  void end_of_current() {
-    if (stack_.back().aside != Piece::none) pieces_.join_to_mark(stack_.back().aside);
+  /// mark, which may be moved, and one that stands for words of it becomes a single piece; one that others end
+  /// is not moved, since they would not end it elsewhere. `whole`: all elements in it have been ended.
+  void end_of_current(bool whole = true) {
+    const OpenElement& element = stack_.back();
+    if (element.joined != Piece::none) {
+      if (element.traits & html_aside)
+        pieces_.join(element.joined, PieceKind::mark);
+      else if (whole && pieces_.join(element.joined, PieceKind::boundary))
+        pieces_.stands_for_words();
+    }
     pop();
   }
 

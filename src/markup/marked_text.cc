@@ -65,6 +65,7 @@ struct FoundMark {
   size_t begin, end;
   PieceKind kind = PieceKind::mark;
   size_t partner = Piece::none;  ///< index in the list
+  bool placeholder = false;
 };
 
 bool are_pair(char before, char after) {
@@ -92,6 +93,7 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
     }
     found.push_back({.begin = i, .end = i + length});
     if (marks == TextMarks::subtitles && rest.starts_with(times_sign)) found.back().kind = PieceKind::boundary;
+    found.back().placeholder = tag.length == 0 && marks == TextMarks::messages && !rest.starts_with("%%");
     if (tag.length == 0 && marks == TextMarks::messages)
       take_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
     i = found.back().end;
@@ -120,6 +122,7 @@ void add_marked_text(const MarkupSource& source, size_t begin, size_t end, TextM
   for (const FoundMark& mark : found) {
     pieces.add_text(begin, mark.begin, /*keeps_space=*/false);
     added.push_back(pieces.add(mark.kind, mark.begin, mark.end));
+    if (mark.placeholder) pieces.stands_for_words();
     begin = mark.end;
   }
   pieces.add_text(begin, end, /*keeps_space=*/false);

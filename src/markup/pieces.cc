@@ -54,13 +54,14 @@ void PieceList::make_partners(size_t open, size_t close) {
   pieces_[close].partner = open;
 }
 
-void PieceList::join_to_mark(size_t first) {
+bool PieceList::join(size_t first, PieceKind kind) {
   const auto begin = pieces_.begin() + static_cast<std::ptrdiff_t>(first);
   if (std::any_of(begin, pieces_.end(), [](const Piece& piece) { return piece.kind != PieceKind::boundary; }))
-    return;
-  const Piece mark{PieceKind::mark, begin->begin, pieces_.back().end};
+    return false;
+  const Piece joined{kind, begin->begin, pieces_.back().end};
   pieces_.erase(begin, pieces_.end());
-  pieces_.push_back(mark);
+  pieces_.push_back(joined);
+  return true;
 }
 
 Pieces PieceList::take() {

@@ -17,7 +17,11 @@ enum class PieceKind : uint8_t {
   close,     ///< the end tag of an inline element
   mark,      ///< what stands within text and has none to translate: an image, a comment, a stray end tag
   boundary,  ///< what ends a text, such as a tag of a block element, and what is not to be translated
+  kept,      ///< what a placeholder stands for in a text that is translated
 };
+
+/// Whether a piece of this kind is a part of the text that is translated.
+inline bool is_in_text(PieceKind kind) { return kind == PieceKind::text || kind == PieceKind::kept; }
 
 /// A part of a document, in bytes.
 struct Piece {
@@ -26,6 +30,9 @@ struct Piece {
   PieceKind kind;
   size_t begin, end;
   size_t partner = none;  ///< the index of the end tag of a start tag, and of the start tag of an end tag
+  /// Whether it is no text to translate but stands for words of the text around it, such as code in a sentence:
+  /// a placeholder may take its place. Its kind is that of a document that is translated without placeholders.
+  bool stands_for_words = false;
 };
 
 /// The pieces of a document: each begins where the one before ends, the first at byte 0 and the last ends at
@@ -52,8 +59,11 @@ class PieceList {
   /// Adds text as white space, text and white space. If white space is kept, each line is a text of its own.
   void add_text(size_t begin, size_t end, bool keeps_space);
   void make_partners(size_t open, size_t close);
-  /// Replaces all pieces from index `first` on by one mark if they are boundaries. Otherwise does nothing.
-  void join_to_mark(size_t first);
+  /// Replaces all pieces from index `first` on by one of this kind if they are boundaries. Returns whether they
+  /// are.
+  bool join(size_t first, PieceKind kind);
+  /// Of the piece that was added last.
+  void stands_for_words() { pieces_.back().stands_for_words = true; }
   size_t size() const { return pieces_.size(); }
   Pieces take();
 

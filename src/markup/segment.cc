@@ -4,6 +4,7 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "text/utf8.h"
 
@@ -13,8 +14,9 @@ namespace {
 /// Builds the text of a segment and where its elements lie in it.
 class SegmentBuilder {
  public:
-  SegmentBuilder(std::string_view source, const Pieces& pieces, CharacterReferences& references)
-      : source_(source), pieces_(pieces), references_(references) {}
+  SegmentBuilder(std::string_view source, const Pieces& pieces, CharacterReferences& references,
+                 std::string_view placeholder)
+      : source_(source), pieces_(pieces), references_(references), placeholder_(placeholder) {}
 
   /// The segment of the pieces from `first` to `last`.
   Segment build(size_t first, size_t last) {
@@ -40,7 +42,7 @@ class SegmentBuilder {
   /// Narrows a range of pieces, by leaving out white space, marks and tags before and behind all text. An
   /// element that covers only a part of the text keeps both of its tags.
   void trim(size_t& first, size_t& last) const {
-    const auto is_text = [](const Piece& piece) { return piece.kind == PieceKind::text; };
+    const auto is_text = [](const Piece& piece) { return is_in_text(piece.kind); };
     const auto at = [&](size_t i) { return pieces_.begin() + static_cast<std::ptrdiff_t>(i); };
     const auto text = static_cast<size_t>(std::find_if(at(first), at(last), is_text) - pieces_.begin());
     size_t text_end = last;
@@ -91,9 +93,20 @@ class SegmentBuilder {
         segment_.elements[open_.back()].end = std::max(text.size(), segment_.elements[open_.back()].begin);
         open_.pop_back();
         break;
+      case PieceKind::kept:
+        add_space();
+        segment_.placeholders.push_back({text.size(), i});
+        text += placeholder_;
+        follows_text_ = true;
+        break;
       case PieceKind::boundary:
         break;
     }
+  }
+
+  /// Adds the space before what follows.
+  void add_space() {
+    if (std::exchange(space_, false)) segment_.text += ' ';
   }
 
   void add_text(std::string_view raw) {
@@ -104,8 +117,7 @@ class SegmentBuilder {
         space_ = !segment_.text.empty();
         continue;
       }
-      if (space_) segment_.text += ' ';
-      space_ = false;
+      add_space();
       segment_.text.append(decoded, begin, i - begin);
     }
     follows_text_ = !space_;
@@ -114,6 +126,7 @@ class SegmentBuilder {
   std::string_view source_;
   const Pieces& pieces_;
   CharacterReferences& references_;
+  std::string_view placeholder_;
   Segment segment_;
   std::vector<size_t> open_;  // the elements that are open, outermost first
   bool space_ = false;        // whether white space follows the text so far
@@ -122,10 +135,10 @@ class SegmentBuilder {
 
 }  // namespace
 
-std::vector<Segment> segments_of(std::string_view source, const Pieces& pieces,
-                                 CharacterReferences& references) {
+std::vector<Segment> segments_of(std::string_view source, const Pieces& pieces, CharacterReferences& references,
+                                 std::string_view placeholder) {
   std::vector<Segment> segments;
-  SegmentBuilder builder(source, pieces, references);
+  SegmentBuilder builder(source, pieces, references, placeholder);
   bool has_text = false;
   size_t first = 0;
   for (size_t i = 0; i <= pieces.size(); ++i) {

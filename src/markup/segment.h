@@ -21,6 +21,12 @@ struct SegmentElement {
   bool follows_text = false;  ///< no white space lies between it and text before it
 };
 
+/// A placeholder in a segment's text.
+struct SegmentPlaceholder {
+  size_t begin = 0;  ///< in the text, in bytes
+  size_t piece = 0;  ///< the piece that it stands for
+};
+
 /// Text to translate with the inline elements in it: a run of pieces without a boundary. Tags and white space
 /// around all of the text are no part of it.
 struct Segment {
@@ -29,10 +35,11 @@ struct Segment {
   std::string text;
   std::vector<SegmentElement>
       elements;  ///< an element stands before those in it, otherwise in order of the source
+  std::vector<SegmentPlaceholder> placeholders;  ///< in order
 };
 
-/// The segments that contain a letter, in order.
-std::vector<Segment> segments_of(std::string_view source, const Pieces& pieces,
-                                 CharacterReferences& references);
+/// The segments that contain a letter, in order. `placeholder` stands in their texts for pieces that are kept.
+std::vector<Segment> segments_of(std::string_view source, const Pieces& pieces, CharacterReferences& references,
+                                 std::string_view placeholder = {});
 
 }  // namespace sixfold

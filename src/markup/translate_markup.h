@@ -18,7 +18,13 @@ struct TranslatedText {
 
 /// Translates texts: returns a translation for each, in the same order. A text has no line ends; it may have
 /// several sentences.
-using TextTranslator = std::function<std::vector<TranslatedText>(const std::vector<std::string>& texts)>;
+struct TextTranslator : std::function<std::vector<TranslatedText>(const std::vector<std::string>& texts)> {
+  using function::function;
+
+  /// Returns a word that translations mostly repeat as it is. It takes the place of what is kept within a text,
+  /// such as code. An empty function, or word: nothing does.
+  std::function<std::string()> placeholder = {};
+};
 
 /// How the text of an XML document is found. Names of elements are compared as they are written, prefix
 /// included.

@@ -14,8 +14,9 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 /// What an element is to the text in it and around it.
 struct ElementRole {
   bool is_inline = false, translated = true, keeps_space = false;
-  bool within_text = false;  // is_inline, and both its own content and what is around it are translated
-  size_t inline_depth = 0;   // the number of elements within text that it is in, with itself
+  bool within_text = false;       // is_inline, and both its own content and what is around it are translated
+  bool stands_for_words = false;  // is_inline, and only what is around it is translated
+  size_t inline_depth = 0;        // the number of elements within text that it is in, with itself
 };
 
 /// The roles of all elements; those of parents are found first.
@@ -35,6 +36,7 @@ std::vector<ElementRole> roles_of(const std::vector<XmlElement>& elements, const
     role.keeps_space = element.keeps_space.value_or(around.keeps_space);
     role.within_text =
         role.is_inline && role.translated && around.translated && around.inline_depth < max_inline_depth;
+    role.stands_for_words = role.is_inline && !role.translated && around.translated;
     role.inline_depth = around.inline_depth + (role.within_text ? 1 : 0);
   }
   return roles;
@@ -62,11 +64,12 @@ Pieces xml_pieces(const MarkupSource& source, const XmlOptions& options) {
         break;
       }
       case XmlEvent::Kind::end_tag:
-        if (event.begin == event.end) break;
-        if (role.within_text)
+        if (role.within_text && event.begin < event.end)
           pieces.make_partners(opened[event.element], pieces.add(PieceKind::close, event.begin, event.end));
-        else
+        else if (event.begin < event.end)
           pieces.add(PieceKind::boundary, event.begin, event.end);
+        if (role.stands_for_words && pieces.join(opened[event.element], PieceKind::boundary))
+          pieces.stands_for_words();
         break;
       case XmlEvent::Kind::note:
         pieces.add(role.translated ? PieceKind::mark : PieceKind::boundary, event.begin, event.end);

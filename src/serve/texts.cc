@@ -111,21 +111,23 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
                                             const TextOptions& options, bool keep_symbols) {
   std::vector<std::string> texts;
   std::vector<size_t> begins;
-  const TextTranslator collect = [&](const std::vector<std::string>& some) {
+  TranslateOptions how = translator_options(options, keep_symbols);
+  how.details = {.alignment = true};
+  how.line_name = "text";
+  if (splits_sentences(options.breaks)) how.split_sentences = model.source;
+  const auto placeholder = [&] { return model.translator->placeholder(how); };
+  TextTranslator collect = [&](const std::vector<std::string>& some) {
     texts.insert(texts.end(), some.begin(), some.end());
     std::vector<TranslatedText> same;
     for (const std::string& text : some) same.push_back({text});
     return same;
   };
+  collect.placeholder = placeholder;
   for (size_t i = 0; i < documents.size(); ++i) {
     end_if_cancelled(options);
     begins.push_back(texts.size());
     translate_one(documents[i], i, options, collect);
   }
-  TranslateOptions how = translator_options(options, keep_symbols);
-  how.details = {.alignment = true};
-  how.line_name = "text";
-  if (splits_sentences(options.breaks)) how.split_sentences = model.source;
   std::vector<std::vector<TranslatedText>> translations;
   std::vector<bool> cut;
   model.translator->translate(texts, how, [&](const TranslatedLine& line) {
@@ -135,14 +137,16 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
     cut.push_back(line.tokens_cut > 0);
   });
   const auto of_rank = [&](size_t document, size_t rank) {
-    return translate_one(documents[document], document, options, [&](const std::vector<std::string>& some) {
+    TextTranslator replay = [&](const std::vector<std::string>& some) {
       std::vector<TranslatedText> chosen;
       for (size_t i = 0; i < some.size(); ++i) {
         const std::vector<TranslatedText>& best = translations[begins[document] + i];
         chosen.push_back(best[std::min(rank, best.size() - 1)]);
       }
       return chosen;
-    });
+    };
+    replay.placeholder = placeholder;
+    return translate_one(documents[document], document, options, replay);
   };
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {
