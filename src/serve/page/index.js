@@ -22,9 +22,12 @@ const sizes = ({architecture: a}) => [a.encoder_layers && many(a.encoder_layers,
   many(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${many(a.vocabulary, "token")}`]
   .filter((part) => part).join(", ");
 
-// Links to the panels of the model. On a narrow screen only the first panel is open, since all are several screens.
+// Links to the panels of the model. On a narrow screen only the first panel is open, and the one that the address names,
+// since all are several screens.
 const narrow = matchMedia("(max-width: 40rem)"), panels = [...document.querySelectorAll(".panel")];
-const fold = () => panels.forEach((panel) => { panel.open = !narrow.matches || panel.classList.contains("first"); });
+const fold = () => panels.forEach((panel) => {
+  panel.open = !narrow.matches || panel.classList.contains("first") || location.hash === `#${panel.id}`;
+});
 const isOffered = (panel) => !panel.closest("[hidden]");
 
 function link(panel) {
