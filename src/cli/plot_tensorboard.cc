@@ -68,7 +68,9 @@ void run(const PlotTensorboardSettings& settings) {
 void add_plot_tensorboard(CLI::App& plot) {
   const auto settings = std::make_shared<PlotTensorboardSettings>();
   CLI::App& command = *plot.add_subcommand("tensorboard", "Write the curves of runs as files for TensorBoard");
-  command.add_option("runs", settings->runs, "folders of training runs or of sweeps")->type_name("RUN")->required();
+  command.add_option("runs", settings->runs, "folders of training runs or of sweeps")
+      ->type_name("RUN")
+      ->required();
   command
       .add_option("-o,--output,--out", settings->output,
                   "folder for the event files, one in a subfolder for each run; files of an earlier call are "
