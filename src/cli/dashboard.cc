@@ -46,7 +46,8 @@ void add_dashboard(CLI::App& app) {
   const auto settings = std::make_shared<DashboardSettings>();
   CLI::App& command =
       *app.add_subcommand("dashboard", "Watch training runs in a browser, and compare finished ones");
-  command.add_option("RUN", settings->runs, "folders of runs or of sweeps, as given to --output of train or sweep")
+  command
+      .add_option("RUN", settings->runs, "folders of runs or of sweeps, as given to --output of train or sweep")
       ->type_name("DIR")
       ->required();
   command.add_option("--port", settings->port, "port to listen to; 0: any that is free")
