@@ -176,15 +176,15 @@ std::vector<int32_t> GenerationJob::with_prompt(const Wanted& wanted, std::span<
 
 void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
   Wanted& wanted = wanted_[index];
-  if (wanted.stream) show(wanted, wanted.stream->push(text));
+  if (!wanted.stream) return;
+  if (const std::string piece = wanted.stream->push(text); !piece.empty()) show(wanted, piece, false);
 }
 
 /// Hands a piece of a text to the caller, with the tokens that begin in it. `all`: with all that are left.
 void GenerationJob::show(Wanted& wanted, const std::string& piece, bool all) const {
   wanted.shown += count_characters(piece);
   std::span<const ChosenToken> chosen;
-  if (wanted.chosen && (all || !piece.empty()))
-    chosen = wanted.chosen->take(all ? std::numeric_limits<int64_t>::max() : wanted.shown);
+  if (wanted.chosen) chosen = wanted.chosen->take(all ? std::numeric_limits<int64_t>::max() : wanted.shown);
   if (piece.empty() && chosen.empty()) return;
   receive_({.prompt = wanted.prompt, .sample = wanted.sample, .text = piece, .chosen = chosen});
 }

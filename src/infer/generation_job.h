@@ -44,7 +44,7 @@ class GenerationJob final : public RequestGroup {
   std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void queue_prompt(size_t prompt);
-  void show(Wanted& wanted, const std::string& piece, bool all = false) const;
+  void show(Wanted& wanted, const std::string& piece, bool all) const;
   GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
   static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 

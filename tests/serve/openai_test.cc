@@ -80,8 +80,26 @@ TEST_F(ServiceTest, StreamsAreRefusedBeforeTheyBegin) {
                  503, "took longer than request_seconds allows");
 }
 
+class CompletionsTest : public ServiceTest {
+ protected:
+  /// Those of all pieces of the same completion as a stream.
+  Json streamed_log_probs(Json request) {
+    request["stream"] = true;
+    Json together{{"tokens", Json::array()},
+                  {"token_logprobs", Json::array()},
+                  {"top_logprobs", Json::array()},
+                  {"text_offset", Json::array()}};
+    for (const Json& event : events_of(post("/v1/completions", request))) {
+      const Json& part = event["choices"][0]["logprobs"];
+      if (part.is_null()) continue;
+      for (auto& [name, list] : together.items()) list.insert(list.end(), part[name].begin(), part[name].end());
+    }
+    return together;
+  }
+};
+
 /// As OpenAI's: lists of the same length, for the whole text or for each piece of a stream.
-TEST_F(ServiceTest, TellsLogProbabilities) {
+TEST_F(CompletionsTest, TellsLogProbabilities) {
   Json request{{"model", "text"}, {"prompt", "a b"}, {"max_tokens", 6}, {"seed", 7}, {"logprobs", 2}};
   const Json choice = json(post("/v1/completions", request))["choices"][0], whole = choice["logprobs"];
   ASSERT_EQ(whole["tokens"].size(), 6u);
@@ -93,18 +111,7 @@ TEST_F(ServiceTest, TellsLogProbabilities) {
     EXPECT_EQ(whole["top_logprobs"][i].size(), 2u);
     EXPECT_EQ(whole["text_offset"][i], i);
   }
-  request["stream"] = true;
-  Json together{{"tokens", Json::array()},
-                {"token_logprobs", Json::array()},
-                {"top_logprobs", Json::array()},
-                {"text_offset", Json::array()}};
-  for (const Json& event : events_of(post("/v1/completions", request))) {
-    const Json& part = event["choices"][0]["logprobs"];
-    if (part.is_null()) continue;
-    for (auto& [name, list] : together.items()) list.insert(list.end(), part[name].begin(), part[name].end());
-  }
-  EXPECT_EQ(together, whole);
-  request.erase("stream");
+  EXPECT_EQ(streamed_log_probs(request), whole);
   request["logprobs"] = 0;
   const Json none = json(post("/v1/completions", request))["choices"][0]["logprobs"];
   EXPECT_EQ(none["tokens"], whole["tokens"]);
@@ -114,7 +121,7 @@ TEST_F(ServiceTest, TellsLogProbabilities) {
 }
 
 /// What evaluation harnesses ask for: the log-probabilities of a prompt, given as a text or as its tokens.
-TEST_F(ServiceTest, TellsLogProbabilitiesOfPrompts) {
+TEST_F(CompletionsTest, TellsLogProbabilitiesOfPrompts) {
   Json request{{"model", "text"}, {"prompt", "a b"}, {"max_tokens", 1}, {"temperature", 0},
                {"seed", 7},       {"logprobs", 1},   {"echo", true}};
   const Json answer = json(post("/v1/completions", request));
@@ -132,6 +139,15 @@ TEST_F(ServiceTest, TellsLogProbabilitiesOfPrompts) {
   EXPECT_EQ(alone["logprobs"]["tokens"].size(), 3u);
   for (size_t i = 0; i < 3; ++i)
     EXPECT_EQ(alone["logprobs"]["token_logprobs"][i], log_probs["token_logprobs"][i]);
+  EXPECT_EQ(streamed_log_probs(request), alone["logprobs"]);
+  // Also where a stop string leaves nothing of the text.
+  request["max_tokens"] = 1;
+  EXPECT_EQ(streamed_log_probs(request), log_probs);
+  request["stop"] = choice["text"].get<std::string>().substr(3);
+  const Json stopped = json(post("/v1/completions", request))["choices"][0];
+  EXPECT_EQ(stopped["text"], "a b");
+  EXPECT_EQ(stopped["logprobs"], alone["logprobs"]);
+  EXPECT_EQ(streamed_log_probs(request), stopped["logprobs"]);
 }
 
 TEST_F(ServiceTest, TakesPromptsAsTokens) {
