@@ -52,10 +52,10 @@ class RequestQueue::Admission {
   int64_t reserved_ = 0;  // for a long request that was passed over
 };
 
-/// Adds the only member of `one`. It gets no more than those that are there, but no less either.
+/// Adds the only member of `one`.
 template <class Member>
 void RequestQueue::Turns<Member>::add(std::list<Member>& one) {
-  one.front().given = std::max(one.front().given, reached);
+  one.front().given = std::max(one.front().given, even_share);
   move_to_its_place(one, one.begin());
 }
 
@@ -69,9 +69,10 @@ void RequestQueue::Turns<Member>::move_to_its_place(std::list<Member>& from,
 }
 
 template <class Member>
-void RequestQueue::Turns<Member>::give(typename std::list<Member>::iterator member, int64_t tokens) {
-  reached = std::max(reached, member->given);
-  member->given += tokens;
+void RequestQueue::Turns<Member>::give(typename std::list<Member>::iterator member, int64_t tokens,
+                                       int64_t waiting) {
+  even_share += static_cast<double>(tokens) / static_cast<double>(waiting);
+  member->given += static_cast<double>(tokens);
   move_to_its_place(members, member);
 }
 
@@ -148,8 +149,10 @@ bool RequestQueue::take_one(std::optional<uint64_t> only, Admission& admission, 
         taken.emplace_back();
         taken.back() = pop(*client);
         admission.add(*taken.back());
-        caller->clients.give(client, taken.back()->tokens);
-        callers_.give(caller, taken.back()->tokens);
+        caller->clients.give(client, taken.back()->tokens, std::ssize(clients));
+        const auto waiting = std::ranges::count_if(
+            callers_.members, [](const Caller& one) { return !one.clients.members.empty(); });
+        callers_.give(caller, taken.back()->tokens, waiting);
         if (client->waiting.empty()) clients.erase(client);
         return true;
       }
@@ -162,7 +165,7 @@ bool RequestQueue::take_one(std::optional<uint64_t> only, Admission& admission, 
 /// time when nobody waits.
 void RequestQueue::forget_idle_callers() noexcept {
   std::erase_if(callers_.members, [&](const Caller& caller) {
-    return caller.clients.members.empty() && (size_ == 0 || caller.given <= callers_.reached);
+    return caller.clients.members.empty() && (size_ == 0 || caller.given <= callers_.even_share);
   });
 }
 

@@ -27,8 +27,9 @@ struct BatchRoom {
 
 /// The queue of requests to decode. Requests of one client (a call) keep their order. It is the turn of the
 /// caller that has been given the fewest tokens, and among its clients that of the one that has been given the
-/// fewest, so that who asks for little does not wait for who asks for much (start-time fair queueing: Goyal,
-/// Vin and Cheng, 1996). Safe to share between threads.
+/// fewest, so that who asks for little does not wait for who asks for much. Who comes newly begins with what
+/// one that had waited all the time would have been given by now (fair queueing: Demers, Keshav and Shenker,
+/// 1989), so that nobody waits for newcomers without end. Safe to share between threads.
 class RequestQueue {
  public:
   /// `caller`: the name of whom the request's client belongs to, always the same for a client. If this throws,
@@ -59,21 +60,21 @@ class RequestQueue {
  private:
   struct Client {
     uint64_t id;
-    int64_t given = 0;  // tokens, and those that others had been given when it came
+    double given = 0;  // tokens, and the even share of others when it came
     std::deque<std::unique_ptr<Request>> waiting = {};
     int64_t tokens = 0;
   };
   template <class Member>
   struct Turns {
     std::list<Member> members = {};  // in the order of `given`; it is the first one's turn
-    int64_t reached = 0;             // the `given` from which the last one was given some
+    double even_share = 0;           // of all tokens that were given, of a member that always waited
     void add(std::list<Member>& one);
     void move_to_its_place(std::list<Member>& from, typename std::list<Member>::iterator member);
-    void give(typename std::list<Member>::iterator member, int64_t tokens);
+    void give(typename std::list<Member>::iterator member, int64_t tokens, int64_t waiting);
   };
   struct Caller {
     std::string name;
-    int64_t given = 0;
+    double given = 0;
     Turns<Client> clients = {};  // with waiting requests
   };
   class Admission;

@@ -183,8 +183,11 @@ void RunningBatch::note_end(const Request& request) noexcept {
 
 /// The decoding state is lost with the error. A new one is made when it is needed.
 void RunningBatch::fail_all(const std::exception_ptr& error) noexcept {
-  for (Active& active : active_)
-    if (active.request) fail(*active.request, error);
+  for (const Active& active : active_) {
+    if (!active.request) continue;
+    queue_.statistics().left(active.request->arrival, 0);
+    fail(*active.request, error);
+  }
   for (const auto& request : entering_)
     if (request) fail(*request, error);
   active_.clear();

@@ -64,7 +64,7 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   details.attention = fields.truth("attention").value_or(false);
   details.all_attention = fields.truth("all_attention").value_or(false);
   details.search = fields.truth("search").value_or(false);
-  if (const auto layer = fields.number("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
+  if (const auto layer = fields.whole("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
   details.most_tokens = most_tokens;
   if (!details.all_attention && !details.search) return;
   if (most_tokens == 0)

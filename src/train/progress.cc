@@ -128,10 +128,9 @@ void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
   log_->append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
 }
 
-void Progress::plan(const PlannedEnd& end, double minutes) {
+void Progress::plan(const PlannedEnd& end, const std::string& limit) {
   if (!log_) return;
-  say(fmt::format("update {}: by the time that updates take, {} minutes are {} updates", end.update, minutes,
-                  end.last_update));
+  say(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
   log_->append(nlohmann::json{{"update", end.update}, {"planned_last_update", end.last_update}}.dump() + "\n");
 }
 

@@ -37,8 +37,8 @@ class Progress {
   void flush_log() {
     if (log_) log_->flush_to_disk();
   }
-  /// The run is to end with another update.
-  void plan(const PlannedEnd& end, double minutes);
+  /// The run is to end with another update, by its `limit`: "3 epochs".
+  void plan(const PlannedEnd& end, const std::string& limit);
 
  private:
   double tokens_per_second(const TrainingState& state) const;

@@ -51,9 +51,7 @@ std::optional<PlannedEnd> RunPlan::took_update(TrainingState& state, double seco
   }
   if (!pace_) {
     if (!comes_near || most_updates_ == state.last_update) return std::nullopt;
-    state.plan.push_back({state.update, most_updates_});
-    follow_plan(state);
-    return state.plan.back();
+    return change(state, most_updates_);
   }
   pace_->took_update(seconds);
   const bool repeats = !state.plan.empty() && state.plan.back().update >= state.update;
@@ -61,7 +59,19 @@ std::optional<PlannedEnd> RunPlan::took_update(TrainingState& state, double seco
   auto last = pace_->replanned(state.update, state.seconds, state.last_update);
   if (last && most_updates_ > 0) last = std::min(*last, most_updates_);
   if (!last || *last == state.last_update) return std::nullopt;
-  state.plan.push_back({state.update, *last});
+  return change(state, *last);
+}
+
+std::optional<PlannedEnd> RunPlan::went_back(TrainingState& state) {
+  follow_plan(state);
+  if (options_.train.epochs == 0 || estimated_) return std::nullopt;
+  most_updates_ = length_.planned(state);
+  if (most_updates_ == state.last_update || (pace_ && most_updates_ > state.last_update)) return std::nullopt;
+  return change(state, most_updates_);
+}
+
+PlannedEnd RunPlan::change(TrainingState& state, int64_t last) const {
+  state.plan.push_back({state.update, last});
   follow_plan(state);
   return state.plan.back();
 }

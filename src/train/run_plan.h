@@ -23,10 +23,14 @@ class RunPlan {
   void begin(TrainingState& state, bool stops_changed, const std::string& log);
   /// After an update that took so many seconds. Returns the change of the plan, if there is one.
   std::optional<PlannedEnd> took_update(TrainingState& state, double seconds);
+  /// After a return to an earlier update. The text that was read since is not read again, so that epochs end
+  /// with an earlier update. Returns the change of the plan, if there is one.
+  std::optional<PlannedEnd> went_back(TrainingState& state);
   void took_validation(double seconds);
   void took_checkpoint(double seconds);
 
  private:
+  PlannedEnd change(TrainingState& state, int64_t last) const;
   RunTimes estimated_times(const TrainingState& state) const;
 
   const TrainOptions& options_;

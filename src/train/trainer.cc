@@ -57,6 +57,7 @@ class Trainer {
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
   void account(const StepResult& step, const Update& batches);
+  void tell(const std::optional<PlannedEnd>& change);
   bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
   /// Returns the seconds since the last call.
   double pass_time() {
@@ -106,8 +107,10 @@ TrainOutcome Trainer::run() {
     const StepResult step = replica_.gradients(batches, seeds);
     state_.sums.waited += stream_->seconds_waited() - waited;
     const Verdict verdict = judge(step, options_, state_);
-    if (verdict != Verdict::sound && recovery_->go_back(verdict, step, repeat_update(), seeds, state_))
+    if (verdict != Verdict::sound && recovery_->go_back(verdict, step, repeat_update(), seeds, state_)) {
+      tell(plan_.went_back(state_));
       continue;  // the events of that update are done already
+    }
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
     account(step, batches);
@@ -160,7 +163,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
   for (const PlannedEnd& end : state_.plan)
-    if (end.update > state_.update) progress_->plan(end, options_.train.minutes);
+    if (end.update > state_.update) tell(end);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
   log_info(
@@ -319,7 +322,14 @@ void Trainer::account(const StepResult& step, const Update& batches) {
   state_.sums.tokens += batches.tokens();
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
-  if (const auto end = plan_.took_update(state_, pass_time())) progress_->plan(*end, options_.train.minutes);
+  tell(plan_.took_update(state_, pass_time()));
+}
+
+void Trainer::tell(const std::optional<PlannedEnd>& change) {
+  if (!change) return;
+  const double minutes = options_.train.minutes;
+  progress_->plan(*change, minutes > 0 ? fmt::format("by the time that updates take, {} minutes", minutes)
+                                       : fmt::format("{} epochs", options_.train.epochs));
 }
 
 void Trainer::validate() {

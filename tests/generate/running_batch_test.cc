@@ -167,6 +167,7 @@ TEST_F(RunningBatchTest, ALongRequestGetsRoomHoweverManyShortOnesCome) {
   EXPECT_EQ(taken(0).size(), 8u);
   queue_.push(request(options, Ids(300, eos), 0, 0), "long");
   queue_.push(request(options, Ids(20, eos), 1, 1), "longer");
+  EXPECT_EQ(taken(30).size(), 1u);  // then it is its turn
   EXPECT_EQ(taken(30), Indices{});  // as long as it waits, the short ones have a quarter
   shorts(8);
   EXPECT_EQ(taken(15), Indices{});  // also the other long one, for which there is room, waits
@@ -184,6 +185,37 @@ TEST_F(RunningBatchTest, WhoAsksForMuchWaitsForThoseWhoAskForLittle) {
   queue_.push(request(options, Ids(10, eos), 3, 3), "much");
   EXPECT_EQ(taken(0, 12), (Indices{10, 11, 12, 13, 14, 15}));
   EXPECT_EQ(taken(0, 14), (Indices{3, 16, 17}));
+}
+
+/// A call with many requests beside those who come, ask for one, and are replaced by others: of one caller, or
+/// each with a name of its own. It has the share of one of them.
+TEST_F(RunningBatchTest, NewcomersHoldUpNobody) {
+  for (const bool own_names : {false, true}) {
+    const SearchOptions options = options_of(1, 400);
+    const size_t many = 100, others = 20, turns = 840;
+    for (size_t i = 0; i < many; ++i) queue_.push(request(options, Ids(5, eos), i, 1), "many");
+    size_t next = many;
+    const auto come = [&] {
+      queue_.push(request(options, Ids(5, eos), next, next), own_names ? fmt::format("{}", next) : "many");
+      ++next;
+    };
+    size_t served = 0;
+    ASSERT_EQ(taken(0, 200).size(), 40u);  // when it is alone
+    for (size_t i = 0; i < others; ++i) come();
+    for (size_t turn = 0; turn < turns; ++turn) {
+      const std::vector<size_t> one = taken(0, 5);
+      ASSERT_EQ(one.size(), 1u);
+      if (one[0] < many)
+        ++served;
+      else
+        come();
+    }
+    const double even = static_cast<double>(turns) / static_cast<double>(others + 1);
+    EXPECT_GE(static_cast<double>(served), even - 2) << own_names;
+    queue_.withdraw(1);
+    while (!taken(0).empty()) {
+    }
+  }
 }
 
 TEST_F(RunningBatchTest, ABatchMayBeOneClients) {

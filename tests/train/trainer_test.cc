@@ -310,6 +310,17 @@ TEST_F(TrainerTest, ASpikeRollsBack) {
   EXPECT_GT(rollbacks, 0);
   const auto state = nlohmann::json::parse(read_file(run("a") + "/checkpoints/update-000000040/state.json"));
   EXPECT_EQ(state.at("rollbacks").get<int64_t>(), rollbacks);
+  // The text that was skipped counts: epochs end where they would have ended.
+  const int epochs = state.at("epoch").get<int>() + 2;
+  TranslationOptions by_epochs = options_;
+  by_epochs.train.updates = 0, by_epochs.train.epochs = epochs;
+  train(by_epochs, {.run = run("epochs")});
+  const auto lines = log("epochs");
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const auto& line) { return line.contains("rollback_to"); }));
+  int last = 0;
+  for (const auto& line : lines)
+    if (line.contains("epoch")) last = line.at("epoch").get<int>();
+  EXPECT_EQ(last, epochs);
   options_.train.on_spike = OnSpike::stop;
   EXPECT_NE(error_message([&] { train(options_, {.run = run("b")}); }).find("the loss rose"),
             std::string::npos);
