@@ -34,12 +34,13 @@ SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options,
 }
 
 Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
-                   DrawObserver* observer)
+                   DrawObserver* observer, StopCriterion stops)
     : plan_(std::move(plan)),
       prompt_(prompt.size()),
       text_(std::move(prompt)),
       sample_(sample),
       observer_(observer),
+      stops_(std::move(stops)),
       window_(plan_->context, plan_->start) {
   for (const int32_t id : text_) use(id);
 }
@@ -82,7 +83,7 @@ void Sampling::advance(std::span<const Answer> answers) {
   if (observer_) observer_->see(text_, answers[0]);
   text_.push_back(id);
   use(id);
-  if (plan_->stops && plan_->stops(text_, prompt_)) return finish(FinishReason::stop_string);
+  if (stops_ && stops_(text_)) return finish(FinishReason::stop_string);
   if (std::ssize(generated()) >= plan_->max_tokens) finish(FinishReason::cut);
 }
 

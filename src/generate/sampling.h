@@ -38,10 +38,10 @@ struct SamplingPlan {
   int context;
   /// They see the prompt and the tokens after it.
   std::vector<std::unique_ptr<const Restriction>> restrictions;
-  /// Whether a text, after the given number of tokens of the prompt, is complete: it has a stop string. Empty:
-  /// never.
-  std::function<bool(std::span<const int32_t> text, size_t prompt)> stops;
 };
+
+/// Is given a text after each of its tokens, with the prompt. Returns whether it is complete.
+using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
 
 /// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
 /// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
@@ -49,7 +49,7 @@ class Sampling final : public Strategy {
  public:
   /// The observer, or null, outlives the strategy.
   Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
-           DrawObserver* observer = nullptr);
+           DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
 
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
@@ -68,6 +68,7 @@ class Sampling final : public Strategy {
   std::vector<int32_t> used_;  // its tokens, each once, ascending
   uint64_t sample_;
   DrawObserver* observer_;
+  StopCriterion stops_;  // or null
   ReadingWindow window_;
   std::vector<int32_t> begin_;  // what is read if the window begins
   LogitEdits edits_;

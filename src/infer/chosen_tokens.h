@@ -36,7 +36,7 @@ class ChosenTokens final : public DrawObserver {
   }
 
   const Tokenizer& tokenizer_;
-  const std::vector<std::string> no_stops_;
+  const StopStrings no_stops_;
   TextStream text_;
   int64_t characters_ = 0;         // of the tokens so far
   int64_t prompt_characters_ = 0;  // of those of the prompt

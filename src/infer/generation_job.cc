@@ -62,6 +62,7 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
       prompts_(prompts),
       options_(options),
       receive_(receive),
+      stops_(options.stop),
       per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
   require(options.samples >= 1 && options.samples <= 65536, "samples is {}; it must be from 1 to 65536",
@@ -108,22 +109,20 @@ std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
   add_restrictions(*plan);
-  if (options_.stop.empty()) return plan;
-  size_t longest = 0;
-  for (const std::string& stop : options_.stop) longest = std::max(longest, stop.size());
-  plan->stops = [this, longest](std::span<const int32_t> text, size_t prompt) {
-    TextStream whole(open_.target(), options_.stop,
-                     std::max(prompt, text.size() - std::min(text.size(), 2 * longest + 8)));
-    whole.finish(text);  // a token has at least one byte, or is a control token
-    return whole.stopped();
-  };
   return plan;
 }
 
 std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
   if (!sampling_) return std::make_unique<BeamSearch>(beam_, *wanted.ids, options_.max_tokens);
   const uint64_t sample = uint64_t{options_.first_prompt + wanted.prompt} << 16 | wanted.sample;
-  return std::make_unique<Sampling>(sampling_, *wanted.ids, sample, wanted.chosen.get());
+  StopCriterion stops;
+  if (!stops_.empty())
+    stops = [text = std::make_shared<TextStream>(open_.target(), stops_, wanted.ids->size())](
+                std::span<const int32_t> ids) {
+      text->push(ids);
+      return text->stopped();
+    };
+  return std::make_unique<Sampling>(sampling_, *wanted.ids, sample, wanted.chosen.get(), std::move(stops));
 }
 
 std::vector<GeneratedTexts> GenerationJob::run() {
@@ -158,8 +157,7 @@ void GenerationJob::queue_prompt(size_t index) {
         .prompt = index,
         .sample = sample,
         .ids = ids,
-        .stream =
-            receive_ ? std::make_unique<TextStream>(open_.target(), options_.stop, prompt.size()) : nullptr,
+        .stream = receive_ ? std::make_unique<TextStream>(open_.target(), stops_, prompt.size()) : nullptr,
         .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(
                                            open_.target(), options_.prompt_tokens ? 0 : prompt.size())
                                      : nullptr};
@@ -190,7 +188,7 @@ void GenerationJob::show(Wanted& wanted, const std::string& piece, bool all) con
 }
 
 GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
-  TextStream whole(open_.target(), options_.stop, wanted.ids->size());
+  TextStream whole(open_.target(), stops_, wanted.ids->size());
   GeneratedText result{.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
                        .log_probability = hypothesis.log_probability,
                        .tokens = hypothesis.ids.size(),

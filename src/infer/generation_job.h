@@ -52,6 +52,7 @@ class GenerationJob final : public RequestGroup {
   std::span<const Prompt> prompts_;
   const GenerateOptions& options_;
   const TextReceiver& receive_;
+  const StopStrings stops_;
   std::shared_ptr<const SamplingPlan> sampling_;  // one of them is null
   std::shared_ptr<const BeamPlan> beam_;
   size_t per_prompt_;  // number of requests for each prompt

@@ -135,7 +135,7 @@ void characters(Bytes bytes) {
 /// What is shown of a text, piece by piece, is the text.
 void text_stream(Bytes bytes) {
   static const auto tokenizer = load_bytes(byte_tokenizer_file, "fuzz.bytes");
-  static const std::vector<std::string> stops{"stop", "\n\n"};
+  static const StopStrings stops({"stop", "\n\n"});
   const std::vector<int32_t> ids = tokenizer->encode_text(text_of(bytes));
   TextStream stream(*tokenizer, stops), whole(*tokenizer, stops);
   std::string shown;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/random.h"
 #include "infer/chosen_tokens.h"
 #include "text/characters.h"
 #include "text/tokenizers.h"
@@ -18,7 +19,8 @@ using Ids = std::vector<int32_t>;
 /// What is shown after each token, and at the end.
 std::vector<std::string> pieces(const Tokenizer& tokenizer, const Ids& ids,
                                 const std::vector<std::string>& stops = {}) {
-  TextStream stream(tokenizer, stops);
+  const StopStrings strings(stops);
+  TextStream stream(tokenizer, strings);
   std::vector<std::string> pieces;
   for (size_t count = 1; count <= ids.size(); ++count)
     pieces.push_back(stream.push(std::span(ids).first(count)));
@@ -68,7 +70,8 @@ TEST(TextStream, EndsBeforeAStopString) {
 
 /// Tokens of words depend on those before them: the space between a prompt and the text is part of the text.
 TEST(TextStream, GoesOnAfterAPrompt) {
-  const std::vector<std::string> lines(30, "the cat sat on the mat and the dog ran"), none;
+  const std::vector<std::string> lines(30, "the cat sat on the mat and the dog ran");
+  const StopStrings none;
   for (const TokenizerKind kind : {TokenizerKind::sentencepiece, TokenizerKind::whitespace}) {
     TokenizerOptions options;
     options.kind = kind;
@@ -83,7 +86,7 @@ TEST(TextStream, GoesOnAfterAPrompt) {
         shown += stream.push(std::span(text).first(count));
       EXPECT_EQ(shown + stream.finish(text), " sat on") << name_of_enum(kind);
     }
-    const std::vector<std::string> stops{" on"};
+    const StopStrings stops({" on"});
     TextStream stopped(*tokenizer, stops, prompt.size());
     EXPECT_EQ(stopped.finish(text), " sat");
     EXPECT_TRUE(stopped.stopped());
@@ -95,7 +98,7 @@ TEST(TextStream, AStopStringMayBeTheReplacementCharacter) {
   const Ids ids = tokenizer->encode(
       "a\xFF"
       "b");
-  const std::vector<std::string> stops{"\uFFFD"};
+  const StopStrings stops({"\uFFFD"});
   for (const bool whole : {false, true}) {
     TextStream stream(*tokenizer, stops, 0);
     std::string shown;
@@ -104,6 +107,52 @@ TEST(TextStream, AStopStringMayBeTheReplacementCharacter) {
     EXPECT_EQ(shown + stream.finish(ids), "a");
     EXPECT_TRUE(stream.stopped());
   }
+}
+
+TEST(TextStream, AStopStringIsFoundWhereverItBegins) {
+  const auto characters = load_characters("\nab", "test");
+  const auto shown = [&](const std::string& text, const std::vector<std::string>& stops) {
+    return joined(pieces(*characters, characters->encode(text), stops));
+  };
+  RandomStream random(5, 0);
+  const auto draw = [&](uint32_t most) {
+    std::string text;
+    for (uint32_t i = 0, length = 1 + random.below(most); i < length; ++i) text += "ab"[random.below(2)];
+    return text;
+  };
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = draw(30), one = draw(6), other = draw(6);
+    std::string expected = text;
+    for (size_t end = 1; end <= text.size() && expected == text; ++end) {
+      const std::string_view part = std::string_view(text).substr(0, end);
+      size_t length = 0;
+      for (const std::string& stop : {one, other})
+        if (part.ends_with(stop)) length = std::max(length, stop.size());
+      if (length > 0) expected = part.substr(0, end - length);
+    }
+    EXPECT_EQ(shown(text, {one, other}), expected) << text << " " << one << " " << other;
+  }
+}
+
+/// A character that is not complete yet is none.
+TEST(TextStream, PartsOfCharactersAreNoReplacementCharacters) {
+  const auto bytes = load_bytes(byte_tokenizer_file, "test");
+  const StopStrings stops({"\uFFFD"});
+  const Ids ids = bytes->encode("é€😀");
+  TextStream stream(*bytes, stops);
+  for (size_t count = 1; count <= ids.size(); ++count) stream.push(std::span(ids).first(count));
+  EXPECT_FALSE(stream.stopped());
+}
+
+/// U+FFFD that a model writes is shown as it comes, and not at the end alone.
+TEST(TextStream, ShowsReplacementCharactersAsTheyCome) {
+  const auto characters = load_characters("\n\uFFFD", "test");
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "\uFFFD";
+  const Ids ids = characters->encode(text);
+  const std::vector<std::string> shown = pieces(*characters, ids);
+  EXPECT_EQ(joined(shown), text);
+  EXPECT_GE(std::ranges::count_if(shown, [](const std::string& piece) { return !piece.empty(); }), 8);
 }
 
 /// The pieces together are the text, for tokens that are parts of words too.
