@@ -23,6 +23,14 @@ constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
   throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
 }
 
+/// The value of a field that is a text, or a part of a list of texts.
+std::string text_in(const json& value, std::string_view name, std::string_view wanted) {
+  if (!value.is_string()) refuse(name, wanted);
+  std::string text = value.get<std::string>();
+  if (text.find('\0') != text.npos) refuse(name, "text, which has no NUL");
+  return text;
+}
+
 /// The fields of a form: a field that occurs more than once is a list.
 template <class Pairs>
 json of_pairs(const Pairs& pairs) {
@@ -89,8 +97,7 @@ bool Fields::is_list(std::string_view name) const {
 std::optional<std::string> Fields::text(std::string_view name) const {
   const json* value = find(name);
   if (!value) return {};
-  if (!value->is_string()) refuse(name, "a text");
-  return value->get<std::string>();
+  return text_in(*value, name, "a text");
 }
 
 std::string Fields::required_text(std::string_view name) const {
@@ -101,14 +108,11 @@ std::string Fields::required_text(std::string_view name) const {
 std::vector<std::string> Fields::texts(std::string_view name, size_t most) const {
   const json* value = find(name);
   if (!value) return {};
-  if (value->is_string()) return {value->get<std::string>()};
-  if (!value->is_array()) refuse(name, "a text or a list of texts");
+  constexpr std::string_view wanted = "a text or a list of texts";
+  if (!value->is_array()) return {text_in(*value, name, wanted)};
   if (value->size() > most) refuse(name, fmt::format("a list of at most {} texts", most));
   std::vector<std::string> all;
-  for (const json& element : *value) {
-    if (!element.is_string()) refuse(name, "a text or a list of texts");
-    all.push_back(element.get<std::string>());
-  }
+  for (const json& element : *value) all.push_back(text_in(element, name, wanted));
   return all;
 }
 

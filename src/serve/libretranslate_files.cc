@@ -68,7 +68,8 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
     throw HttpError(400, "Send one file, as \"file\" of multipart/form-data.");
   const FileFormat& format = format_of(upload->file_name);
   std::string content = upload->content;
-  if (first_invalid_utf8(content)) throw HttpError(400, "The file is not valid UTF-8.");
+  if (first_invalid_utf8(content) || content.find('\0') != content.npos)
+    throw HttpError(400, "The file is not valid UTF-8, or has a NUL.");
   const std::string_view mark = "\uFEFF";
   const bool marked = format.kind == TextKind::plain && content.starts_with(mark);
   if (marked) content.erase(0, mark.size());

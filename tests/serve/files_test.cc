@@ -88,6 +88,7 @@ TEST_F(FilesTest, AreRefusedByName) {
   expect_refused(send("a.pdf", "a"), 400, "Files of the kind '.pdf' can't be translated");
   expect_refused(send("a", "a"), 400, "can't be translated");
   expect_refused(send("a.txt", "\xFF"), 400, "not valid UTF-8");
+  expect_refused(send("a.txt", std::string("a\0b", 3)), 400, "NUL");
   expect_refused(send("a.srt", "hello"), 400, "text 1, line 1");
   expect_refused(send("a.po", "hello"), 400, "text 1, line 1");
   expect_refused(send("a.txt", "a", "fr"), 400, "There is no model from fr to de");

@@ -116,6 +116,11 @@ TEST_F(ServiceTest, RefusesWhatDoesNotFitByName) {
   expect_refused(post_text("/translate", "{\"q\": \"\xFF\"}"), 400, "not valid JSON");
   expect_refused(post_text("/translate", "q=%FF&source=en&target=de", "application/x-www-form-urlencoded"), 400,
                  "not valid UTF-8");
+  for (const Json& text : {Json(std::string("a\0b", 3)), Json{"a", std::string(1, '\0')}}) {
+    expect_refused(post("/translate", {{"q", text}, {"source", "en"}, {"target", "de"}}), 400, "NUL");
+    expect_refused(post("/v1/translate", {{"text", text}, {"source", "en"}, {"target", "de"}}), 400, "NUL");
+    expect_refused(post("/v2/translate", {{"text", text}, {"target_lang", "de"}}), 400, "NUL");
+  }
   expect_refused(post_text("/translate", "<q/>", "text/xml"), 415, "application/json");
   const HttpAnswer other_method = get("/translate");
   expect_refused(other_method, 405, "POST");
