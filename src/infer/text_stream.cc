@@ -73,7 +73,7 @@ void TextStream::search(std::string_view text) {
 std::string TextStream::take(bool all) {
   size_t kept = 0;
   for (const size_t length : begun_) kept = std::max(kept, length);
-  const std::string piece = held_.substr(0, held_.size() - (all || stopped_ ? 0 : kept));
+  std::string piece = held_.substr(0, held_.size() - (all || stopped_ ? 0 : kept));
   held_.erase(0, piece.size());
   return piece;
 }

@@ -40,7 +40,7 @@ std::vector<double> Axis::marks(int wanted) const {
   std::vector<double> values;
   for (const auto& factors : {std::vector<double>{1}, {1, 3}, {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}}) {
     values.clear();
-    for (double power = std::floor(range_.low); power <= range_.high; ++power)
+    for (int power = static_cast<int>(std::floor(range_.low)); power <= range_.high; ++power)
       for (const double factor : factors) {
         const double at = power + std::log10(factor);
         if (at >= range_.low - 1e-9 && at <= range_.high + 1e-9) values.push_back(std::pow(10, at));
