@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -60,7 +61,7 @@ int available_threads(const std::string& root) {
                              ? CPU_COUNT(&set)
                              : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const double paid = processors_paid_by_cgroups(root).value_or(processors);
-  return paid < processors ? std::max(1, static_cast<int>(paid + 0.5)) : processors;
+  return paid < processors ? std::max(1, static_cast<int>(std::lround(paid))) : processors;
 }
 
 int usable_threads(int asked, std::string_view option, int available) {

@@ -195,11 +195,14 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
     return static_cast<int>(count_words(text));
   };
   std::vector<int> words;
-  int count = 0;
+  int count = 0, before = 0;  // `before`: the words of tokens [begin, i)
   for (size_t i = 0, begin = 0; i < tokens.size(); ++i) {
-    count += words_of(begin, i + 1) - words_of(begin, i);
+    const int with = words_of(begin, i + 1), alone = words_of(i, i + 1);
+    count += with - before;
     words.push_back(count - 1);
-    if (words_of(i, i + 1) > 0 || i + 1 - begin >= most_context) begin = i;
+    const bool begins = alone > 0 || i + 1 - begin >= most_context;
+    if (begins) begin = i;
+    before = begins ? alone : with;
   }
   return words;
 }
