@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "infer/translator.h"
+#include "tasks/translation/translator.h"
 
 using namespace sixfold;
 

@@ -10,7 +10,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/recipes DESTINATION ${CMAKE_INSTALL_DATA
 install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
 
 # What users begin with has a short name as well: <sixfold/translator.h>.
-set(entry_headers infer/translator.h train/trainer.h ops/ops.h)
+set(entry_headers
+    tasks/translation/translator.h tasks/translation/text_translator.h tasks/language_model/generator.h
+    tasks/classification/classifier.h tasks/masked_language_model/mask_filler.h tasks/image_captioning/captioner.h
+    tasks/question_answering/question_answerer.h train/trainer.h ops/ops.h)
 set(header_copies ${PROJECT_BINARY_DIR}/installed_headers)
 install(CODE "
   set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")

@@ -1,6 +1,6 @@
 // Answers questions about a text file, one on each line of standard input, with the folder of a model that
 // answers questions.
-#include <sixfold/infer/question_answerer.h>
+#include <sixfold/question_answerer.h>
 
 #include <fstream>
 #include <iostream>

@@ -1,5 +1,5 @@
 // Labels standard input line by line with the folder of a classifier.
-#include <sixfold/infer/classifier.h>
+#include <sixfold/classifier.h>
 
 #include <iostream>
 

@@ -1,6 +1,6 @@
 // Fills the masks in the lines of standard input, such as "a <mask> film", with the folder of a masked language
 // model.
-#include <sixfold/infer/mask_filler.h>
+#include <sixfold/mask_filler.h>
 
 #include <iostream>
 

@@ -1,5 +1,5 @@
 // Continues a prompt with the folder of a language model, and shows the text as it comes.
-#include <sixfold/infer/generator.h>
+#include <sixfold/generator.h>
 
 #include <iostream>
 

@@ -1,5 +1,5 @@
 // Trains a model on two text files, in which line n of one is the translation of line n of the other.
-#include <sixfold/tasks/translation.h>
+#include <sixfold/tasks/translation/task.h>
 #include <sixfold/trainer.h>
 
 #include <iostream>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "layers/architecture.h"
+#include "model/layers/architecture.h"
 #include "ops/ops.h"
 
 // What a case of an op is made of; see op_cases.h.

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "layers/architecture.h"
+#include "model/layers/architecture.h"
 #include "op_case.h"
 #include "op_cases_mixers.h"
 

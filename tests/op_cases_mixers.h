@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "layers/architecture.h"
+#include "model/layers/architecture.h"
 #include "op_case.h"
 
 // Cases of the ops that alternatives to the paper's attention consist of; see op_cases.h.

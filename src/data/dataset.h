@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/epoch_order.h"
-#include "tensor/batch.h"
+#include "ops/batch.h"
 
 namespace sixfold {
 

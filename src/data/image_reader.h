@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/lines.h"
-#include "images/idx.h"
+#include "formats/idx.h"
 
 namespace sixfold {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "tensor/batch.h"
+#include "ops/batch.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "images/patches.h"
+#include "data/patches.h"
 
 namespace sixfold {
 namespace {

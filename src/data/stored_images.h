@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "data/augment.h"
 #include "data/image_reader.h"
 #include "data/sequence_store.h"
-#include "images/augment.h"
-#include "tensor/batch.h"
+#include "ops/batch.h"
 
 namespace sixfold {
 

@@ -8,11 +8,11 @@
 
 #include "base/options.h"
 #include "base/text_unit.h"
-#include "layers/architecture.h"
-#include "layers/patch_embedding.h"
-#include "layers/pooling.h"
 #include "model/generation_config.h"
-#include "tensor/batch.h"
+#include "model/layers/architecture.h"
+#include "model/layers/patch_embedding.h"
+#include "model/layers/pooling.h"
+#include "ops/batch.h"
 
 namespace sixfold {
 

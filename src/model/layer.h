@@ -2,11 +2,11 @@
 #include <memory>
 #include <optional>
 
-#include "layers/attention.h"
-#include "layers/distance_bias.h"
-#include "layers/feed_forward.h"
-#include "layers/mixer.h"
-#include "layers/residual.h"
+#include "model/layers/attention.h"
+#include "model/layers/distance_bias.h"
+#include "model/layers/feed_forward.h"
+#include "model/layers/mixer.h"
+#include "model/layers/residual.h"
 
 namespace sixfold {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "layers/positions.h"
+#include "model/layers/positions.h"
 
 namespace sixfold {
 

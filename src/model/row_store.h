@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "layers/sequence_state.h"
+#include "model/layers/sequence_state.h"
 
 namespace sixfold {
 

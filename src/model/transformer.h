@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "layers/token_embedding.h"
 #include "model/config.h"
 #include "model/layer.h"
-#include "tensor/batch.h"
+#include "model/layers/token_embedding.h"
+#include "ops/batch.h"
 
 namespace sixfold {
 

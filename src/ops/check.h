@@ -1,6 +1,6 @@
 #pragma once
 #include "base/error.h"
-#include "tensor/tensor.h"
+#include "ops/tensor.h"
 
 namespace sixfold::ops {
 

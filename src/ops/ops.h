@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "autograd/context.h"
+#include "ops/context.h"
 
 /// The ops. Each op checks shapes, computes its result, and records its backward pass if the context records.
 /// Each has a .cc file of its own. A tensor may be the operand of several ops, whose gradients are added, and

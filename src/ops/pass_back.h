@@ -1,5 +1,5 @@
 #pragma once
-#include "autograd/context.h"
+#include "ops/context.h"
 
 namespace sixfold::ops {
 

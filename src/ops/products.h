@@ -1,5 +1,5 @@
 #pragma once
-#include "autograd/context.h"
+#include "ops/context.h"
 
 /// The three matrix products of a linear map y = x W^T + b, which several ops use.
 namespace sixfold::ops {

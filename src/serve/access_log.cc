@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "model/ownership.h"
+#include "model_folder/ownership.h"
 
 namespace sixfold::serve {
 namespace {

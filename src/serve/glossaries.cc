@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/ownership.h"
+#include "model_folder/ownership.h"
 #include "serve/http.h"
 #include "serve/json_text.h"
 #include "serve/random_name.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/histogram.h"
-#include "generate/decoding_statistics.h"
+#include "runtime/decoding_statistics.h"
 
 namespace sixfold::serve {
 

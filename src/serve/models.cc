@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/language_code.h"
-#include "model/model_dir.h"
-#include "model/what_is.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/what_is.h"
 
 namespace sixfold::serve {
 namespace {

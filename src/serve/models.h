@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "infer/generator.h"
-#include "infer/translator.h"
 #include "model/weight_type.h"
 #include "serve/metrics.h"
+#include "tasks/language_model/generator.h"
+#include "tasks/translation/translator.h"
 #include "text/sentences.h"
 
 namespace sixfold::serve {

@@ -1,8 +1,8 @@
 #include "serve/own.h"
 
-#include "infer/output_constraints.h"
 #include "serve/json_text.h"
 #include "serve/openai.h"
+#include "tasks/translation/output_constraints.h"
 
 namespace sixfold::serve {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "model/ownership.h"
+#include "model_folder/ownership.h"
 #include "serve/http.h"
 
 namespace sixfold::serve {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "infer/translation.h"
-#include "markup/translate_markup.h"
 #include "serve/models.h"
+#include "tasks/translation/markup/translate_markup.h"
+#include "tasks/translation/translation.h"
 #include "text/glossary.h"
 
 namespace sixfold::serve {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "tasks/classification.h"
-#include "tasks/image_captioning.h"
-#include "tasks/image_classification.h"
-#include "tasks/language_model.h"
-#include "tasks/masked_language_model.h"
-#include "tasks/question_answering.h"
-#include "tasks/translation.h"
+#include "tasks/classification/task.h"
+#include "tasks/image_captioning/task.h"
+#include "tasks/image_classification/task.h"
+#include "tasks/language_model/task.h"
+#include "tasks/masked_language_model/task.h"
+#include "tasks/question_answering/task.h"
+#include "tasks/translation/task.h"
 
 namespace sixfold {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "distributed/processes.h"
 #include "model/transformer.h"
+#include "train/distributed/processes.h"
 
 namespace sixfold {
 

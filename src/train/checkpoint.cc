@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/safetensors.h"
-#include "model/derived.h"
-#include "model/model_dir.h"
-#include "model/ownership.h"
+#include "model_folder/derived.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/ownership.h"
 
 namespace sixfold {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "layers/parameters.h"
+#include "model/layers/parameters.h"
 
 namespace sixfold {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/parameters.h"
-#include "model/model_dir.h"
+#include "model/layers/parameters.h"
+#include "model_folder/model_folder.h"
 #include "train/config.h"
 #include "train/weight_exchange.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "backend/backend.h"
-#include "tensor/tensor.h"
+#include "ops/tensor.h"
 
 namespace sixfold {
 namespace {

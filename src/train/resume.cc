@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "model/model_dir.h"
-#include "model/ownership.h"
-#include "model/provenance.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/ownership.h"
+#include "model_folder/provenance.h"
 #include "train/agreement.h"
 
 namespace sixfold {

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "distributed/processes.h"
 #include "train/checkpoint.h"
+#include "train/distributed/processes.h"
 #include "train/run_folder.h"
 #include "train/task.h"
 

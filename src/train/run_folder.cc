@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/ownership.h"
+#include "model_folder/ownership.h"
 #include "train/checkpoint.h"
 
 namespace sixfold {

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "base/plural.h"
-#include "model/model_dir.h"
-#include "model/ownership.h"
-#include "model/provenance.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/ownership.h"
+#include "model_folder/provenance.h"
 #include "train/provenance_step.h"
 #include "train/resume.h"
 
@@ -42,11 +42,11 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
   task_.write(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    require(
-        is_checkpoint_file(entry.path().filename().string()),
-        "the task writes a file that no model has: {}; src/model/ownership.cc lists the names of the files of "
-        "models, since only these may be replaced",
-        entry.path().string());
+    require(is_checkpoint_file(entry.path().filename().string()),
+            "the task writes a file that no model has: {}; src/model_folder/ownership.cc lists the names of "
+            "the files of "
+            "models, since only these may be replaced",
+            entry.path().string());
   write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
 }
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "data/file_stamps.h"
 #include "formats/safetensors.h"
-#include "model/provenance.h"
+#include "model_folder/provenance.h"
 #include "train/checkpoint.h"
 #include "train/resume.h"
 #include "train/training_log.h"

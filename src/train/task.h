@@ -9,10 +9,10 @@
 
 #include "base/options.h"
 #include "data/dataset.h"
-#include "distributed/processes.h"
-#include "model/model_dir.h"
 #include "model/transformer.h"
+#include "model_folder/model_folder.h"
 #include "train/config.h"
+#include "train/distributed/processes.h"
 
 // The interface between the trainer and what is trained. A task consists of two classes: its config
 // (`TaskConfig`), which is read before a run starts, and the task itself (`Task`), which holds the data and the
@@ -92,9 +92,9 @@ class Task {
   }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
-  /// model/ownership.cc lists the names of all such files; a run ends with an error if there are others.
+  /// model_folder/ownership.cc lists the names of all such files; a run ends with an error if there are others.
   virtual void write(const std::string& /*folder*/) const {}
-  /// Returns a description of the data for a model's history (model/provenance.h): a JSON object.
+  /// Returns a description of the data for a model's history (model_folder/provenance.h): a JSON object.
   virtual std::string history() const { return "{}"; }
 };
 
@@ -108,7 +108,7 @@ enum class OnResume {
 
 /// The start of a run, or its continuation.
 struct TaskStart {
-  /// The run's folder, in which a task may store its data (model/ownership.cc lists the names).
+  /// The run's folder, in which a task may store its data (model_folder/ownership.cc lists the names).
   std::string run;
   /// The model folder from which training continues: a checkpoint or start.model; empty: none.
   std::string model;

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include "distributed/processes.h"
+#include "train/distributed/processes.h"
 
 namespace sixfold {
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "data/lines.h"
-#include "model/ownership.h"
+#include "model_folder/ownership.h"
 
 namespace sixfold {
 namespace {

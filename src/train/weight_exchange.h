@@ -2,10 +2,10 @@
 #include <memory>
 #include <vector>
 
-#include "distributed/division.h"
-#include "distributed/processes.h"
-#include "layers/parameters.h"
+#include "model/layers/parameters.h"
 #include "train/config.h"
+#include "train/distributed/division.h"
+#include "train/distributed/processes.h"
 
 namespace sixfold {
 

@@ -8,7 +8,7 @@
 
 #include "backend/matrix.h"
 #include "error_message.h"
-#include "tensor/tensor.h"
+#include "ops/tensor.h"
 
 namespace sixfold {
 namespace {

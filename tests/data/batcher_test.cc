@@ -8,7 +8,7 @@
 #include "data/batch_stream.h"
 #include "data/pair_dataset.h"
 #include "error_message.h"
-#include "tensor/same_batch.h"
+#include "ops/same_batch.h"
 
 namespace sixfold {
 namespace {

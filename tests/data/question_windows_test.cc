@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "data/question_dataset.h"
 #include "error_message.h"
+#include "ops/same_batch.h"
 #include "temporary_folder.h"
-#include "tensor/same_batch.h"
 #include "text/characters.h"
 
 namespace sixfold {

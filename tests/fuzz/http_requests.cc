@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "cli/small_language_model.h"
+#include "program/small_language_model.h"
 #include "serve/service.h"
 #include "temporary_folder.h"
 

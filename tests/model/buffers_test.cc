@@ -6,9 +6,9 @@
 
 #include "error_message.h"
 #include "formats/safetensors.h"
-#include "model/derived.h"
-#include "model/model_dir.h"
 #include "model/parameter_formula.h"
+#include "model_folder/derived.h"
+#include "model_folder/model_folder.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "close.h"
+#include "data/patches.h"
 #include "error_message.h"
-#include "generate/scoring.h"
-#include "generate/search.h"
 #include "golden_file.h"
-#include "images/patches.h"
 #include "model/gradient_check.h"
+#include "runtime/search.h"
+#include "search/scoring.h"
 
 namespace sixfold {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "error_message.h"
-#include "generate/plain_beam_search.h"
-#include "generate/random_model.h"
 #include "model/toy_mixers.h"
+#include "search/plain_beam_search.h"
+#include "search/random_model.h"
 
 namespace sixfold {
 namespace {

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "close.h"
+#include "data/patches.h"
 #include "error_message.h"
 #include "golden_file.h"
-#include "images/patches.h"
-#include "layers/patch_embedding.h"
 #include "model/gradient_check.h"
+#include "model/layers/patch_embedding.h"
 
 namespace sixfold {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
-#include "model/derived.h"
-#include "model/model_dir.h"
+#include "model_folder/derived.h"
+#include "model_folder/model_folder.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

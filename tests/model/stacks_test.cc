@@ -7,12 +7,12 @@
 
 #include "close.h"
 #include "error_message.h"
-#include "generate/search.h"
 #include "model/attention_weights.h"
 #include "model/decoding_state.h"
 #include "model/gradient_check.h"
 #include "model/parameter_formula.h"
 #include "model/small_model.h"
+#include "runtime/search.h"
 
 namespace sixfold {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "layers/attention.h"
-#include "layers/mixer.h"
+#include "model/layers/attention.h"
+#include "model/layers/mixer.h"
 
 // Mixers that keep other states than attention does. Without gradients.
 

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "cli/printed_address.h"
 #include "page/page_checks.h"
+#include "program/printed_address.h"
 #include "serve/http_server.h"
 
 namespace sixfold {

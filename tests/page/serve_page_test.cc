@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "cli/printed_address.h"
-#include "cli/small_language_model.h"
-#include "cli/small_model.h"
 #include "page/page_checks.h"
+#include "program/printed_address.h"
+#include "program/small_language_model.h"
+#include "program/small_model.h"
 
 namespace sixfold {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cli/small_model.h"
+#include "program/small_model.h"
 #include "reliability/training.h"
 #include "temporary_folder.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "data/pair_dataset.h"
-#include "images/idx_bytes.h"
-#include "model/provenance.h"
+#include "formats/idx_bytes.h"
+#include "model_folder/provenance.h"
 #include "reliability/training.h"
 #include "temporary_folder.h"
 #include "train/forecast.h"

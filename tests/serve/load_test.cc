@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/small_model.h"
-#include "infer/translator.h"
+#include "program/small_model.h"
 #include "serve/http_server.h"
 #include "serve/service.h"
+#include "tasks/translation/translator.h"
 #include "temporary_folder.h"
 
 namespace sixfold::serve {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/small_language_model.h"
+#include "program/small_language_model.h"
 #include "serve/service.h"
 #include "temporary_folder.h"
 

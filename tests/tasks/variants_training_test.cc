@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "data/demo_corpus.h"
-#include "infer/translator.h"
-#include "tasks/translation.h"
+#include "program/demo/corpus.h"
+#include "tasks/translation/task.h"
+#include "tasks/translation/translator.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
 

@@ -4,8 +4,8 @@
 
 #include "discrete_backend.h"
 #include "formats/safetensors.h"
-#include "model/model_dir.h"
 #include "model/small_model.h"
+#include "model_folder/model_folder.h"
 #include "train/checkpoint.h"
 #include "train/copying.h"
 #include "train/forecast.h"

@@ -1,8 +1,8 @@
 // The best model of a run that was stopped, killed or given other settings.
 #include <gtest/gtest.h>
 
-#include "model/ownership.h"
-#include "model/provenance.h"
+#include "model_folder/ownership.h"
+#include "model_folder/provenance.h"
 #include "train/run_folder.h"
 #include "train/run_result.h"
 #include "train/trainer_fixture.h"

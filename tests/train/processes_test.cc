@@ -1,6 +1,6 @@
 // Runs with several processes, which threads stand for.
-#include "distributed/threads.h"
 #include "train/checkpoint.h"
+#include "train/distributed/threads.h"
 #include "train/trainer_fixture.h"
 
 namespace sixfold {

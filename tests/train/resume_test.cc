@@ -5,7 +5,7 @@
 #include <set>
 
 #include "error_message.h"
-#include "tasks/translation.h"
+#include "tasks/translation/task.h"
 
 namespace sixfold {
 namespace {

@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model/ownership.h"
-#include "model/provenance.h"
+#include "model_folder/ownership.h"
+#include "model_folder/provenance.h"
 #include "train/run_folder.h"
 #include "train/run_result.h"
 #include "train/trainer_fixture.h"

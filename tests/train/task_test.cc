@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "model/model_dir.h"
-#include "model/provenance.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/provenance.h"
 #include "temporary_folder.h"
 #include "train/copying.h"
 #include "train/forecast.h"

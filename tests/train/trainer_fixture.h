@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "parallel_text.h"
-#include "tasks/translation.h"
+#include "tasks/translation/task.h"
 #include "temporary_folder.h"
 #include "train/trainer.h"
 

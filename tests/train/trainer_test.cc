@@ -8,8 +8,8 @@
 
 #include "backend/cpu/bf16.h"
 #include "formats/safetensors.h"
-#include "model/model_dir.h"
-#include "model/provenance.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/provenance.h"
 #include "train/run_folder.h"
 #include "train/trainer_fixture.h"
 

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "close.h"
 #include "data/batch_stream.h"
-#include "model/model_dir.h"
+#include "model_folder/model_folder.h"
 #include "ops/run_op.h"
 #include "temporary_folder.h"
 #include "train/golden_run.h"

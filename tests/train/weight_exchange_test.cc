@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "distributed/threads.h"
+#include "train/distributed/threads.h"
 
 namespace sixfold {
 namespace {

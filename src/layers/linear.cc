@@ -1,8 +1,0 @@
-#include "layers/linear.h"
-
-namespace sixfold {
-
-Linear::Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial)
-    : weight_(make.matrix("weight", out, in, initial)), bias_(make.vector("bias", out, Initial::zeros)) {}
-
-}  // namespace sixfold

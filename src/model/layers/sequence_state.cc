@@ -1,0 +1,14 @@
+#include "model/layers/sequence_state.h"
+
+namespace sixfold {
+
+StateRows WholeSequences::before(int) {
+  if (!nothing_) {
+    std::vector<AttentionSpan> spans;
+    for (int i = 0; i < rows_.sequences(); ++i) spans.push_back({rows_.begin(i), rows_.length(i), 0, 0});
+    nothing_ = ops::attention_pattern(context_, std::move(spans), /*causal=*/false);
+  }
+  return {{}, nothing_};
+}
+
+}  // namespace sixfold

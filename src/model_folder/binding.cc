@@ -1,0 +1,55 @@
+#include "model_folder/binding.h"
+
+#include "base/error.h"
+#include "model_folder/model_folder.h"
+
+namespace sixfold {
+
+void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
+  const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
+  const std::string source_hash = config.reads_images() ? "" : source.hash();
+  if (config.source_tokenizer_hash == source_hash && config.target_tokenizer_hash == target.hash()) return;
+  config.source_vocab = config.reads_images() ? ModelConfig::pixel_values : source.vocab_size();
+  config.target_vocab = target.vocab_size();
+  config.unk = target.unk();
+  config.bos = target.bos();
+  config.eos = target.eos();
+  config.source_tokenizer_hash = source_hash;
+  config.target_tokenizer_hash = target.hash();
+}
+
+void write_model_folder(const std::string& folder, const Transformer& model, const Tokenizers& tokenizers,
+                        const std::function<void(const std::string&)>& add) {
+  write_model_folder(folder, model, [&](const std::string& path) {
+    save_tokenizers(tokenizers, path);
+    if (add) add(path);
+  });
+}
+
+TextSide target_side_of(const ModelConfig& config) {
+  return config.has_encoder() || config.reads_images() ? TextSide::target : TextSide::exact;
+}
+
+Tokenizers load_text_tokenizers(const std::string& folder) {
+  const ModelConfig config = load_model_config(folder);
+  require(!config.reads_images() || config.has_decoder(), "{}: has no tokenizer, since it {}", folder,
+          purpose_of(config));
+  return load_tokenizers(folder, target_side_of(config));
+}
+
+Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
+  if (config.reads_images() && !config.has_decoder()) return {};
+  Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
+  const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
+    require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
+            "{}: the {} tokenizer is not the one the model was trained with (its hash is {}, config.json has "
+            "{}_tokenizer_hash '{}'); restore the model's own tokenizer",
+            folder, side, tokenizer.hash(), side, bound);
+  };
+  if (!config.reads_images())
+    check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
+  check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);
+  return tokenizers;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,97 @@
+#include "model_folder/derived.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/ownership.h"
+#include "model_folder/provenance.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Throws an input error unless both models have the same architecture and vocabularies. Dropout, generation
+/// settings and the names of languages may differ.
+void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
+  for (ModelConfig* config : {&a, &b}) {
+    config->dropout = config->attention_dropout = config->activation_dropout = 0;
+    config->generation = {};
+    config->source_language = config->target_language = "";
+  }
+  const OptionNode left = write_options(a), right = write_options(b);
+  for (size_t i = 0; i < left.children.size(); ++i) {
+    const auto& [key, value] = left.children[i];
+    const OptionNode& other = right.children[i].second;
+    require(to_json(value) == to_json(other) || value.kind != OptionNode::Kind::list,
+            "{} and {} can't be averaged: {} differ", folder_a, folder_b, key);
+    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the first and {} in the second",
+            folder_a, folder_b, key, value.text, other.text);
+  }
+}
+
+std::string hash_of_weights_file(const std::string& folder) {
+  const MappedFile file(folder + "/model.safetensors");
+  return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
+}
+
+void copy_tokenizers(const std::string& from, const std::string& to) {
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const fs::path& path = entry.path();
+    if (is_model_tokenizer(path.filename().string()))
+      write_file_atomically(fs::path(to) / path.filename(), read_regular_file(path));
+  }
+}
+
+}  // namespace
+
+void average_weights(const std::vector<std::string>& folders, Transformer& model) {
+  std::vector<std::unique_ptr<Transformer>> models;
+  for (const std::string& folder : folders)
+    models.push_back(load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32));
+  std::vector<Parameter> averaged = model.stored();
+  for (size_t p = 0; p < averaged.size(); ++p) {
+    Parameter& parameter = averaged[p];
+    std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
+    for (const auto& one : models) {
+      const std::vector<float> values = one->stored()[p].tensor.to_floats(*one->backend());
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values[i];
+    }
+    for (double& value : mean) value /= static_cast<double>(models.size());
+    parameter.tensor.copy_from(*model.backend(), mean);
+  }
+}
+
+void average_models(const std::vector<std::string>& folders, const std::string& output) {
+  require(!folders.empty(), "nothing to average; name at least one model");
+  require_new_or_model(output, folders);
+  const ModelConfig config = load_model_config(folders.front());
+  for (const std::string& folder : folders)
+    require_alike(config, load_model_config(folder), folders.front(), folder);
+  Transformer model(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
+  average_weights(folders, model);
+  AtomicDirectory folder(output, is_model_file);
+  save_model(model, folder.path());
+  copy_tokenizers(folders.front(), folder.path());
+  nlohmann::ordered_json step{{"step", "average"}, {"models", folders.size()}};
+  for (const std::string& averaged : folders) step["weights"].push_back(hash_of_weights_file(averaged));
+  write_provenance(folder.path(), read_provenance(folders.front()), step.dump());
+  folder.commit();
+}
+
+void quantize_model(const std::string& folder, const std::string& output) {
+  require_new_or_model(output, {folder});
+  require(!holds_int8(folder), "{}: is already in int8; use the model that it was made from", folder);
+  const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::int8);
+  AtomicDirectory target(output, is_model_file);
+  save_model(*model, target.path());
+  copy_tokenizers(folder, target.path());
+  write_provenance(target.path(), read_provenance(folder), R"({"step": "quantize", "type": "int8"})");
+  target.commit();
+}
+
+}  // namespace sixfold

@@ -1,0 +1,85 @@
+#include "model_folder/shortlist.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "formats/safetensors.h"
+
+namespace sixfold {
+namespace {
+
+constexpr const char* source_key = "source_tokenizer_hash";
+constexpr const char* target_key = "target_tokenizer_hash";
+
+/// The numbers of a tensor, which must be from 0 to `most`.
+std::vector<int32_t> numbers(const SafetensorsFile& file, const char* name, int64_t most) {
+  const TensorInfo& tensor = file.at(name);
+  require(tensor.dtype == DType::i32 && tensor.shape.size() == 1, "{}: tensor '{}' must be a list of I32",
+          file.path(), name);
+  std::vector<int32_t> values(tensor.bytes.size() / sizeof(int32_t));
+  if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  for (const int32_t value : values)
+    require(value >= 0 && value <= most, "{}: tensor '{}' contains {}, which is not from 0 to {}", file.path(),
+            name, value, most);
+  return values;
+}
+
+NamedTensor list(const char* name, const std::vector<int32_t>& values) {
+  return {name, DType::i32, {std::ssize(values)}, values.data()};
+}
+
+}  // namespace
+
+std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
+  std::vector<int32_t> all = common_;
+  for (const int32_t id : source)
+    if (id >= 0 && id < std::ssize(by_source_)) {
+      const auto& of_id = by_source_[static_cast<size_t>(id)];
+      all.insert(all.end(), of_id.begin(), of_id.end());
+    }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+void save_shortlist(const std::string& path, const Shortlist& shortlist, const ModelConfig& config) {
+  std::vector<int32_t> counts, targets;
+  for (const auto& of_id : shortlist.by_source()) {
+    counts.push_back(static_cast<int32_t>(of_id.size()));
+    targets.insert(targets.end(), of_id.begin(), of_id.end());
+  }
+  const NamedTensor tensors[] = {list("common", shortlist.common()), list("counts", counts),
+                                 list("targets", targets)};
+  write_safetensors(path, tensors,
+                    {{source_key, config.source_tokenizer_hash}, {target_key, config.target_tokenizer_hash}});
+}
+
+Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
+  const SafetensorsFile file = SafetensorsFile::open(path);
+  const auto& metadata = file.metadata();
+  const auto made_for = [&](const char* key, const std::string& hash) {
+    const auto found = metadata.find(key);
+    require(found != metadata.end() && found->second == hash,
+            "{}: is not a shortlist for the vocabularies of this model; make one with 'sixfold shortlist'",
+            path);
+  };
+  made_for(source_key, config.source_tokenizer_hash);
+  made_for(target_key, config.target_tokenizer_hash);
+  std::vector<int32_t> common = numbers(file, "common", config.target_vocab - 1);
+  const std::vector<int32_t> counts = numbers(file, "counts", config.target_vocab),
+                             targets = numbers(file, "targets", config.target_vocab - 1);
+  require(std::ssize(counts) == config.source_vocab &&
+              std::accumulate(counts.begin(), counts.end(), int64_t{0}) == std::ssize(targets),
+          "{}: 'counts' and 'targets' don't belong together", path);
+  std::vector<std::vector<int32_t>> by_source;
+  auto from = targets.begin();
+  for (const int32_t count : counts) {
+    by_source.emplace_back(from, from + count);
+    from += count;
+  }
+  return {std::move(common), std::move(by_source)};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,14 @@
+#include "ops/tape.h"
+
+namespace sixfold {
+
+void Tape::backward(const std::function<void(const Node&)>& look) {
+  while (!nodes_.empty()) {
+    Node node = std::move(nodes_.back());
+    nodes_.pop_back();
+    if (look) look(node);
+    if (!node.output || node.output.gradient()) node.backward();
+  }
+}
+
+}  // namespace sixfold

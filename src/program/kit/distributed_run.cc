@@ -1,0 +1,102 @@
+#include "program/kit/distributed_run.h"
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "program/kit/interrupt.h"
+#include "train/agreement.h"
+#include "train/distributed/launcher.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr int failure = 1, usage = 2;
+
+/// Ends all processes because of a failure of this one.
+int end_with(Processes& processes, const std::string& what, int status) {
+  if (processes.report(what, status))
+    std::cerr << "error: " << (processes.is_root() ? "" : processes.name(processes.rank()) + ": ") << what
+              << std::endl;
+  processes.close();
+  return status;
+}
+
+/// Writes the warnings of other processes that this one, the root, had not.
+void tell_warnings(Processes& processes) {
+  const std::vector<std::string> own = kept_warnings();
+  std::set<std::string> told(own.begin(), own.end());
+  const std::vector<std::string> all = processes.gather_at_root(join(own, "\n"));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    std::istringstream lines(all[rank]);
+    for (std::string line; std::getline(lines, line);)
+      if (told.insert(line).second) log_warning("{}: {}", processes.name(static_cast<int>(rank)), line);
+  }
+}
+
+int end_by_signal(Processes& processes) {
+  log_info("stopped by a signal; the same command goes on (train with --resume)");
+  if (processes.report("it was stopped by a signal", interrupt_status()) && !processes.is_root())
+    std::cerr << processes.name(processes.rank()) << " was stopped by a signal" << std::endl;
+  processes.close();
+  return interrupt_status();
+}
+
+int run(Processes& processes, const std::string& command, const std::function<int(Processes&)>& work) {
+  try {
+    check_agreement(processes, {{"command", command}});
+    const int status = work(processes);
+    tell_warnings(processes);
+    processes.close();
+    return status;
+  } catch (const Cancelled&) {
+    return end_by_signal(processes);
+  } catch (const ProcessFailure& error) {
+    if (note_interrupts() != 0) return end_by_signal(processes);  // as the others that the launcher told
+    if (error.rank() == processes.rank()) return end_with(processes, error.what(), failure);
+    processes.close();  // the process that failed says why
+    return error.status();
+  } catch (const Error& error) {
+    return end_with(processes, error.what(), error.fault() == Fault::input ? usage : failure);
+  } catch (const std::bad_alloc&) {
+    return end_with(processes, "out of memory; choose smaller batches (data.batch_tokens) or sizes", failure);
+  } catch (const std::exception& error) {
+    return end_with(processes, std::string(error.what()) + "; this should not happen, please report it",
+                    failure);
+  }
+}
+
+}  // namespace
+
+int on_all_processes(const std::string& command, const std::function<int(Processes&)>& work) {
+  if (launched_processes() == 1) return work(Processes::one());
+  Processes processes(open_transport());
+  if (!processes.is_root()) silence_log();
+  keep_warnings();
+  return run(processes, command, work);
+}
+
+void require_one_process(const std::string& command) {
+  require(launched_processes() == 1,
+          "{} were started together, but {} is done by one process: start it without the launcher (train and "
+          "translate share their work)",
+          counted(launched_processes(), "process", "processes"), command);
+}
+
+bool speaks_for_all() { return launched_rank() <= 0; }
+
+std::string let_root_speak() {
+  if (speaks_for_all()) return "";
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  return fmt::format("process {}: ", launched_rank());
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,52 @@
+#include "program/kit/interrupt.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace sixfold::cli {
+namespace {
+
+std::atomic<int> noted{0};
+
+extern "C" void on_signal(int signal) {
+  if (noted.exchange(signal) != 0) _exit(128 + signal);
+}
+
+}  // namespace
+
+const std::atomic<int>& note_interrupts() {
+  // Launchers of several processes pass SIGUSR1 on.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    struct sigaction before {};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // as under nohup
+    std::signal(signal, on_signal);
+  }
+  return noted;
+}
+
+void check_interrupt() {
+  if (noted.load() != 0) throw Cancelled();
+}
+
+StopOnInterrupt::StopOnInterrupt() {
+  note_interrupts();
+  const auto watch = [this](const std::stop_token& ended) {
+    while (!ended.stop_requested() && noted.load() == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (noted.load() != 0) stop_.request_stop();
+  };
+  try {
+    watch_ = std::jthread(watch);
+  } catch (const std::system_error&) {
+    // Signals are then noticed between lines only.
+  }
+}
+
+int interrupt_status() { return 128 + noted.load(); }
+
+}  // namespace sixfold::cli

@@ -1,0 +1,60 @@
+#include "program/kit/model_folder.h"
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+#include "program/kit/named_option.h"
+
+namespace sixfold::cli {
+
+ModelFolder open_model_folder(const std::string& folder) {
+  const ModelConfig config = load_model_config(folder);
+  return {config, load_bound_tokenizers(folder, config)};
+}
+
+ModelFolder open_text_model(const std::string& folder) {
+  ModelFolder opened = open_model_folder(folder);
+  require(opened.tokenizers.source != nullptr, "{}: has no tokenizer, since it {}", folder,
+          purpose_of(opened.config));
+  return opened;
+}
+
+void add_model_argument(CLI::App& command, std::string& folder) {
+  command.add_option("model", folder, "model folder, as made by 'sixfold train'")
+      ->type_name("MODEL")
+      ->required();
+}
+
+void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens) {
+  command
+      .add_option("--batch-tokens", batch_tokens,
+                  "maximum number of tokens in a batch of one thread [depends on the size of the model]")
+      ->check(number_in<int64_t>(at_least(1)))
+      ->type_name("N");
+}
+
+void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size) {
+  command
+      .add_option("--beam-size", beam_size,
+                  "number of hypotheses kept in each step; 1: greedy search [as stored with the model]")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+}
+
+void add_engine_options(CLI::App& command, WeightType& precision, int& threads) {
+  add_named_option(
+      command, "--precision", precision,
+      "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
+  add_threads_option(command, threads);
+}
+
+void add_threads_option(CLI::App& command, int& threads) {
+  const auto set = [&threads](int asked) { threads = asked == 0 ? 0 : usable_threads(asked, "--threads"); };
+  command.add_option_function<int>("--threads", set, "number of threads; 0: all that are available")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->default_str("0");
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,37 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "model/config.h"
+#include "model/weight_type.h"
+#include "text/tokenizers.h"
+
+namespace sixfold::cli {
+
+/// The contents of a model folder except its weights.
+struct ModelFolder {
+  ModelConfig config;
+  Tokenizers tokenizers;
+};
+
+/// Throws an input error if the folder is not a model, or if the hashes of its tokenizers do not match its
+/// config.
+ModelFolder open_model_folder(const std::string& folder);
+/// The same of a model with tokenizers. Throws an input error if it has none, as a classifier of images.
+ModelFolder open_text_model(const std::string& folder);
+
+/// Adds the argument MODEL.
+void add_model_argument(CLI::App& command, std::string& folder);
+
+/// Adds --threads; 0, the default: all that are available. More than these are not used, with a warning.
+void add_threads_option(CLI::App& command, int& threads);
+/// Adds --precision and --threads.
+void add_engine_options(CLI::App& command, WeightType& precision, int& threads);
+
+/// Adds --beam-size.
+void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size);
+/// Adds --batch-tokens.
+void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens);
+
+}  // namespace sixfold::cli

@@ -1,0 +1,103 @@
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "model_folder/model_folder.h"
+#include "program/kit/commands.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/named_option.h"
+#include "program/picture.h"
+#include "program/plot/attention.h"
+#include "program/plots.h"
+#include "tasks/translation/translator.h"
+#include "text/utf8.h"
+
+namespace sixfold::cli {
+namespace {
+
+struct PlotSettings {
+  std::string model, text;
+  PictureOptions picture;
+  std::optional<std::string> target;
+  int layer = -1;
+  AttentionKind kind = AttentionKind::cross;
+};
+
+void require_text(const std::string& option, const std::string& text) {
+  require(!first_invalid_utf8(text), "{}: the text is not valid UTF-8", option);
+  require(has_visible_character(text), "{}: the text is empty", option);
+}
+
+/// The picture counts layers and heads from 1.
+std::string title_of(AttentionKind kind, int layer, int layers) {
+  const bool encoder = kind == AttentionKind::encoder;
+  return fmt::format("Attention of {} layer {} of {} to the {}", encoder ? "encoder" : "decoder", layer + 1,
+                     layers, kind == AttentionKind::decoder ? "target so far" : "source");
+}
+
+void run(const PlotSettings& settings) {
+  require_text("--text", settings.text);
+  if (settings.target) require_text("--target", *settings.target);
+  const ModelConfig config = load_model_config(settings.model);
+  require(config.has_encoder() && config.has_decoder() && !config.reads_images(),
+          "{}: is not a translation model; it {}{}", settings.model, purpose_of(config),
+          config.captions_images() ? "; its attention is drawn by 'sixfold plot patches'" : "");
+  const bool encoder = settings.kind == AttentionKind::encoder;
+  const int layers = encoder ? config.encoder_layers : config.decoder_layers;
+  require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
+          settings.layer, encoder ? "encoder" : "decoder", layers - 1);
+  SentenceAttention attention =
+      Translator(settings.model).attention(settings.text, settings.target, settings.layer, settings.kind);
+  const bool cross = settings.kind == AttentionKind::cross;
+  write_picture(settings.picture,
+                attention_svg({.source = std::move(attention.source),
+                               .target = std::move(attention.target),
+                               .heads = attention.heads,
+                               .weights = std::move(attention.weights),
+                               .title = title_of(settings.kind, attention.layer, layers),
+                               .axes = cross ? "rows: target, columns: source" : "rows look at columns",
+                               .theme = settings.picture.theme}));
+}
+
+void add_attention(CLI::App& plot) {
+  const auto settings = std::make_shared<PlotSettings>();
+  CLI::App& command = *plot.add_subcommand("attention", "Draw the attention weights of every head of a layer");
+  add_model_argument(command, settings->model);
+  command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();
+  command.add_option("--target", settings->target, "a translation of the sentence [the model's own]")
+      ->type_name("TEXT");
+  add_named_option(command, "--kind", settings->kind,
+                   "cross-attention, or self-attention of the encoder or decoder [cross]");
+  command
+      .add_option("--layer", settings->layer,
+                  "layer, counted from 0, or from the last with -1, -2, ...; the picture counts layers and "
+                  "heads from 1")
+      ->type_name("N")
+      ->capture_default_str();
+  add_picture_options(command, settings->picture);
+  command.footer(
+      "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+void add_plot(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "plot", "Draw attention, training curves and more, as SVG or PNG, or for TensorBoard");
+  command.require_subcommand(1);
+  add_attention(command);
+  add_plot_curves(command);
+  add_plot_schedule(command);
+  add_plot_positions(command);
+  add_plot_corpus(command);
+  add_plot_accuracy(command);
+  add_plot_confusion(command);
+  add_plot_patches(command);
+  add_plot_tensorboard(command);
+  command.footer(
+      "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg\n"
+      "  sixfold plot curves run --output curves.svg");
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,110 @@
+#include "program/plot/dots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "program/plot/axis.h"
+
+namespace sixfold {
+namespace {
+
+constexpr double margin = 20, gap = 26;
+constexpr double label_size = 11;
+constexpr double most_name_width = 260, plot_width = 170, value_width = 62, row_height = 22, axis_height = 24;
+
+void check(const std::vector<std::string>& names, const std::vector<DotPanel>& panels) {
+  require(!names.empty() && !panels.empty(), "there is nothing to draw");
+  bool any = false;
+  for (const DotPanel& panel : panels) {
+    require(panel.values.size() == names.size(), "panel '{}' has {} values for {} names", panel.title,
+            panel.values.size(), names.size());
+    any = any || std::ranges::any_of(panel.values, [](double value) { return std::isfinite(value); });
+  }
+  require(any, "there is nothing to draw");
+}
+
+/// The range of a panel's values, with some air on both sides, but not beyond zero. A value that all share lies
+/// in the middle, and is the only number of the axis.
+struct Scale {
+  double low = 0, high = 1;
+  std::optional<double> only;
+
+  explicit Scale(const std::vector<double>& values) {
+    std::vector<double> finite;
+    std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+    if (finite.empty()) return;
+    low = *std::ranges::min_element(finite);
+    high = *std::ranges::max_element(finite);
+    const double extent = high - low;
+    if (extent == 0) only = low;
+    const double air = extent > 0 ? 0.08 * extent : low != 0 ? 0.1 * std::abs(low) : 1;
+    low = low >= 0 ? std::max(0.0, low - air) : low - air;
+    high = high <= 0 && low < 0 ? std::min(0.0, high + air) : high + air;
+  }
+  double place(double value) const { return (value - low) / (high - low); }
+  std::vector<double> marks() const { return only ? std::vector{*only} : ticks(low, high, 4); }
+};
+
+void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>& names, double x, double top) {
+  const double height = row_height * static_cast<double>(names.size());
+  const Scale scale(panel.values);
+  svg.text(x, top - 10, elided(panel.title, label_size, plot_width + value_width),
+           {.size = label_size, .css = "ink strong"}, panel.title);
+  svg.rect({x, top, plot_width, height}, "panel", 0.5);
+  double free_from = x - 20;
+  const std::vector<double> marks = scale.marks();
+  const std::vector<std::string> texts =
+      scale.only ? std::vector{fmt::format("{:.{}f}", *scale.only, panel.digits)} : tick_texts(marks);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const double at = x + plot_width * scale.place(marks[i]);
+    const Point line[] = {{at, top}, {at, top + height}};
+    svg.polyline(line, {"grid", 1});
+    const double half = text_width(texts[i], label_size) / 2;
+    if ((i > 0 && texts[i] == texts[i - 1]) || at - half < free_from ||
+        at + half > x + plot_width + value_width)
+      continue;
+    svg.text(at, top + height + label_size + 5, texts[i],
+             {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
+    free_from = at + half + 6;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const double y = top + row_height * (static_cast<double>(i) + 0.5);
+    const Point row[] = {{x, y}, {x + plot_width, y}};
+    svg.polyline(row, {"grid", 0.6});
+    if (!std::isfinite(panel.values[i])) continue;
+    const std::string text = fmt::format("{:.{}f}", panel.values[i], panel.digits);
+    svg.dot({x + plot_width * scale.place(panel.values[i]), y}, 4.5, "area0", names[i] + ": " + text);
+    svg.text(x + plot_width + 8, y + label_size * 0.35, elided(text, label_size, value_width - 8),
+             {.size = label_size, .css = "muted"}, text);
+  }
+}
+
+}  // namespace
+
+std::string dots_svg(const std::string& title, const std::vector<std::string>& names,
+                     const std::vector<DotPanel>& panels, Theme theme) {
+  check(names, panels);
+  double name_width = 0;
+  for (const std::string& name : names)
+    name_width = std::max(name_width, text_width(elided(name, label_size, most_name_width), label_size));
+  const double left = margin + name_width + gap / 2;
+  const double panel_width = plot_width + value_width + gap;
+  const double width = left + panel_width * static_cast<double>(panels.size()) - gap + margin;
+  Svg svg;
+  const double top = draw_title(svg, title, margin, margin, width - 2 * margin) + 44;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const double y = top + row_height * (static_cast<double>(i) + 0.5);
+    svg.text(margin, y + label_size * 0.35, elided(names[i], label_size, most_name_width), {.size = label_size},
+             names[i]);
+  }
+  for (size_t i = 0; i < panels.size(); ++i)
+    draw_panel(svg, panels[i], names, left + panel_width * static_cast<double>(i), top);
+  const double height = top + row_height * static_cast<double>(names.size()) + axis_height + margin;
+  return svg.finish(width, height, title, theme);
+}
+
+}  // namespace sixfold

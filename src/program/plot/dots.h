@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "program/plot/svg.h"
+
+namespace sixfold {
+
+/// One quantity of a `dots_svg`, with a value for each name; a value that is not finite is not drawn.
+struct DotPanel {
+  std::string title;  ///< with its unit
+  std::vector<double> values;
+  int digits = 1;  ///< after the decimal point of the values that are printed beside the dots
+};
+
+/// Draws a row for each name and, side by side, a panel for each quantity, in which a dot shows the value. The
+/// axes of the panels begin near their smallest value. Throws an input error if there are no names or panels,
+/// if a panel has another number of values, or if no value is finite.
+std::string dots_svg(const std::string& title, const std::vector<std::string>& names,
+                     const std::vector<DotPanel>& panels, Theme theme = Theme::automatic);
+
+}  // namespace sixfold

@@ -1,0 +1,145 @@
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "metrics/chrf.h"
+#include "program/kit/text_io.h"
+#include "program/picture.h"
+#include "program/plot/chart.h"
+#include "program/plots.h"
+
+namespace sixfold::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PlotAccuracySettings {
+  std::string source, reference;
+  std::vector<std::string> hypotheses;
+  int width = 5;
+  int trained_to = 0;
+  PictureOptions picture;
+};
+
+/// The lines whose sources are about equally long, for one system.
+struct Bin {
+  int64_t lines = 0, words = 0, exact = 0;
+  ChrfStatistics chrf;
+
+  double length() const { return static_cast<double>(words) / static_cast<double>(lines); }
+  double share() const { return 100 * static_cast<double>(exact) / static_cast<double>(lines); }
+};
+using Bins = std::map<int64_t, Bin>;
+
+int64_t count_words(const std::string& line) {
+  std::istringstream words(line);
+  return std::distance(std::istream_iterator<std::string>(words), {});
+}
+
+/// Reads a text with a line for each line of the reference.
+std::vector<std::string> read_beside(const std::string& path, const std::string& reference, size_t lines) {
+  std::vector<std::string> text = read_lines(readable_path(path));
+  require(text.size() == lines, "{} has {} and {} has {}; line n of both must belong to the same sentence",
+          text_name(path), counted(text.size(), "line"), text_name(reference), lines);
+  return text;
+}
+
+Bins measure(const std::vector<std::string>& source, const std::vector<std::string>& reference,
+             const std::vector<std::string>& hypothesis, int width) {
+  const Chrf chrf;
+  Bins bins;
+  for (size_t i = 0; i < source.size(); ++i) {
+    const int64_t words = count_words(source[i]);
+    Bin& bin = bins[words / width];
+    ++bin.lines;
+    bin.words += words;
+    bin.exact += hypothesis[i] == reference[i];
+    bin.chrf += chrf.statistics(hypothesis[i], {&reference[i], 1});
+  }
+  return bins;
+}
+
+/// The names of the files without folder and extension if these differ, otherwise the paths.
+std::vector<std::string> names_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(fs::path(path).stem().string());
+  const bool distinct = std::set<std::string>(names.begin(), names.end()).size() == names.size();
+  return distinct ? names : paths;
+}
+
+/// A vertical line at the length of the longest lines in training.
+Series mark(int length) {
+  const auto x = static_cast<double>(length);
+  return {.name = "longest in training", .x = {x, x}, .y = {0, 100}, .color = 5, .dash = 1};
+}
+
+void draw(const PlotAccuracySettings& settings) {
+  const std::vector<std::string> reference = read_lines(readable_path(settings.reference));
+  require(!reference.empty(), "{}: is empty; expected one sentence on each line",
+          text_name(settings.reference));
+  const auto source = read_beside(settings.source, settings.reference, reference.size());
+  Chart exact{.title = "Lines translated exactly as the reference",
+              .x_label = "source length [words]",
+              .y_label = "share of the lines [%]",
+              .from_zero = true};
+  Chart chrf{.title = "chrF2 of the lines", .x_label = exact.x_label, .y_label = "chrF2", .from_zero = true};
+  const std::vector<std::string> names = names_of(settings.hypotheses);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto hypothesis = read_beside(settings.hypotheses[i], settings.reference, reference.size());
+    Series shares{.name = names[i]}, scores = shares;
+    shares.set_style(i), scores.set_style(i);
+    Bin all;
+    for (const auto& [number, bin] : measure(source, reference, hypothesis, settings.width)) {
+      shares.x.push_back(bin.length()), shares.y.push_back(bin.share());
+      scores.x.push_back(bin.length()), scores.y.push_back(Chrf().score(bin.chrf));
+      all.lines += bin.lines, all.exact += bin.exact, all.chrf += bin.chrf;
+    }
+    shares.note = fmt::format("all lines: {:.1f}", all.share());
+    scores.note = fmt::format("all lines: {:.1f}", Chrf().score(all.chrf));
+    exact.series.push_back(std::move(shares));
+    chrf.series.push_back(std::move(scores));
+  }
+  for (Chart* chart : {&exact, &chrf})
+    if (settings.trained_to > 0) chart->series.push_back(mark(settings.trained_to));
+  std::vector<std::string> inputs = settings.hypotheses;
+  inputs.insert(inputs.end(), {settings.source, settings.reference});
+  write_picture(settings.picture,
+                charts_svg("Accuracy by length of the source", {exact, chrf}, settings.picture.theme), inputs);
+}
+
+}  // namespace
+
+void add_plot_accuracy(CLI::App& plot) {
+  const auto settings = std::make_shared<PlotAccuracySettings>();
+  CLI::App& command =
+      *plot.add_subcommand("accuracy", "Draw how well lines are translated, by the length of their source");
+  command.add_option("hypotheses", settings->hypotheses, "files of translations, one for each system")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-s,--source", settings->source, "file of the lines that were translated")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-r,--reference", settings->reference, "file of reference translations")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--width", settings->width, "lengths that share a point, in words")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--trained-to", settings->trained_to,
+                  "length of the longest lines in training, in words, to mark in the picture")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  add_picture_options(command, settings->picture);
+  command.footer(
+      "Example:\n  sixfold plot accuracy sinusoidal.de alibi.de --source test.en --reference test.de --output "
+      "accuracy.svg");
+  command.callback([settings] { draw(*settings); });
+}
+
+}  // namespace sixfold::cli

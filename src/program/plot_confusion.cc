@@ -1,0 +1,74 @@
+#include <memory>
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "data/image_reader.h"
+#include "metrics/classification.h"
+#include "program/kit/label_files.h"
+#include "program/kit/text_io.h"
+#include "program/picture.h"
+#include "program/plot/confusion.h"
+#include "program/plots.h"
+
+namespace sixfold::cli {
+namespace {
+
+/// The labels on the lines of a text, or in an IDX file.
+std::vector<std::string> read_labels(const std::string& name) {
+  const std::string path = readable_path(name);
+  if (auto labels = read_idx_labels(path)) return *labels;
+  return read_lines(path);
+}
+
+/// More labels would not fit on a screen.
+constexpr size_t most_labels = 200;
+
+struct PlotConfusionSettings {
+  std::string hypothesis, reference;
+  PictureOptions picture;
+};
+
+void draw(const PlotConfusionSettings& settings) {
+  const std::vector<std::string> truth = read_labels(settings.reference),
+                                 predicted = read_labels(settings.hypothesis);
+  require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
+  require(truth.size() == predicted.size(),
+          "{} has {} and {} has {}; line n of both must belong to the same text",
+          text_name(settings.hypothesis), counted(predicted.size(), "line"), text_name(settings.reference),
+          truth.size());
+  refuse_names_beside_numbers(predicted, settings.hypothesis, settings.reference);
+  LabelPairs pairs;
+  for (size_t i = 0; i < truth.size(); ++i)
+    pairs += LabelMetric().statistics(predicted[i], std::span(&truth[i], 1));
+  ConfusionMap map{.labels = pairs.labels(), .counts = {}, .title = "", .theme = settings.picture.theme};
+  require(map.labels.size() <= most_labels, "there are {} different labels; at most {} can be drawn",
+          map.labels.size(), most_labels);
+  const ClassCounts counts = pairs.classes();
+  for (const std::string& label : map.labels)
+    for (const std::string& predicted_label : map.labels)
+      map.counts.push_back(pairs.count(label, predicted_label));
+  map.title = fmt::format("{}, accuracy {:.1f}%, macro F1 {:.1f}%", counted(truth.size(), "text"),
+                          100 * counts.accuracy(), 100 * counts.macro_f1());
+  write_picture(settings.picture, confusion_svg(map), {settings.hypothesis, settings.reference});
+}
+
+}  // namespace
+
+void add_plot_confusion(CLI::App& plot) {
+  const auto settings = std::make_shared<PlotConfusionSettings>();
+  CLI::App& command =
+      *plot.add_subcommand("confusion", "Draw how often each label was predicted for each true label");
+  command.add_option("hypothesis", settings->hypothesis, "file whose lines begin with the predicted labels")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-r,--reference", settings->reference, "file whose lines begin with the true labels")
+      ->type_name("FILE")
+      ->required();
+  add_picture_options(command, settings->picture);
+  command.footer(
+      "A label ends at a tab, so that the output of classify and the files of training fit.\n"
+      "Example:\n  sixfold plot confusion predicted.tsv --reference test.tsv --output confusion.svg");
+  command.callback([settings] { draw(*settings); });
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,196 @@
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "program/kit/commands.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/text_io.h"
+#include "tasks/language_model/generator.h"
+#include "tasks/translation/commands/options.h"
+#include "tasks/translation/commands/translation_writer.h"
+#include "tasks/translation/translator.h"
+#include "text/utf8.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr size_t most_pairs_at_once = 2048;
+
+struct ScoreSettings {
+  std::string model, source, target, input, output = "-";
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  TranslateOptions options;
+  WriterOptions writer;
+  int threads = 0, stride = 0;
+  bool summary = false;
+  WeightType precision = WeightType::stored;
+};
+
+/// Reads the next line of both files. Throws if only one of them has ended.
+class GivenPairs {
+ public:
+  explicit GivenPairs(const ScoreSettings& settings)
+      : settings_(settings), source_(readable_path(settings.source)), target_(readable_path(settings.target)) {}
+
+  bool next(std::vector<std::string>& sources, std::vector<std::string>& targets) {
+    sources.clear(), targets.clear();
+    std::string source, target;
+    while (sources.size() < most_pairs_at_once) {
+      const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
+      require(has_source == has_target,
+              "{} ends after line {}, but {} does not; line n of one file must be the translation of line n of "
+              "the other",
+              text_name(has_source ? settings_.target : settings_.source),
+              has_source ? target_.line_number() : source_.line_number(),
+              text_name(has_source ? settings_.source : settings_.target));
+      if (!has_source) break;
+      make_valid(source, source_, settings_.invalid);
+      make_valid(target, target_, settings_.invalid);
+      sources.push_back(source), targets.push_back(target);
+    }
+    return !sources.empty();
+  }
+
+ private:
+  const ScoreSettings& settings_;
+  LineReader source_, target_;
+};
+
+/// Scores a text under a language model.
+void score_text(const ScoreSettings& settings) {
+  const Generator generator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.input, settings.model});
+  const StopOnInterrupt interrupt;
+  ScoreOptions options{
+      .stride = settings.stride, .invalid = settings.invalid, .token = {}, .cancel = interrupt.token()};
+  const bool tokens = settings.writer.details.tokens;
+  if (tokens)
+    options.token = [&](const ScoredToken& scored) {
+      const nlohmann::ordered_json line{{"text", scored.text + 1},
+                                        {"token", replace_invalid_utf8(scored.token)},
+                                        {"log_probability", scored.log_probability}};
+      output.write_line(line.dump());
+    };
+  const TextScore score = generator.score(readable_path(settings.input), options);
+  if (!settings.summary)
+    log_info("{}: {}, {}", text_name(settings.input), counted(score.tokens, "token"),
+             counted(score.bytes, "byte"));
+  if (score.unknown > 0)
+    log_warning(
+        "{} of {} are not in the vocabulary of the model, which can't tell their texts apart; the figures are "
+        "better than "
+        "they should be",
+        score.unknown, counted(score.tokens, "token"));
+  const std::string result = fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
+                                         score.bits_per_byte(), score.loss_per_token(), score.perplexity());
+  if (tokens)
+    log_info("{}", result);
+  else
+    output.write_line(result);
+  output.close();
+}
+
+/// Throws an input error for an option that was given and has no effect on the kind of model.
+void refuse_options(const CLI::App& command, std::initializer_list<const char*> names, const char* kind) {
+  for (const char* name : names)
+    require(command.get_option(name)->count() == 0, "{} is for {} models; leave it out", name, kind);
+}
+
+void score_pairs(const ScoreSettings& settings) {
+  require(settings.source != "-" || settings.target != "-",
+          "--source and --target can't both be standard input");
+  check(settings.writer);
+  GivenPairs reader(settings);
+  const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.source, settings.target, settings.model});
+  ScoreWriter writer(output, settings.writer);
+  TranslateOptions options = settings.options;
+  options.details = settings.writer.details;
+  size_t pairs = 0, tokens = 0;
+  double sum = 0;
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {
+    check_interrupt();
+    options.first_line = pairs + 1;
+    const auto scored = translator.score(sources, targets, options);
+    for (size_t i = 0; i < scored.size(); ++i) {
+      writer.write(pairs++, sources[i], scored[i]);
+      tokens += scored[i].tokens.size();
+      sum += scored[i].log_probability;
+    }
+    output.flush();
+  }
+  require(pairs > 0, "{} and {} are empty; expected one sentence on each line", text_name(settings.source),
+          text_name(settings.target));
+  writer.finish();
+  log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),
+           counted(tokens, "target token"), sum, std::exp(-sum / static_cast<double>(tokens)));
+  output.close();  // last: where the file exists, all went well
+}
+
+void run(const ScoreSettings& settings, const CLI::App& command) {
+  const bool pairs = !settings.source.empty() || !settings.target.empty();
+  require(
+      pairs != !settings.input.empty() && (!pairs || (!settings.source.empty() && !settings.target.empty())),
+      "expected --source and --target for a translation model, or --input for a language model");
+  if (pairs) {
+    refuse_options(command, {"--summary", "--stride"}, "language");
+    return score_pairs(settings);
+  }
+  const bool tokens = settings.writer.details.tokens;
+  require(
+      tokens ? settings.writer.format == OutputFormat::jsonl : command.get_option("--format")->count() == 0,
+      "of a text, --token-scores and --format jsonl go together: a line for each token; give both, or none");
+  require(!tokens || !settings.summary,
+          "--summary prints the line with the result alone; leave it out, or --token-scores");
+  refuse_options(
+      command,
+      {"--alignments", "--attention", "--layer", "--batch-tokens", "--max-source-length", "--target-language"},
+      "translation");
+  score_text(settings);
+}
+
+}  // namespace
+
+void add_score(CLI::App& app) {
+  const auto settings = std::make_shared<ScoreSettings>();
+  CLI::App& command = *app.add_subcommand(
+      "score", "Compute the probability of given translations, or of a text, under a model");
+  add_model_argument(command, settings->model);
+  command.add_option("--source", settings->source, "file of source lines; - is standard input")
+      ->type_name("FILE");
+  command.add_option("--target", settings->target, "file of their translations; - is standard input")
+      ->type_name("FILE");
+  command.add_option("-i,--input", settings->input, "text file for a language model; - is standard input")
+      ->type_name("FILE");
+  command.add_flag("--summary", settings->summary, "for a language model: print only the line with the result");
+  command
+      .add_option(
+          "--stride", settings->stride,
+          "for a language model: score so many tokens in each window of a long text; fewer have more tokens "
+          "before them and take more time; 0: half of what the model reads at once")
+      ->type_name("N")
+      ->capture_default_str();
+  add_text_output_option(command, settings->output);
+  add_writer_options(command, settings->writer);
+  add_invalid_utf8_option(command, settings->invalid);
+  add_translator_options(command, settings->options, settings->precision, settings->threads);
+  command.footer(
+      "With --format text each line has the natural logarithm of the translation's probability, including the\n"
+      "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"
+      "all lines is printed to standard error. Of a text, bits per byte, the mean negative log-probability of "
+      "a\n"
+      "token and the perplexity are printed; with --token-scores --format jsonl a line for each token instead, "
+      "with the number\n"
+      "of its text, and these figures go to standard error.\n"
+      "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv\n"
+      "  sixfold score run/model --input valid.txt");
+  command.callback([settings, &command] { run(*settings, command); });
+}
+
+}  // namespace sixfold::cli

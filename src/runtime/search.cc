@@ -1,0 +1,85 @@
+#include "runtime/search.h"
+
+#include "base/error.h"
+#include "runtime/running_batch.h"
+
+namespace sixfold {
+namespace {
+
+/// Calls a function for each result and keeps the first error.
+class FunctionSink final : public ResultSink {
+ public:
+  FunctionSink(const SearchResult& function, std::stop_source& stop) : function_(function), stop_(stop) {}
+  void done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
+    function_(index, std::move(best_first));
+  }
+  void failed(size_t, std::exception_ptr error) noexcept override {
+    if (!error_) error_ = std::move(error);
+    stop_.request_stop();
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  const SearchResult& function_;
+  std::stop_source& stop_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& options)
+    : plan_((require_encoder_and_decoder(model, "search"),
+             std::make_shared<BeamPlan>(model, options.rules, options.n_best))),
+      ids_per_row_(model.source_ids_per_row()),
+      batch_tokens_(options.batch_tokens),
+      shortlist_(options.shortlist),
+      cancel_(options.cancel) {
+  require(batch_tokens_ >= 1, "batch_tokens is {}; it must be at least 1", batch_tokens_);
+}
+
+std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index,
+                                            const LexicalConstraints& constraints,
+                                            SearchObserver* observer) const {
+  auto request = std::make_unique<Request>();
+  const int tokens = static_cast<int>(source.size()) / ids_per_row_;
+  request->shortlist = allowed(source, constraints);
+  request->source = std::move(source);
+  request->strategy = std::make_unique<BeamSearch>(plan_, tokens, constraints, observer);
+  request->read_tokens = tokens;
+  request->tokens = int64_t{tokens} * Beam::width(plan_->rules, PhraseSet(constraints.phrases));
+  request->batch_tokens = batch_tokens_;
+  request->cancel = cancel_;
+  request->sink = &sink;
+  request->index = index;
+  return request;
+}
+
+std::vector<int32_t> BeamRequests::allowed(const std::vector<int32_t>& source,
+                                           const LexicalConstraints& constraints) const {
+  return shortlist_ ? plan_->complete(shortlist_->targets(source), constraints) : std::vector<int32_t>();
+}
+
+void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,
+            const SearchOptions& options, const SearchResult& done) {
+  std::stop_source stop;  // an error requests stop, which ends the search
+  const std::stop_callback cancel(options.cancel, [&] { stop.request_stop(); });
+  SearchOptions stoppable = options;
+  stoppable.cancel = stop.get_token();
+  const BeamRequests requests(decoding.model.config(), stoppable);
+  FunctionSink sink(done, stop);
+  RequestQueue queue;
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (sources[i].empty())
+      done(i, {Hypothesis()});
+    else
+      queue.push(requests.make(sources[i], sink, i));
+  RunningBatch batch(decoding, queue);
+  while (batch.step() || !queue.empty()) {
+  }
+  sink.rethrow();
+  if (options.cancel.stop_requested()) throw Cancelled();
+}
+
+}  // namespace sixfold

@@ -1,0 +1,53 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "model_folder/shortlist.h"
+#include "runtime/request.h"
+#include "search/beam_search.h"
+
+namespace sixfold {
+
+struct SearchOptions {
+  GenerationConfig rules;  ///< beam_size 1 is greedy search
+  int n_best = 1;          ///< number of hypotheses for each source, at most the beam size
+  /// Maximum number of source tokens, or patches, times beam size that are decoded at once.
+  int64_t batch_tokens = 4096;
+  const Shortlist* shortlist = nullptr;  ///< null: all target tokens are allowed
+  std::stop_token cancel = {};           ///< when stop is requested, the search throws `Cancelled`
+};
+
+/// Creates beam search requests that share options. Safe to share between threads.
+class BeamRequests {
+ public:
+  /// Throws an input error if the options do not fit the model. The shortlist must outlive the requests.
+  BeamRequests(const ModelConfig& model, const SearchOptions& options);
+  /// `source`: ids with the end token, or the values of the patches of an image; it must not be empty. The
+  /// result goes to `sink` under `index`. The observer, or null, outlives the request. Throws as `BeamSearch`.
+  std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index,
+                                const LexicalConstraints& constraints = {},
+                                SearchObserver* observer = nullptr) const;
+  /// Returns the tokens that the output for a source may contain, in ascending order; empty: all.
+  std::vector<int32_t> allowed(const std::vector<int32_t>& source,
+                               const LexicalConstraints& constraints = {}) const;
+
+ private:
+  std::shared_ptr<const BeamPlan> plan_;
+  int ids_per_row_;
+  int64_t batch_tokens_;
+  const Shortlist* shortlist_;
+  std::stop_token cancel_;
+};
+
+/// Called for each source when it is finished, with its index, in any order.
+using SearchResult = std::function<void(size_t index, std::vector<Hypothesis> best_first)>;
+
+/// Searches the output of each source by beam search (`Beam`), on the calling thread. An empty source gives one
+/// empty hypothesis. At the maximum length the end token is appended even if it is banned. Throws the first
+/// error of a request or of `done`, and `Cancelled`.
+void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,
+            const SearchOptions& options, const SearchResult& done);
+
+}  // namespace sixfold

@@ -1,0 +1,200 @@
+#include "search/beam.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace sixfold {
+double normalizer(const GenerationConfig& rules, int length) {
+  switch (rules.normalization) {
+    case ScoreNormalization::none:
+      return 1;
+    case ScoreNormalization::length:
+      return std::pow(length, rules.length_penalty);
+    case ScoreNormalization::gnmt:
+      return std::pow((5.0 + length) / 6.0, rules.length_penalty);
+  }
+  return 1;
+}
+
+int longest_output(const GenerationConfig& rules, int source_tokens) {
+  constexpr double most = 1 << 30;
+  const double longest = std::floor(double{rules.length_factor} * source_tokens) + rules.length_offset;
+  return static_cast<int>(std::clamp(longest, 1.0, most));
+}
+
+Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
+    : rules_(&rules),
+      limits_(limits),
+      slots_(static_cast<size_t>(limits.phrases ? width(rules, *limits.phrases) : rules.beam_size)),
+      keeps_slot_(rules.finished_keeps_slot || slots_ == 1),
+      length_(static_cast<int>(limits.prefix.size())) {
+  LiveHypothesis& start = live_.front();
+  start.ids.assign(limits_.prefix.begin(), limits_.prefix.end());
+  if (!limits_.phrases) return;
+  start.progress = limits_.phrases->start();
+  for (const int32_t id : start.ids) start.progress = limits_.phrases->after(start.progress, id);
+}
+
+int Beam::width(const GenerationConfig& rules, const PhraseSet& phrases) {
+  return phrases.empty() ? rules.beam_size : std::max(rules.beam_size, phrases.tokens() + 1);
+}
+
+// The end token and the other tokens must together fill all slots. If finished hypotheses do not keep their
+// slots, or the end token is no candidate, the other tokens alone must fill them.
+int Beam::candidates(const GenerationConfig& rules, const PhraseSet& phrases) {
+  const int slots = width(rules, phrases);
+  return slots + (phrases.empty() && (rules.finished_keeps_slot || slots == 1) ? 0 : 1);
+}
+
+void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs) {
+  const bool broken = rank(ids, log_probs);
+  ++length_;
+  if (ranked_.empty() && !broken)  // no token may follow
+    for (const LiveHypothesis& hypothesis : live_)
+      finish(hypothesis, hypothesis.log_probability, FinishReason::cut);
+  next_.clear();
+  const std::vector<size_t> slots = slots_of_banks();
+  std::vector<size_t> seen(slots.size()), going_on(slots.size());
+  size_t ended = 0;
+  for (Candidate& candidate : ranked_) {
+    const size_t bank = candidate.bank, place = seen[bank]++;
+    if (going_on[bank] == slots[bank] || (keeps_slot_ && place >= slots[bank])) continue;
+    if (!ends(candidate)) {
+      next_.push_back(child_of(candidate));
+      candidate.fate = CandidateFate::continues;
+      ++going_on[bank];
+    } else if (place < slots[bank]) {
+      finish(live_[candidate.parent], candidate);
+      candidate.fate = CandidateFate::finished;
+      ++ended;
+    }
+  }
+  if (keeps_slot_) slots_ -= ended;
+  live_.swap(next_);
+  if (!can_improve()) live_.clear();
+  tell();
+}
+
+void Beam::end(std::span<const float> log_probs) {
+  ++length_;
+  ranked_.clear();
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const double log_probability = live_[i].log_probability + double{log_probs[i]};
+    finish(live_[i], log_probability, FinishReason::forced_end);
+    ranked_.push_back(
+        {.log_probability = log_probability, .parent = i, .id = limits_.eos, .fate = CandidateFate::finished});
+  }
+  live_.clear();
+  tell();
+}
+
+/// Tells the observer the step, when it is done.
+void Beam::tell() const {
+  if (!limits_.observer) return;
+  std::vector<SearchCandidate> step;
+  for (const Candidate& one : ranked_) {
+    const bool stopped = live_.empty() && one.fate == CandidateFate::continues;
+    step.push_back({.parent = static_cast<int>(one.parent),
+                    .id = one.id,
+                    .log_probability = one.log_probability,
+                    .score = one.log_probability / normalizer(*rules_, length_),
+                    .fate = stopped ? CandidateFate::stopped : one.fate});
+  }
+  limits_.observer->see(step);
+}
+
+/// Fills `ranked_` with the candidates, best first. Returns whether a log-probability is NaN.
+bool Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) {
+  const size_t k = ids.size() / live_.size();
+  bool broken = false;
+  ranked_.clear();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    broken = broken || std::isnan(log_probs[i]);
+    const auto before = ids.subspan(i / k * k, i % k);
+    if (!std::isfinite(log_probs[i]) || ids[i] < 0) continue;  // banned tokens are -infinity
+    if (std::find(before.begin(), before.end(), ids[i]) != before.end()) continue;
+    Candidate candidate{live_[i / k].log_probability + double{log_probs[i]}, i / k, ids[i]};
+    if (place(candidate)) ranked_.push_back(std::move(candidate));
+  }
+  std::sort(ranked_.begin(), ranked_.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.log_probability, a.parent, a.id) < std::tuple(-b.log_probability, b.parent, b.id);
+  });
+  return broken;
+}
+
+/// Sets the bank of a candidate. Returns false for an end token before all phrases are met.
+bool Beam::place(Candidate& candidate) const {
+  if (!limits_.phrases) return true;
+  const PhraseProgress& before = live_[candidate.parent].progress;
+  const bool end = candidate.id == limits_.eos;
+  candidate.progress = end ? before : limits_.phrases->after(before, candidate.id);
+  candidate.bank = static_cast<size_t>(limits_.phrases->met(candidate.progress));
+  return !end || limits_.phrases->complete(candidate.progress);
+}
+
+/// The number of slots of each bank.
+std::vector<size_t> Beam::slots_of_banks() const {
+  if (!limits_.phrases) return {slots_};
+  std::vector<size_t> wanted(static_cast<size_t>(limits_.phrases->tokens()) + 1);
+  for (const Candidate& candidate : ranked_) ++wanted[candidate.bank];
+  return divide_beam(slots_, wanted);
+}
+
+bool Beam::ends(const Candidate& candidate) const {
+  return candidate.id == limits_.eos || length_ >= limits_.longest;
+}
+
+LiveHypothesis Beam::child_of(const Candidate& candidate) const {
+  const LiveHypothesis& parent = live_[candidate.parent];
+  LiveHypothesis child{.parent = static_cast<int>(candidate.parent),
+                       .log_probability = candidate.log_probability,
+                       .progress = candidate.progress};
+  child.ids.reserve(parent.ids.size() + 1);
+  child.ids = parent.ids;
+  child.ids.push_back(candidate.id);
+  return child;
+}
+
+/// Finishes `parent` with the candidate: the end token, or another token if the output is cut at its maximum
+/// length.
+void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
+  if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability, FinishReason::end_token);
+  finish(child_of(candidate), candidate.log_probability, FinishReason::cut);
+}
+
+void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason) {
+  if (std::isnan(log_probability)) return;
+  Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_), reason};
+  if (limits_.phrases) finished.unmet = limits_.phrases->unmet(hypothesis.progress);
+  const auto place = std::upper_bound(
+      finished_.begin(), finished_.end(), finished, [](const Hypothesis& a, const Hypothesis& b) {
+        return std::pair(a.unmet.size(), -a.score) < std::pair(b.unmet.size(), -b.score);
+      });
+  finished_.insert(place, std::move(finished));
+}
+
+/// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion asks
+/// to go on. Log-probabilities are at most 0. An upper bound of a final score is therefore the current sum,
+/// divided by the largest divisor.
+bool Beam::can_improve() const {
+  if (live_.empty()) return false;
+  if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {
+    const size_t wanted = static_cast<size_t>(rules_->beam_size);
+    if (finished_.size() < wanted) return true;
+    return rules_->stopping_criterion == StoppingCriterion::best_is_no_better_now &&
+           live_.front().log_probability / normalizer(*rules_, length_) > finished_[wanted - 1].score;
+  }
+  const size_t n_best = static_cast<size_t>(limits_.n_best);
+  if (finished_.size() < n_best) return true;
+  const double bound = live_.front().log_probability / normalizer(*rules_, limits_.longest);
+  return bound > finished_[n_best - 1].score;
+}
+
+std::vector<Hypothesis> Beam::take_best() {
+  finished_.resize(std::min(finished_.size(), static_cast<size_t>(limits_.n_best)));
+  return std::move(finished_);
+}
+
+}  // namespace sixfold

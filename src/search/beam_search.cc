@@ -1,0 +1,157 @@
+#include "search/beam_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
+  require(model.has_decoder(), "search: the model has no decoder (decoder_layers is 0)");
+  require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
+  require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
+  require(
+      n_best <= rules.beam_size,
+      "n_best is {}, but beam_size is {}, and a search finds no more than it keeps; give a beam_size of {} or "
+      "more, or leave it out",
+      n_best, rules.beam_size, n_best);
+  for (const int id : rules.suppress_tokens)
+    require(id >= 0 && id < model.target_vocab, "suppress_tokens has {}, but the vocabulary has {} tokens", id,
+            model.target_vocab);
+}
+
+/// Returns the constraints if banned phrases have tokens and the prefix has those of the vocabulary.
+LexicalConstraints checked(LexicalConstraints constraints, int vocab) {
+  for (const int32_t id : constraints.prefix)
+    require(id >= 0 && id < vocab, "token {} of the prefix is not in the vocabulary of {}", id, vocab);
+  for (size_t i = 0; i < constraints.banned_phrases.size(); ++i)
+    require(!constraints.banned_phrases[i].empty(), "banned phrase {} is empty", i + 1);
+  return constraints;
+}
+
+void insert(std::vector<int32_t>& sorted, int32_t id) {
+  const auto place = std::lower_bound(sorted.begin(), sorted.end(), id);
+  if (place == sorted.end() || *place != id) sorted.insert(place, id);
+}
+
+}  // namespace
+
+BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int best)
+    : rules((check(model, chosen, best), chosen)),
+      n_best(best),
+      vocab(model.target_vocab),
+      start{model.decoder_start_token, model.generation.start_before_text},
+      eos(model.eos),
+      context(model.context_tokens),
+      longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
+  std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
+  most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
+  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+  if (rules.min_new_tokens > 0)
+    restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, eos));
+}
+
+std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids, const LexicalConstraints& constraints) const {
+  insert(ids, eos);
+  for (const int32_t id : constraints.tokens()) insert(ids, id);
+  const PhraseSet phrases(constraints.phrases);
+  const size_t wanted =
+      static_cast<size_t>(Beam::candidates(rules, phrases)) + most_banned_ + constraints.banned_phrases.size();
+  const size_t enough = std::min(static_cast<size_t>(vocab), wanted);
+  for (int32_t id = 0; ids.size() < enough; ++id) insert(ids, id);
+  return ids;
+}
+
+/// The end token follows a prefix that is as long as the longest output, or longer.
+int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constraints) const {
+  const auto prefix = static_cast<int>(constraints.prefix.size());
+  require(prefix < longest, "the prefix of the output has {} tokens, but the model's outputs have at most {}",
+          prefix, longest - 1);
+  return std::min(longest, std::max(longest_output(rules, source_tokens), prefix + 1));
+}
+
+BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints,
+                       SearchObserver* observer)
+    : plan_(std::move(plan)),
+      constraints_(checked(std::move(constraints), plan_->vocab)),
+      phrases_(constraints_.phrases, constraints_.word_goes_on, constraints_.continues_word),
+      phrase_tokens_(
+          LexicalConstraints{.prefix = {}, .phrases = constraints_.phrases, .banned_phrases = {}}.tokens()),
+      ban_phrases_(constraints_.banned_phrases),
+      beam_(plan_->rules, {.eos = plan_->eos,
+                           .longest = plan_->longest_with(source_tokens, constraints_),
+                           .n_best = plan_->n_best,
+                           .prefix = constraints_.prefix,
+                           .phrases = phrases_.empty() ? nullptr : &phrases_,
+                           .observer = observer}),
+      window_(plan_->context, plan_->start) {}
+
+BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest)
+    : plan_(std::move(plan)),
+      ban_phrases_({}),
+      beam_(plan_->rules, {.eos = plan_->eos, .longest = longest, .n_best = plan_->n_best}),
+      prompt_(std::move(prompt)),
+      window_(plan_->context, plan_->start) {}
+
+/// The prompt, then the tokens of a hypothesis.
+std::vector<int32_t> BeamSearch::text_of(const LiveHypothesis& hypothesis) const {
+  std::vector<int32_t> text = prompt_;
+  text.insert(text.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+  return text;
+}
+
+/// The query about the next token, under the restrictions.
+Query BeamSearch::query_after(const LiveHypothesis& hypothesis, LogitEdits& edits) const {
+  if (beam_.must_end())  // with certain_end the end token has probability 1: there is nothing to query
+    return plan_->rules.at_longest == AtLongest::end_symbol ? Query{.listed = {&plan_->eos, 1}} : Query{};
+  edits.clear();
+  const std::vector<int32_t> whole = prompt_.empty() ? std::vector<int32_t>() : text_of(hypothesis);
+  const RestrictedText text{prompt_.empty() ? hypothesis.ids : whole, prompt_.size()};
+  for (const auto& restriction : plan_->restrictions) restriction->edit(text, edits);
+  ban_phrases_.edit(text, edits);
+  return {.top_k = std::min(Beam::candidates(plan_->rules, phrases_), plan_->vocab),
+          .banned = edits.banned,
+          .renormalize = plan_->rules.renormalize_logits,
+          .listed = phrase_tokens_};
+}
+
+void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
+  const auto& live = beam_.live();
+  edits_.resize(std::max(edits_.size(), live.size()));
+  const ReadingWindow::Step step = window_.next(prompt_.size() + static_cast<size_t>(beam_.length()));
+  begins_.clear();
+  if (step.begins)
+    for (const LiveHypothesis& hypothesis : live) begins_.push_back(window_.begin(text_of(hypothesis), step));
+  for (size_t i = 0; i < live.size(); ++i) {
+    const LiveHypothesis& hypothesis = live[i];
+    const auto tokens = step.begins ? std::span<const int32_t>(begins_[i]) : std::span(hypothesis.ids).last(1);
+    extensions.push_back({request, hypothesis.parent, tokens, step.begins});
+    queries.push_back(query_after(hypothesis, edits_[i]));
+    if (!begun_) queries.back().given = constraints_.prefix.size();
+  }
+}
+
+void BeamSearch::advance(std::span<const Answer> answers) {
+  if (!begun_) {
+    const auto prefix = answers.front().given;
+    beam_.begin(std::accumulate(prefix.begin(), prefix.end(), 0.0));
+    begun_ = true;
+  }
+  ids_.clear(), log_probs_.clear();
+  for (size_t i = 0; i < answers.size(); ++i) {
+    ids_.insert(ids_.end(), answers[i].ids.begin(), answers[i].ids.end());
+    log_probs_.insert(log_probs_.end(), answers[i].log_probs.begin(), answers[i].log_probs.end());
+    // A token of a phrase may be banned here.
+    const size_t listed = beam_.must_end() ? 0 : phrase_tokens_.size();
+    for (size_t j = ids_.size() - listed; j < ids_.size(); ++j)
+      if (std::ranges::find(edits_[i].banned, ids_[j]) != edits_[i].banned.end()) ids_[j] = -1;
+  }
+  if (!beam_.must_end()) return beam_.extend(ids_, log_probs_);
+  log_probs_.resize(answers.size());  // 0 if nothing was queried: the end token is certain
+  beam_.end(log_probs_);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,141 @@
+#include "search/draw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+constexpr float never = -std::numeric_limits<float>::infinity(),
+                largest_float = std::numeric_limits<float>::max();
+
+/// log(sum(exp(logits))), added in order.
+double log_sum(std::span<const float> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return largest + std::log(sum);
+}
+
+bool are_numbers(std::span<const float> logits) {
+  return std::ranges::all_of(logits, [](float logit) { return logit <= largest_float; });  // no NaN
+}
+
+void penalize(std::span<float> logits, float penalty, std::span<const int32_t> before) {
+  for (const int32_t id : before) {
+    float& logit = logits[static_cast<size_t>(id)];
+    logit = std::clamp(logit > 0 ? logit / penalty : logit * penalty, -largest_float, largest_float);
+  }
+}
+
+/// A token that may be chosen, with its weight: its probability times a constant.
+struct Choice {
+  int32_t id;
+  float logit;
+  double weight = 0;
+};
+
+bool is_likelier(const Choice& a, const Choice& b) {
+  return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+}
+
+/// The tokens that may be chosen, in the order of their ids, with their weights.
+std::vector<Choice> choices_of(std::span<const float> logits, float temperature) {
+  std::vector<Choice> choices;
+  const auto largest = static_cast<double>(*std::ranges::max_element(logits));
+  for (size_t id = 0; id < logits.size(); ++id)
+    if (logits[id] > never)
+      choices.push_back(
+          {static_cast<int32_t>(id), logits[id],
+           std::exp((static_cast<double>(logits[id]) - largest) / static_cast<double>(temperature))});
+  return choices;
+}
+
+/// Keeps the `count` likeliest choices, likeliest first.
+void keep_likeliest(std::vector<Choice>& choices, size_t count) {
+  count = std::min(count, choices.size());
+  std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
+  choices.resize(count);
+}
+
+double sum_of(std::span<const Choice> choices) {
+  double sum = 0;
+  for (const Choice& choice : choices) sum += choice.weight;
+  return sum;
+}
+
+/// Keeps the fewest likeliest choices that have the share `top_p` of all weights. Few are looked at in most
+/// cases, so that not all have to be sorted.
+void keep_share(std::vector<Choice>& choices, double top_p) {
+  const double wanted = top_p * sum_of(choices);
+  for (size_t sorted = 64;; sorted *= 8) {
+    const size_t count = std::min(sorted, choices.size());
+    std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
+    double reached = 0;
+    for (size_t kept = 1; kept <= count; ++kept) {
+      reached += choices[kept - 1].weight;
+      if (reached >= wanted || kept == choices.size()) return choices.resize(kept);
+    }
+  }
+}
+
+int32_t choose(std::span<const Choice> choices, double uniform) {
+  double left = uniform * sum_of(choices);
+  int32_t chosen = -1;
+  for (const Choice& choice : choices) {
+    if (choice.weight > 0) chosen = choice.id;  // the last one where rounding has left a little
+    left -= choice.weight;
+    if (left < 0) break;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
+           std::span<const int32_t> banned, double uniform) {
+  if (!are_numbers(logits)) return {};
+  const double normalizer = log_sum(logits);
+  const std::vector<float> own(logits.begin(), logits.end());
+  if (options.repetition_penalty != 1) penalize(logits, options.repetition_penalty, before);
+  for (const int32_t id : banned) logits[static_cast<size_t>(id)] = never;
+  const bool greedy = options.temperature == 0;
+  std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.temperature);
+  if (choices.empty()) return {.id = all_tokens_banned};
+  if (greedy || options.top_k > 0) keep_likeliest(choices, greedy ? 1 : static_cast<size_t>(options.top_k));
+  if (options.top_p < 1) keep_share(choices, static_cast<double>(options.top_p));
+  // The weight of the likeliest is 1.
+  std::erase_if(choices,
+                [&](const Choice& choice) { return choice.weight < static_cast<double>(options.min_p); });
+  const int32_t id = choose(choices, uniform);
+  return {id, static_cast<double>(own[static_cast<size_t>(id)]) - normalizer};
+}
+
+std::vector<Drawn> likeliest(std::span<const float> logits, int count) {
+  if (count == 0 || !are_numbers(logits)) return {};
+  const double normalizer = log_sum(logits);
+  std::vector<Choice> choices = choices_of(logits, 1);
+  keep_likeliest(choices, static_cast<size_t>(count));
+  std::vector<Drawn> drawn;
+  for (const Choice& choice : choices)
+    drawn.push_back({choice.id, static_cast<double>(choice.logit) - normalizer});
+  return drawn;
+}
+
+void validate(const DrawOptions& o) {
+  const auto check = [](bool fits, const char* name, float value, const char* expected) {
+    require(fits, "{} is {}; it must be {}", name, value, expected);
+  };
+  check(o.temperature >= 0 && std::isfinite(o.temperature), "temperature", o.temperature,
+        "a finite number of at least 0");
+  check(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "repetition_penalty",
+        o.repetition_penalty, "above 0");
+  require(o.top_k >= 0, "top_k is {}; it must be at least 0 (0: all tokens)", o.top_k);
+  check(o.top_p > 0 && o.top_p <= 1, "top_p", o.top_p, "above 0 and at most 1");
+  check(o.min_p >= 0 && o.min_p < 1, "min_p", o.min_p, "at least 0 and below 1");
+}
+
+}  // namespace sixfold

@@ -1,0 +1,30 @@
+#include "search/hypothesis.h"
+
+#include <algorithm>
+
+namespace sixfold {
+
+const char* name_of(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::end_token:
+      return "end";
+    case FinishReason::stop_string:
+      return "stop";
+    case FinishReason::forced_end:
+    case FinishReason::cut:
+      return "length";
+  }
+  return "";
+}
+
+bool ends_in_a_loop(const std::vector<int32_t>& ids) {
+  constexpr int most_tokens = 8, fewest_times = 4;
+  for (int period = 1; period <= most_tokens; ++period) {
+    const int span = period * fewest_times;
+    if (std::ssize(ids) < span) return false;
+    if (std::equal(ids.end() - span + period, ids.end(), ids.end() - span)) return true;
+  }
+  return false;
+}
+
+}  // namespace sixfold

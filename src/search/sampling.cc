@@ -1,0 +1,102 @@
+#include "search/sampling.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace sixfold {
+namespace {
+
+/// Uniform in [0, 1), with a resolution of 53 bits.
+double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
+  const auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
+  const auto high = [](uint64_t value) { return static_cast<uint32_t>(value >> 32); };
+  const Philox::Counter bits =
+      Philox::bits({low(place), high(place), low(sample), high(sample)}, low(seed), high(seed));
+  return static_cast<double>((uint64_t{bits[0]} << 32 | bits[1]) >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
+    : draw((validate(options), options)),
+      max_tokens(most),
+      seed(random_seed),
+      start{model.decoder_start_token, model.generation.start_before_text},
+      eos(model.eos),
+      context(model.context_tokens) {
+  require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
+  std::vector<int32_t> suppressed = tokens_never_generated(model, model.generation);
+  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+  if (const int least = model.generation.min_new_tokens; least > 0)
+    restrictions.push_back(std::make_unique<MinNewTokens>(least, eos));
+}
+
+Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
+                   DrawObserver* observer, StopCriterion stops)
+    : plan_(std::move(plan)),
+      prompt_(prompt.size()),
+      text_(std::move(prompt)),
+      sample_(sample),
+      observer_(observer),
+      stops_(std::move(stops)),
+      window_(plan_->context, plan_->start) {
+  for (const int32_t id : text_) use(id);
+}
+
+void Sampling::use(int32_t id) {
+  if (plan_->draw.repetition_penalty == 1) return;
+  const auto place = std::lower_bound(used_.begin(), used_.end(), id);
+  if (place == used_.end() || *place != id) used_.insert(place, id);
+}
+
+void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
+  const ReadingWindow::Step step = window_.next(text_.size());
+  if (step.begins) begin_ = window_.begin(text_, step);
+  const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
+  extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
+  edits_.clear();
+  for (const auto& restriction : plan_->restrictions)
+    restriction->edit({.ids = text_, .prompt = prompt_}, edits_);
+  query_ = {.options = &plan_->draw,
+            .before = used_,
+            .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_),
+            .likeliest = observer_ ? plan_->likeliest : 0};
+  queries.push_back({.banned = edits_.banned, .draw = &query_});
+  if (!observer_ || !plan_->shows_prompt || text_.size() > prompt_) return;
+  queries.back().given = tokens.size() - 1;
+  queries.back().given_likeliest = plan_->likeliest;
+}
+
+void Sampling::advance(std::span<const Answer> answers) {
+  if (observer_ && plan_->shows_prompt && text_.size() == prompt_) observer_->see_prompt(text_, answers[0]);
+  if (plan_->max_tokens == 0) return finish(FinishReason::cut);
+  const int32_t id = answers[0].ids[0];
+  if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
+  if (id < 0) {
+    failed_ = done_ = true;
+    return;
+  }
+  result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
+  if (id == plan_->eos) return finish(FinishReason::end_token);
+  if (observer_) observer_->see(text_, answers[0]);
+  text_.push_back(id);
+  use(id);
+  if (stops_ && stops_(text_)) return finish(FinishReason::stop_string);
+  if (std::ssize(generated()) >= plan_->max_tokens) finish(FinishReason::cut);
+}
+
+void Sampling::finish(FinishReason reason) {
+  result_.reason = reason;
+  done_ = true;
+}
+
+std::vector<Hypothesis> Sampling::take_best() {
+  if (failed_) return {};
+  result_.ids.assign(generated().begin(), generated().end());
+  result_.score = result_.log_probability;
+  return {std::move(result_)};
+}
+
+}  // namespace sixfold

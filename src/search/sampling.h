@@ -1,0 +1,80 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "model/config.h"
+#include "search/draw.h"
+#include "search/reading_window.h"
+#include "search/restriction.h"
+#include "search/strategy.h"
+
+namespace sixfold {
+
+/// Is told each token that is drawn, except the end token. Observing changes nothing in what is drawn.
+class DrawObserver {
+ public:
+  virtual ~DrawObserver() = default;
+  /// `answer`: the token, then the likeliest ones in its place, with log-probabilities under the model itself.
+  /// `before`: the prompt and the tokens before it. Called by the thread that decodes.
+  virtual void see(std::span<const int32_t> before, const Answer& answer) = 0;
+  /// Is told the prompt once, before all other tokens, if the plan says so: `Answer::given` has the
+  /// log-probabilities of its last tokens, of all but the first if no token is read before it.
+  virtual void see_prompt(std::span<const int32_t> /*prompt*/, const Answer& /*answer*/) {}
+};
+
+/// The settings of sampling that all prompts of a call share. Safe to share between threads.
+struct SamplingPlan {
+  /// Throws an input error if the options do not fit the model.
+  SamplingPlan(const ModelConfig& model, const DrawOptions& options, int max_tokens, uint64_t seed);
+
+  DrawOptions draw;
+  int max_tokens;
+  uint64_t seed;
+  int likeliest = 0;          ///< number of likeliest tokens that observers are told
+  bool shows_prompt = false;  ///< whether observers are told the prompt; `max_tokens` may then be 0
+  WindowStart start;
+  int32_t eos;
+  int context;
+  /// They see the prompt and the tokens after it.
+  std::vector<std::unique_ptr<const Restriction>> restrictions;
+};
+
+/// Is given a text after each of its tokens, with the prompt. Returns whether it is complete.
+using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
+
+/// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
+/// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
+class Sampling final : public Strategy {
+ public:
+  /// The observer, or null, outlives the strategy.
+  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
+           DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
+
+  void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
+  void advance(std::span<const Answer> answers) override;
+  bool done() const override { return done_; }
+  std::span<const int32_t> settled() const override { return text_; }
+  std::vector<Hypothesis> take_best() override;
+
+ private:
+  std::span<const int32_t> generated() const { return std::span(text_).subspan(prompt_); }
+  void use(int32_t id);
+  void finish(FinishReason reason);
+
+  std::shared_ptr<const SamplingPlan> plan_;
+  size_t prompt_;              // number of tokens of the prompt
+  std::vector<int32_t> text_;  // the prompt and what follows it
+  std::vector<int32_t> used_;  // its tokens, each once, ascending
+  uint64_t sample_;
+  DrawObserver* observer_;
+  StopCriterion stops_;  // or null
+  ReadingWindow window_;
+  std::vector<int32_t> begin_;  // what is read if the window begins
+  LogitEdits edits_;
+  DrawQuery query_;
+  Hypothesis result_;
+  bool done_ = false, failed_ = false;
+};
+
+}  // namespace sixfold

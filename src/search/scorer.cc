@@ -1,0 +1,255 @@
+#include "search/scorer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sixfold {
+namespace {
+
+/// The bias of the output layer with -infinity for some rows, which gives them probability 0.
+Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>& rows,
+                    const std::shared_ptr<Backend>& backend) {
+  std::vector<float> values(static_cast<size_t>(output.weight.rows()));
+  if (output.bias) values = output.bias.to_floats(*backend);
+  for (const int32_t row : rows) values[static_cast<size_t>(row)] = -std::numeric_limits<float>::infinity();
+  const DType dtype = output.weight.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  Tensor bias(lasting_memory(backend), 1, std::ssize(values), dtype);
+  bias.copy_from(*backend, values);
+  return bias;
+}
+
+bool ask_the_same(const Query& a, const Query& b) {
+  if (a.draw || b.draw) return a.draw && b.draw;  // the numbers differ, but the product is the same
+  return a.top_k == b.top_k && a.renormalize == b.renormalize && std::ranges::equal(a.banned, b.banned) &&
+         std::ranges::equal(a.listed, b.listed);
+}
+
+/// Returns the weights of these rows, which `make` makes if they are not among those that are kept.
+template <class Make>
+const ops::OutputWeights& kept(std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>& all,
+                               const std::vector<int32_t>& rows, const Make& make) {
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& weights) { return weights.first == rows; });
+  if (known != all.end()) return known->second;
+  constexpr size_t most_kept = 16;
+  if (all.size() == most_kept) all.clear();
+  return all.emplace_back(rows, make()).second;
+}
+
+}  // namespace
+
+Scorer::Scorer(const DecodeWorkspace& workspace)
+    : workspace_(workspace),
+      state_(workspace.model, workspace.backend),
+      all_{.weights = workspace.model.output(), .ids = {}} {}
+
+void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
+                   std::span<const std::span<const int32_t>> shortlists) {
+  std::vector<std::unique_ptr<Output>> outputs(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto ids = shortlists[i];
+    if (ids.empty()) continue;
+    outputs[i] =
+        std::make_unique<Output>(Output{.weights = ops::select_outputs(workspace_.backend, all_.weights, ids),
+                                        .ids = {ids.begin(), ids.end()}});
+  }
+  const auto largest = std::max_element(requests.begin(), requests.end());
+  if (largest != requests.end() && *largest >= std::ssize(shortlisted_))
+    shortlisted_.resize(static_cast<size_t>(*largest) + 1);
+  Context context(workspace_.backend, workspace_.arena);
+  state_.enter(requests, sources, context);  // last of what may fail
+  for (size_t i = 0; i < requests.size(); ++i)
+    shortlisted_[static_cast<size_t>(requests[i])] = std::move(outputs[i]);
+}
+
+void Scorer::leave(int request) {
+  state_.leave(request);
+  shortlisted_[static_cast<size_t>(request)].reset();
+}
+
+int64_t Scorer::rows() const {
+  int64_t rows = state_.source().rows();
+  for (const RowStore& store : state_.target()) rows += store.rows();
+  return rows;
+}
+
+Scorer::Output& Scorer::output_of(int request) {
+  const auto& shortlisted = shortlisted_[static_cast<size_t>(request)];
+  return shortlisted ? *shortlisted : all_;
+}
+
+/// The rows of those of the tokens that the layer contains.
+std::vector<int32_t> Scorer::Output::rows_of(std::span<const int32_t> tokens) const {
+  if (ids.empty()) return {tokens.begin(), tokens.end()};
+  std::vector<int32_t> rows;
+  for (const int32_t token : tokens)
+    if (const auto found = std::lower_bound(ids.begin(), ids.end(), token);
+        found != ids.end() && *found == token)
+      rows.push_back(static_cast<int32_t>(found - ids.begin()));
+  return rows;
+}
+
+const ops::OutputWeights& Scorer::without(Output& output, const std::vector<int32_t>& rows) const {
+  if (rows.empty()) return output.weights;
+  return kept(output.without, rows, [&] {
+    ops::OutputWeights weights = output.weights;
+    weights.bias = bias_without(weights, rows, workspace_.backend);
+    return weights;
+  });
+}
+
+const ops::OutputWeights& Scorer::selected(Output& output, const std::vector<int32_t>& rows) const {
+  return kept(output.selected, rows,
+              [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
+}
+
+/// Returns the state of each extension's last token, [extensions, d_model].
+Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const {
+  if (states.rows() == std::ssize(extensions)) return states;
+  std::vector<int32_t> rows;
+  int32_t end = 0;
+  for (const Extension& extension : extensions) {
+    end += static_cast<int32_t>(extension.tokens.size());
+    rows.push_back(end - 1);
+  }
+  Tensor last = context.tensor(std::ssize(rows), states.cols(), states.dtype());
+  context.backend().run(kernel::GatherRows{last.view(), states.view(), context.indices(rows).ids()});
+  return last;
+}
+
+/// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
+/// computed for one of them; the others differ from it as their logits do.
+std::vector<float> Scorer::listed(const Query& query, Output& output, const Tensor& states,
+                                  Context& context) const {
+  if (query.listed.empty()) return {};
+  const auto count = static_cast<size_t>(states.rows()), size = query.listed.size();
+  const std::vector<int32_t> rows = output.rows_of(query.listed);
+  require(rows.size() == size, "a listed token is not in the shortlist");
+  const std::vector<int32_t> banned = query.renormalize ? output.rows_of(query.banned) : std::vector<int32_t>();
+  const auto is_banned = [&](int32_t row) { return std::ranges::find(banned, row) != banned.end(); };
+  std::vector<float> all(count * size, -std::numeric_limits<float>::infinity());
+  const auto chosen = std::ranges::find_if_not(rows, is_banned);
+  if (chosen == rows.end()) return all;
+  const auto base = static_cast<size_t>(chosen - rows.begin());
+  const std::vector<int32_t> same(count, *chosen);
+  const std::vector<float> certain =
+      ops::log_probability(context, states, without(output, banned), context.indices(same))
+          .to_floats(context.backend());
+  if (size == 1) return certain;
+  const std::vector<float> logits =
+      ops::logits(context, states, selected(output, rows)).to_floats(context.backend());
+  for (size_t row = 0; row < count; ++row)
+    for (size_t i = 0, at = row * size; i < size; ++i)
+      if (!is_banned(rows[i])) all[at + i] = certain[row] + (logits[at + i] - logits[at + base]);
+  return all;
+}
+
+/// Adds the log-probabilities of the last tokens of an extension. `states`: of its tokens.
+void Scorer::add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context) {
+  if (query.given == 0) return;
+  require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
+          extension.tokens.size());
+  const Output& output = output_of(extension.request);
+  const std::vector<int32_t> rows = output.rows_of(extension.tokens.last(query.given));
+  require(rows.size() == query.given, "a given token is not in the shortlist");
+  const auto count = static_cast<int64_t>(query.given);
+  const Tensor before = states.slice_rows(states.rows() - 1 - count, count);
+  const auto values =
+      ops::log_probability(context, before, output.weights, context.indices(rows)).to_floats(context.backend());
+  given_.insert(given_.end(), values.begin(), values.end());
+  if (query.given_likeliest == 0) return;
+  require(output.ids.empty(), "the likeliest tokens in given places are not known of a shortlist");
+  const ops::Candidates best = ops::top_k(context, before, output.weights, query.given_likeliest, {});
+  given_ids_.insert(given_ids_.end(), best.ids.begin(), best.ids.end());
+  given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
+}
+
+void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
+  const auto rows = static_cast<size_t>(states.rows());
+  for (const auto& tokens : {query.banned, query.listed})
+    for (const int32_t token : tokens)
+      require(token >= 0 && token < all_.weights.weight.rows(), "token {} is not in the vocabulary of {}",
+              token, all_.weights.weight.rows());
+  ops::Candidates best;
+  if (query.top_k > 0) {
+    const std::vector<int32_t> banned = output.rows_of(query.banned);
+    const int k = static_cast<int>(std::min<int64_t>(query.top_k, output.weights.weight.rows()));
+    best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
+                      banned.empty() ? Tensor() : context.indices(banned));
+  }
+  const std::vector<float> of_listed = listed(query, output, states, context);
+  const auto k = static_cast<size_t>(best.k);
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = row * k; i < (row + 1) * k; ++i) {
+      const int32_t id = best.ids[i];
+      ids_.push_back(output.ids.empty() || id < 0 ? id : output.ids[static_cast<size_t>(id)]);
+      log_probs_.push_back(best.log_probs[i]);
+    }
+    for (size_t i = 0; i < query.listed.size(); ++i) {
+      ids_.push_back(query.listed[i]);
+      log_probs_.push_back(of_listed[row * query.listed.size() + i]);
+    }
+    ends_.push_back(ids_.size());
+  }
+}
+
+/// Computes the logits of all rows in one product, and draws a token for each row on its own.
+void Scorer::draw_each(std::span<const Query> queries, const Tensor& states, Context& context) {
+  const auto vocab = static_cast<size_t>(all_.weights.weight.rows());
+  std::vector<float> logits = ops::logits(context, states, all_.weights).to_floats(context.backend());
+  for (size_t row = 0; row < queries.size(); ++row) {
+    const DrawQuery& query = *queries[row].draw;
+    for (const auto& tokens : {queries[row].banned, query.before})
+      for (const int32_t token : tokens)
+        require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
+                token, vocab);
+    const std::span<float> own = std::span(logits).subspan(row * vocab, vocab);
+    std::vector<Drawn> answers = likeliest(own, query.likeliest);  // before the logits are changed
+    answers.insert(answers.begin(),
+                   draw(own, *query.options, query.before, queries[row].banned, query.uniform));
+    for (const Drawn& drawn : answers) {
+      ids_.push_back(drawn.id);
+      log_probs_.push_back(static_cast<float>(drawn.log_probability));
+    }
+    ends_.push_back(ids_.size());
+  }
+}
+
+std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std::span<const Query> queries) {
+  require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
+          queries.size());
+  Context context(workspace_.backend, workspace_.arena);
+  const Tensor all = state_.extend(extensions, context);
+  const Tensor states = last_rows(all, extensions, context);
+  ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
+  given_.clear(), given_ids_.clear(), given_log_probs_.clear();
+  int64_t end_of_rows = 0;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const int64_t rows = std::ssize(extensions[i].tokens);
+    add_given(extensions[i], queries[i], all.slice_rows(end_of_rows, rows), context);
+    end_of_rows += rows;
+  }
+  for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
+    Output& output = output_of(extensions[begin].request);
+    while (end < queries.size() && &output == &output_of(extensions[end].request) &&
+           ask_the_same(queries[begin], queries[end]))
+      ++end;
+    const auto rows = static_cast<int64_t>(end - begin);
+    const Tensor own = states.slice_rows(static_cast<int64_t>(begin), rows);
+    if (queries[begin].draw)
+      draw_each(queries.subspan(begin, end - begin), own, context);
+    else
+      answer(queries[begin], output, own, context);
+  }
+  for (size_t i = 0, begin = 0, given = 0, best = 0; i < ends_.size(); begin = ends_[i++]) {
+    const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
+    answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
+                        std::span(log_probs_).subspan(begin, ends_[i] - begin),
+                        std::span(given_).subspan(given, count), std::span(given_ids_).subspan(best, likeliest),
+                        std::span(given_log_probs_).subspan(best, likeliest)});
+    given += count, best += likeliest;
+  }
+  return answers_;
+}
+
+}  // namespace sixfold

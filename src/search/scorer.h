@@ -1,0 +1,114 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/decoding_state.h"
+#include "search/draw.h"
+
+namespace sixfold {
+
+/// What one thread needs for decoding: a model, which threads may share, and a backend and buffers of its own.
+/// For one thread at a time.
+struct DecodeWorkspace {
+  /// Uses the model's own backend, so only one thread at a time may use the model this way.
+  DecodeWorkspace(const Transformer& shared) : DecodeWorkspace(shared, shared.backend()) {}
+  /// Uses `own`, a sibling of the model's backend (`Backend::sibling`).
+  DecodeWorkspace(const Transformer& shared, std::shared_ptr<Backend> own)
+      : model(shared), backend(std::move(own)), arena(std::make_shared<Arena>(backend)) {}
+
+  const Transformer& model;
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Arena> arena;
+};
+
+/// Asks for a token that is drawn (`draw`).
+struct DrawQuery {
+  const DrawOptions* options = nullptr;
+  std::span<const int32_t> before;  ///< the tokens that occur so far, each once
+  double uniform = 0;
+  int likeliest = 0;  ///< number of likeliest tokens wanted too
+};
+
+/// A question of a strategy about the next token of a hypothesis.
+struct Query {
+  int top_k = 0;  ///< number of most probable tokens wanted, banned ones excluded
+  /// Tokens excluded from `top_k`; they keep their share of the probability.
+  std::span<const int32_t> banned = {};
+  bool renormalize = false;  ///< give banned tokens probability 0 and renormalize the others
+  /// Tokens whose log-probabilities are wanted too, without regard to `banned` unless `renormalize` is set.
+  std::span<const int32_t> listed = {};
+  /// The number of last tokens of the extension whose log-probabilities are wanted too, each after the tokens
+  /// before it. It is less than the number of its tokens.
+  size_t given = 0;
+  int given_likeliest = 0;  ///< number of likeliest tokens wanted too in the place of each given token
+  /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
+  const DrawQuery* draw = nullptr;
+};
+
+/// The answer to a query: the `top_k` tokens, best first (ties in order of ids), then the listed ones. Banned
+/// tokens come last among the `top_k`, with -infinity. There are fewer than `top_k` if the vocabulary or the
+/// shortlist has fewer tokens. For a draw: the token that was drawn, or -1, then the likeliest ones. In host
+/// memory, valid until the next call of `score`.
+struct Answer {
+  std::span<const int32_t> ids;
+  std::span<const float> log_probs;
+  std::span<const float> given = {};  ///< log-probabilities of the last tokens of the extension
+  /// For each of them the likeliest tokens in its place, best first, with their log-probabilities.
+  std::span<const int32_t> given_ids = {};
+  std::span<const float> given_log_probs = {};
+};
+
+/// Computes probabilities of the next tokens of hypotheses. It answers queries instead of returning rows of
+/// log-probabilities, and computes the output layer in chunks. Neighbouring hypotheses with equal queries and
+/// the same shortlist share a matrix product. For one thread at a time.
+class Scorer {
+ public:
+  explicit Scorer(const DecodeWorkspace& workspace);
+
+  /// Encodes the sources (with end tokens) of new requests; see `DecodingState::enter`. `shortlists`: for each
+  /// request the ids of the tokens that it may use, in ascending order; empty: all.
+  void enter(std::span<const int> requests, const IdBatch& sources,
+             std::span<const std::span<const int32_t>> shortlists);
+  /// Removes a request; its number can be used again.
+  void leave(int request);
+  /// The rows that its decoding state has memory for.
+  int64_t rows() const;
+  /// Extends hypotheses (see `DecodingState::extend`), and answers for each the query about its next token.
+  /// `queries` has one entry for each extension. Waits for the kernels that compute the answers.
+  std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries);
+
+ private:
+  /// The output layer, of all tokens or of a shortlist.
+  struct Output {
+    ops::OutputWeights weights;
+    std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
+    /// Weights that were made for some of the rows.
+    using OfRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
+    OfRows without = {};   ///< under which these tokens have probability 0
+    OfRows selected = {};  ///< of these tokens alone
+
+    std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
+  };
+  Output& output_of(int request);
+  const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
+  const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
+  std::vector<float> listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
+  void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
+  Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
+  void answer(const Query& query, Output& output, const Tensor& states, Context& context);
+  void draw_each(std::span<const Query> queries, const Tensor& states, Context& context);
+
+  const DecodeWorkspace& workspace_;
+  DecodingState state_;
+  Output all_;
+  std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
+  // Of all answers, concatenated.
+  std::vector<int32_t> ids_, given_ids_;
+  std::vector<float> log_probs_, given_, given_log_probs_;
+  std::vector<size_t> ends_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "search/scorer.h"
+
+namespace sixfold {
+
+/// Returns the log-probability of each token of each target, including the end token. Sources have end tokens,
+/// or are the values of patches of images; targets have neither start nor end tokens. At most `batch_tokens`
+/// source and target tokens are scored at once, unless a single pair has more. Throws an input error if the
+/// numbers of sources and targets differ, or if a source is empty. `allowed`: the tokens among which the
+/// probability is divided, in ascending order, such as a shortlist; they must contain all tokens to score, end
+/// tokens too. Empty: all.
+std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
+                                               const std::vector<std::vector<int32_t>>& sources,
+                                               const std::vector<std::vector<int32_t>>& targets,
+                                               int64_t batch_tokens, std::span<const int32_t> allowed = {});
+
+}  // namespace sixfold

@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "formats/image.h"
+#include "model/weight_type.h"
+#include "tasks/classification/class_probabilities.h"
+
+namespace sixfold {
+
+/// The label of a text or of an image.
+struct Classification {
+  std::string label;                 ///< the likeliest; empty if there is an error
+  double probability = 0;            ///< of this label
+  ClassProbabilities probabilities;  ///< of all labels, in the order of `Classifier::labels`
+  size_t tokens_cut = 0;             ///< tokens at the end of the text that the model did not read
+  std::optional<std::string> error;  ///< why there is no label: the text is empty, the image of another size
+};
+
+struct ClassifyOptions {
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+/// Classifies texts or images with the classifier in a model folder. Safe to share between threads.
+class Classifier {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a
+  /// classifier, or if its tokenizer is not the one that the model was trained with.
+  explicit Classifier(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  ~Classifier();
+  Classifier(Classifier&&) noexcept;
+
+  const std::vector<std::string>& labels() const;
+  /// Whether it classifies images; else it classifies texts.
+  bool reads_images() const;
+
+  /// Returns the label of each text, in their order. A text has the same probabilities whatever other texts
+  /// there are. A text without visible characters has an error; the others are served.
+  std::vector<Classification> classify(std::span<const std::string> texts,
+                                       const ClassifyOptions& options = {}) const;
+  /// The same for images. An image of another size than those of the training data has an error. Throws an
+  /// input error if the model reads text, and `classify` of texts if it reads images.
+  std::vector<Classification> classify_images(std::span<const Image> images,
+                                              const ClassifyOptions& options = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold

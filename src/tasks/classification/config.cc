@@ -1,0 +1,81 @@
+#include "tasks/classification/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "tasks/kit/encoder_task.h"
+
+namespace sixfold {
+
+ClassificationOptions::ClassificationOptions() {
+  normalize_alike(tokenizer);
+  set_encoder_defaults(model);
+  tokenizer.byte_fallback = true;
+  train.label_smoothing = 0;
+}
+
+ClassificationOptions classification_options_of(OptionNode root, const std::string& where) {
+  refuse_keys_of_a_decoder(root, "a classifier");
+  ClassificationOptions options;
+  read_options(root, options);
+  options.model.decoder_layers = 0;  // a preset has a decoder
+  normalize_alike(options.tokenizer);
+  validate_at(options, where);
+  return options;
+}
+
+void validate(const ClassificationOptions& o) {
+  require_encoder_only(o.model, "a classifier");
+  check_frozen_parts(o.start, "a classifier");
+  validate_groups(o, "a file whose lines are a label, a tab and a text");
+  require(o.task == ClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
+          ClassificationOptions::task_name);
+  const int64_t longest = o.data.max_tokens + 2;  // with the start token and the end token
+  require(!o.model.limits_length() || o.model.max_positions >= longest,
+          "model.max_positions: is {}, but data.max_tokens is {}; there must be a position for each token, and "
+          "for the start and the end",
+          o.model.max_positions, o.data.max_tokens);
+}
+
+std::vector<std::string> advice_for(const ClassificationOptions& o) {
+  return advice_on_encoder(o, ClassificationOptions(), "a classifier generates no text");
+}
+
+std::vector<float> class_weights(const std::vector<std::string>& given, const std::vector<std::string>& labels,
+                                 const std::vector<int64_t>& counts) {
+  std::vector<float> weights(labels.size(), 1);
+  if (given == std::vector<std::string>{"balanced"}) {
+    double all = 0;
+    for (const int64_t count : counts) all += static_cast<double>(count);
+    for (size_t i = 0; i < labels.size(); ++i)
+      weights[i] =
+          static_cast<float>(all / static_cast<double>(labels.size() * std::max<size_t>(counts[i], 1)));
+    return weights;
+  }
+  for (const std::string& one : given) {
+    const size_t equals = one.rfind('=');
+    require(equals != one.npos && equals > 0,
+            "data.class_weights: expected 'balanced' alone or LABEL=FACTOR, found '{}'", one);
+    const std::string label = one.substr(0, equals);
+    const auto found = std::ranges::lower_bound(labels, label);
+    if (found == labels.end() || *found != label)
+      throw_input_error("data.class_weights: there is no label '{}' in the training data{}", label,
+                        suggestion(label, labels));
+    const auto is_of_label = [&](const std::string& other) {
+      return other.substr(0, other.rfind('=')) == label;
+    };
+    require(std::ranges::count_if(given, is_of_label) == 1,
+            "data.class_weights: there are two factors for the label '{}'", label);
+    float& weight = weights[static_cast<size_t>(found - labels.begin())];
+    const char *begin = one.data() + equals + 1, *end = one.data() + one.size();
+    const auto [rest, fault] = std::from_chars(begin, end, weight);
+    require(fault == std::errc() && rest == end && std::isfinite(weight) && weight > 0,
+            "data.class_weights: '{}': the factor must be a number above 0", one);
+  }
+  return weights;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,103 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/lines.h"
+#include "tasks/kit/task_options.h"
+
+namespace sixfold {
+
+/// A metric of classification that can choose the best model.
+enum class ClassMetric { loss, accuracy, macro_f1 };
+
+template <>
+struct EnumNames<ClassMetric> {
+  static constexpr std::pair<ClassMetric, std::string_view> names[] = {
+      {ClassMetric::loss, "loss"}, {ClassMetric::accuracy, "accuracy"}, {ClassMetric::macro_f1, "macro_f1"}};
+};
+
+/// Labelled texts, and how they become batches.
+struct LabelledDataOptions : BatchOptions {
+  std::vector<std::string> train, valid;
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
+  int max_tokens = 512;
+  std::vector<std::string> class_weights;
+  double token_dropout = 0;
+};
+
+inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
+  v.field("train", o.train,
+          "training data: files whose lines are a label, a tab and a text; each may be gzipped");
+  v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
+  v.field("invalid_utf8", o.invalid_utf8,
+          "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
+  v.field("max_tokens", o.max_tokens, "most tokens of a text that the model reads; the rest is cut off",
+          between(1, 1 << 20));
+  v.field("class_weights", o.class_weights,
+          "factors of the losses: 'balanced' makes all labels count equally; or LABEL=FACTOR for some labels; "
+          "empty: 1");
+  v.field("token_dropout", o.token_dropout,
+          "share of the tokens of a text that training replaces by the unknown token, other ones in each epoch",
+          from_to_below(0, 1));
+  visit(v, static_cast<BatchOptions&>(o));
+}
+
+struct ClassificationValidationOptions : ValidationOptions {
+  ClassMetric best_by = ClassMetric::accuracy;
+};
+
+inline void visit(OptionVisitor& v, ClassificationValidationOptions& o) {
+  visit_interval(v, o);
+  v.field("best_by", o.best_by, "metric that decides which model is best: loss, accuracy or macro_f1");
+  visit_patience(v, o);
+}
+
+inline std::string best_metric(const ClassificationValidationOptions& o) {
+  return std::string(name_of_enum(o.best_by));
+}
+
+/// The layer that predicts the label.
+struct ClassifierOptions {
+  Pooling pooling = Pooling::first;
+};
+
+inline void visit(OptionVisitor& v, ClassifierOptions& o) {
+  v.field(
+      "pooling", o.pooling,
+      "how the states of a text become one: first (of the start token), mean, or attention (a learned query)");
+}
+
+/// The complete config of a run that trains a classifier of texts.
+struct ClassificationOptions : TaskOptions<LabelledDataOptions, ClassificationValidationOptions> {
+  static constexpr std::string_view task_name = "classification";
+  std::string task = std::string(task_name);
+  ClassifierOptions classifier;
+
+  ClassificationOptions();
+};
+
+inline void visit(OptionVisitor& v, ClassificationOptions& o) {
+  v.field("task", o.task, "what is trained: classification; without this key, translation");
+  v.group("classifier", o.classifier, "the layer that predicts the label");
+  visit(v, static_cast<TaskOptions<LabelledDataOptions, ClassificationValidationOptions>&>(o));
+}
+
+/// Reads the options, and sets those that a classifier does not choose: it has no decoder. Throws an input
+/// error that begins with the place of the key if a key is not one of a classifier, or as `validate`.
+ClassificationOptions classification_options_of(OptionNode root, const std::string& where);
+
+/// Throws an input error that names the key if a value is out of range, there is no training data, no limit
+/// ends the training, or options contradict each other.
+void validate(const ClassificationOptions& options);
+
+/// Returns warnings about settings that have no effect together with others, one sentence each.
+std::vector<std::string> advice_for(const ClassificationOptions& options);
+
+/// Returns the weight of each label by `class_weights`. `counts`: how often each label occurs. Throws an input
+/// error that names data.class_weights if one is malformed or names no label.
+std::vector<float> class_weights(const std::vector<std::string>& given, const std::vector<std::string>& labels,
+                                 const std::vector<int64_t>& counts);
+
+}  // namespace sixfold

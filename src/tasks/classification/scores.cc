@@ -1,0 +1,28 @@
+#include "tasks/classification/scores.h"
+
+#include "data/batcher.h"
+#include "tasks/classification/class_probabilities.h"
+
+namespace sixfold {
+
+Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch_tokens,
+                    const EvaluationRun& run) {
+  Batcher batcher(data, {.batch_tokens = batch_tokens, .shuffle = false});
+  std::vector<double> own;  // truth and prediction, by sample
+  for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
+    const Batch batch = batcher.next();
+    if (turn != run.processes.rank()) continue;
+    Context context(model.backend(), run.arena);
+    const std::vector<ClassProbabilities> predicted = class_probabilities(model, batch, context);
+    for (size_t i = 0; i < predicted.size(); ++i)
+      own.insert(own.end(),
+                 {static_cast<double>(batch.labels[i]), static_cast<double>(likeliest(predicted[i]))});
+  }
+  ClassCounts counts(model.config().labels.size());
+  for (const std::vector<double>& pairs : run.processes.gather_numbers(own))
+    for (size_t i = 0; i < pairs.size(); i += 2)
+      counts.add(static_cast<size_t>(pairs[i]), static_cast<size_t>(pairs[i + 1]));
+  return {{"accuracy", {100 * counts.accuracy(), true}}, {"macro_f1", {100 * counts.macro_f1(), true}}};
+}
+
+}  // namespace sixfold

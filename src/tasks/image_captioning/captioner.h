@@ -1,0 +1,69 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "formats/image.h"
+#include "model/weight_type.h"
+#include "search/hypothesis.h"
+
+namespace sixfold {
+
+/// What a model says of an image.
+struct Caption {
+  std::string text;            ///< empty if there is an error
+  double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
+  double log_probability = 0;  ///< sum over all tokens, including the end token
+  FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
+  std::optional<std::string> error;               ///< why there is no caption: the image has another size
+};
+
+struct CaptionOptions {
+  std::optional<int> beam_size = {};  ///< default: the model's
+  /// Number of patches, times beam size, decoded at once by each thread; 0: depends on the model's size.
+  int64_t batch_tokens = 0;
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+};
+
+/// The attention of each token of a caption over the patches of its image, in one layer of the decoder.
+struct ImageAttention {
+  std::string caption;
+  std::vector<std::string> tokens;  ///< of the caption, including the end token unless it was cut
+  int rows = 0, columns = 0;        ///< of the grid of patches
+  int patch = 0, stride = 0;        ///< in pixels: the side of a patch, and from one patch to the next
+  int layer = 0, heads = 0;
+  std::vector<float> weights;  ///< [heads, tokens, rows * columns], those used to predict each token
+};
+
+/// Captions images with the model in a model folder. Safe to share between threads.
+class Captioner {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model
+  /// that captions images, or if its tokenizer is not the one that the model was trained with.
+  explicit Captioner(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
+  ~Captioner();
+  Captioner(Captioner&&) noexcept;
+
+  /// The size of the images that the model reads.
+  ImageSize size() const;
+  int decoder_layers() const;
+
+  /// Returns the caption of each image, in their order. An image has the same caption whatever other images
+  /// there are, and with any number of threads. An image of another size than those of the training data has an
+  /// error; the others are served. Calls at the same time share the threads.
+  std::vector<Caption> caption(std::span<const Image> images, const CaptionOptions& options = {}) const;
+
+  /// Returns the attention over the patches of an image while its caption is said, in a layer of the decoder
+  /// (negative: counted from the last). Throws an input error if the image has another size than the model
+  /// reads, or if there is no such layer.
+  ImageAttention attention(const Image& image, int layer = -1, const CaptionOptions& options = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold

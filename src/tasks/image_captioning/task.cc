@@ -1,0 +1,179 @@
+#include "tasks/image_captioning/task.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "data/caption_dataset.h"
+#include "metrics/bleu.h"
+#include "metrics/exact_match.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+#include "tasks/kit/decoding_scores.h"
+#include "tasks/kit/text_data.h"
+#include "tasks/kit/validation_samples.h"
+
+namespace sixfold {
+namespace {
+
+/// Reads the images and captions, or finds them encoded in the run's folder.
+StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart& start) {
+  const CaptionDataOptions& data = options.data;
+  if (!start.model.empty()) require_captioner(load_model_config(start.model), start.model);
+  const auto training_text = [&]() -> TextReader {
+    return [&](const auto& use) {
+      for (size_t i = 1; i < data.train.size(); i += 2) {
+        CaptionReader reader(data.train[i]);
+        for (std::string caption; reader.next(caption); use(caption))
+          if (start.stop && start.stop->load() != 0) throw Cancelled();
+      }
+    };
+  };
+  return read_stored_text(start, {.files = {data.train, data.valid},
+                                  .tokenizer = options.tokenizer,
+                                  .starts_from_model = !options.start.model.empty(),
+                                  .side = TextSide::target,
+                                  .settings = "images with captions" + settings_of_images(start, data),
+                                  .training_text = training_text,
+                                  .encode = [&](const Tokenizers& tokenizers, const std::vector<std::string>&) {
+                                    const auto check = [&](const ImageSize& size) {
+                                      image_input(options.image, data.augmentation, size);
+                                    };
+                                    return image_encoder(captions_of_files(),
+                                                         caption_appender(*tokenizers.target), check);
+                                  }});
+}
+
+/// Returns the config of the run's model, which continues that of start.model if there is one.
+ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& start,
+                      const Tokenizers& tokenizers) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  set_image_input(config, options.image, options.data.augmentation, start);
+  require(config.positions != Positions::learned || config.max_positions >= config.image.patches(),
+          "model.max_positions: is {}, but an image has {} patches; raise it, or choose larger patches",
+          config.max_positions, config.image.patches());
+  bind_tokenizers(config, tokenizers);
+  return config;
+}
+
+/// Throws an input error that names an image whose caption is longer than the model has positions.
+void require_positions_for(const ModelConfig& config, const CaptionDataset& data, std::string_view key) {
+  if (!config.limits_length()) return;
+  for (int64_t i = 0; i < data.size(); ++i)
+    if (const int64_t tokens = std::ssize(data.caption(i)) + 1; tokens > config.max_positions)
+      require_positions(config, tokens, fmt::format("{}: the caption of image {}", key, i + 1));
+}
+
+class ImageCaptioningTask : public Task {
+ public:
+  ImageCaptioningTask(const ImageCaptioningOptions& options, const TaskStart& start, StoredText text)
+      : validation_(options.validation),
+        tokenizers_(text.tokenizers),
+        config_(config_of(options, start, tokenizers_)),
+        record_(std::move(text.record)),
+        train_(dataset(options, start, false)) {
+    warn_without_effect(config_);
+    require_positions_for(config_, train_, "data.train");
+    if (record_.validation.documents == 0) return;
+    valid_.emplace(dataset(options, start, true));
+    require_positions_for(config_, *valid_, "data.valid");
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  std::vector<std::string> metrics() const override {
+    std::vector<std::string> names;
+    for (const CaptionMetric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
+    return names;
+  }
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override;
+  int64_t score_bytes(int64_t part_tokens) const override;
+
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  CaptionDataset dataset(const ImageCaptioningOptions& options, const TaskStart& start, bool validation) const {
+    return {map_sequences(encoded_data_of(start), validation),
+            cutter_of(config_, validation ? Augmentation() : options.data.augmentation, options.train.seed),
+            tokenizers_, config_.target_ends(), (validation ? record_.validation : record_.training).hash};
+  }
+  ScoredDecoding decoding(int64_t part_tokens) const {
+    return {.beam_size = validation_.beam_size, .part_tokens = part_tokens};
+  }
+  /// The number of images that are captioned.
+  int64_t captioned() const {
+    return validation_.max_images > 0 ? std::min(valid_->size(), validation_.max_images) : valid_->size();
+  }
+  /// The number of images whose patches are in memory at a time: enough to keep the search busy.
+  int64_t block(int64_t part_tokens) const {
+    return std::max<int64_t>(1, 4 * decoding(part_tokens).tokens() / valid_->patches());
+  }
+
+  CaptionValidationOptions validation_;
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  SequenceStoreRecord record_;
+  CaptionDataset train_;
+  std::optional<CaptionDataset> valid_;
+};
+
+/// Captions are compared as the tokenizer reads them. One with a token that is not in the vocabulary has no
+/// equal.
+Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const EvaluationRun& run) const {
+  if (!validation_.captions()) return {};
+  const Tokenizer& tokenizer = *tokenizers_.target;
+  const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
+  const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
+  BleuStatistics bleu_sum;
+  ExactMatches matches;
+  Evaluation evaluation;
+  const int64_t count = captioned();
+  for (int64_t begin = 0; begin < count; begin += block(run.part_tokens)) {
+    const int64_t end = std::min(count, begin + block(run.part_tokens));
+    BatchBuilder images;
+    for (int64_t i = begin; i < end; ++i) valid_->add(i, 0, images.sample(static_cast<int32_t>(i)));
+    const Batch batch = images.take();
+    std::vector<std::vector<int32_t>> sources;
+    for (int i = 0; i < batch.size(); ++i) {
+      const auto values = batch.source.sequence(i);
+      sources.emplace_back(values.begin(), values.end());
+    }
+    const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run);
+    for (int64_t i = begin; i < end; ++i) {
+      const std::span<const int32_t> caption = valid_->caption(i);
+      const std::string found = tokenizer.decode(outputs[static_cast<size_t>(i - begin)]);
+      const std::string reference = tokenizer.decode(caption);
+      bleu_sum += bleu.statistics(found, {&reference, 1});
+      if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
+        evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
+      const bool known = std::ranges::count(caption, tokenizer.unk()) == 0;
+      matches += {1, known && found == reference ? 1 : 0};
+    }
+  }
+  evaluation.scores = {{"exact_match", {matches.percent(), true}},
+                       {"bleu", {bleu.score(bleu_sum).score, true}}};
+  return evaluation;
+}
+
+int64_t ImageCaptioningTask::score_bytes(int64_t part_tokens) const {
+  if (!validation_.captions()) return 0;
+  const int64_t copies = 3;  // of the patches: in the batch, as sources, and in the requests
+  const int64_t values =
+      std::min(block(part_tokens), captioned()) * valid_->patches() * config_.source_ids_per_row();
+  const auto patches = [this](int64_t) { return valid_->patches(); };
+  return decoding_bytes(config_, captioned(), patches, decoding(part_tokens)) +
+         copies * values * int64_t{sizeof(int32_t)};
+}
+
+}  // namespace
+
+bool ImageCaptioningConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
+
+std::unique_ptr<Task> ImageCaptioningConfig::open(const TaskStart& start) const {
+  return std::make_unique<ImageCaptioningTask>(options_, start, read_captions(options_, start));
+}
+
+}  // namespace sixfold

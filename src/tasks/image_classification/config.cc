@@ -1,0 +1,44 @@
+#include "tasks/image_classification/config.h"
+
+#include "base/error.h"
+#include "tasks/kit/encoder_task.h"
+
+namespace sixfold {
+
+ImageClassificationOptions::ImageClassificationOptions() {
+  set_encoder_defaults(model);
+  model.positions = Positions::learned;
+  train.label_smoothing = 0;
+  classifier.pooling = Pooling::mean;
+}
+
+ImageClassificationOptions image_classification_options_of(OptionNode root, const std::string& where) {
+  refuse_keys_of_a_decoder(root, "a classifier");
+  refuse_key(root, "model.max_positions", std::to_string(Architecture().max_positions),
+             "follows from the size of the images");
+  const bool chooses_positions = root.find_path("model.positions") != nullptr;
+  ImageClassificationOptions options;
+  read_options(root, options);
+  options.model.decoder_layers = 0;  // a preset has a decoder
+  if (!chooses_positions) options.model.positions = ImageClassificationOptions().model.positions;
+  validate_at(options, where);
+  return options;
+}
+
+void validate(const ImageClassificationOptions& o) {
+  require_encoder_only(o.model, "a classifier");
+  check_frozen_parts(o.start, "a classifier");
+  validate_groups(o, "a file of images and a file of their labels");
+  require(o.task == ImageClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
+          ImageClassificationOptions::task_name);
+  check_pairs(o.data, "labels");
+  require(o.classifier.pooling != Pooling::first,
+          "classifier.pooling: is 'first', but images have no first token; choose mean or attention");
+}
+
+std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
+  const ImageClassificationOptions defaults;
+  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,141 @@
+#include "tasks/image_classification/task.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/trim.h"
+#include "data/image_dataset.h"
+#include "data/image_reader.h"
+#include "tasks/classification/scores.h"
+#include "tasks/kit/encoder_task.h"
+#include "tasks/kit/text_data.h"
+
+namespace sixfold {
+namespace {
+
+/// Whether a file of labels is an IDX file.
+bool has_numbers(const std::vector<std::string>& files) {
+  for (size_t i = 1; i < files.size(); i += 2)
+    if (is_idx_file(files[i])) return true;
+  return false;
+}
+
+SequenceStoreRecord read_images(const ImageClassificationOptions& options, const TaskStart& start) {
+  const ImageDataOptions& data = options.data;
+  const std::set<std::string> different(data.label_names.begin(), data.label_names.end());
+  require(different.size() == data.label_names.size(), "data.label_names: a name occurs twice");
+  for (const std::string& name : different)
+    require(!name.empty() && name == without_blanks(name),
+            "data.label_names: '{}' is empty or has spaces around it, which labels do not have; remove them",
+            name);
+  if (!different.empty() && !start.resumed && !has_numbers(data.train) && !has_numbers(data.valid))
+    log_warning("data.label_names has no effect, since no file of labels is an IDX file of numbers");
+  const auto names = [&] {
+    std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);
+    require(labels.size() != 1, "data.train: all images have the label '{}'; there must be at least 2 labels",
+            labels.empty() ? "" : labels[0]);
+    return labels;
+  };
+  std::string settings = "labelled images";
+  for (const std::string& name : data.label_names) settings += ", " + name;
+  settings += settings_of_images(start, data);
+  return read_stored_text(start, {.files = {data.train, data.valid},
+                                  .tokenizer = std::nullopt,
+                                  .settings = settings,
+                                  .names = names,
+                                  .encode =
+                                      [&](const Tokenizers&, const std::vector<std::string>& labels) {
+                                        const auto check = [&](const ImageSize& size) {
+                                          image_input(options.image, data.augmentation, size);
+                                        };
+                                        return image_encoder(labels_of_files(data.label_names),
+                                                             label_appender(labels), check);
+                                      }})
+      .record;
+}
+
+/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new classifier, on
+/// the encoder of start.model if there is one.
+ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart& start,
+                      const SequenceStoreRecord& record) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  require(
+      !start.resumed || config.labels == record.names,
+      "{}: the labels are not those that the run began with; remove the folder, restore the files and resume",
+      encoded_data_of(start));
+  require(start.model.empty() || (config.reads_images() && config.head == HeadKind::classes),
+          "{}: is not a classifier of images; a run can start from one", start.model);
+  set_image_input(config, options.image, options.data.augmentation, start);
+  config.max_positions = config.image.patches();
+  config.tied_embeddings = TiedEmbeddings::none;
+  config.head = HeadKind::classes;
+  config.labels = record.names;
+  config.pooling = options.classifier.pooling;
+  config.source_vocab = ModelConfig::pixel_values;
+  config.target_vocab = config.outputs();
+  config.unk = config.eos = 0, config.bos = -1;
+  return config;
+}
+
+class ImageClassificationTask : public Task {
+ public:
+  ImageClassificationTask(const ImageClassificationOptions& options, const TaskStart& start)
+      : batch_tokens_(options.data.batch_tokens),
+        record_(read_images(options, start)),
+        config_(config_of(options, start, record_)),
+        train_(dataset(encoded_data_of(start), false, options)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, options));
+    warn_without_effect(config_);
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  void start_from(const std::string& folder, Transformer& model) const override {
+    load_common_weights(folder, model);
+  }
+
+  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
+    return {.scores = class_scores(model, *valid_, most, run)};
+  }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  ImageDataset dataset(const std::string& store, bool validation,
+                       const ImageClassificationOptions& options) const {
+    const IdSequences training = map_sequences(store, /*validation=*/false);
+    std::vector<int64_t> counts(record_.names.size());
+    for (int64_t i = 0; i < training.size(); ++i)
+      ++counts[static_cast<size_t>(stored_image(training[i]).rest[0])];
+    return {validation ? map_sequences(store, true) : training,
+            {.labels = record_.names,
+             .weights = class_weights(options.data.class_weights, record_.names, counts),
+             .cutter = cutter_of(config_, validation ? Augmentation() : options.data.augmentation,
+                                 options.train.seed)},
+            (validation ? record_.validation : record_.training).hash};
+  }
+
+  int64_t batch_tokens_;
+  SequenceStoreRecord record_;
+  ModelConfig config_;
+  ImageDataset train_;
+  std::optional<ImageDataset> valid_;
+};
+
+}  // namespace
+
+bool ImageClassificationConfig::is_data_file(std::string_view name) const {
+  return is_sequence_store_file(name);
+}
+
+std::unique_ptr<Task> ImageClassificationConfig::open(const TaskStart& start) const {
+  return std::make_unique<ImageClassificationTask>(options_, start);
+}
+
+}  // namespace sixfold

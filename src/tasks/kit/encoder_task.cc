@@ -1,0 +1,68 @@
+#include "tasks/kit/encoder_task.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/log.h"
+#include "model_folder/model_folder.h"
+#include "tasks/kit/task_options.h"
+
+namespace sixfold {
+
+void set_encoder_defaults(ModelOptions& model) { model.decoder_layers = 0; }
+
+void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what) {
+  const std::string why = fmt::format("{} has no decoder", what);
+  refuse_key(root, "model.decoder_layers", "0", why);
+  refuse_key(root, "model.decoder_mixer", "attention", why);
+  refuse_key(root, "model.decoder_start_token", "-1", why);
+  refuse_second_tokenizer(root, why, TokenizerOptions());
+}
+
+void check_frozen_parts(const StartOptions& start, std::string_view what) {
+  for (const ModelPart part : start.freeze) {
+    require(part != ModelPart::decoder, "start.freeze: {} has no decoder", what);
+    require(part != ModelPart::head,
+            "start.freeze: the head, which {} adds to an encoder, can't be frozen: it may be new", what);
+  }
+}
+
+void require_encoder_only(const Architecture& model, std::string_view what) {
+  require(model.encoder_layers > 0, "model.encoder_layers: is 0; {} needs at least 1", what);
+  require(model.decoder_layers == 0, "model.decoder_layers: is {}, but {} has no decoder; set it to 0",
+          model.decoder_layers, what);
+}
+
+void keep_encoder(ModelConfig& config, const std::string& where) {
+  require(config.has_encoder(), "{}: has no encoder (encoder_layers is 0); start from a model with one", where);
+  require_reads_text(config, where);
+  config.decoder_layers = 0;
+  config.head = HeadKind::vocabulary;
+  config.labels.clear();
+  config.answers = {};
+  config.decoder_mixer = MixerKind::attention;
+  config.decoder_start_token = Architecture::zero_start;
+  config.generation = {};
+}
+
+void load_common_weights(const std::string& folder, Transformer& model) {
+  const ModelConfig theirs = load_model_config(folder);
+  const ModelConfig& ours = model.config();
+  // Rows of another output are those of other tokens or labels.
+  const bool same_output =
+      theirs.head == ours.head && theirs.labels == ours.labels &&
+      (ours.head != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
+  const auto output = std::array{model.output().weight.view().data, model.output().bias.view().data};
+  const auto wanted = [&](const Parameter& parameter) {
+    if (same_output || parameter.use == ParameterUse::lookup_and_product) return true;
+    return parameter.part != ModelPart::head && std::ranges::count(output, parameter.tensor.view().data) == 0;
+  };
+  std::vector<std::string> kept;
+  const int64_t copied = load_weights_of_same_shape(folder + "/model.safetensors", model, wanted, kept);
+  require(copied > 0, "{}: none of its weights have the names and shapes of the new model's", folder);
+  if (!kept.empty()) log_info("new weights, which {} does not have: {}", folder, join(kept));
+}
+
+}  // namespace sixfold

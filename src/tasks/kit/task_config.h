@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/kit/task_options.h"
+#include "train/task.h"
+
+namespace sixfold {
+
+/// Returns what happens if a key of a task has another value on resume. All tasks have the same rules: rates
+/// of dropout take effect, input files may be renamed, and another model or other data would be another run.
+OnResume on_resume_of_task(std::string_view key);
+
+/// Throws an input error unless the tokenizers of a model folder are those that its config names.
+void verify_tokenizers(const std::string& folder);
+
+/// The folder in which a run keeps its encoded data.
+std::string encoded_data_of(const TaskStart& start);
+
+/// The config of a run whose options are a struct, derived from `TaskOptions`. A task derives its config from
+/// this class and adds `open`, and `is_data_file` if it stores its data. The struct has functions `validate`
+/// and `advice_for`.
+template <class Options>
+class TaskConfigOf : public TaskConfig {
+ public:
+  /// Throws as `validate(Options)`.
+  explicit TaskConfigOf(const Options& options) : options_((validate(options), options)) {}
+
+  TrainOptions training() const override { return training_of(options_); }
+  OptionNode options() const override { return write_options(options_); }
+  OptionNode read_stored(OptionNode stored) const override {
+    Options options;
+    read_options(stored, options);
+    return write_options(options);
+  }
+  OnResume on_resume(std::string_view key) const override { return on_resume_of_task(key); }
+  std::vector<std::string> advice() const override { return advice_for(options_); }
+  void verify(const std::string& folder) const override { verify_tokenizers(folder); }
+
+ protected:
+  const Options options_;
+};
+
+}  // namespace sixfold

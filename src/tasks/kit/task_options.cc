@@ -1,0 +1,146 @@
+#include "tasks/kit/task_options.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "model_folder/model_folder.h"
+
+namespace sixfold {
+namespace {
+
+/// Returns the keys of the sizes in which two architectures differ.
+std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptions& b) {
+  std::vector<std::string> keys;
+  const OptionNode left = write_options(a), right = write_options(b);
+  for (size_t i = 0; i < left.children.size(); ++i) {
+    const auto& [key, value] = left.children[i];
+    for (const char* size : {"d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"})
+      if (key == size && value.text != right.children[i].second.text) keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Returns the keys of an architecture that were chosen, besides the dropout rates. What the task's defaults
+/// leave to the preset is compared with that of the preset.
+std::vector<std::string> chosen_architecture(const ModelOptions& model, const ModelOptions& default_model) {
+  const OptionNode mine = write_options(model), defaults = write_options(default_model),
+                   bare = write_options(ModelOptions(default_model.preset())),
+                   preset = write_options(ModelOptions(model.preset()));
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < mine.children.size(); ++i) {
+    const std::string& key = mine.children[i].first;
+    const auto value = [&](const OptionNode& node) { return value_text(node.children[i].second); };
+    const bool of_task = value(defaults) != value(bare);
+    if (key != "preset" && !key.ends_with("dropout") && value(mine) != value(of_task ? defaults : preset))
+      keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Returns the keys of a tokenizer that were chosen. The normalization of the only side is that of both.
+std::vector<std::string> chosen_of_tokenizer(const TokenizerOptions& tokenizer,
+                                             const TokenizerOptions& defaults) {
+  std::vector<std::string> keys = differing_keys(write_options(tokenizer), write_options(defaults));
+  if (tokenizer.joint && tokenizer.target_normalization == tokenizer.normalization)
+    std::erase(keys, "target_normalization");
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
+                                         const StartOptions& start) {
+  std::vector<std::string> advice;
+  const ModelOptions &model = groups.model, &default_model = defaults.model;
+  if (!start.model.empty()) {
+    if (to_json(write_options(groups.generation)) != to_json(write_options(defaults.generation)))
+      advice.emplace_back(
+          "generation has no effect together with start.model, whose generation settings are used");
+    if (model.preset() != default_model.preset())
+      advice.emplace_back(
+          "model.preset gives only its dropout rates together with start.model, whose architecture is used");
+    for (const std::string& key : chosen_architecture(model, default_model))
+      advice.push_back(
+          fmt::format("model.{} has no effect together with start.model, whose architecture is used", key));
+    for (const std::string& key : chosen_of_tokenizer(groups.tokenizer, defaults.tokenizer))
+      advice.push_back(
+          fmt::format("tokenizer.{} has no effect together with start.model, whose tokenizer is used", key));
+  } else if (model.preset() != default_model.preset()) {
+    ModelOptions preset(model.preset());
+    if (!default_model.has_encoder()) preset.encoder_layers = 0;
+    if (!default_model.has_decoder()) preset.decoder_layers = 0;
+    for (const std::string& key : differing_sizes(model, preset))
+      advice.push_back(
+          fmt::format("model.{} is set together with model.preset {} and overrides the preset's value", key,
+                      name_of_enum(model.preset())));
+  }
+  return advice;
+}
+
+std::vector<std::string> advice_on_generation(const ModelGroups& groups, const ModelGroups& defaults,
+                                              const StartOptions& start,
+                                              std::span<const std::string_view> without_effect,
+                                              std::string_view why) {
+  std::vector<std::string> advice;
+  if (!start.model.empty()) return advice;  // nothing of the group has an effect
+  for (const std::string& key :
+       differing_keys(write_options(groups.generation), write_options(defaults.generation)))
+    if (without_effect.empty() || std::ranges::count(without_effect, key) > 0)
+      advice.push_back(fmt::format("generation.{} has no effect: {}", key, why));
+  return advice;
+}
+
+ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& generation,
+                           const std::string& from) {
+  if (from.empty()) {
+    ModelConfig config;
+    static_cast<Architecture&>(config) = model;
+    config.generation = generation;
+    return config;
+  }
+  ModelConfig config = load_model_config(from);
+  const auto take = [&](const char* key, float& rate, float chosen) {
+    if (rate != chosen) log_info("model.{} is {} in this run; it was {} in {}", key, chosen, rate, from);
+    rate = chosen;
+  };
+  take("dropout", config.dropout, model.dropout);
+  take("attention_dropout", config.attention_dropout, model.attention_dropout);
+  take("activation_dropout", config.activation_dropout, model.activation_dropout);
+  return config;
+}
+
+void warn_without_effect(const ModelConfig& config) {
+  for (const std::string& setting : without_effect(config))
+    log_warning("model.{}; the setting has no effect", setting);
+}
+
+void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why) {
+  const OptionNode* const value = root.find_path(path);
+  if (value && value->text != allowed) throw_input_error("{}: {}: {}; remove the key", value->where, path, why);
+}
+
+void refuse_second_tokenizer(OptionNode& root, std::string_view why, const TokenizerOptions& defaults) {
+  refuse_key(root, "tokenizer.joint", "true", why);
+  refuse_key(root, "tokenizer.target", "", why);
+  const OptionNode* const normalization = root.find_path("tokenizer.normalization");
+  refuse_key(root, "tokenizer.target_normalization",
+             normalization ? normalization->text : name_of_enum(defaults.normalization), why);
+}
+
+void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }
+
+void check_batch_norm(const Architecture& model, const BatchOptions& data) {
+  static constexpr int least = 4;  // two of the source and two of the target
+  if (model.norm != Norm::batch) return;
+  const auto check = [](const char* key, int tokens) {
+    require(
+        tokens == 0 || tokens >= least,
+        "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
+        "{}; set it higher, or choose another norm",
+        key, tokens, least);
+  };
+  check("data.batch_tokens", data.batch_tokens);
+  check("data.micro_batch_tokens", data.micro_batch_tokens);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,251 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/join.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "program/kit/commands.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/named_option.h"
+#include "program/kit/text_io.h"
+#include "tasks/language_model/generator.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr std::string_view separator = "--------";
+constexpr size_t block_prompts = 1024;
+
+struct GenerateSettings {
+  std::string model, input, prompt_file, output = "-";
+  std::vector<std::string> prompts;
+  bool json = false;
+  GenerateOptions options;
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  int threads = 0;
+  WeightType precision = WeightType::stored;
+};
+
+/// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
+class Prompts {
+ public:
+  explicit Prompts(const GenerateSettings& settings) : first_(settings.prompts), invalid_(settings.invalid) {
+    require(settings.prompt_file != "-" || settings.input != "-",
+            "--prompt-file and --input can't both be standard input");
+    for (std::string& prompt : first_) {
+      const auto fault = fault_of_text(prompt);
+      require(!fault || invalid_ != InvalidUtf8::error,
+              "--prompt: {}; convert it, or choose --invalid-utf8 replace or skip", fault.value_or(""));
+      if (fault) prompt = invalid_ == InvalidUtf8::skip ? "" : replace_faults(prompt);
+    }
+    if (!settings.prompt_file.empty()) first_.push_back(read_prompt(settings.prompt_file));
+    if (!settings.input.empty())
+      lines_.emplace(readable_path(settings.input), invalid_);
+    else if (first_.empty())
+      first_.emplace_back();  // the model begins on its own
+  }
+  /// Whether there is one prompt only, as far as is known without reading.
+  bool is_single() const { return !lines_ && first_.size() == 1; }
+  std::vector<std::string> next() {
+    if (!first_.empty() || !lines_) return std::exchange(first_, {});
+    return lines_->next(block_prompts);
+  }
+
+ private:
+  /// A whole file as a prompt. The end of its last line does not belong to it.
+  std::string read_prompt(const std::string& path) const {
+    return join(read_lines(readable_path(path), invalid_), "\n");
+  }
+
+  std::vector<std::string> first_;
+  InvalidUtf8 invalid_;
+  std::optional<LineBlocks> lines_;
+};
+
+class Writer {
+ public:
+  Writer(TextOutput& output, bool json) : output_(output), json_(json) {}
+
+  void write(const std::string& prompt, const GeneratedTexts& texts) {
+    if (texts.error) return write_error(prompt, texts);
+    for (const GeneratedText& text : texts.texts)
+      if (json_)
+        write_json(prompt, text);
+      else
+        write_text(prompt + text.text);
+  }
+
+ private:
+  void write_error(const std::string& prompt, const GeneratedTexts& texts) {
+    if (json_) output_.write_line(nlohmann::ordered_json{{"prompt", prompt}, {"error", *texts.error}}.dump());
+    if (!json_) write_text("");
+  }
+  void write_json(const std::string& prompt, const GeneratedText& text) {
+    const nlohmann::ordered_json json{{"prompt", prompt},
+                                      {"text", text.text},
+                                      {"finish_reason", name_of(text.reason)},
+                                      {"tokens", text.tokens},
+                                      {"log_probability", text.log_probability}};
+    output_.write_line(json.dump());
+  }
+  void write_text(const std::string& text) {
+    if (begun_) output_.write_line(std::string(separator));
+    begun_ = true;
+    output_.write(text);
+    output_.write("\n");
+  }
+
+  TextOutput& output_;
+  bool json_, begun_ = false;
+};
+
+void warn_of_unknown_text(size_t tokens) {
+  if (tokens > 0)
+    log_warning(
+        "{} of the prompts {} not in the vocabulary of the model, which can't tell such characters apart",
+        counted(tokens, "token"), tokens == 1 ? "is" : "are");
+}
+
+/// Shows a single text as it comes.
+void stream(const Generator& generator, const std::string& prompt, const GenerateOptions& options,
+            TextOutput& output) {
+  bool begun = false;
+  const auto begin = [&] {
+    if (!std::exchange(begun, true)) output.write(prompt);
+  };
+  const auto receive = [&](const TextPiece& piece) {
+    begin();
+    output.write(piece.text);
+    output.flush();
+  };
+  const auto texts = generator.generate(std::span(&prompt, 1), options, receive);
+  require(!texts[0].error, "{}", texts[0].error.value_or(""));
+  begin();
+  output.write("\n");
+  output.close();
+  warn_of_unknown_text(texts[0].unknown_tokens);
+}
+
+void run(const GenerateSettings& settings) {
+  for (const std::string& stop : settings.options.stop)
+    if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
+  Prompts prompts(settings);
+  const Generator generator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.output, {settings.input, settings.prompt_file, settings.model});
+  const StopOnInterrupt interrupt;
+  GenerateOptions options = settings.options;
+  options.cancel = interrupt.token();
+  const bool one = prompts.is_single() && options.samples == 1 && options.beam_size == 0;
+  if (one && !settings.json && settings.output == "-")
+    return stream(generator, prompts.next()[0], options, output);
+  Writer writer(output, settings.json);
+  size_t failed = 0, unknown = 0;
+  for (std::vector<std::string> some; !(some = prompts.next()).empty();) {
+    for (const GeneratedTexts& texts : generator.generate(some, options)) {
+      writer.write(some[texts.index], texts);
+      unknown += texts.unknown_tokens;
+      if (!texts.error) continue;
+      log_warning("prompt {}: {}", options.first_prompt + texts.index + 1, *texts.error);
+      ++failed;
+    }
+    output.flush();
+    options.first_prompt += some.size();
+  }
+  output.close();
+  warn_of_unknown_text(unknown);
+  require(failed == 0, "{} failed; the others are complete", counted(failed, "prompt"));
+}
+
+void add_drawing_options(CLI::App& command, GenerateOptions& options) {
+  DrawOptions& draw = options.draw;
+  command
+      .add_option("--temperature", draw.temperature, "divide logits by this before drawing; 0: greedy search")
+      ->type_name("T")
+      ->capture_default_str();
+  command.add_option("--top-k", draw.top_k, "draw among this many likeliest tokens; 0: all")
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      .add_option("--top-p", draw.top_p, "draw among the fewest likeliest tokens with this probability; 1: all")
+      ->type_name("P")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", draw.min_p,
+                  "draw among tokens with this share of the probability of the likeliest")
+      ->type_name("P")
+      ->capture_default_str();
+  command
+      .add_option("--repetition-penalty", draw.repetition_penalty,
+                  "make tokens that occur before less likely by this factor of their logits; 1: off")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--no-repeat-ngram", options.no_repeat_ngram,
+                  "never repeat an n-gram of this many tokens; 0: off")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  const auto settings = std::make_shared<GenerateSettings>();
+  CLI::App& command = *app.add_subcommand("generate", "Continue text with a language model");
+  add_model_argument(command, settings->model);
+  GenerateOptions& options = settings->options;
+  command.add_option("--prompt", settings->prompts, "text to continue; may be given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--prompt-file", settings->prompt_file,
+                  "file whose whole text is a prompt; - is standard input")
+      ->type_name("FILE");
+  command.add_option("-i,--input", settings->input, "file with a prompt on each line; - is standard input")
+      ->type_name("FILE");
+  add_text_output_option(command, settings->output);
+  add_invalid_utf8_option(command, settings->invalid);
+  command.add_option("--max-tokens", options.max_tokens, "most tokens after the prompt")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--min-tokens", options.min_tokens,
+                  "no end of the text before this many tokens, unless a stop string comes")
+      ->check(CLI::Range(0, 1 << 24))
+      ->type_name("N")
+      ->capture_default_str();
+  add_drawing_options(command, options);
+  command
+      .add_option("--beam-size", options.beam_size,
+                  "search for the likeliest text with so many hypotheses; 0: draw")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("-n,--samples", options.samples, "number of texts for each prompt")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "seed of the random numbers; the same seed gives the same texts")
+      ->check(number_in<uint64_t>(Range()))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--stop", options.stop, "end before this text; may be given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
+  add_engine_options(command, settings->precision, settings->threads);
+  command.footer(
+      "The output is each prompt with its continuation; texts are separated by a line of dashes. A single text "
+      "is\n"
+      "shown as it is generated. A text that is longer than the model was trained on goes on from its latter "
+      "half.\n"
+      "Example:\n  sixfold generate run/model --prompt 'To be' --max-tokens 200 --temperature 0.8 --seed 1");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

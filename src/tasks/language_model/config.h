@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.h"
+#include "tasks/kit/text_data.h"
+
+namespace sixfold {
+
+/// The complete config of a run that trains a language model. The settings of `generation` are of use to beam
+/// search.
+struct LanguageModelOptions : TaskOptions<TextDataOptions> {
+  static constexpr std::string_view task_name = "language_model";
+  std::string task = std::string(task_name);
+
+  LanguageModelOptions();
+};
+
+inline void visit(OptionVisitor& v, LanguageModelOptions& o) {
+  v.field("task", o.task, "what is trained: language_model; without this key, translation");
+  visit(v, static_cast<TaskOptions<TextDataOptions>&>(o));
+}
+
+/// Reads the options, and sets those that a language model does not choose: it has no encoder, and its
+/// embedding is that of the decoder. Throws an input error that begins with the place of the key if a key is
+/// not one of a language model, or as `validate`.
+LanguageModelOptions language_model_options_of(OptionNode root, const std::string& where);
+
+/// Throws an input error that names the key if a value is out of range, there is no training text, no limit
+/// ends the training, or options contradict each other.
+void validate(const LanguageModelOptions& options);
+
+/// Returns warnings about settings that have no effect together with others, one sentence each.
+std::vector<std::string> advice_for(const LanguageModelOptions& options);
+
+}  // namespace sixfold

@@ -1,0 +1,207 @@
+#include "tasks/language_model/generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "data/document_reader.h"
+#include "model/position_encodings.h"
+#include "runtime/engine.h"
+#include "runtime/loaded_model.h"
+#include "tasks/language_model/job.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// A part of a text as the model reads it: it predicts `labels` one after the other.
+struct Window {
+  std::span<const int32_t> labels;
+  size_t scored = 0;  ///< number of the last labels that count; the others are context
+};
+
+/// Cuts the labels of a text into windows of at most `context` labels, so that each label counts once.
+void add_windows(std::span<const int32_t> labels, size_t context, size_t stride, std::vector<Window>& windows) {
+  size_t end = std::min(labels.size(), context);
+  windows.push_back({labels.first(end), end});
+  while (end < labels.size()) {
+    const size_t next = std::min(labels.size(), end + stride);
+    windows.push_back({labels.subspan(next - context, context), next - end});
+    end = next;
+  }
+}
+
+/// Divides windows into batches of at most `most` tokens, or of one window. Returns the index of the first
+/// window of each batch, and the number of windows.
+std::vector<size_t> batches_of(std::span<const Window> windows, int64_t most) {
+  std::vector<size_t> begins{0};
+  int64_t tokens = 0;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (i > begins.back() && tokens + std::ssize(windows[i].labels) > most) {
+      begins.push_back(i);
+      tokens = 0;
+    }
+    tokens += std::ssize(windows[i].labels);
+  }
+  begins.push_back(windows.size());
+  return begins;
+}
+
+/// The log-probabilities of the labels that count, window by window.
+std::vector<double> score_windows(const DecodeWorkspace& decoding, std::span<const Window> windows) {
+  BatchBuilder builder;
+  for (const Window& window : windows)
+    builder.teacher_forced_prefix(window.labels, decoding.model.config().decoder_start_token);
+  const Batch batch = builder.take();
+  Context context(decoding.backend, decoding.arena);
+  const auto all = ops::log_probability(context, decoding.model.states(batch, context), decoding.model.output(),
+                                        context.indices(batch.labels))
+                       .to_doubles(context.backend());
+  std::vector<double> scores;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto end = all.begin() + batch.target.rows.begin(static_cast<int>(i) + 1);
+    scores.insert(scores.end(), end - static_cast<ptrdiff_t>(windows[i].scored), end);
+  }
+  return scores;
+}
+
+}  // namespace
+
+double TextScore::loss_per_token() const { return -log_probability / static_cast<double>(tokens); }
+double TextScore::perplexity() const { return std::exp(loss_per_token()); }
+double TextScore::bits_per_byte() const {
+  return -log_probability / std::numbers::ln2 / static_cast<double>(bytes);
+}
+
+struct Generator::Parts {
+  LoadedModel open;
+  Engine engine;
+
+  Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
+      : open(folder, type),
+        engine(
+            threads, [this] { return open.workspace(); }, calling) {
+    require_language_model(open.config(), folder);
+  }
+
+  /// The log-probabilities of the labels of texts, batch by batch, whatever the number of threads.
+  std::vector<std::vector<double>> score(std::span<const Ids> texts, int stride,
+                                         const std::stop_token& cancel) {
+    const auto context = static_cast<size_t>(open.config().context_tokens);
+    std::vector<Window> windows;
+    for (const Ids& text : texts) {
+      const size_t most = context > 0 ? context : text.size();
+      add_windows(text, most, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(most / 2, 1),
+                  windows);
+    }
+    const std::vector<size_t> begins = batches_of(windows, 2 * open.batch_tokens());
+    std::vector<std::vector<double>> scores(begins.size() - 1);
+    engine.run(std::ssize(scores), [&](int64_t batch) {
+      if (cancel.stop_requested()) throw Cancelled();
+      const auto i = static_cast<size_t>(batch);
+      scores[i] =
+          score_windows(*open.borrow(), std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
+    });
+    return scores;
+  }
+};
+
+Generator::Generator(const std::string& model_folder, int threads, WeightType type, CallingThreads calling) {
+  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
+  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type, calling);
+}
+
+Generator::~Generator() = default;
+Generator::Generator(Generator&&) noexcept = default;
+
+const ModelConfig& Generator::config() const { return parts_->open.config(); }
+
+std::vector<float> Generator::position_encodings(int64_t positions) const {
+  return sixfold::position_encodings(parts_->open.model(), positions);
+}
+
+DecodingCounts Generator::counts() const { return parts_->engine.counts(); }
+
+std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
+                                                const GenerateOptions& options,
+                                                const TextReceiver& receive) const {
+  std::vector<Prompt> texts;
+  for (const std::string& prompt : prompts) texts.push_back({prompt});
+  return generate(texts, options, receive);
+}
+
+std::vector<GeneratedTexts> Generator::generate(std::span<const Prompt> prompts, const GenerateOptions& options,
+                                                const TextReceiver& receive) const {
+  return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
+}
+
+std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
+  return encode_prompt(parts_->open, prompt).refusal;
+}
+
+std::string Generator::text_of(std::span<const int32_t> ids) const {
+  return parts_->open.target().decode_text(ids);
+}
+
+TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
+  constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
+  const ModelConfig& config = parts_->open.config();
+  require(options.stride >= 0 && (config.context_tokens == 0 || options.stride <= config.context_tokens),
+          "stride is {}; it must be from 1 to {}, the number of tokens that the model reads at once, or 0 for "
+          "half of "
+          "them",
+          options.stride, config.context_tokens);
+  const auto check_cancel = [&] {
+    if (options.cancel.stop_requested()) throw Cancelled();
+  };
+  DocumentReader reader({path}, config.text_unit, options.invalid, check_cancel);
+  TextScore score;
+  std::vector<Ids> texts(1);  // the last is not complete yet
+  int64_t waiting = 0;
+  int64_t shown = 0;  // texts
+  const auto show = [&](std::span<const Ids> scored, const std::vector<std::vector<double>>& scores) {
+    size_t batch = 0, at = 0;
+    for (const Ids& text : scored) {
+      for (const int32_t id : text) {
+        while (at == scores[batch].size()) ++batch, at = 0;
+        options.token({shown, parts_->open.target().token_text(id), scores[batch][at++]});
+      }
+      ++shown;
+    }
+  };
+  const auto flush = [&] {
+    const auto complete = std::span(texts).first(texts.size() - 1);
+    const auto scores = parts_->score(complete, options.stride, options.cancel);
+    double sum = 0;
+    for (const std::vector<double>& batch : scores) sum += std::accumulate(batch.begin(), batch.end(), 0.0);
+    score.log_probability += sum;
+    if (options.token) show(complete, scores);
+    texts.assign(1, {});
+    waiting = 0;
+  };
+  const auto add = [&](std::span<const int32_t> ids) {
+    check_cancel();
+    score.unknown += std::ranges::count(ids, config.unk);
+    texts.back().insert(texts.back().end(), ids.begin(), ids.end());
+  };
+  const auto end = [&] {
+    if (config.text_unit != TextUnit::stream) texts.back().push_back(config.eos);
+    score.tokens += std::ssize(texts.back());
+    waiting += std::ssize(texts.back());
+    texts.emplace_back();
+    if (waiting > most_waiting) flush();
+  };
+  encode_documents(reader, config.text_unit, parts_->open.target(), parts_->engine.threads(), add, end);
+  require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));
+  flush();
+  require(std::isfinite(score.log_probability),
+          "the probabilities that the model computes are not finite; its weights must be damaged");
+  score.bytes = reader.bytes();
+  return score;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,81 @@
+#include "tasks/language_model/task.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "data/block_dataset.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+#include "tasks/kit/text_data.h"
+
+namespace sixfold {
+namespace {
+
+/// Reads the text, or finds it encoded in the run's folder.
+StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
+  if (!start.model.empty()) require_language_model(load_model_config(start.model), start.model);
+  return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
+                               TextSide::exact);
+}
+
+/// Returns the config of the run's model, which continues that of the folder `from` if there is one.
+ModelConfig config_of(const LanguageModelOptions& options, const std::string& from,
+                      const Tokenizers& tokenizers) {
+  ModelConfig config = initial_config(options.model, options.generation, from);
+  bind_tokenizers(config, tokenizers);
+  if (from.empty() && config.decoder_start_token == ModelConfig::zero_start)
+    config.decoder_start_token = tokenizers.target->bos();
+  config.context_tokens = options.data.block_tokens;
+  config.text_unit = options.data.unit;
+  require(config.positions != Positions::learned || config.max_positions >= config.context_tokens,
+          "{}: has {} learned positions, but data.block_tokens is {}; choose fewer", from, config.max_positions,
+          config.context_tokens);
+  return config;
+}
+
+class LanguageModelTask : public Task {
+ public:
+  LanguageModelTask(const LanguageModelOptions& options, const TaskStart& start, StoredText text)
+      : tokenizers_(text.tokenizers),
+        config_(config_of(options, start.model, tokenizers_)),
+        record_(std::move(text.record)),
+        train_(dataset(options, encoded_data_of(start), false)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(options, encoded_data_of(start), true));
+    warn_without_effect(config_);
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  BlockDataset dataset(const LanguageModelOptions& options, const std::string& store, bool validation) const {
+    const auto& part = validation ? record_.validation : record_.training;
+    const bool stream = options.data.unit == TextUnit::stream;
+    const TextBlocks blocks(map_sequences(store, validation),
+                            {.tokens = options.data.block_tokens,
+                             .ends = !stream,
+                             .shifts = stream && !validation && options.data.shuffle,
+                             .seed = options.train.seed});
+    return {blocks, tokenizers_, config_.target_ends(), part.hash};
+  }
+
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  SequenceStoreRecord record_;
+  BlockDataset train_;
+  std::optional<BlockDataset> valid_;
+};
+
+}  // namespace
+
+bool LanguageModelConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
+
+std::unique_ptr<Task> LanguageModelConfig::open(const TaskStart& start) const {
+  return std::make_unique<LanguageModelTask>(options_, start, read_text(options_, start));
+}
+
+}  // namespace sixfold

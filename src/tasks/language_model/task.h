@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "tasks/kit/task_config.h"
+#include "tasks/language_model/config.h"
+
+namespace sixfold {
+
+/// The config of a run that trains a language model, a decoder without an encoder, on text.
+///
+///     LanguageModelOptions options;
+///     options.data.train = {"train.txt"};
+///     options.train.minutes = 60;
+///     train(LanguageModelConfig(options), {.run = "run"});
+class LanguageModelConfig : public TaskConfigOf<LanguageModelOptions> {
+ public:
+  using TaskConfigOf::TaskConfigOf;
+
+  bool is_data_file(std::string_view name) const override;
+  std::unique_ptr<Task> open(const TaskStart& start) const override;
+};
+
+}  // namespace sixfold

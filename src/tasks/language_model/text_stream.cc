@@ -1,0 +1,91 @@
+#include "tasks/language_model/text_stream.h"
+
+#include <algorithm>
+
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+/// Whether the text ends within a character: its last bytes begin one, but do not complete it.
+bool ends_within_character(std::string_view text) {
+  if (text.ends_with("\uFFFD")) return true;  // what tokenizers show of bytes that are no character yet
+  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t length = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return length > back;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// The tables of Knuth, Morris and Pratt (1977), so that the time to search does not depend on the length of a
+/// stop string.
+StopStrings::StopStrings(std::vector<std::string> stops) {
+  for (std::string& text : stops) {
+    Stop stop{std::move(text), {0}};
+    for (size_t i = 1, length = 0; i < stop.text.size(); ++i) {
+      while (length > 0 && stop.text[i] != stop.text[length]) length = stop.shorter[length - 1];
+      stop.shorter.push_back(length += stop.text[i] == stop.text[length] ? 1 : 0);
+    }
+    stops_.push_back(std::move(stop));
+  }
+}
+
+/// Decodes the new tokens after those before them, since tokens of words depend on their neighbours.
+std::string TextStream::decode_new(std::span<const int32_t> ids, bool all) {
+  const std::string before = tokenizer_.decode_text(ids.subspan(context_, decoded_ - context_));
+  const std::string text = tokenizer_.decode_text(ids.subspan(context_));
+  if (text.size() <= before.size()) return {};
+  size_t end = ids.size();
+  std::string shown = text;
+  if (!all && ends_within_character(text)) {
+    // What so many tokens have not completed is none: the text has characters like that.
+    if (end - decoded_ <= 2 * longest_character) return {};
+    end -= longest_character;
+    shown = tokenizer_.decode_text(ids.subspan(context_, end - context_));
+    if (shown.size() <= before.size() || !text.starts_with(shown)) return {};
+  }
+  context_ = decoded_;
+  decoded_ = end;
+  return shown.substr(before.size());
+}
+
+/// Adds to the text up to the first stop string.
+void TextStream::search(std::string_view text) {
+  for (size_t i = 0; i < text.size() && !stopped_; ++i) {
+    held_ += text[i];
+    size_t complete = 0;
+    for (size_t s = 0; s < begun_.size(); ++s) {
+      const StopStrings::Stop& stop = stops_.stops_[s];
+      size_t& length = begun_[s];
+      while (length > 0 && stop.text[length] != text[i]) length = stop.shorter[length - 1];
+      length += stop.text[length] == text[i] ? 1 : 0;
+      if (length == stop.text.size()) complete = std::max(complete, length);
+    }
+    stopped_ = complete > 0;
+    held_.resize(held_.size() - complete);
+  }
+}
+
+std::string TextStream::take(bool all) {
+  size_t kept = 0;
+  for (const size_t length : begun_) kept = std::max(kept, length);
+  std::string piece = held_.substr(0, held_.size() - (all || stopped_ ? 0 : kept));
+  held_.erase(0, piece.size());
+  return piece;
+}
+
+std::string TextStream::push(std::span<const int32_t> ids) {
+  search(replace_invalid_utf8(decode_new(ids, false)));
+  return take(false);
+}
+
+std::string TextStream::finish(std::span<const int32_t> ids) {
+  search(replace_invalid_utf8(decode_new(ids, true)));
+  return take(true);
+}
+
+}  // namespace sixfold

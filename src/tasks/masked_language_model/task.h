@@ -1,0 +1,25 @@
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "tasks/kit/task_config.h"
+#include "tasks/masked_language_model/config.h"
+
+namespace sixfold {
+
+/// The config of a run that trains an encoder on text without labels, to predict tokens that are masked. A
+/// classifier can start from such a model.
+///
+///     MaskedLanguageModelOptions options;
+///     options.data.train = {"train.txt"};
+///     options.train.minutes = 60;
+///     train(MaskedLanguageModelConfig(options), {.run = "run"});
+class MaskedLanguageModelConfig : public TaskConfigOf<MaskedLanguageModelOptions> {
+ public:
+  using TaskConfigOf::TaskConfigOf;
+
+  bool is_data_file(std::string_view name) const override;
+  std::unique_ptr<Task> open(const TaskStart& start) const override;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,166 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "data/question_reader.h"
+#include "program/kit/commands.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/text_io.h"
+#include "tasks/question_answering/question_answerer.h"
+#include "text/utf8.h"
+
+namespace sixfold::cli {
+namespace {
+
+constexpr size_t block_questions = 512;
+
+struct AnswerSettings {
+  std::string model;
+  TextPaths text;
+  bool json = false;
+  AnswerOptions options;
+  int threads = 0;
+  WeightType precision = WeightType::stored;
+};
+
+/// The text and the question of a line; a right answer after them is left out. Both are empty if it has no tab.
+TextQuestion parse_line(const std::string& line) {
+  const size_t tab = line.find('\t');
+  if (tab == line.npos) return {};
+  return {line.substr(0, tab), line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1)};
+}
+
+std::string json_of(const TextAnswer& answer) {
+  if (answer.error) return nlohmann::ordered_json{{"error", *answer.error}}.dump();
+  return nlohmann::ordered_json{{"answer", answer.text},
+                                {"begin", answer.begin},
+                                {"end", answer.end},
+                                {"probability", answer.probability}}
+      .dump();
+}
+
+std::string line_of(const TextAnswer& answer) {
+  return answer.error ? "" : fmt::format("{}\t{:.6f}", without_line_ends(answer.text), answer.probability);
+}
+
+/// Counts what to say at the end.
+class Summary {
+ public:
+  void add(const TextAnswer& answer, const std::string& place) {
+    if (answer.error) log_warning("{}: {}", place, *answer.error);
+    failed_ += answer.error.has_value();
+    cut_ += answer.tokens_cut > 0;
+  }
+  void finish(TextOutput& output, std::string_view item) const {
+    if (cut_ > 0)
+      log_warning("{} longer than half of what the model reads at once; what follows was ignored",
+                  cut_ == 1 ? "1 question is" : fmt::format("{} questions are", cut_));
+    output.close();
+    require(failed_ == 0, "{} failed; the others are complete", counted(failed_, item));
+  }
+
+ private:
+  size_t failed_ = 0, cut_ = 0;
+};
+
+void answer_lines(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
+  LineBlocks blocks(readable_path(settings.text.input), settings.text.invalid);
+  TextOutput output(settings.text.output, {settings.text.input, settings.model});
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  Summary summary;
+  size_t number = 0;
+  for (std::vector<std::string> lines; !(lines = blocks.next(block_questions)).empty();) {
+    std::vector<TextQuestion> questions;
+    for (const std::string& line : lines) questions.push_back(parse_line(line));
+    std::vector<TextAnswer> answers = answerer.answers(questions, options);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (lines[i].find('\t') == lines[i].npos)
+        answers[i].error = has_visible_character(lines[i])
+                               ? "expected a text, a tab and a question, but there is no tab"
+                               : "the line is empty";
+      output.write_line(settings.json ? json_of(answers[i]) : line_of(answers[i]));
+      summary.add(answers[i], fmt::format("line {}", ++number));
+    }
+    output.flush();
+  }
+  summary.finish(output, "line");
+}
+
+/// Writes an object that has the answer to each id, as SQuAD's evaluation script reads it.
+void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
+  require(!settings.json,
+          "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
+  const std::vector<QuestionedText> texts =
+      read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
+  TextOutput output(settings.text.output, {settings.text.input, settings.model});
+  const StopOnInterrupt interrupt;  // not before: a signal ends the reading
+  options.cancel = interrupt.token();
+  Summary summary;
+  auto predictions = nlohmann::json::object();
+  std::vector<TextQuestion> block;
+  std::vector<const AskedQuestion*> asked;
+  size_t bytes = 0;
+  const auto answer_block = [&] {
+    const std::vector<TextAnswer> answers = answerer.answers(block, options);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      predictions[asked[i]->id] = answers[i].text;
+      summary.add(answers[i], asked[i]->place);
+    }
+    block.clear(), asked.clear();
+    bytes = 0;
+  };
+  for (const QuestionedText& text : texts)
+    for (const AskedQuestion& question : text.questions) {
+      block.push_back({text.text, question.text});
+      asked.push_back(&question);
+      bytes += text.text.size() + question.text.size();
+      if (block.size() == block_questions || bytes >= most_bytes_at_once) answer_block();
+    }
+  answer_block();
+  output.write(predictions.dump(1) + "\n");
+  summary.finish(output, "question");
+}
+
+void run(const AnswerSettings& settings) {
+  require_readable(readable_path(settings.text.input));
+  const QuestionAnswerer answerer(settings.model, settings.threads, settings.precision);
+  (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, settings.options);
+}
+
+}  // namespace
+
+void add_answer(CLI::App& app) {
+  const auto settings = std::make_shared<AnswerSettings>();
+  CLI::App& command = *app.add_subcommand("answer", "Answer questions by parts of texts");
+  add_model_argument(command, settings->model);
+  add_text_options(command, settings->text);
+  command.add_flag("--json", settings->json,
+                   "write a JSON object on each line, with the place of the answer in bytes");
+  command
+      .add_option("--max-answer-tokens", settings->options.max_answer_tokens,
+                  "most tokens of an answer [the model's]")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  command
+      .add_option("--stride", settings->options.stride,
+                  "tokens from one window of a long text to the next [the model's]")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  add_engine_options(command, settings->precision, settings->threads);
+  command.footer(
+      "A line of the input is a text, a tab and a question; a right answer after another tab is ignored. The "
+      "output\n"
+      "has a line for each: the answer, a tab and its probability. A line that is empty or has no tab has an "
+      "empty\n"
+      "line, and the exit status is 2. Of a file *.json, which has the form of SQuAD's, the output is a JSON "
+      "object\n"
+      "of the answers by id, as SQuAD's evaluation script reads it.\n"
+      "Example:\n  sixfold answer run/model --input test.tsv");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli

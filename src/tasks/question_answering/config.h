@@ -1,0 +1,84 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/lines.h"
+#include "tasks/kit/task_options.h"
+
+namespace sixfold {
+
+/// A metric of question answering that can choose the best model.
+enum class AnswerMetricName { loss, squad_exact_match, squad_f1 };
+
+template <>
+struct EnumNames<AnswerMetricName> {
+  static constexpr std::pair<AnswerMetricName, std::string_view> names[] = {
+      {AnswerMetricName::loss, "loss"},
+      {AnswerMetricName::squad_exact_match, "squad_exact_match"},
+      {AnswerMetricName::squad_f1, "squad_f1"}};
+};
+
+/// Questions about texts, and how they become batches.
+struct QuestionDataOptions : BatchOptions {
+  std::vector<std::string> train, valid;
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
+  int max_tokens = 384;
+};
+
+inline void visit(OptionVisitor& v, QuestionDataOptions& o) {
+  v.field("train", o.train,
+          "training data: files whose lines are a text, a tab, a question, a tab and an answer that the text "
+          "contains, or JSON of SQuAD 1.1 (*.json); each may be gzipped");
+  v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
+  v.field("invalid_utf8", o.invalid_utf8,
+          "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
+  v.field("max_tokens", o.max_tokens,
+          "most tokens that the model reads at once: of a question, a text and up to 3 special tokens; longer "
+          "texts are read in windows",
+          between(8, 1 << 20));
+  visit(v, static_cast<BatchOptions&>(o));
+}
+
+struct QuestionValidationOptions : ValidationOptions {
+  AnswerMetricName best_by = AnswerMetricName::squad_f1;
+};
+
+inline void visit(OptionVisitor& v, QuestionValidationOptions& o) {
+  visit_interval(v, o);
+  v.field("best_by", o.best_by, "metric that decides which model is best: loss, squad_exact_match or squad_f1");
+  visit_patience(v, o);
+}
+
+inline std::string best_metric(const QuestionValidationOptions& o) {
+  return std::string(name_of_enum(o.best_by));
+}
+
+/// The complete config of a run that trains a model to answer questions about texts.
+struct QuestionAnsweringOptions : TaskOptions<QuestionDataOptions, QuestionValidationOptions> {
+  static constexpr std::string_view task_name = "question_answering";
+  std::string task = std::string(task_name);
+  AnswerConfig answers;
+
+  QuestionAnsweringOptions();
+};
+
+inline void visit(OptionVisitor& v, QuestionAnsweringOptions& o) {
+  v.field("task", o.task, "what is trained: question_answering; without this key, translation");
+  v.group("answers", o.answers, "how texts are read; saved with the model");
+  visit(v, static_cast<TaskOptions<QuestionDataOptions, QuestionValidationOptions>&>(o));
+}
+
+/// Reads the options, and sets those that such a model does not choose: it has no decoder. Throws an input
+/// error that begins with the place of the key if a key is not one of such a model, or as `validate`.
+QuestionAnsweringOptions question_answering_options_of(OptionNode root, const std::string& where);
+
+/// Throws an input error that names the key if a value is out of range, there is no training data, no limit
+/// ends the training, or options contradict each other.
+void validate(const QuestionAnsweringOptions& options);
+
+/// Returns warnings about settings that have no effect together with others, one sentence each.
+std::vector<std::string> advice_for(const QuestionAnsweringOptions& options);
+
+}  // namespace sixfold

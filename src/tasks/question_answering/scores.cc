@@ -1,0 +1,90 @@
+#include "tasks/question_answering/scores.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "metrics/answers.h"
+#include "tasks/question_answering/answer_reader.h"
+
+namespace sixfold {
+namespace {
+
+/// The number of tokens of texts, once for each question, that are in memory at a time. Of their windows only
+/// those of one batch are.
+int64_t block_tokens(int64_t batch_tokens) { return 8 * batch_tokens; }
+
+/// Questions that are read together, and their right answers.
+struct Block {
+  AnswerReader reader;
+  std::vector<std::shared_ptr<const LocatedText>> texts;  // by question
+  std::vector<std::vector<std::string>> answers;          // by question
+};
+
+/// Appends the statistics of each question: exact match, F1.
+void answer(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena,
+            std::vector<double>& results) {
+  for (std::vector<Batch> batches; !(batches = block.reader.next_batches(1)).empty();) {
+    Context context(model.backend(), arena);
+    block.reader.read(model, batches[0], context);
+  }
+  const AnswerMetric metric;
+  for (size_t i = 0; i < block.texts.size(); ++i) {
+    const auto found = block.reader.answer(i).value_or(FoundSpan());
+    const std::string answer = block.texts[i]->text.substr(found.begin, found.end - found.begin);
+    const AnswerStatistics statistics = metric.statistics(answer, block.answers[i]);
+    results.insert(results.end(), {static_cast<double>(statistics.exact), statistics.f1});
+  }
+}
+
+/// Adds the results of the questions in their order, which does not depend on the number of processes.
+AnswerStatistics sum_of(const std::vector<std::vector<double>>& results, const QuestionDataset& data) {
+  std::vector<size_t> next(results.size(), 0);
+  AnswerStatistics sum;
+  for (int64_t i = 0; i < data.texts().size(); ++i) {
+    const auto process = static_cast<size_t>(i) % results.size();
+    for (int32_t k = 0; k < StoredQuestionedText(data.texts()[i]).questions(); ++k, next[process] += 2)
+      sum += {1, static_cast<int64_t>(results[process][next[process]]), results[process][next[process] + 1]};
+  }
+  return sum;
+}
+
+}  // namespace
+
+Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
+                     const EvaluationRun& run) {
+  const auto new_block = [&] {
+    return Block{{data.windows(), batch_tokens, model.config().answers.max_tokens}, {}, {}};
+  };
+  std::vector<double> own;
+  Block block = new_block();
+  int64_t tokens = 0;
+  for (int64_t i = run.processes.rank(); i < data.texts().size(); i += run.processes.size()) {
+    const StoredQuestionedText stored(data.texts()[i]);
+    const auto text = std::make_shared<LocatedText>(stored.text(), stored.located());
+    size_t place = stored.first_question();
+    for (int32_t k = 0; k < stored.questions(); ++k) {
+      StoredQuestion question = stored.question_at(place);
+      block.reader.add(text, {question.tokens.begin(), question.tokens.end()});
+      block.texts.push_back(text);
+      block.answers.push_back(std::move(question.answers));
+      if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
+      answer(model, block, run.arena, own);
+      block = new_block();
+      tokens = 0;
+    }
+  }
+  answer(model, block, run.arena, own);
+  const AnswerStatistics sum = sum_of(run.processes.gather_numbers(own), data);
+  return {{"squad_exact_match", {100 * sum.exact_match(), true}}, {"squad_f1", {100 * sum.mean_f1(), true}}};
+}
+
+int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < data.texts().size(); ++i)
+    longest = std::max(longest, std::ssize(StoredQuestionedText(data.texts()[i]).tokens()));
+  constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores
+  return (block_tokens(batch_tokens) + longest) * bytes_of_token;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,137 @@
+#include "tasks/question_answering/task.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "data/question_dataset.h"
+#include "model_folder/binding.h"
+#include "tasks/kit/encoder_task.h"
+#include "tasks/kit/text_data.h"
+#include "tasks/question_answering/scores.h"
+
+namespace sixfold {
+namespace {
+
+StoredText read_text(const QuestionAnsweringOptions& options, const TaskStart& start) {
+  const QuestionDataOptions& data = options.data;
+  const auto training_text = [&]() -> TextReader {
+    return [&](const auto& use) {
+      QuestionReader reader(data.train, data.invalid_utf8);
+      for (QuestionedText text; reader.next(text);) {
+        if (start.stop && start.stop->load() != 0) throw Cancelled();
+        use(without_line_ends(text.text));
+        for (const AskedQuestion& question : text.questions) use(without_line_ends(question.text));
+      }
+    };
+  };
+  const auto encode = [&](const Tokenizers& tokenizers, const auto&) {
+    return question_encoder(*tokenizers.source, data.invalid_utf8, start.threads);
+  };
+  return read_stored_text(
+      start, {.files = {data.train, data.valid},
+              .tokenizer = options.tokenizer,
+              .starts_from_model = !options.start.model.empty(),
+              .settings = fmt::format("questions, invalid_utf8 {}", name_of_enum(data.invalid_utf8)),
+              .training_text = training_text,
+              .encode = encode});
+}
+
+/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new model, on the
+/// encoder of start.model if there is one.
+ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& start, const StoredText& text) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
+  bind_tokenizers(config, text.tokenizers);
+  config.head = HeadKind::span;
+  config.answers = options.answers;
+  config.context_tokens = options.data.max_tokens;
+  require(!config.limits_length() || config.max_positions >= config.context_tokens,
+          "{}: has {} positions, but data.max_tokens is {}; there must be a position for each token",
+          start.model, config.max_positions, config.context_tokens);
+  return config;
+}
+
+class QuestionAnsweringTask : public Task {
+ public:
+  QuestionAnsweringTask(const QuestionAnsweringOptions& options, const TaskStart& start, StoredText text)
+      : batch_tokens_(options.data.batch_tokens),
+        tokenizers_(text.tokenizers),
+        config_(config_of(options, start, text)),
+        record_(std::move(text.record)),
+        train_(dataset(encoded_data_of(start), false)) {
+    if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true));
+    warn_without_effect(config_);
+    describe(train_, "training");
+    if (valid_) describe(*valid_, "validation");
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
+
+  void start_from(const std::string& folder, Transformer& model) const override {
+    load_common_weights(folder, model);
+  }
+
+  std::vector<std::string> metrics() const override { return {"squad_exact_match", "squad_f1"}; }
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    return {.scores = answer_scores(model, *valid_, most_tokens(run.part_tokens), run)};
+  }
+  int64_t score_bytes(int64_t part_tokens) const override {
+    return answer_score_bytes(*valid_, most_tokens(part_tokens));
+  }
+
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override { return history_of(record_); }
+
+ private:
+  int64_t most_tokens(int64_t part_tokens) const {
+    return part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
+  }
+  QuestionDataset dataset(const std::string& store, bool validation) const {
+    const auto& part = validation ? record_.validation : record_.training;
+    return {map_sequences(store, validation),
+            tokenizers_,
+            {.bos = tokenizers_.source->bos(),
+             .eos = tokenizers_.source->eos(),
+             .tokens = config_.context_tokens,
+             .stride = config_.answers.stride},
+            part.hash};
+  }
+  void describe(const QuestionDataset& data, const char* name) const {
+    log_info("{} data: {}, in {} of at most {}", name, counted(data.questions(), "question"),
+             counted(data.size(), "window"), counted(config_.context_tokens, "token"));
+    if (const int64_t lost = data.without_window(); lost > 0)
+      log_warning(
+          "{} data: the loss leaves out {}, whose answers are longer than half a window; raise "
+          "data.max_tokens",
+          name, counted(lost, "question"));
+    if (const int64_t longer = data.longer_answers(config_.answers.max_tokens); longer > 0)
+      log_warning(
+          "{} data: the model can't give the answers to {}, which have more than {}; raise answers.max_tokens",
+          name, counted(longer, "question"), counted(config_.answers.max_tokens, "token"));
+    if (const int64_t cut = data.cut(); cut > 0)
+      log_warning("{} data: the ends of {} are cut off: a question may have half of data.max_tokens, {}", name,
+                  counted(cut, "question"), config_.context_tokens);
+  }
+
+  int64_t batch_tokens_;
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  SequenceStoreRecord record_;
+  QuestionDataset train_;
+  std::optional<QuestionDataset> valid_;
+};
+
+}  // namespace
+
+bool QuestionAnsweringConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
+
+std::unique_ptr<Task> QuestionAnsweringConfig::open(const TaskStart& start) const {
+  return std::make_unique<QuestionAnsweringTask>(options_, start, read_text(options_, start));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,58 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/lines.h"
+#include "tasks/translation/translation.h"
+#include "text/glossary.h"
+
+namespace sixfold::cli {
+
+/// The files that say what translations must begin with, contain and not contain. Empty: none.
+struct ConstraintPaths {
+  std::string prefixes;     ///< a prefix for each line of the input
+  std::string constraints;  ///< phrases for each line, separated by tabs
+  std::string avoid;        ///< phrases that the translation must not contain, in the same way
+  std::string glossary;
+  bool allow_endings = false;  ///< the model may add an ending to the last word of a phrase
+
+  /// Whether each line of the input has constraints of its own.
+  bool by_line() const { return !prefixes.empty() || !constraints.empty() || !avoid.empty(); }
+  std::vector<std::string> all() const { return {prefixes, constraints, avoid, glossary}; }
+};
+
+/// Adds --prefixes, --constraints, --avoid, --glossary and --allow-endings.
+void add_constraint_options(CLI::App& command, ConstraintPaths& paths);
+
+/// Reads the files, those of lines along with the input. For one thread.
+class ConstraintFiles {
+ public:
+  /// Throws an input error if a file can't be read or the glossary is not one.
+  ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 invalid);
+
+  /// The function for `TranslateOptions::constraints`, empty if there are no files. It must be called for each
+  /// line in order, and throws an input error if a file has no line more.
+  std::function<OutputConstraints(size_t, const std::string&)> constraints();
+  /// Call at the end of the input. Throws an input error if a file has a line more.
+  void finish();
+
+ private:
+  struct File {
+    explicit File(const std::string& name) : path(name), reader(name) {}
+    std::string path;
+    LineReader reader;
+  };
+  std::string next_line(std::unique_ptr<File>& file, size_t index) const;
+
+  InvalidUtf8 invalid_;
+  bool allow_endings_;
+  std::unique_ptr<File> prefixes_, constraints_, avoid_;
+  std::optional<Glossary> glossary_;
+};
+
+/// Logs a warning if translations lack phrases that they should contain. `place` names the line.
+void warn_of_unmet(const Translation& translation, const std::string& place);
+
+}  // namespace sixfold::cli

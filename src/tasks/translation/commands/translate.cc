@@ -1,0 +1,279 @@
+#include "tasks/translation/commands/translate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "base/log.h"
+#include "base/plural.h"
+#include "data/corpus_report.h"
+#include "model_folder/provenance.h"
+#include "program/kit/commands.h"
+#include "program/kit/distributed_run.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/named_option.h"
+#include "tasks/translation/commands/options.h"
+#include "tasks/translation/commands/translation_parts.h"
+
+namespace sixfold {
+
+template <>
+struct EnumNames<TextKind> {
+  static constexpr std::pair<TextKind, std::string_view> names[] = {{TextKind::plain, "none"},
+                                                                    {TextKind::html, "html"},
+                                                                    {TextKind::xml, "xml"},
+                                                                    {TextKind::srt, "srt"},
+                                                                    {TextKind::po, "po"}};
+};
+
+namespace cli {
+namespace {
+
+void check_markup(const TranslateSettings& settings) {
+  const bool xml = settings.markup == TextKind::xml;
+  const bool xml_options = settings.no_outline_detection || !settings.xml.splitting_tags.empty() ||
+                           !settings.xml.non_splitting_tags.empty() || !settings.xml.ignore_tags.empty();
+  require(
+      xml || !xml_options,
+      "--splitting-tags, --non-splitting-tags, --ignore-tags and --no-outline-detection have no effect without "
+      "--markup xml; add it, or leave them out");
+  if (settings.markup == TextKind::plain) return;
+  require(settings.writer.format == OutputFormat::text && !settings.writer.details.any() &&
+              settings.options.n_best == 1,
+          "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
+          "--token-scores, --alignments and --attention");
+  require(
+      !settings.constraints.by_line(),
+      "--prefixes, --constraints and --avoid are for lines, and --markup translates a document; leave one out");
+  require(settings.paths.invalid != InvalidUtf8::skip,
+          "--invalid-utf8 skip: a document has no lines to skip; choose replace or error");
+}
+
+void check_constraints(const TranslateSettings& settings) {
+  require(!settings.constraints.by_line() || settings.options.split_sentences.empty(),
+          "--prefixes, --constraints and --avoid are for lines that are translated whole; leave out "
+          "--split-sentences, or these");
+  const std::vector<std::string> paths = settings.constraints.all();
+  require(std::find(paths.begin(), paths.end(), "-") == paths.end(),
+          "standard input is for the lines to translate; give a file of constraints its name");
+}
+
+}  // namespace
+
+TranslationMeter::TranslationMeter(const std::string& output)
+    : terminal_(::isatty(STDERR_FILENO)), renews_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
+
+void TranslationMeter::count(double done) {
+  ++sentences_;
+  const Clock::time_point now = Clock::now();
+  if (!renews_ || now - shown_at_ < std::chrono::milliseconds(500)) return;
+  shown_at_ = now;
+  const double seconds = seconds_until(now);
+  const std::string left =
+      done > 0 ? fmt::format(", {:.0f} %, {:.0f} s left", 100 * done, seconds * (1 - done) / done) : "";
+  fmt::print(stderr, "\r\033[K{}{}", text(seconds), left);
+}
+
+void TranslationMeter::finish() const {
+  if (terminal_) fmt::print(stderr, "{}{}\n", renews_ ? "\r\033[K" : "", text(seconds_until(Clock::now())));
+}
+
+std::string TranslationMeter::text(double seconds) const {
+  return fmt::format("{}, {:.1f} s, {:.1f} sentences/s", counted(sentences_, "sentence"), seconds,
+                     static_cast<double>(sentences_) / std::max(seconds, 1e-3));
+}
+
+void warn_of_unknown(const UnknownTokens& sources) {
+  const double share =
+      static_cast<double>(sources.unknown) / static_cast<double>(std::max<int64_t>(sources.tokens, 1));
+  if (share > most_unknown_share)
+    log_warning(
+        "{:.3g}% of the {} of the input are not in the vocabulary of the model, which can't tell such tokens "
+        "apart; the first is in {}. Is the input in the language that the model reads?",
+        100 * share, counted(sources.tokens, "token"), sources.first);
+}
+
+std::vector<std::string> inputs_of(const TranslateSettings& settings) {
+  std::vector<std::string> inputs = settings.constraints.all();
+  inputs.push_back(settings.paths.input);
+  inputs.push_back(settings.options.shortlist);
+  inputs.push_back(settings.model);
+  return inputs;
+}
+
+void say_widened(const Translator& translator, const TranslateOptions& options) {
+  const int own = translator.config().generation.beam_size, width = options.beam_width(own);
+  if (!options.beam_size && width > own)
+    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for --n-best {}", width,
+             own, options.n_best);
+}
+
+namespace {
+
+/// Translates the whole input as one document.
+void run_on_document(const TranslateSettings& settings) {
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
+  std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
+  if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
+  const Translator translator(settings.model, settings.threads, settings.precision);
+  TextOutput output(settings.paths.output, inputs_of(settings));
+  TranslateOptions options = settings.options;
+  options.constraints = constraints.constraints();
+  options.details.layer = settings.writer.details.layer;
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  UnknownTokens unknown;
+  options.unknown = &unknown;
+  const TextTranslator translate = text_translator(translator, options);
+  XmlOptions xml = settings.xml;
+  xml.outline_detection = !settings.no_outline_detection;
+  output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
+  output.close();
+  warn_of_unknown(unknown);
+}
+
+/// Translates the lines of the input as they come.
+void run_on_stream(const TranslateSettings& settings) {
+  LineReader input(readable_path(settings.paths.input));
+  ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
+  const Translator translator(settings.model, settings.threads, settings.precision);
+  say_widened(translator, settings.options);
+  TextOutput output(settings.paths.output, inputs_of(settings));
+  TranslationMeter meter(settings.paths.output);
+  TranslationWriter writer(output, settings.writer, settings.options.n_best);
+  TranslateOptions options = settings.options;
+  options.details = settings.writer.details;
+  options.constraints = constraints.constraints();
+  UnknownTokens unknown;
+  options.unknown = &unknown;
+  std::atomic<double> done = 0;
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  const auto next = [&](std::string& line, bool wait) {
+    check_interrupt();
+    if (!input.ready(std::chrono::milliseconds(wait ? 50 : 0))) return NextLine::none_yet;
+    if (!input.next(line)) return NextLine::end;
+    make_valid(line, input, settings.paths.invalid);
+    done = input.part_read();
+    return NextLine::line;
+  };
+  translator.translate(next, options, [&](const TranslatedLine& line) {
+    check_interrupt();
+    warn_of_unmet(line.translations.front(), fmt::format("line {}", line.index + 1));
+    writer.write(line);
+    output.flush();
+    meter.count(done);
+  });
+  constraints.finish();
+  writer.finish();
+  output.close();
+  meter.finish();
+  warn_of_unknown(unknown);
+}
+
+int run(const TranslateSettings& settings, Processes& processes) {
+  check(settings.writer, settings.markup != TextKind::plain);
+  check_markup(settings);
+  check_constraints(settings);
+  require(settings.part.empty() || processes.size() == 1,
+          "--part is for processes that don't know each other; leave it out with a launcher of MPI");
+  const bool begun = settings.paths.output != "-" && TranslationParts(settings.paths.output).exist();
+  require(
+      !begun || !settings.part.empty() || processes.size() > 1 ||
+          (settings.paths.input != "-" && settings.markup == TextKind::plain),
+      "{} has parts of a translation of that name, which this command can't join; give another --output, or "
+      "remove it",
+      TranslationParts(settings.paths.output).folder());
+  if (processes.size() > 1 || !settings.part.empty() || begun) {
+    translate_in_parts(settings, processes);
+  } else if (settings.markup != TextKind::plain) {
+    run_on_document(settings);
+  } else {
+    run_on_stream(settings);
+  }
+  return 0;
+}
+
+void add_markup_options(CLI::App& command, TranslateSettings& settings) {
+  add_named_option(command, "--markup", settings.markup,
+                   "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
+                   "with its tags; none: "
+                   "translate lines [none]");
+  const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
+                            const std::string& help) {
+    command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");
+  };
+  add_tags("--ignore-tags", settings.xml.ignore_tags, "elements of XML whose content is not translated");
+  add_tags("--splitting-tags", settings.xml.splitting_tags, "elements of XML that end a text");
+  add_tags("--non-splitting-tags", settings.xml.non_splitting_tags,
+           "elements of XML that are part of the text around them");
+  command.add_flag("--no-outline-detection", settings.no_outline_detection,
+                   "only --splitting-tags end a text of XML; otherwise its structure shows which elements do");
+}
+
+}  // namespace
+
+void add_translate(CLI::App& app) {
+  const auto settings = std::make_shared<TranslateSettings>();
+  CLI::App& command = *app.add_subcommand("translate", "Translate text line by line, or a document");
+  add_model_argument(command, settings->model);
+  add_text_options(command, settings->paths);
+  TranslateOptions& options = settings->options;
+  add_writer_options(command, settings->writer);
+  command
+      .add_option("--n-best", options.n_best,
+                  "print this many translations of each line, best first; the search keeps at least so many "
+                  "hypotheses, and a smaller --beam-size is an error")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--split-sentences", options.split_sentences,
+          "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
+      ->type_name("LANGUAGE");
+  add_markup_options(command, *settings);
+  add_constraint_options(command, settings->constraints);
+  command
+      .add_option(
+          "--keep-symbols", settings->keep_symbols,
+          "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
+          "which translate it as the original program does]")
+      ->type_name("BOOL");
+  command
+      .add_option("--part", settings->part,
+                  "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
+                  "parts are done, the same command without --part joins them")
+      ->type_name("I/N");
+  add_beam_size_option(command, options.beam_size);
+  command
+      .add_option("--shortlist", options.shortlist,
+                  "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'")
+      ->type_name("FILE");
+  add_translator_options(command, options, settings->precision, settings->threads);
+  command.footer(
+      "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"
+      "translation becomes a space. Translations are written in the order of the input, each as soon as it is\n"
+      "ready.\n"
+      "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
+      "jsonl has an object for each line; json has an array of these objects.\n"
+      "With --markup the input is one document; everything but its text keeps its bytes.\n"
+      "A translation that lacks a phrase of --constraints or --glossary is named in a warning.\n"
+      "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
+      "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
+      "page.de.html");
+  command.callback([settings] {
+    settings->options.keep_symbols = settings->keep_symbols.value_or(!is_imported(settings->model));
+    const int status =
+        on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });
+    if (status != 0) std::exit(status);
+  });
+}
+
+}  // namespace cli
+}  // namespace sixfold

@@ -1,0 +1,220 @@
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backend/backend.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "model_folder/ownership.h"
+#include "program/kit/interrupt.h"
+#include "tasks/translation/commands/translate.h"
+#include "tasks/translation/commands/translation_parts.h"
+#include "tasks/translation/translator.h"
+#include "train/agreement.h"
+#include "train/distributed/processors.h"
+
+namespace sixfold::cli {
+namespace {
+
+/// Whether there is a regular file, or none. Also where the system does not tell: who opens it says why.
+bool may_be_file(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  return std::filesystem::is_regular_file(status) || !std::filesystem::exists(status);
+}
+
+void check_parts(const TranslateSettings& settings) {
+  require(settings.markup == TextKind::plain,
+          "--markup: a document is translated by one process; leave out --part, or start one process");
+  require(settings.paths.input != "-" && settings.paths.output != "-",
+          "several processes need files; give --input and --output");
+  require(may_be_file(settings.paths.input),
+          "{}: several processes read the input, so that it must be a regular file", settings.paths.input);
+  require(!settings.constraints.by_line(),
+          "--prefixes, --constraints and --avoid are read along with the input by one process; leave them out");
+  require(settings.writer.format != OutputFormat::json,
+          "--format json is one array; several processes can write text, tsv and jsonl");
+}
+
+std::string hash_of_file(const std::string& path) {
+  if (path.empty()) return "";
+  const MappedFile file(path);
+  return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
+}
+
+/// Describes what determines the bytes of a translation, as JSON.
+std::string describe_job(const TranslateSettings& settings) {
+  nlohmann::ordered_json model;
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(settings.model))
+    if (entry.is_regular_file()) files[entry.path().filename()] = hash_of_file(entry.path());
+  const TranslateOptions& options = settings.options;
+  const ExtraOutputs& details = settings.writer.details;
+  const nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
+                                   {"processor", make_backend()->name()},
+                                   {"chunk_lines", TranslationParts::chunk_lines},
+                                   {"model", files},
+                                   {"input", hash_of_file(settings.paths.input)},
+                                   {"invalid_utf8", name_of_enum(settings.paths.invalid)},
+                                   {"glossary", hash_of_file(settings.constraints.glossary)},
+                                   {"shortlist", hash_of_file(options.shortlist)},
+                                   {"beam_size", options.beam_size.value_or(0)},
+                                   {"allow_endings", settings.constraints.allow_endings},
+                                   {"n_best", options.n_best},
+                                   {"keep_symbols", options.keep_symbols},
+                                   {"max_source_length", options.max_source_length},
+                                   {"target_language", options.target_language},
+                                   {"split_sentences", options.split_sentences},
+                                   {"precision", name_of_enum(settings.precision)},
+                                   {"format", name_of_enum(settings.writer.format)},
+                                   {"token_scores", details.tokens},
+                                   {"alignments", details.alignment},
+                                   {"attention", details.attention},
+                                   {"layer", details.layer ? nlohmann::ordered_json(*details.layer) : nullptr}};
+  return job.dump(1) + "\n";
+}
+
+/// Translates chunks of the input, and joins them if all are there.
+class PartsRun {
+ public:
+  PartsRun(const TranslateSettings& settings, Processes& processes)
+      : settings_(settings),
+        processes_(processes),
+        parts_(settings.paths.output),
+        input_(readable_path(settings.paths.input)),
+        constraints_(settings.constraints, settings.paths.invalid),
+        meter_(settings.paths.output) {}
+
+  void run() {
+    for (const std::string& input : inputs_of(settings_))
+      require(!parts_.contains(input),
+              "{}: is a part of a translation to --output {}, which removes it at its end", input,
+              settings_.paths.output);
+    const std::string job = describe_job(settings_);
+    if (processes_.size() > 1)
+      check_agreement(
+          processes_,
+          {{"program", hash_of_program()},
+           {"--output", std::filesystem::absolute(settings_.paths.output).lexically_normal().string()},
+           {"translation (input, model, options)", job}});
+    if (processes_.is_root()) {
+      check_output();
+      parts_.open(job);
+    }
+    processes_.barrier();
+    require(parts_.exist(),
+            "{}: process 0 has made this folder, which is not seen here; the folder of the output must be on a "
+            "file system that all hosts share",
+            parts_.folder());
+    options_ = settings_.options;
+    options_.details = settings_.writer.details;
+    options_.constraints = constraints_.constraints();
+    options_.unknown = &unknown_;
+    const StopOnInterrupt interrupt;
+    // The failure of another process ends the work of this one too.
+    std::stop_source stop;
+    const std::stop_callback on_interrupt(interrupt.token(), [&] { stop.request_stop(); });
+    const std::stop_callback on_failure(processes_.failure(), [&] { stop.request_stop(); });
+    options_.cancel = stop.get_token();
+    try {
+      translate_chunks();
+    } catch (const Cancelled&) {
+      processes_.check();
+      throw;
+    }
+    processes_.barrier();
+    if (processes_.is_root()) finish();
+  }
+
+ private:
+  /// Throws before the work if the output can't be written at its end.
+  void check_output() {
+    const std::filesystem::path path(settings_.paths.output);
+    require(path.has_filename() && may_be_file(path),
+            "{}: several processes write a regular file; give the name of one", settings_.paths.output);
+    const TextOutput writable(settings_.paths.output, inputs_of(settings_));
+  }
+
+  /// Translates those that nobody else takes. Reads the input to its end.
+  void translate_chunks() {
+    const int threads = settings_.threads > 0 ? settings_.threads : available_threads(processes_);
+    const Translator translator(settings_.model, threads, settings_.precision);
+    say_widened(translator, settings_.options);
+    const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
+    int64_t wanted = part.number - 1;
+    for (;;) {
+      if (processes_.size() > 1) wanted = processes_.next_ticket();
+      std::string line;
+      while (input_.line_number() < wanted * TranslationParts::chunk_lines && next_line(input_, line)) {
+      }
+      if (input_.line_number() < wanted * TranslationParts::chunk_lines || input_.at_end()) return;
+      if (!parts_.has(wanted)) translate_chunk(translator, wanted);
+      wanted += part.of;
+    }
+  }
+
+  void translate_chunk(const Translator& translator, int64_t chunk) {
+    const auto before = static_cast<size_t>(input_.line_number());
+    TextOutput output(parts_.file(chunk));
+    TranslationWriter writer(output, settings_.writer, settings_.options.n_best, before);
+    options_.first_line = before + 1;
+    const auto next = [&](std::string& line, bool) {
+      check_interrupt();
+      const bool full = input_.line_number() - static_cast<int64_t>(before) == TranslationParts::chunk_lines;
+      if (full || !input_.next(line)) return NextLine::end;
+      make_valid(line, input_, settings_.paths.invalid);
+      return NextLine::line;
+    };
+    translator.translate(next, options_, [&](const TranslatedLine& line) {
+      check_interrupt();
+      warn_of_unmet(line.translations.front(), fmt::format("line {}", before + line.index + 1));
+      writer.write(line);
+      if (processes_.is_root()) meter_.count(input_.part_read());
+    });
+    writer.finish();
+    output.close();
+  }
+
+  void finish() {
+    const int64_t chunks =
+        (input_.line_number() + TranslationParts::chunk_lines - 1) / TranslationParts::chunk_lines;
+    const std::vector<int64_t> missing = parts_.missing(chunks);
+    meter_.finish();
+    warn_of_unknown(unknown_);
+    if (!settings_.part.empty()) {
+      log_info("part {} is done; {} of {} are missing in {}{}", settings_.part, missing.size(),
+               counted(chunks, "chunk"), parts_.folder(),
+               missing.empty() ? ": the same command without --part joins them" : "");
+      return;
+    }
+    require(
+        missing.empty(),
+        "{}: {} are missing, which other processes made; the folder of the output must be one that all hosts "
+        "share",
+        parts_.folder(), counted(missing.size(), "chunk"));
+    TextOutput output(settings_.paths.output, inputs_of(settings_));
+    parts_.read(chunks, [&](const std::string& text) { output.write(text); });
+    output.close();
+    parts_.remove();
+  }
+
+  const TranslateSettings& settings_;
+  Processes& processes_;
+  TranslationParts parts_;
+  LineReader input_;
+  ConstraintFiles constraints_;
+  TranslationMeter meter_;
+  UnknownTokens unknown_;
+  TranslateOptions options_;
+};
+
+}  // namespace
+
+void translate_in_parts(const TranslateSettings& settings, Processes& processes) {
+  check_parts(settings);
+  PartsRun(settings, processes).run();
+}
+
+}  // namespace sixfold::cli

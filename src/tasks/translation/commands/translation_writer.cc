@@ -1,0 +1,178 @@
+#include "tasks/translation/commands/translation_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "program/kit/named_option.h"
+
+namespace sixfold::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string dump(const ordered_json& object) {
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+/// Alignments in the Pharaoh format: "0-0 1-2".
+std::string pharaoh(const Translation& translation) {
+  std::string text;
+  for (const auto& [source, target] : translation.alignment)
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", source, target);
+  return text;
+}
+
+/// Text for a column of TSV, with tabs replaced by spaces.
+std::string column(std::string text) {
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return text;
+}
+
+/// The optional columns.
+std::string detail_columns(const Translation& translation, const ExtraOutputs& details) {
+  std::string text;
+  if (details.tokens) {
+    text += '\t';
+    for (size_t i = 0; i < translation.tokens.size(); ++i)
+      text += fmt::format("{}{}:{:.4f}", i == 0 ? "" : " ", column(translation.tokens[i].text),
+                          translation.tokens[i].log_probability);
+  }
+  if (details.alignment) text += "\t" + pharaoh(translation);
+  return text;
+}
+
+/// Attention weights as [heads][target][source], rounded to four decimal places.
+ordered_json json_of(const SentenceAttention& attention) {
+  ordered_json heads = ordered_json::array();
+  auto weight = attention.weights.begin();
+  for (int head = 0; head < attention.heads; ++head) {
+    ordered_json rows = ordered_json::array();
+    for (size_t t = 0; t < attention.target.size(); ++t) {
+      ordered_json row = ordered_json::array();
+      for (size_t s = 0; s < attention.source.size(); ++s)
+        row.push_back(std::round(static_cast<double>(*weight++) * 1e4) / 1e4);
+      rows.push_back(std::move(row));
+    }
+    heads.push_back(std::move(rows));
+  }
+  return {{"layer", attention.layer},
+          {"source", attention.source},
+          {"target", attention.target},
+          {"heads", std::move(heads)}};
+}
+
+ordered_json json_of(const Translation& translation, const ExtraOutputs& details) {
+  ordered_json object{{"text", translation.text},
+                      {"score", translation.score},
+                      {"log_probability", translation.log_probability}};
+  if (details.tokens) {
+    object["tokens"] = ordered_json::array();
+    for (const TranslatedToken& token : translation.tokens)
+      object["tokens"].push_back({{"piece", token.text}, {"log_probability", token.log_probability}});
+  }
+  if (details.alignment) object["alignment"] = pharaoh(translation);
+  if (translation.attention) object["attention"] = json_of(*translation.attention);
+  if (!translation.unmet.empty()) object["unmet"] = translation.unmet;
+  return object;
+}
+
+/// Writes one object, as a line or as an element of an array.
+void write_object(TextOutput& output, OutputFormat format, bool first, const ordered_json& object) {
+  if (format == OutputFormat::jsonl)
+    output.write(dump(object) + "\n");
+  else
+    output.write((first ? "[\n" : ",\n") + dump(object));
+}
+
+void finish_objects(TextOutput& output, OutputFormat format, bool none) {
+  if (format == OutputFormat::json) output.write(none ? "[]\n" : "\n]\n");
+}
+
+}  // namespace
+
+void add_writer_options(CLI::App& command, WriterOptions& options) {
+  add_named_option(command, "--format", options.format, "text, tsv, json or jsonl [text]");
+  command.add_flag("--token-scores", options.details.tokens,
+                   "add each token with its log-probability (tsv, json, jsonl)");
+  command.add_flag("--alignments", options.details.alignment,
+                   "add word alignments as pairs of source and target word, counted from 0: 0-0 1-2");
+  command.add_flag("--attention", options.details.attention,
+                   "add the attention weights of all heads (json, jsonl)");
+  command
+      .add_option(
+          "--layer", options.details.layer,
+          "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... "
+          "[as stored with the model: 'sixfold info' shows it]")
+      ->type_name("N");
+}
+
+void check(const WriterOptions& options, bool document) {
+  const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
+  require(!options.details.tokens || options.format != OutputFormat::text,
+          "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
+  require(!options.details.attention || json,
+          "--attention: only --format json and jsonl can contain attention weights; choose one of them");
+  require(!options.details.layer || options.details.attention || options.details.alignment || document,
+          "--layer has no effect without --alignments, --attention or --markup; add one of them");
+}
+
+void TranslationWriter::write(const TranslatedLine& line) {
+  const auto& translations = line.translations;
+  const ExtraOutputs& details = options_.details;
+  switch (options_.format) {
+    case OutputFormat::text:
+      for (size_t i = 0; i < n_best_; ++i) {
+        const bool found = i < translations.size();
+        const std::string alignment = found && details.alignment ? " ||| " + pharaoh(translations[i]) : "";
+        output_.write_line(found ? translations[i].text + alignment : "");
+      }
+      break;
+    case OutputFormat::tsv:
+      for (size_t i = 0; i < translations.size(); ++i)
+        output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", lines_before_ + line.index + 1, i + 1,
+                                       translations[i].score, column(translations[i].text),
+                                       detail_columns(translations[i], details)));
+      break;
+    case OutputFormat::json:
+    case OutputFormat::jsonl: {
+      ordered_json object{{"line", lines_before_ + line.index + 1}, {"source", line.source}};
+      object["translations"] = ordered_json::array();
+      for (const Translation& translation : translations)
+        object["translations"].push_back(json_of(translation, details));
+      write_object(output_, options_.format, !begun_, object);
+    }
+  }
+  begun_ = true;
+}
+
+void TranslationWriter::finish() { finish_objects(output_, options_.format, !begun_); }
+
+void ScoreWriter::write(size_t index, const std::string& source, const Translation& scored) {
+  const double tokens = static_cast<double>(scored.tokens.size());
+  const double perplexity = std::exp(-scored.log_probability / tokens);
+  switch (options_.format) {
+    case OutputFormat::text:
+      output_.write_line(fmt::format("{:.6f}{}", scored.log_probability,
+                                     options_.details.alignment ? " ||| " + pharaoh(scored) : ""));
+      break;
+    case OutputFormat::tsv:
+      output_.write_line(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}", index + 1, scored.log_probability,
+                                     scored.tokens.size(), perplexity,
+                                     detail_columns(scored, options_.details)));
+      break;
+    case OutputFormat::json:
+    case OutputFormat::jsonl: {
+      ordered_json object{{"line", index + 1}, {"source", source}};
+      object.update(json_of(scored, options_.details));
+      object["perplexity"] = perplexity;
+      write_object(output_, options_.format, !begun_, object);
+    }
+  }
+  begun_ = true;
+}
+
+void ScoreWriter::finish() { finish_objects(output_, options_.format, !begun_); }
+
+}  // namespace sixfold::cli

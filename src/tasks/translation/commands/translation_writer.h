@@ -1,0 +1,75 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "base/options.h"
+#include "program/kit/text_io.h"
+#include "tasks/translation/translation.h"
+
+namespace sixfold {
+
+namespace cli {
+enum class OutputFormat { text, tsv, json, jsonl };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::OutputFormat> {
+  static constexpr std::pair<cli::OutputFormat, std::string_view> names[] = {
+      {cli::OutputFormat::text, "text"},
+      {cli::OutputFormat::tsv, "tsv"},
+      {cli::OutputFormat::json, "json"},
+      {cli::OutputFormat::jsonl, "jsonl"}};
+};
+
+namespace cli {
+
+/// The format of the output and its optional parts.
+struct WriterOptions {
+  OutputFormat format = OutputFormat::text;
+  ExtraOutputs details;
+};
+
+/// Adds --format, --token-scores, --alignments, --attention and --layer.
+void add_writer_options(CLI::App& command, WriterOptions& options);
+/// Throws an input error if the format can't contain a requested part. `document`: whether a document is
+/// translated, whose tags are placed by alignments.
+void check(const WriterOptions& options, bool document = false);
+
+/// Writes lines with their translations in one of these formats:
+///   text   each translation; with alignments, followed by " ||| 0-0 1-2"
+///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments one more
+///   json   an array of the objects of jsonl
+///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
+class TranslationWriter {
+ public:
+  /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
+  /// translations. `lines_before`: the number of lines before the first one that is written.
+  TranslationWriter(TextOutput& output, const WriterOptions& options, int n_best, size_t lines_before = 0)
+      : output_(output), options_(options), n_best_(static_cast<size_t>(n_best)), lines_before_(lines_before) {}
+
+  void write(const TranslatedLine& line);
+  /// Call once, last.
+  void finish();
+
+ private:
+  TextOutput& output_;
+  WriterOptions options_;
+  size_t n_best_, lines_before_;
+  bool begun_ = false;
+};
+
+/// Writes the scores of given pairs. Text has only the log-probability; tsv has line number, log-probability,
+/// number of tokens and perplexity; json and jsonl have the same fields as `TranslationWriter`.
+class ScoreWriter {
+ public:
+  ScoreWriter(TextOutput& output, const WriterOptions& options) : output_(output), options_(options) {}
+  void write(size_t index, const std::string& source, const Translation& scored);
+  void finish();
+
+ private:
+  TextOutput& output_;
+  WriterOptions options_;
+  bool begun_ = false;
+};
+
+}  // namespace cli
+}  // namespace sixfold

@@ -1,0 +1,70 @@
+#include "tasks/translation/config.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/language_code.h"
+#include "base/log.h"
+
+namespace sixfold {
+
+bool TranslationValidationOptions::translates() const {
+  const auto wants = [&](Metric metric) {
+    return best_by == metric || std::count(metrics.begin(), metrics.end(), metric) > 0;
+  };
+  return wants(Metric::bleu) || wants(Metric::chrf);
+}
+
+bool upgrade_translation_options(OptionNode& root) {
+  OptionNode* model = root.find("model");
+  if (!model || !(model->find("search") || model->find("top_steps") || model->find("embedding_steps")))
+    return false;
+  OptionNode upgraded = std::move(*model);  // adding to the root may move its children in memory
+  upgrade_architecture(upgraded, root);
+  *root.find("model") = std::move(upgraded);
+  return true;
+}
+
+TranslationOptions read_translation_options(const std::string& path,
+                                            const std::vector<std::string>& assignments) {
+  OptionNode root = read_option_file(path);
+  for (const std::string& assignment : assignments) set_option(root, assignment);
+  return translation_options_of(std::move(root), path);
+}
+
+TranslationOptions translation_options_of(OptionNode root, const std::string& where) {
+  if (upgrade_translation_options(root))
+    log_warning(
+        "{}: uses option names of version 0.1.0, which are still accepted; `sixfold train --options` lists the "
+        "current ones",
+        where);
+  TranslationOptions options;
+  read_options(root, options);
+  validate_at(options, where);
+  return options;
+}
+
+void validate(const TranslationOptions& o) {
+  validate_groups(o, "a source and a target file, or a .tsv file");
+  require_encoder_and_decoder(o.model, "model");
+  require(std::ranges::count(o.start.freeze, ModelPart::head) == 0,
+          "start.freeze: a translation model has no head of its own; its output belongs to the embeddings");
+  check_batch_norm(o.model, o.data);
+  for (const auto& [key, code] : {std::pair("source_language", o.data.source_language),
+                                  std::pair("target_language", o.data.target_language)})
+    require(code.empty() || is_language_code(code),
+            "data.{}: '{}' is not the code of a language, such as de or pt-BR", key, code);
+  require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
+          "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
+          "tokenizer.joint");
+  const auto& metrics = o.validation.metrics;
+  require(std::find(metrics.begin(), metrics.end(), o.validation.best_by) != metrics.end(),
+          "validation.best_by: '{}' is not among validation.metrics", name_of_enum(o.validation.best_by));
+}
+
+std::vector<std::string> advice_for(const TranslationOptions& o) {
+  const TranslationOptions defaults;
+  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,123 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "data/lines.h"
+#include "tasks/kit/task_options.h"
+
+namespace sixfold {
+
+/// What to do with a pair that repeats an earlier pair of the text.
+enum class Repeats { keep, drop };
+
+/// A metric that validation can compute.
+enum class Metric { loss, perplexity, bleu, chrf };
+
+template <>
+struct EnumNames<Repeats> {
+  static constexpr std::pair<Repeats, std::string_view> names[] = {{Repeats::keep, "keep"},
+                                                                   {Repeats::drop, "drop"}};
+};
+
+template <>
+struct EnumNames<Metric> {
+  static constexpr std::pair<Metric, std::string_view> names[] = {{Metric::loss, "loss"},
+                                                                  {Metric::perplexity, "perplexity"},
+                                                                  {Metric::bleu, "bleu"},
+                                                                  {Metric::chrf, "chrf"}};
+};
+
+/// The text of a run, and how it becomes batches.
+struct ParallelDataOptions : BatchOptions {
+  /// Alternately a source and a target file, or .tsv files with both; each may be gzipped.
+  std::vector<std::string> train;
+  std::vector<std::string> valid;
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
+  std::vector<double> weights;
+  int max_length = 256;
+  double max_ratio = 0;
+  Repeats repeats = Repeats::keep;
+  double token_dropout = 0;
+  bool allow_unknown = false;
+  std::string source_language, target_language;
+};
+
+inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
+  v.field("train", o.train,
+          "training text: alternately a source and a target file, or .tsv files; each may be gzipped");
+  v.field("valid", o.valid,
+          "validation text, given in the same way; pairs that training would drop are left out; empty: no "
+          "validation");
+  v.field("weights", o.weights,
+          "for each text of train, how often an epoch uses each of its pairs; empty: once", at_least(0));
+  v.field("invalid_utf8", o.invalid_utf8,
+          "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
+  v.field("max_length", o.max_length, "drop pairs with more tokens than this on a side", at_least(1));
+  v.field("max_ratio", o.max_ratio,
+          "drop pairs with more than this many times as many tokens on one side as on the other; 0: no limit",
+          at_least(0));
+  v.field("repeats", o.repeats, "what to do with pairs that repeat an earlier pair: keep or drop");
+  v.field(
+      "token_dropout", o.token_dropout,
+      "share of the tokens of sources, and of what the decoder reads of targets, that training replaces by the "
+      "unknown token, other ones in each epoch",
+      from_to_below(0, 1));
+  v.field("allow_unknown", o.allow_unknown,
+          "train although more than a tenth of the tokens of a side are not in the vocabulary");
+  v.field("source_language", o.source_language,
+          "code of the language of the sources, such as en or pt-BR, which is kept with the model");
+  v.field("target_language", o.target_language, "code of the language of the targets");
+  visit(v, static_cast<BatchOptions&>(o));
+}
+
+struct TranslationValidationOptions : ValidationOptions {
+  std::vector<Metric> metrics = {Metric::loss, Metric::perplexity};
+  Metric best_by = Metric::loss;
+  int beam_size = 1;
+  int64_t max_sentences = 0;
+
+  /// Whether a metric needs translations.
+  bool translates() const;
+};
+
+inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
+  visit_interval(v, o);
+  v.field("metrics", o.metrics,
+          "metrics to compute: loss, perplexity, bleu, chrf; bleu and chrf need translations");
+  v.field("best_by", o.best_by, "metric that decides which model is best");
+  visit_patience(v, o);
+  v.field("beam_size", o.beam_size, "beam size for bleu and chrf; 1: greedy search", between(1, 1000));
+  v.field("max_sentences", o.max_sentences, "translate only this many sentences, from the first; 0: all",
+          at_least(0));
+}
+
+/// The complete config of a run that trains a translation model: CONFIG.yaml.
+struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {};
+
+inline std::string best_metric(const TranslationValidationOptions& o) {
+  return std::string(name_of_enum(o.best_by));
+}
+
+/// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments ("train.minutes=5"), and
+/// validates the result. Option names of version 0.1.0 are accepted, with a warning. Throws an input error that
+/// names the key, and the file and line or the assignment.
+TranslationOptions read_translation_options(const std::string& path,
+                                            const std::vector<std::string>& assignments = {});
+/// The same for options that have been parsed already; `where` is named in messages.
+TranslationOptions translation_options_of(OptionNode root, const std::string& where);
+
+/// Replaces option names of version 0.1.0 by the current ones. Returns whether there were any.
+bool upgrade_translation_options(OptionNode& root);
+
+/// Throws an input error that names the key if a value is out of range, there is no training text, no limit
+/// ends the training, or options contradict each other.
+void validate(const TranslationOptions& options);
+
+/// Returns warnings about settings that have no effect together with others, one sentence each. The warnings of
+/// the trainer's own `advice_for` are not included.
+std::vector<std::string> advice_for(const TranslationOptions& options);
+
+}  // namespace sixfold

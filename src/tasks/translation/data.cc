@@ -1,0 +1,185 @@
+#include "tasks/translation/data.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/plural.h"
+#include "data/kept_text.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+#include "model_folder/what_is.h"
+#include "tasks/kit/task_config.h"
+
+namespace sixfold {
+namespace {
+
+/// Returns a reader of one side of the training text, to train a tokenizer on.
+TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
+                   const TaskStart& start, bool source_side) {
+  return [=, invalid = options.data.invalid_utf8, stop = start.stop](const auto& use) {
+    PairReader reader(files, invalid);
+    for (std::string source, target; reader.next(source, target);) {
+      if (stop && stop->load() != 0) throw Cancelled();
+      use(source_side ? source : target);
+    }
+  };
+}
+
+Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
+                         const std::vector<CorpusFiles>& files) {
+  if (!start.model.empty()) return load_text_tokenizers(start.model);
+  return make_tokenizers(options.tokenizer, side_of(files, options, start, true),
+                         side_of(files, options, start, false));
+}
+
+/// Describes everything that determines the contents of the store besides the text itself: the settings, and
+/// the hashes of given tokenizers.
+std::string settings_of(const TranslationOptions& options, const TaskStart& start) {
+  const ParallelDataOptions& data = options.data;
+  std::string given;
+  TokenizerOptions trained = options.tokenizer;
+  if (!options.start.model.empty() || !trained.source.empty() || !trained.target.empty()) {
+    const Tokenizers tokenizers = tokenizers_of(options, start, {});
+    given = tokenizers.source->hash() + " " + tokenizers.target->hash();
+    trained = {};
+  }
+  return fmt::format(
+      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}",
+      name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
+      nlohmann::json::parse(to_json(write_options(trained))).dump());
+}
+
+std::optional<TokenStoreRecord> stored_text(const std::string& store) {
+  if (!std::filesystem::exists(store + "/corpus.json")) return std::nullopt;
+  return read_token_store_record(store);
+}
+
+void warn_of_changes(const std::vector<CorpusFiles>& files, const std::vector<FileStamp>& recorded) {
+  for (const std::string& change : changed_files(files, recorded))
+    log_warning("{}; the run goes on with the stored text", change);
+}
+
+/// Whether the store already holds the text of this run. A new run uses a store with the same text and
+/// settings; it was left by a run that was stopped before its first checkpoint.
+bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& start,
+               const std::vector<CorpusFiles>& files, const std::string& settings) {
+  if (!record) return false;
+  if (!start.resumed) return record->settings == settings && same_contents(record->files, stamps_of(files));
+  require(
+      record->hash == start.resumed->training,
+      "{}: is not the text that the run was trained on (its hash is {}, the run's is {}). Restore the text in "
+      "data.train and remove the folder; it is then created again",
+      encoded_data_of(start), record->hash, start.resumed->training);
+  warn_of_changes(files, record->files);
+  return true;
+}
+
+/// Throws unless the tokenizers in `store` are those of the checkpoint.
+void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoint, const std::string& store) {
+  const ModelConfig config = load_model_config(checkpoint);
+  require(tokenizers.source->hash() == config.source_tokenizer_hash &&
+              tokenizers.target->hash() == config.target_tokenizer_hash,
+          "{}: its tokenizer is not that of the run; copy the tokenizer of {} into it", store, checkpoint);
+}
+
+/// Throws an input error if the vocabularies do not fit the text: a model would learn to write the unknown
+/// token.
+void require_known(const CorpusReport& report) {
+  for (const auto& [side, share] :
+       {std::pair("source", report.source_unknown_share()), std::pair("target", report.target_unknown_share())})
+    require(share <= most_unknown_share,
+            "data.train: {:.3g}% of the {} tokens are not in the vocabulary; use a tokenizer that was made for "
+            "this "
+            "text, or set data.allow_unknown",
+            100 * share, side);
+}
+
+void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
+  const auto files = corpus_files(options.data.train, "data.train");
+  const ParallelDataOptions& data = options.data;
+  require(data.weights.empty() || data.weights.size() == files.size(),
+          "data.weights has {}, but data.train {}; give one weight for each text",
+          counted(data.weights.size(), "weight"), counted(files.size(), "text"));
+  const std::string store = encoded_data_of(start);
+  const auto record = stored_text(store);
+  const std::string settings = settings_of(options, start);
+  if (is_stored(record, start, files, settings)) {
+    verify_token_store(store, *record);
+    result.record = *record;
+    result.tokenizers = load_stored_tokenizers(store, *record);
+    if (start.resumed && !start.model.empty()) check_tokenizers(result.tokenizers, start.model, store);
+  } else {
+    require_regular_files(files);
+    result.tokenizers = tokenizers_of(options, start, files);
+    TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads},
+                          .invalid = data.invalid_utf8,
+                          .drop_repeats = data.repeats == Repeats::drop,
+                          .settings = settings,
+                          .stop = start.stop};
+    if (start.resumed) how.expected_hash = start.resumed->training;
+    result.record = write_token_store(store, files, result.tokenizers, how);
+  }
+  if (!data.allow_unknown && !start.resumed) require_known(result.record.report);
+  trim_memory();
+  result.train = map_token_store(store, data.weights);
+  for (size_t i = 0; i < data.weights.size(); ++i) {
+    const int64_t pairs = result.record.pairs[i];
+    if (data.weights[i] > 0 && pairs > 0 && std::llround(data.weights[i] * static_cast<double>(pairs)) == 0)
+      log_warning("data.weights: an epoch has no pair of text {}, since {} times its {} is less than a half",
+                  i + 1, data.weights[i], counted(pairs, "pair"));
+  }
+  result.train.target_eos = result.tokenizers.target->eos();
+  log_info("training text: {}; {} source and {} target tokens", result.record.report.describe(),
+           result.train.source_tokens(), result.train.target_tokens());
+}
+
+KeptText validation_text(const TranslationOptions& options, const TaskStart& start) {
+  const auto files = corpus_files(options.data.valid, "data.valid");
+  const std::string path = start.run + "/validation-text.json";
+  if (start.resumed && std::filesystem::exists(path)) {
+    KeptText kept = parse_kept_text(read_regular_file(path), path);
+    require(kept.hash() == start.resumed->validation,
+            "{}: is not the validation text of this run; remove it, and data.valid is read again", path);
+    warn_of_changes(files, kept.files);
+    return kept;
+  }
+  KeptText text{stamps_of(files), read_corpus(files, options.data.invalid_utf8)};
+  require(!start.resumed || text.hash() == start.resumed->validation,
+          "data.valid is not the text that the run was validated on, and {} is missing; restore the text, or "
+          "start a new run",
+          path);
+  write_file_atomically(path, to_json_text(text));
+  return text;
+}
+
+}  // namespace
+
+TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start) {
+  TranslationData result;
+  if (!start.model.empty()) require_model_folder(start.model);
+  std::optional<KeptText> valid;
+  if (!options.data.valid.empty()) valid = validation_text(options, start);
+  read_training_text(result, options, start);
+  if (valid) {
+    Corpus& corpus = valid->corpus;
+    result.valid_hash = valid->hash();
+    result.valid =
+        encode_corpus(corpus.text, result.tokenizers,
+                      {options.data.max_length, options.data.max_ratio, start.threads}, corpus.report);
+    log_info("validation text: {}", corpus.report.describe());
+    result.valid_text = std::move(corpus.text);
+  }
+  const Tokenizers& t = result.tokenizers;
+  log_info("vocabulary: {}", t.joint ? fmt::format("{} joint tokens", t.source->vocab_size())
+                                     : fmt::format("{} source and {} target tokens", t.source->vocab_size(),
+                                                   t.target->vocab_size()));
+  return result;
+}
+
+}  // namespace sixfold

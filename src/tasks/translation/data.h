@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "data/corpus.h"
+#include "data/token_store.h"
+#include "tasks/translation/config.h"
+#include "train/task.h"
+
+namespace sixfold {
+
+/// The training text and the validation text of a run.
+struct TranslationData {
+  Tokenizers tokenizers;
+  TokenCorpus train;        ///< mapped from the run's folder
+  TokenStoreRecord record;  ///< describes `train`
+  /// The pairs of the validation text that training would keep, held in memory; empty if none is given.
+  ParallelText valid_text;
+  TokenCorpus valid;       ///< the ids of `valid_text`, held in memory
+  std::string valid_hash;  ///< hash of the lines of the whole validation text; empty if there is none
+};
+
+/// Reads the text, trains tokenizers if none are given, and encodes the text. The encoded training text and the
+/// validation text are stored in the run's folder. A resumed run uses the stored text, and warns if the
+/// original files have changed or are missing. A run that starts again with the same text and settings uses the
+/// stored text too. Logs what was read and what was dropped. Throws an input error if the text is missing,
+/// malformed, or not that of the resumed run.
+TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start);
+
+}  // namespace sixfold

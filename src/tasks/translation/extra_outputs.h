@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/loaded_model.h"
+#include "tasks/translation/translation.h"
+
+namespace sixfold {
+
+/// A source and its translation, as ids.
+struct ScoredPair {
+  std::vector<int32_t> source;  ///< with the end token; empty for a line without visible characters
+  std::vector<int32_t> target;  ///< without start token and end token
+  bool ends = true;             ///< whether the end token follows the target
+  std::string text = {};        ///< of the source, without a language token; its words are those of alignments
+};
+
+/// What the pairs of one call have in common.
+struct PairContext {
+  int prefix = 0;  ///< number of tokens at the start of each source that belong to no word (a language token)
+  /// The tokens among which the probability is divided, in ascending order; empty: all.
+  std::span<const int32_t> allowed = {};
+};
+
+/// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
+void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+                       std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
+                       std::span<Translation> translations);
+
+/// The texts of tokens; that of the start token that is an embedding of zeros is "(start)".
+std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const int32_t> ids);
+
+/// Throws an input error if `extra` limits the number of tokens that are observed to fewer than there are.
+/// `what`: "sentence" or "translation".
+void require_observable(const ExtraOutputs& extra, size_t tokens, const char* what);
+
+/// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space
+/// in the decoded text. Tokens before the first word get -1.
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens);
+
+}  // namespace sixfold

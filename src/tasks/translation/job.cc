@@ -1,0 +1,260 @@
+#include "tasks/translation/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <thread>
+
+#include "base/error.h"
+#include "runtime/request_group.h"
+#include "tasks/translation/extra_outputs.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
+
+SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
+                             const Shortlist* shortlist, std::stop_token cancel) {
+  require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
+          options.max_source_length);
+  SearchOptions how{open.config().generation, options.n_best, options.batch_tokens, shortlist,
+                    std::move(cancel)};
+  if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
+  how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
+  how.rules.beam_size = options.beam_width(how.rules.beam_size);
+  return how;
+}
+
+}  // namespace
+
+void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidates) {
+  std::vector<SearchedHypothesis>& step = steps_.emplace_back();
+  std::vector<int> continuing;
+  for (size_t rank = 0; rank < candidates.size(); ++rank) {
+    const SearchCandidate& one = candidates[rank];
+    if (one.fate == CandidateFate::dropped && rank >= 2 * static_cast<size_t>(beam_size_)) continue;
+    if (one.fate == CandidateFate::continues) continuing.push_back(static_cast<int>(step.size()));
+    step.push_back({.parent = continued_.empty() ? -1 : continued_[static_cast<size_t>(one.parent)],
+                    .token = tokenizer_.token_text(one.id),
+                    .log_probability = one.log_probability,
+                    .score = one.score,
+                    .fate = one.fate});
+  }
+  continued_ = std::move(continuing);
+}
+
+TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSource& next,
+                               const TranslateOptions& options, const TranslatedLineReceiver& emit)
+    : open_(open),
+      engine_(engine),
+      next_line_(next),
+      options_(options),
+      emit_(emit),
+      client_(engine, options.caller),
+      language_token_(open.language_token(options.target_language)),
+      prefix_(language_token_.empty() ? 0 : 1),
+      shortlist_(open.shortlist(options.shortlist)),
+      how_(search_options(open, options, shortlist_.get(), stop_.get_token())),
+      requests_(open.config(), how_) {
+  if (options.details.layer) open.decoder_layer(*options.details.layer);
+}
+
+/// Requests refer to the job, so that it must not return before all of them are completed.
+void TranslationJob::run() {
+  const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
+  std::exception_ptr error;
+  try {
+    work();
+  } catch (...) {
+    error = std::current_exception();
+    stop_.request_stop();
+  }
+  engine_.withdraw(client_);
+  while (has_requests()) engine_.help(client_);
+  if (error) std::rethrow_exception(error);
+}
+
+void TranslationJob::work() {
+  while (true) {
+    read_ahead();
+    emit_ready();
+    if (options_.cancel.stop_requested()) throw Cancelled();
+    if (has_requests())
+      engine_.help(client_);
+    else if (out_ < read_)
+      continue;  // the last one was completed meanwhile
+    else if (ended_)
+      break;
+    else if (!read(/*wait=*/true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a source may return at once
+  }
+  if (input_error_) std::rethrow_exception(input_error_);
+}
+
+/// Reads lines without waiting, until there is enough work for all threads.
+void TranslationJob::read_ahead() {
+  const int64_t enough = engine_.threads() * how_.batch_tokens;
+  while (!ended_ && read_ - out_ < most_ahead && engine_.waiting_tokens(client_) <= enough &&
+         read(/*wait=*/false)) {
+  }
+}
+
+/// Reads one line. Returns false if no line is available now, or none is left.
+bool TranslationJob::read(bool wait) {
+  if (ended_) return false;
+  try {
+    Entry entry;
+    const NextLine status = next_line_(entry.line.source, wait);
+    ended_ = status == NextLine::end;
+    if (status != NextLine::line) return false;
+    entry.wanted = encode(entry.line);
+    submit(std::move(entry));
+    return true;
+  } catch (...) {
+    ended_ = true;
+    input_error_ = std::current_exception();
+    return false;
+  }
+}
+
+std::string TranslationJob::place() const {
+  return fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
+                     options_.first_line + read_);
+}
+
+EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
+  if (!options_.constraints) return {};
+  try {
+    return encode_constraints(open_.target(), options_.constraints(read_, source));
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const Error& error) {
+    throw_input_error("{}: {}", place(), error.what());
+  }
+}
+
+/// Counts the tokens of the next line, without its end token.
+void TranslationJob::count_unknown(const EncodedLine& line) const {
+  if (!options_.unknown || line.ids.empty()) return;
+  UnknownTokens& sum = *options_.unknown;
+  const Tokenizer& tokenizer = open_.source();
+  const auto unknown = tokenizer.unk() == tokenizer.eos() ? 0 : std::ranges::count(line.ids, tokenizer.unk());
+  sum.tokens += std::ssize(line.ids) - 1;
+  if (sum.unknown == 0 && unknown > 0) sum.first = place();
+  sum.unknown += unknown;
+}
+
+/// Encodes the next line and its constraints. A line that is to be kept has no tokens.
+TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
+  Wanted wanted{.ids = {},
+                .text = options_.details.any() ? line.source : "",
+                .constraints = constraints_of(line.source),
+                .search = nullptr};
+  if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
+    return wanted;
+  const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
+  wanted.ids = encoded.ids;
+  line.tokens_cut = encoded.tokens_cut;
+  count_unknown(encoded);
+  require_observable(options_.details, encoded.ids.size(), "sentence");
+  if (options_.details.search)
+    wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
+  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place());
+  if (open_.config().limits_length()) require_positions(open_.config(), std::ssize(encoded.ids), place());
+  return wanted;
+}
+
+void TranslationJob::submit(Entry entry) {
+  entry.line.index = read_;
+  std::unique_ptr<Request> request;
+  const EncodedConstraints& constraints = entry.wanted.constraints;
+  if (entry.wanted.ids.empty()) {
+    Translation& same = entry.line.translations.emplace_back();
+    if (options_.keep_symbols)
+      same.text = one_line(std::string(trim_spaces(replace_invalid_utf8(entry.line.source))));
+    same.unmet = constraints.impossible;
+    same.unmet.insert(same.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
+  } else {
+    request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens, entry.wanted.search.get());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(std::move(entry));
+    requested_ += request ? 1 : 0;
+  }
+  ++read_;
+  if (!request) return;
+  try {
+    engine_.submit(client_, std::move(request));
+  } catch (...) {
+    failed(read_ - 1, std::current_exception());
+  }
+}
+
+bool TranslationJob::has_requests() {
+  const std::lock_guard lock(mutex_);
+  return requested_ > 0;
+}
+
+/// Emits finished lines in order. Throws if a line failed.
+void TranslationJob::emit_ready() {
+  while (true) {
+    TranslatedLine line;
+    {
+      const std::lock_guard lock(mutex_);
+      if (error_) std::rethrow_exception(error_);
+      if (entries_.empty() || entries_.front().line.translations.empty()) return;
+      line = std::move(entries_.front().line);
+      entries_.pop_front();
+      ++out_;
+    }
+    emit_(line);
+  }
+}
+
+void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
+  Wanted wanted;
+  if (options_.details.any() || options_.details.search || options_.constraints) {
+    const std::lock_guard lock(mutex_);
+    wanted = entries_[index - out_].wanted;
+  }
+  std::vector<Translation> ready = translations(workspace, wanted, best_first);
+  const std::lock_guard lock(mutex_);
+  if (wanted.search) entries_[index - out_].line.search = wanted.search->take();
+  entries_[index - out_].line.translations = std::move(ready);
+  --requested_;
+}
+
+/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
+void TranslationJob::failed(size_t, std::exception_ptr error) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stop_.request_stop();
+  --requested_;  // last, since the job may end then
+}
+
+std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace, const Wanted& wanted,
+                                                      const std::vector<Hypothesis>& best_first) const {
+  std::vector<Translation> translations;
+  std::vector<ScoredPair> pairs;
+  for (const Hypothesis& best : best_first) {
+    Translation& translation = translations.emplace_back();
+    translation.text = open_.target().decode(best.ids);
+    translation.score = best.score;
+    translation.log_probability = best.log_probability;
+    translation.reason = best.reason;
+    translation.loops = ends_in_a_loop(best.ids);
+    translation.unmet = wanted.constraints.impossible;
+    for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
+    pairs.push_back({wanted.ids, best.ids, best.reason != FinishReason::cut, wanted.text});
+  }
+  if (options_.details.any()) {
+    const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
+    add_extra_outputs(open_, workspace, pairs, options_.details, {prefix_, allowed}, translations);
+  }
+  return translations;
+}
+
+}  // namespace sixfold

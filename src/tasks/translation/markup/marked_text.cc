@@ -1,0 +1,133 @@
+#include "tasks/translation/markup/marked_text.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/ascii.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t longest_mark = 256;
+constexpr std::string_view times_sign = "-->";
+
+struct Tag {
+  size_t length = 0;  ///< 0: it is none
+  std::string name;   ///< in lower case
+  bool closes = false;
+};
+
+/// The tag that text begins with: "<", a letter, anything but "<" and ">", ">".
+Tag tag_at(std::string_view text) {
+  Tag tag;
+  if (!text.starts_with('<')) return tag;
+  size_t i = 1;
+  tag.closes = text.substr(i).starts_with('/');
+  if (tag.closes) ++i;
+  if (i == text.size() || !is_ascii_letter(text[i])) return tag;
+  for (; i < text.size() && (is_ascii_letter(text[i]) || is_ascii_digit(text[i])); ++i)
+    tag.name += ascii_lower(text[i]);
+  const size_t end = text.substr(0, longest_mark).find_first_of("<>", i);
+  if (end != std::string_view::npos && text[end] == '>') tag.length = end + 1;
+  return tag;
+}
+
+/// The length of "{...}" without white space in it.
+size_t braces_at(std::string_view text) {
+  if (!text.starts_with('{')) return 0;
+  const size_t end = text.substr(0, longest_mark).find_first_of("{} \t\r\n", 1);
+  return end != std::string_view::npos && text[end] == '}' ? end + 1 : 0;
+}
+
+/// The length of a conversion of printf. A space is no flag here, so that "100 % sure" has none.
+size_t conversion_at(std::string_view text) {
+  if (!text.starts_with('%')) return 0;
+  if (const size_t braces = braces_at(text.substr(1)); braces > 0) return 1 + braces;
+  size_t i = 1;
+  if (text.substr(i).starts_with('(')) {
+    i = text.substr(0, longest_mark).find_first_of(") \t\r\n", i);
+    if (i == std::string_view::npos || text[i] != ')') return 0;
+    ++i;
+  }
+  const size_t flags_end = text.find_first_not_of("-+#0123456789.*$'hlLqjzt", i);
+  if (flags_end == std::string_view::npos || flags_end > longest_mark) return 0;
+  constexpr std::string_view conversions = "diouxXeEfFgGaAcspn%@";
+  return conversions.find(text[flags_end]) != conversions.npos ? flags_end + 1 : 0;
+}
+
+size_t mark_at(std::string_view text, TextMarks marks) {
+  if (marks == TextMarks::subtitles)
+    return text.starts_with(times_sign) ? times_sign.size() : text.starts_with("{\\") ? braces_at(text) : 0;
+  return std::max(conversion_at(text), braces_at(text));
+}
+
+struct FoundMark {
+  size_t begin, end;
+  PieceKind kind = PieceKind::mark;
+  size_t partner = Piece::none;  ///< index in the list
+  bool placeholder = false;
+};
+
+bool are_pair(char before, char after) {
+  return (before == '(' && after == ')') || (before == '[' && after == ']') ||
+         (before == after && (before == '"' || before == '\'' || before == '`'));
+}
+
+/// Adds brackets and quotation marks around a placeholder to it: alone they would be words.
+void take_pairs_around(std::string_view bytes, size_t least, size_t most, FoundMark& mark) {
+  while (mark.begin > least && mark.end < most && are_pair(bytes[mark.begin - 1], bytes[mark.end]))
+    --mark.begin, ++mark.end;
+}
+
+/// Finds the marks of a text and which tags belong together.
+std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t end, TextMarks marks) {
+  std::vector<FoundMark> found;
+  std::vector<std::pair<std::string, size_t>> open;
+  for (size_t i = begin; i < end;) {
+    const std::string_view rest = bytes.substr(i, end - i);
+    const Tag tag = tag_at(rest);
+    const size_t length = tag.length > 0 ? tag.length : mark_at(rest, marks);
+    if (length == 0) {
+      ++i;
+      continue;
+    }
+    found.push_back({.begin = i, .end = i + length});
+    if (marks == TextMarks::subtitles && rest.starts_with(times_sign)) found.back().kind = PieceKind::boundary;
+    found.back().placeholder = tag.length == 0 && marks == TextMarks::messages && !rest.starts_with("%%");
+    if (tag.length == 0 && marks == TextMarks::messages)
+      take_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
+    i = found.back().end;
+    if (tag.length == 0) continue;
+    if (tag.name == "br" || tag.name == "p") {
+      found.back().kind = PieceKind::boundary;
+    } else if (!tag.closes) {
+      open.emplace_back(tag.name, found.size() - 1);
+    } else if (!open.empty() && open.back().first == tag.name) {
+      if (open.size() <= max_inline_depth) {
+        FoundMark& start = found[open.back().second];
+        start.kind = PieceKind::open, found.back().kind = PieceKind::close;
+        start.partner = found.size() - 1;
+      }
+      open.pop_back();
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_marked_text(const MarkupSource& source, size_t begin, size_t end, TextMarks marks, PieceList& pieces) {
+  const std::vector<FoundMark> found = find_marks(source.bytes, begin, end, marks);
+  std::vector<size_t> added;
+  for (const FoundMark& mark : found) {
+    pieces.add_text(begin, mark.begin, /*keeps_space=*/false);
+    added.push_back(pieces.add(mark.kind, mark.begin, mark.end));
+    if (mark.placeholder) pieces.stands_for_words();
+    begin = mark.end;
+  }
+  pieces.add_text(begin, end, /*keeps_space=*/false);
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i].partner != Piece::none) pieces.make_partners(added[i], added[found[i].partner]);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tasks/translation/markup/markup_error.h"
+
+namespace sixfold {
+
+/// A string of a PO file: what its literals mean together, and their bytes from the first quotation mark to the
+/// last.
+struct PoString {
+  std::string text;
+  size_t begin = 0, end = 0;
+};
+
+/// A message of a PO file that is not obsolete.
+struct PoMessage {
+  std::string context;
+  bool has_context = false;
+  PoString id;
+  std::string plural;  ///< empty: it has no plural
+  std::vector<PoString> translations;
+
+  bool is_header() const { return id.text.empty() && !has_context; }
+  bool is_translated() const;
+};
+
+/// Reads the messages of a PO file. Throws an input error with the place of what does not belong there, of a
+/// message without msgstr, and for an encoding other than UTF-8.
+std::vector<PoMessage> read_po(const MarkupSource& source);
+
+/// Text as literals: one, or one for each line behind an empty one, with `line_end` between them.
+std::string po_literals(const std::string& text, const std::string& line_end);
+
+}  // namespace sixfold

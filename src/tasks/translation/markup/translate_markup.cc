@@ -1,0 +1,37 @@
+#include "tasks/translation/markup/translate_markup.h"
+
+#include "tasks/translation/markup/translate_pieces.h"
+
+namespace sixfold {
+
+std::string translate_html(std::string_view html, const TextTranslator& translate, const std::string& name) {
+  const MarkupSource source{html, name};
+  require_text(source);
+  return translate_pieces(source, html_pieces(source), MarkupLanguage::html, translate);
+}
+
+std::string translate_xml(std::string_view xml, const TextTranslator& translate, const XmlOptions& options,
+                          const std::string& name) {
+  const MarkupSource source{xml, name};
+  require_text(source);
+  return translate_pieces(source, xml_pieces(source, options), MarkupLanguage::xml, translate);
+}
+
+std::string translate_document(TextKind kind, std::string_view document, const TextTranslator& translate,
+                               const XmlOptions& xml, const std::string& name) {
+  switch (kind) {
+    case TextKind::html:
+      return translate_html(document, translate, name);
+    case TextKind::xml:
+      return translate_xml(document, translate, xml, name);
+    case TextKind::srt:
+      return translate_srt(document, translate, name);
+    case TextKind::po:
+      return translate_po(document, translate, name);
+    case TextKind::plain:
+      break;
+  }
+  throw_input_error("{}: plain text is no document", name);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,316 @@
+#include "tasks/translation/markup/translate_pieces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tasks/translation/markup/placement.h"
+#include "tasks/translation/markup/segment.h"
+#include "text/utf8.h"
+#include "text/words.h"
+
+namespace sixfold {
+namespace {
+
+/// A document as pieces, and the placeholder that stands for those that are kept within texts.
+struct PiecesOfDocument {
+  std::string_view source;
+  MarkupLanguage language;
+  Pieces pieces;
+  std::string placeholder;
+};
+
+/// Writes the translation of a segment with its elements. `placeholders` are those in the translation.
+class SegmentWriter {
+ public:
+  SegmentWriter(const PiecesOfDocument& document, const Segment& segment, const TranslatedText& translation,
+                std::vector<SegmentPlaceholder> placeholders)
+      : source_(document.source),
+        pieces_(document.pieces),
+        segment_(segment),
+        text_(translation.text),
+        placement_(place_elements(segment, translation)),
+        language_(document.language),
+        placeholder_size_(document.placeholder.size()),
+        placeholders_(std::move(placeholders)),
+        next_argument_(segment.first) {}
+
+  std::string write() {
+    size_t text = segment_.first, text_end = segment_.last;
+    while (!is_in_text(pieces_[text].kind)) ++text;
+    while (!is_in_text(pieces_[text_end - 1].kind)) --text_end;
+    write_space(segment_.first, text);
+    write_children(segment_.elements.size());
+    write_text(text_.size());
+    write_space(text_end, segment_.last);
+    if (language_ == MarkupLanguage::plain) break_lines();
+    return std::move(output_);
+  }
+
+ private:
+  /// White space between the tags at the ends of the segment.
+  void write_space(size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i)
+      if (pieces_[i].kind == PieceKind::space) write_piece(i);
+  }
+  /// In a plain document a mark may stand for a word, so that white space beside it stays there.
+  void write_mark(size_t i) {
+    const auto is_space = [&](size_t piece) {
+      return language_ == MarkupLanguage::plain && piece >= segment_.first && piece < segment_.last &&
+             pieces_[piece].kind == PieceKind::space;
+    };
+    const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
+    if (before && !output_.empty() && output_.back() != ' ') write_space_of_text();
+    // A tag stands for nothing: where it has white space on one side, the translation has it on one side too.
+    const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after);
+    write_piece(argument_in_place_of(i));
+    wants_space_ = after && !one_side;
+    skips_space_ = one_side;
+  }
+
+  /// Whether a mark is a conversion of printf that takes the next argument: not "%1$s", "%(name)s" or "%%".
+  bool takes_next_argument(size_t i) const {
+    const std::string_view mark = source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
+    const size_t percent = mark.find('%');
+    if (percent == mark.npos || percent + 1 == mark.size()) return false;
+    const std::string_view rest = mark.substr(percent + 1);
+    const size_t number_end = rest.find_first_not_of("0123456789");
+    return rest[0] != '(' && rest[0] != '{' && rest[0] != '%' &&
+           !(number_end != rest.npos && number_end > 0 && rest[number_end] == '$');
+  }
+  /// The mark to write where `i` has its place: conversions that take the next argument keep their order, since
+  /// a program would read its arguments by the wrong types otherwise.
+  size_t argument_in_place_of(size_t i) {
+    if (language_ != MarkupLanguage::plain || !takes_next_argument(i)) return i;
+    for (; next_argument_ < segment_.last; ++next_argument_)
+      if (is_placeholder_or_mark(next_argument_) && takes_next_argument(next_argument_))
+        return next_argument_++;
+    return i;
+  }
+  bool is_placeholder_or_mark(size_t i) const {
+    return pieces_[i].kind == PieceKind::mark || pieces_[i].kind == PieceKind::kept;
+  }
+  void write_space_of_text() {
+    spaces_.push_back(output_.size());
+    output_ += ' ';
+  }
+  void write_piece(size_t i) {
+    if (i != Piece::none) output_ += source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
+  }
+  /// Writes the text up to `end`, and beyond if that is within a placeholder.
+  void write_text(size_t end) {
+    for (; next_placeholder_ < placeholders_.size() && placeholders_[next_placeholder_].begin < end;
+         ++next_placeholder_) {
+      write_plain_text(placeholders_[next_placeholder_].begin);
+      if (std::exchange(wants_space_, false)) write_space_of_text();
+      skips_space_ = false;
+      write_piece(argument_in_place_of(placeholders_[next_placeholder_].piece));
+      written_ += placeholder_size_;
+    }
+    write_plain_text(std::max(end, written_));
+  }
+  void write_plain_text(size_t end) {
+    const std::string_view part = text_.substr(written_, end - written_);
+    written_ = end;
+    if (language_ != MarkupLanguage::plain) return void(output_ += escape_markup(part));
+    for (const char c : one_line(replace_invalid_utf8(part))) {
+      if (std::exchange(skips_space_, false) && c == ' ') continue;
+      if (c == ' ' || wants_space_) write_space_of_text();
+      wants_space_ = false;
+      if (c != ' ') output_ += c;
+    }
+  }
+  void write_children(size_t parent) {
+    for (const size_t i : placement_.children[parent]) {
+      write_text(placement_.ranges[i].begin);
+      if (segment_.elements[i].mark)
+        write_mark(segment_.elements[i].open);
+      else
+        write_piece(segment_.elements[i].open);
+      write_children(i);
+      write_text(placement_.ranges[i].end);
+      write_piece(segment_.elements[i].close);
+    }
+  }
+
+  /// Replaces spaces of the text by line ends, so that there are as many lines as in the source.
+  void break_lines() {
+    const std::string_view raw = source_.substr(pieces_[segment_.first].begin,
+                                                pieces_[segment_.last - 1].end - pieces_[segment_.first].begin);
+    std::vector<double> shares;  // of the source, before each of its line ends
+    for (size_t at = raw.find('\n'); at != raw.npos; at = raw.find('\n', at + 1))
+      shares.push_back(static_cast<double>(at) / static_cast<double>(raw.size()));
+    const auto written = static_cast<size_t>(std::count(output_.begin(), output_.end(), '\n'));
+    const size_t wanted = std::min(shares.size() - std::min(shares.size(), written), spaces_.size());
+    const std::string line_end = raw.find("\r\n") != raw.npos ? "\r\n" : "\n";
+    std::vector<size_t> chosen;
+    size_t next = 0;  // the first space that may be chosen
+    for (size_t i = 0; i < wanted; ++i) {
+      const double best = shares[i] * static_cast<double>(output_.size());
+      const auto distance = [&](size_t space) { return std::abs(static_cast<double>(spaces_[space]) - best); };
+      const size_t last = spaces_.size() - (wanted - i);
+      while (next < last && distance(next + 1) < distance(next)) ++next;
+      chosen.push_back(spaces_[next++]);
+    }
+    for (size_t i = chosen.size(); i-- > 0;) output_.replace(chosen[i], 1, line_end);
+  }
+
+  std::string_view source_;
+  const Pieces& pieces_;
+  const Segment& segment_;
+  std::string_view text_;
+  Placement placement_;
+  MarkupLanguage language_;
+  size_t placeholder_size_;
+  std::vector<SegmentPlaceholder> placeholders_;
+  size_t next_placeholder_ = 0;
+  std::string output_;
+  std::vector<size_t> spaces_;  // of the text, in the output
+  size_t written_ = 0;          // bytes of the text
+  bool wants_space_ = false;    // before the next text
+  bool skips_space_ = false;    // of the next text
+  size_t next_argument_;        // the first piece that may be the next conversion
+};
+
+/// The pieces with `kept` for those that a placeholder may take the place of: it stands beside no letter or
+/// digit, since it would become a part of a word. None if there are none.
+Pieces with_placeholders(std::string_view source, const Pieces& pieces) {
+  bool any = false, touches = false;
+  const auto pass = [&](const Piece& piece, bool (*is_within)(std::string_view)) {
+    if (piece.kind == PieceKind::text)
+      touches = is_within(source.substr(piece.begin, piece.end - piece.begin));
+    else if (piece.kind == PieceKind::space || piece.kind == PieceKind::boundary)
+      touches = false;
+  };
+  Pieces kept = pieces;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].stands_for_words && !touches) kept[i].kind = PieceKind::kept;
+    pass(kept[i], ends_within_word);
+    if (kept[i].kind == PieceKind::kept) touches = true;
+  }
+  touches = false;
+  for (size_t i = pieces.size(); i-- > 0;) {
+    if (kept[i].kind == PieceKind::kept && touches) kept[i].kind = pieces[i].kind;
+    any = any || kept[i].kind == PieceKind::kept;
+    pass(kept[i], begins_within_word);
+  }
+  return any ? kept : Pieces();
+}
+
+/// The number of the word in which each placeholder stands.
+std::vector<size_t> words_with(const std::vector<SegmentPlaceholder>& placeholders, std::string_view text) {
+  const std::vector<TextRange> words = word_ranges(text);
+  std::vector<size_t> numbers;
+  size_t word = 0;
+  for (const SegmentPlaceholder& one : placeholders) {
+    while (word < words.size() && words[word].end <= one.begin) ++word;
+    numbers.push_back(word);
+  }
+  return numbers;
+}
+
+/// The placeholders of a segment in its translation, in order; none unless it has all of them. Which is which,
+/// the word alignment tells; otherwise they have kept their order.
+std::vector<SegmentPlaceholder> placeholders_in(const Segment& segment, const TranslatedText& translation,
+                                                std::string_view placeholder) {
+  const std::vector<SegmentPlaceholder>& source = segment.placeholders;
+  if (source.empty()) return {};
+  const std::vector<size_t> places = places_of_word(translation.text, placeholder);
+  if (places.size() != source.size()) return {};
+  std::vector<SegmentPlaceholder> found;
+  for (size_t i = 0; i < places.size(); ++i) found.push_back({places[i], source[i].piece});
+  std::map<size_t, size_t> by_word, found_by_word;
+  const std::vector<size_t> words = words_with(source, segment.text),
+                            found_words = words_with(found, translation.text);
+  for (size_t i = 0; i < words.size(); ++i) {
+    by_word.emplace(words[i], i);
+    found_by_word.emplace(found_words[i], i);
+  }
+  std::map<size_t, size_t> aligned;  // of each place in the translation, that in the source
+  std::set<size_t> used;
+  for (const auto& [from, to] : translation.alignment) {
+    const auto one = by_word.find(static_cast<size_t>(from)),
+               other = found_by_word.find(static_cast<size_t>(to));
+    if (one == by_word.end() || other == found_by_word.end() || used.contains(one->second)) continue;
+    if (aligned.emplace(other->second, one->second).second) used.insert(one->second);
+  }
+  if (aligned.size() == found.size())
+    for (const auto& [to, from] : aligned) found[to].piece = source[from].piece;
+  return found;
+}
+
+/// The translation of a part of a document.
+struct Rewritten {
+  size_t last;  ///< the piece behind it
+  std::string bytes;
+};
+
+/// A text to translate.
+struct WantedText {
+  const PiecesOfDocument* document;
+  Segment segment;
+};
+
+/// The segments with placeholders and all segments without, in order: those that are in one of the former
+/// follow it, for the case that its translation lacks a placeholder.
+std::vector<WantedText> wanted_texts(const PiecesOfDocument& with, const PiecesOfDocument& without) {
+  CharacterReferences references(without.language);
+  std::vector<WantedText> wanted;
+  std::vector<Segment> segments = segments_of(without.source, without.pieces, references);
+  for (Segment& segment : segments_of(with.source, with.pieces, references, with.placeholder)) {
+    const auto inner = std::ranges::lower_bound(segments, segment.first, {}, &Segment::first);
+    const bool has_text = inner != segments.end() && inner->first < segment.last;
+    if (has_text && !segment.placeholders.empty() &&
+        places_of_word(segment.text, with.placeholder).size() == segment.placeholders.size())
+      wanted.push_back({&with, std::move(segment)});
+  }
+  for (Segment& segment : segments) wanted.push_back({&without, std::move(segment)});
+  std::ranges::stable_sort(wanted, {}, [](const WantedText& text) { return text.segment.first; });
+  return wanted;
+}
+
+}  // namespace
+
+std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
+                             const TextTranslator& translate) {
+  const PiecesOfDocument without{source.bytes, language, pieces, {}};
+  PiecesOfDocument with{source.bytes, language, {}, {}};
+  if (translate.placeholder) with.pieces = with_placeholders(source.bytes, pieces);
+  if (!with.pieces.empty()) with.placeholder = translate.placeholder();
+  if (with.placeholder.empty()) with.pieces.clear();
+  const std::vector<WantedText> wanted = wanted_texts(with, without);
+  std::string output;
+  if (wanted.empty()) return output = source.bytes;
+  std::vector<std::string> texts;
+  for (const WantedText& text : wanted) texts.push_back(text.segment.text);
+  const std::vector<TranslatedText> translations = translate(texts);
+  require(translations.size() == texts.size(),
+          "{}: {} texts were to be translated, but there are {} translations", source.name, texts.size(),
+          translations.size());
+  std::map<size_t, Rewritten> parts;  // by their first pieces
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto& [document, segment] = wanted[i];
+    auto placeholders = placeholders_in(segment, translations[i], document->placeholder);
+    if (placeholders.size() != segment.placeholders.size()) continue;
+    const auto before = parts.upper_bound(segment.first);
+    if (before != parts.begin() && segment.first < std::prev(before)->second.last) continue;  // is in it
+    const size_t begin = pieces[segment.first].begin, end = pieces[segment.last - 1].end;
+    parts[segment.first] = {
+        segment.last,
+        translations[i].text == texts[i]
+            ? std::string(source.bytes.substr(begin, end - begin))
+            : SegmentWriter(*document, segment, translations[i], std::move(placeholders)).write()};
+  }
+  size_t written = 0;
+  for (const auto& [first, part] : parts) {
+    const size_t begin = pieces[first].begin;
+    output += source.bytes.substr(written, begin - written);
+    output += part.bytes;
+    written = pieces[part.last - 1].end;
+  }
+  return output += source.bytes.substr(written);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,112 @@
+#include "tasks/translation/output_constraints.h"
+
+#include <unicode/utf8.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/glossary.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// A text for an error message, cut at a whole character, since it may have any length.
+std::string shown(const std::string& text) {
+  constexpr size_t longest = 80;
+  if (text.size() <= longest) return text;
+  size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+/// `what` names the text in messages: "prefix", "phrase".
+void check(const std::string& what, const std::string& text) {
+  require(!first_invalid_utf8(text), "the {} '{}' is not valid UTF-8", what, shown(replace_invalid_utf8(text)));
+  require(text.find_first_of("\r\n") == std::string::npos, "the {} '{}' has more than one line", what,
+          shown(one_line(text)));
+  require(what == "prefix" || has_visible_character(text), "the {} '{}' has no visible character", what,
+          shown(text));
+}
+
+/// Whether the text of a token goes on the word in which the text of the token before it ends.
+bool continues_word(const Tokenizer& tokenizer, int32_t last, int32_t next) {
+  const std::string before = tokenizer.decode(std::vector{last}),
+                    both = tokenizer.decode(std::vector{last, next});
+  if (before.empty() || both.size() <= before.size() || !both.starts_with(before)) return false;
+  const auto size = static_cast<int32_t>(both.size());
+  auto place = static_cast<int32_t>(before.size()), next_place = place;
+  UChar32 end = 0, begin = 0;
+  U8_NEXT(both.data(), next_place, size, begin);
+  U8_PREV(both.data(), 0, place, end);
+  return end >= 0 && begin >= 0 && is_within_words(static_cast<char32_t>(end)) &&
+         is_within_words(static_cast<char32_t>(begin));
+}
+
+/// Returns the tokens of a phrase; none if the vocabulary lacks some of its text.
+Ids encode_phrase(const Tokenizer& tokenizer, const std::string& what, const std::string& phrase) {
+  check(what, phrase);
+  Ids ids = tokenizer.encode(phrase);
+  if (std::ranges::find(ids, tokenizer.unk()) != ids.end()) ids.clear();
+  return ids;
+}
+
+Ids encode_prefix(const Tokenizer& tokenizer, const std::string& prefix) {
+  check("prefix", prefix);
+  if (!has_visible_character(prefix)) return {};
+  const size_t end = static_cast<size_t>(trim_spaces(prefix).end() - std::string_view(prefix).begin());
+  Ids ids = tokenizer.encode(std::string_view(prefix).substr(0, end));
+  require(ids.size() <= most_prefix_tokens, "the prefix '{}' has {} tokens; at most {} are allowed",
+          shown(prefix), ids.size(), most_prefix_tokens);
+  require(std::ranges::find(ids, tokenizer.unk()) == ids.end(),
+          "the prefix '{}' has text that the model's vocabulary lacks, so that no translation begins with it",
+          shown(prefix));
+  return ids;
+}
+
+void refuse_if_contained(const Ids& ids, const std::string& what, const Ids& banned,
+                         const std::string& banned_phrase) {
+  require(std::search(ids.begin(), ids.end(), banned.begin(), banned.end()) == ids.end(),
+          "{} contains '{}', which the translation must not contain", what, shown(banned_phrase));
+}
+
+}  // namespace
+
+EncodedConstraints encode_constraints(const Tokenizer& tokenizer, const OutputConstraints& constraints) {
+  EncodedConstraints encoded;
+  LexicalConstraints& tokens = encoded.tokens;
+  tokens.word_goes_on = [&tokenizer](int32_t id) { return tokenizer.word_goes_on(id); };
+  if (constraints.whole_words)
+    tokens.continues_word = [&tokenizer](int32_t last, int32_t next) {
+      return continues_word(tokenizer, last, next);
+    };
+  tokens.prefix = encode_prefix(tokenizer, constraints.prefix);
+  size_t sum = 0;
+  for (const std::string& phrase : constraints.phrases) {
+    Ids ids = encode_phrase(tokenizer, "phrase", phrase);
+    if (ids.empty() || tokens.phrases.size() == most_phrases || sum + ids.size() > most_phrase_tokens) {
+      encoded.impossible.push_back(phrase);
+      continue;
+    }
+    sum += ids.size();
+    tokens.phrases.push_back(std::move(ids));
+    encoded.phrases.push_back(phrase);
+  }
+  require(constraints.banned_phrases.size() <= most_phrases,
+          "{} phrases are given that the translation must not contain; there may be {}",
+          constraints.banned_phrases.size(), most_phrases);
+  for (const std::string& phrase : constraints.banned_phrases) {
+    Ids ids = encode_phrase(tokenizer, "phrase", phrase);
+    if (ids.empty()) continue;  // no translation contains it
+    refuse_if_contained(tokens.prefix, fmt::format("the prefix '{}'", shown(constraints.prefix)), ids, phrase);
+    for (size_t i = 0; i < tokens.phrases.size(); ++i)
+      refuse_if_contained(tokens.phrases[i], fmt::format("the phrase '{}'", shown(encoded.phrases[i])), ids,
+                          phrase);
+    tokens.banned_phrases.push_back(std::move(ids));
+  }
+  return encoded;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,40 @@
+#pragma once
+#include <deque>
+
+#include "tasks/translation/translation.h"
+#include "text/sentences.h"
+
+namespace sixfold {
+
+/// Converts between a stream of paragraphs and a translation of sentences: splits each paragraph into sentences
+/// and joins their translations and word alignments. The words of an alignment are counted in the whole
+/// paragraph. The second best translation of a paragraph has the second best of each sentence, or the worst of
+/// those that have fewer, and so on. Its score is the sum of the scores of its sentences. The finish reason is
+/// that of the last sentence that did not end with an end token, if there is one. For one thread at a time.
+class Paragraphs {
+ public:
+  Paragraphs(const std::string& language, const LineSource& next, const TranslatedLineReceiver& emit)
+      : splitter_(language), next_(next), emit_(emit) {}
+
+  /// Returns the next sentence to translate, or an empty line for a paragraph without sentences.
+  NextLine next_sentence(std::string& sentence, bool wait);
+  /// Takes the translation of the next sentence, and emits the paragraph if it was its last.
+  void receive(const TranslatedLine& sentence);
+
+ private:
+  struct Paragraph {
+    TranslatedLine line;  // the whole paragraph
+    SplitParagraph split;
+    std::vector<std::vector<Translation>> translated;  // its sentences that have been translated
+  };
+  static Translation joined(const Paragraph& paragraph, size_t rank);
+
+  SentenceSplitter splitter_;
+  const LineSource& next_;
+  const TranslatedLineReceiver& emit_;
+  size_t sentence_ = 0;               // index of the next sentence of the newest paragraph
+  size_t emitted_ = 0;                // number of paragraphs emitted
+  std::deque<Paragraph> paragraphs_;  // not emitted yet
+};
+
+}  // namespace sixfold

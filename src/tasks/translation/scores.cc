@@ -1,0 +1,89 @@
+#include "tasks/translation/scores.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "tasks/kit/decoding_scores.h"
+#include "tasks/kit/validation_samples.h"
+
+namespace sixfold {
+namespace {
+
+/// The number of sentences from which the samples are chosen. All of them are translated if a metric needs it.
+int64_t considered(const TranslationValidationOptions& options, int64_t all) {
+  return options.max_sentences > 0 ? std::min(all, options.max_sentences) : all;
+}
+
+/// Translates lines of the text.
+std::vector<std::string> translate(const Transformer& model, const Tokenizer& target, const TokenCorpus& corpus,
+                                   std::span<const size_t> lines, const ScoredDecoding& how,
+                                   const EvaluationRun& run) {
+  std::vector<std::vector<int32_t>> sources;
+  for (const size_t line : lines) {
+    const auto ids = corpus.source[static_cast<int64_t>(line)];
+    sources.emplace_back(ids.begin(), ids.end());
+  }
+  std::vector<std::string> translations;
+  for (const auto& ids : decode_outputs(model, sources, how, run)) translations.push_back(target.decode(ids));
+  return translations;
+}
+
+/// The scores of the translations of the first sentences.
+Scores scores_of(const std::vector<std::string>& translations, const Tokenizer& tokenizer,
+                 const ParallelText& text) {
+  // Text for a whitespace tokenizer is tokenized already.
+  const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
+  const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
+  const Chrf chrf;
+  BleuStatistics bleu_sum;
+  ChrfStatistics chrf_sum;
+  for (size_t i = 0; i < translations.size(); ++i) {
+    const std::string reference = tokenizer.join(text.target[i]);
+    bleu_sum += bleu.statistics(translations[i], {&reference, 1});
+    chrf_sum += chrf.statistics(translations[i], {&reference, 1});
+  }
+  return {{"bleu", {bleu.score(bleu_sum).score, true}}, {"chrf", {chrf.score(chrf_sum), true}}};
+}
+
+}  // namespace
+
+Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
+                                const ValidationPairs& pairs, const TranslationValidationOptions& options,
+                                const EvaluationRun& run) {
+  const ParallelText& text = pairs.text;
+  const auto count = static_cast<size_t>(considered(options, text.size()));
+  const std::vector<size_t> shown =
+      sample_pairs(std::span(text.source).first(count), std::span(text.target).first(count));
+  std::vector<size_t> lines = shown;
+  if (options.translates()) {
+    lines.resize(count);
+    std::iota(lines.begin(), lines.end(), 0);
+  }
+  const auto translations = translate(model, *tokenizers.target, pairs.ids, lines,
+                                      {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run);
+  Evaluation evaluation;
+  if (options.translates()) evaluation.scores = scores_of(translations, *tokenizers.target, text);
+  for (size_t i = 0; i < shown.size(); ++i)
+    evaluation.samples.push_back(sample_of(
+        text.source[shown[i]], translations[options.translates() ? shown[i] : i], text.target[shown[i]]));
+  add_cross_attention(model, tokenizers, evaluation.samples, run.arena);
+  return evaluation;
+}
+
+int64_t translation_score_bytes(const ModelConfig& config, const TokenCorpus& corpus,
+                                const TranslationValidationOptions& options, int64_t part_tokens) {
+  const ScoredDecoding how{.beam_size = options.beam_size, .part_tokens = part_tokens};
+  const int64_t count = considered(options, corpus.size());
+  if (options.translates())
+    return decoding_bytes(
+        config, count, [&](int64_t i) { return std::ssize(corpus.source[i]); }, how);
+  int64_t longest = 0;
+  for (int64_t i = 0; i < count; ++i) longest = std::max(longest, std::ssize(corpus.source[i]));
+  const auto samples = std::min(count, static_cast<int64_t>(most_samples));
+  const auto tokens = [&](int64_t) { return std::min(longest, static_cast<int64_t>(most_sample_bytes) + 1); };
+  return decoding_bytes(config, samples, tokens, how);
+}
+
+}  // namespace sixfold

@@ -1,0 +1,109 @@
+#include "tasks/translation/task.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "data/pair_dataset.h"
+#include "model_folder/binding.h"
+#include "tasks/translation/alignment_layer.h"
+#include "tasks/translation/data.h"
+#include "tasks/translation/scores.h"
+
+namespace sixfold {
+namespace {
+
+/// Returns the config of the run's model, which continues that of the folder `from` if there is one.
+ModelConfig config_of(const TranslationOptions& options, const std::string& from,
+                      const Tokenizers& tokenizers) {
+  ModelConfig config = initial_config(options.model, options.generation, from);
+  if (!from.empty()) {
+    require_translation_model(config, from);
+    config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
+  }
+  bind_tokenizers(config, tokenizers);
+  if (!options.data.source_language.empty()) config.source_language = options.data.source_language;
+  if (!options.data.target_language.empty()) config.target_language = options.data.target_language;
+  require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
+          "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
+          "tokenizer.joint to true");
+  return config;
+}
+
+/// Throws an input error that names a sentence for which the model has no positions.
+void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus, const std::string& key) {
+  if (!config.limits_length()) return;
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    const int64_t tokens = std::max(std::ssize(corpus.source[i]), std::ssize(corpus.target[i]) + 1);
+    if (tokens > config.max_positions)
+      require_positions(config, tokens, fmt::format("{}: pair {} of those that are kept", key, i + 1));
+  }
+}
+
+class TranslationTask : public Task {
+ public:
+  TranslationTask(const TranslationOptions& options, const std::string& from, TranslationData data)
+      : validation_(options.validation),
+        tokenizers_(data.tokenizers),
+        config_(config_of(options, from, tokenizers_)),
+        record_(std::move(data.record)),
+        train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
+               {options.data.token_dropout, options.train.seed}),
+        valid_text_(std::move(data.valid_text)),
+        valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
+    warn_without_effect(config_);
+    require_positions_for(config_, train_.corpus(), "data.train");
+    require_positions_for(config_, valid_.corpus(), "data.valid");
+  }
+
+  const ModelConfig& model_config() const override { return config_; }
+  const Dataset& training_data() const override { return train_; }
+  const Dataset* validation_data() const override { return valid_.corpus().size() > 0 ? &valid_ : nullptr; }
+
+  std::vector<std::string> metrics() const override {
+    std::vector<std::string> names;
+    for (const Metric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
+    return names;
+  }
+  Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
+    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus()}, validation_, run);
+  }
+  int64_t score_bytes(int64_t part_tokens) const override {
+    return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
+  }
+
+  GenerationConfig measured_generation(const Transformer& model) const override {
+    return with_alignment_layer(model, tokenizers_);
+  }
+  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  std::string history() const override {
+    nlohmann::ordered_json text;
+    text["pairs"] = record_.report.kept();
+    for (const FileStamp& file : record_.files)
+      text["text"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"hash", file.hash}});
+    return text.dump();
+  }
+
+ private:
+  TranslationValidationOptions validation_;
+  Tokenizers tokenizers_;
+  ModelConfig config_;
+  TokenStoreRecord record_;
+  PairDataset train_;
+  ParallelText valid_text_;
+  PairDataset valid_;
+};
+
+}  // namespace
+
+OptionNode TranslationConfig::read_stored(OptionNode stored) const {
+  upgrade_translation_options(stored);
+  return TaskConfigOf::read_stored(std::move(stored));
+}
+
+bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }
+
+std::unique_ptr<Task> TranslationConfig::open(const TaskStart& start) const {
+  return std::make_unique<TranslationTask>(options_, start.model, read_translation_data(options_, start));
+}
+
+}  // namespace sixfold

@@ -1,0 +1,160 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/layers/attention_kind.h"
+#include "search/hypothesis.h"
+#include "search/search_observer.h"
+
+namespace sixfold {
+
+/// The attention weights of one sentence in one layer, all heads.
+struct SentenceAttention {
+  std::vector<std::string> source, target;  ///< tokens, including end tokens
+  int layer = 0, heads = 0;
+  std::vector<float> weights;  ///< [heads, target, source]; for self-attention both sides are the same
+  AttentionKind kind = AttentionKind::cross;
+  /// For `Translation::attention`: the word that each token is part of, counted as in `Translation::alignment`;
+  /// -1: of none, as an end token is.
+  std::vector<int> source_words, target_words;
+};
+
+/// A hypothesis that was considered in a step of beam search.
+struct SearchedHypothesis {
+  int parent = -1;    ///< its place in the step before; -1 in the first step
+  std::string token;  ///< the last token of it
+  double log_probability = 0, score = 0;
+  CandidateFate fate = CandidateFate::dropped;
+};
+
+/// The hypotheses of each step of beam search, best first: all but those that were dropped with a rank beyond
+/// twice the beam size.
+using SearchSteps = std::vector<std::vector<SearchedHypothesis>>;
+
+/// The optional outputs of a translation. None of them changes it. Each but `search` needs another pass of the
+/// model over the finished translation.
+struct ExtraOutputs {
+  bool tokens = false;
+  bool alignment = false;
+  bool attention = false;
+  /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
+  /// last. Default: that of the model (`GenerationConfig::alignment_layer`).
+  std::optional<int> layer = {};
+  bool all_attention = false;  ///< of the best translation: every layer and head that attends
+  bool search = false;         ///< the steps of the beam search
+  /// With `all_attention` or `search`: the most tokens of a source and of a translation, end tokens included;
+  /// 0: any number. More are an input error.
+  int most_tokens = 0;
+
+  bool any() const { return tokens || alignment || attention || all_attention; }
+};
+
+/// What the translation of a sentence must begin with, must contain and must not contain.
+struct OutputConstraints {
+  /// The translation begins with the tokens of this text, and so with the text as the tokenizer normalizes it.
+  /// The model may finish its last word. White space at its end is dropped.
+  std::string prefix;
+  /// The translation contains the tokens of each phrase as often as it is listed; with `whole_words` the
+  /// model does not go on with the last word of a phrase. `Translation::unmet` tells which it could not
+  /// contain.
+  std::vector<std::string> phrases;
+  /// The translation contains the tokens of no such phrase. Another spelling of it, or another segmentation
+  /// into tokens, is another phrase.
+  std::vector<std::string> banned_phrases;
+
+  /// Whether the last word of a phrase is the whole word: no "Hunde" for "Hund". False: the model may add an
+  /// ending.
+  bool whole_words = true;
+
+  bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
+};
+
+/// The number of tokens of sources, and of those that are not in the model's vocabulary.
+struct UnknownTokens {
+  int64_t tokens = 0, unknown = 0;
+  std::string first;  ///< the place of the first source with unknown tokens: "line 7"
+};
+
+struct TranslateOptions {
+  std::optional<int> beam_size;  ///< default: the model's, or `n_best` if that is more
+  /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
+  int64_t batch_tokens = 0;
+  int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut
+  std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
+  /// A file made by `sixfold shortlist` for the model; empty: all tokens are allowed.
+  std::string shortlist;
+  /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
+  std::string split_sentences;
+  size_t first_line = 1;           ///< number of the first line in warnings
+  std::string line_name = "line";  ///< what warnings call a line
+  bool warn_of_cuts = true;        ///< whether there is a warning for each source that is cut
+  UnknownTokens* unknown =
+      nullptr;  ///< counts the tokens of the sources; null: nobody does. It outlives the call
+  /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
+  /// itself, unless its constraints ask for something.
+  bool keep_symbols = false;
+  int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
+  ExtraOutputs details = {};
+  /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
+  /// thread that called `translate`, in order; empty: none.
+  std::function<OutputConstraints(size_t index, const std::string& source)> constraints = {};
+  /// A name of whom the call is for: callers take turns, and the calls of each of them.
+  std::string caller = {};
+  std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
+
+  /// The number of hypotheses that the search keeps in each step, for a model whose own number this is.
+  int beam_width(int of_model) const { return beam_size.value_or(std::max(of_model, n_best)); }
+};
+
+struct TranslatedToken {
+  std::string text;
+  double log_probability = 0;
+};
+
+struct Translation {
+  std::string text;
+  double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
+  double log_probability = 0;  ///< sum over all tokens, including the end token
+  FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
+  bool loops = false;                             ///< whether it ends in a repetition (`ends_in_a_loop`)
+  /// The phrases of `OutputConstraints` that it does not contain: the maximum length was reached, the model
+  /// can't write them, or there are too many (tasks/translation/output_constraints.h).
+  std::vector<std::string> unmet;
+  // Only if requested by `ExtraOutputs`:
+  /// Including the end token, unless the output was cut at the maximum length.
+  std::vector<TranslatedToken> tokens;
+  /// Pairs of a source word and a target word, counted from 0. Words are separated by white space in the
+  /// decoded text (`word_ranges`), for a paragraph in its whole text. Each target word is paired with the
+  /// source word that its first token attends to most; there is no pair if that is the end token.
+  std::vector<std::pair<int, int>> alignment;
+  std::optional<SentenceAttention> attention;
+  /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row
+  /// of the decoder's belongs to a token that it reads, start token included. Layers without attention are
+  /// absent.
+  std::vector<SentenceAttention> all_attention;
+};
+
+/// A line and its translations.
+struct TranslatedLine {
+  size_t index = 0;    ///< from 0
+  std::string source;  ///< the line as it was read
+  /// Best first; a single empty one for a line without visible characters.
+  std::vector<Translation> translations;
+  size_t tokens_cut = 0;  ///< number of source tokens beyond `max_source_length`
+  SearchSteps search;     ///< only if requested by `ExtraOutputs`
+};
+
+enum class NextLine { line, none_yet, end };
+
+/// Supplies the lines to translate, one after the other. If `wait` is true, it may wait a short time (about 50
+/// ms) for a line; otherwise it must return at once. Called by the thread that called `Translator::translate`.
+using LineSource = std::function<NextLine(std::string& line, bool wait)>;
+
+using TranslatedLineReceiver = std::function<void(const TranslatedLine&)>;
+
+}  // namespace sixfold

@@ -1,0 +1,78 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "model/config.h"
+#include "model/generation_config.h"
+#include "model/layers/attention_kind.h"
+#include "model/weight_type.h"
+#include "runtime/calling_threads.h"
+#include "runtime/decoding_statistics.h"
+#include "tasks/translation/translation.h"
+
+namespace sixfold {
+
+/// Translates text with the model in a model folder. Safe to share between threads.
+class Translator {
+ public:
+  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model, or
+  /// if its tokenizers are not those that the model was trained with.
+  explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored,
+                      CallingThreads calling = CallingThreads::decode);
+  ~Translator();
+  Translator(Translator&&) noexcept;
+
+  /// Translates each line, in order. A line without visible characters gives an empty translation.
+  std::vector<std::string> translate(const std::vector<std::string>& lines,
+                                     const TranslateOptions& options = {}) const;
+  std::string translate(const std::string& line) const;
+  /// Translates lines and passes each, with all outputs, to `emit`, as soon as it and all lines before it are
+  /// ready. `emit` is called on this thread, once for each line, in order. An exception of `emit` ends the
+  /// translation and is rethrown. Concurrent calls share the translator's threads, and short calls do not wait
+  /// for long ones.
+  void translate(const std::vector<std::string>& lines, const TranslateOptions& options,
+                 const TranslatedLineReceiver& emit) const;
+  /// The same for a stream of lines. At most 4,096 lines are read ahead of the lines emitted. An exception of
+  /// `next` is rethrown when all lines before it have been emitted. The translation of a line depends on
+  /// nothing else: neither on other lines, nor on batches, nor on the number of threads.
+  void translate(const LineSource& next, const TranslateOptions& options,
+                 const TranslatedLineReceiver& emit) const;
+
+  /// Scores given translations, with the same outputs as for the model's own. The search settings in `options`
+  /// have no effect. Throws an input error if the numbers of lines differ.
+  std::vector<Translation> score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                 const TranslateOptions& options = {}) const;
+
+  /// Returns the attention weights of a layer (negative: counted from the last) for `source` and `target`, by
+  /// default the model's translation. A row of cross-attention belongs to one target token and holds the
+  /// weights used to predict it. For self-attention both sides are the tokens that the encoder reads, or those
+  /// that the decoder reads, start token included. Throws an input error if there is no such layer.
+  SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
+                              AttentionKind kind = AttentionKind::cross) const;
+
+  /// Returns a word that takes the place of what is kept within texts of documents: translations mostly repeat
+  /// it as it is. Empty if none was found. Found by translating (tasks/translation/placeholder.h) when it is
+  /// asked for the first time; of the options, those of the language, the shortlist, the caller and `cancel`
+  /// count.
+  std::string placeholder(const TranslateOptions& options = {}) const;
+
+  const ModelConfig& config() const;
+  /// Aligns words by this decoder layer (negative: counted from the last), and not by that of the model. Throws
+  /// an input error if there is no such layer. To be called before other threads use the translator.
+  void set_alignment_layer(int layer);
+  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
+  std::vector<float> position_encodings(int64_t positions) const;
+
+  /// What has been decoded since the model was loaded.
+  DecodingCounts counts() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sixfold

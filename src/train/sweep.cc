@@ -1,0 +1,157 @@
+#include "train/sweep.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/nearest.h"
+#include "model_folder/ownership.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = OptionNode::Kind;
+
+/// A name may be part of a path on a command line, a cell of a table and a label of a picture.
+void require_name(const std::string& name, const std::string& where) {
+  constexpr std::string_view letters_and_digits =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  const std::string allowed = std::string(letters_and_digits) + "-_.+";
+  require(
+      !name.empty() && letters_and_digits.find(name[0]) != std::string_view::npos &&
+          name.find_first_not_of(allowed) == std::string::npos,
+      "{}: '{}' can't name a run; use letters, digits, '-', '_', '.' and '+', and begin with a letter or digit",
+      where, name);
+  require(!name.starts_with("table.") && name != sweep_mark,
+          "{}: '{}' would stand in the way of the sweep's own files; choose another name", where, name);
+}
+
+/// The node of a key with dots, "model.heads", which is created if it does not exist.
+OptionNode& node_at(OptionNode& root, std::string_view key, const OptionNode& value) {
+  OptionNode* node = &root;
+  for (;;) {
+    const size_t dot = key.find('.');
+    if (node->kind == Kind::null) *node = {.kind = Kind::map, .where = value.where};
+    require(node->kind == Kind::map, "{}: the part before '{}' is a value, not a group ({})", value.where, key,
+            node->where);
+    OptionNode* child = node->find(key.substr(0, dot));
+    node = child ? child : &node->children.emplace_back(key.substr(0, dot), OptionNode{}).second;
+    if (dot == std::string_view::npos) return *node;
+    key.remove_prefix(dot + 1);
+  }
+}
+
+/// Sets the keys of `changes` in `options`, and describes them.
+void apply(const OptionNode& changes, const std::string& prefix, SweepRow& row,
+           std::vector<std::string>& described) {
+  for (const auto& [key, value] : changes.children) {
+    const std::string full = prefix.empty() ? key : prefix + "." + key;
+    if (value.kind == Kind::map) {
+      apply(value, full, row, described);
+      continue;
+    }
+    require(std::ranges::count(row.changed_keys, full) == 0, "{}: the key '{}' occurs twice; remove one",
+            row.where, full);
+    row.changed_keys.push_back(full);
+    node_at(row.options, full, value) = value;
+    described.push_back(full + " " + value_text(value));
+  }
+}
+
+OptionNode base_of(const OptionNode& base) {
+  if (base.kind == Kind::map) return base;
+  require((base.kind == Kind::plain || base.kind == Kind::quoted) && !base.text.empty(),
+          "{}: base: expected a training config, or the path of one", base.where);
+  OptionNode options = read_option_file(base.text);
+  require(!options.find("rows"), "{}: base: {} is a list of variants itself; name a training config",
+          base.where, base.text);
+  return options;
+}
+
+std::vector<SweepRow> variants_of(OptionNode& file, const std::string& path) {
+  const std::vector<std::string> known{"base", "rows"};
+  for (const auto& [key, value] : file.children)
+    if (std::ranges::find(known, key) == known.end()) {
+      const auto meant = nearest(key, known);
+      throw_input_error("{}: unknown key '{}' beside 'rows'{}", value.where, key,
+                        meant ? fmt::format("; did you mean '{}'?", *meant)
+                              : "; the keys of a training config belong to 'base'");
+    }
+  const OptionNode* base = file.find("base");
+  require(base, "{}: 'base' is missing: the training config that the rows change", path);
+  const OptionNode& rows = *file.find("rows");
+  require(rows.kind == Kind::map && !rows.children.empty(),
+          "{}: rows: expected a name and changed keys for each training",
+          rows.where.empty() ? path : rows.where);
+  const OptionNode options = base_of(*base);
+  std::vector<SweepRow> variants;
+  for (const auto& [name, changes] : rows.children) {
+    require(changes.kind == Kind::map || changes.kind == Kind::null,
+            "{}: rows.{}: expected the keys that the row changes, as in {{model.heads: 1}}", changes.where,
+            name);
+    require_name(name, changes.where.empty() ? path : changes.where);
+    SweepRow& row = variants.emplace_back(
+        SweepRow{.name = name, .where = fmt::format("{}: {}", path, name), .options = options, .changes = {}});
+    std::vector<std::string> described;
+    apply(changes, "", row, described);
+    row.changes = join(described, ", ");
+  }
+  return variants;
+}
+
+bool is_config_name(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
+std::vector<std::string> files_of(const std::string& recipe) {
+  std::error_code failure;
+  if (!fs::is_directory(recipe, failure)) return {recipe};
+  std::vector<std::string> files;
+  const fs::directory_iterator entries(recipe, failure);
+  require(!failure, "{}: can't read the folder: {}", recipe, failure.message());
+  for (const auto& entry : entries)
+    if (entry.is_regular_file() && is_config_name(entry.path())) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  require(!files.empty(), "{}: the folder has no .yaml or .json files", recipe);
+  return files;
+}
+
+std::vector<SweepRow> rows_of(const std::string& path) {
+  OptionNode file = read_option_file(path);
+  if (file.find("rows")) return variants_of(file, path);
+  const std::string name = fs::path(path).stem().string();
+  require_name(name, path);
+  std::vector<SweepRow> rows;
+  rows.push_back({.name = name, .where = path, .options = std::move(file), .changes = {}});
+  return rows;
+}
+
+}  // namespace
+
+std::vector<SweepRow> read_sweep(const std::vector<std::string>& recipes,
+                                 const std::vector<std::string>& assignments) {
+  require(!recipes.empty(), "there is no recipe; name a training config, or a folder of them");
+  std::vector<SweepRow> rows;
+  for (const std::string& recipe : recipes)
+    for (const std::string& file : files_of(recipe))
+      for (SweepRow& row : rows_of(file)) {
+        const auto same = std::ranges::find(rows, row.name, &SweepRow::name);
+        require(same == rows.end(), "{} and {} are both named '{}'; rename one of them",
+                same == rows.end() ? "" : same->where, row.where, row.name);
+        for (const std::string& assignment : assignments) {
+          const std::string key = assignment.substr(0, assignment.find('='));
+          require(std::ranges::count(row.changed_keys, key) == 0,
+                  "--set {}: {} sets this key itself, so that it would not be compared; leave one of them out",
+                  assignment, row.where);
+          set_option(row.options, assignment);
+        }
+        rows.push_back(std::move(row));
+      }
+  return rows;
+}
+
+}  // namespace sixfold

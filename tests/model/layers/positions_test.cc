@@ -1,0 +1,102 @@
+// Section 3.5: what makes sines and cosines an encoding of positions.
+#include "model/layers/positions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "golden_file.h"
+
+namespace sixfold {
+namespace {
+
+using Encoding = std::vector<double>;
+
+Encoding encoding(int64_t position, int64_t d_model) {
+  Encoding row;
+  for (int64_t i = 0; i < d_model; ++i) row.push_back(sinusoidal_position(position, i, d_model));
+  return row;
+}
+
+double dot(const Encoding& a, const Encoding& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+TEST(Positions, AreWhatPyTorchComputes) {
+  const HostMatrix golden = GoldenFile("ops").matrix("positions/output");
+  for (int64_t p = 0; p < golden.rows; ++p)
+    for (int64_t i = 0; i < golden.cols; ++i)
+      EXPECT_NEAR(sinusoidal_position(p, i, golden.cols),
+                  golden.values[static_cast<size_t>(p * golden.cols + i)], 1e-12);
+}
+
+TEST(Positions, AreUniqueAndBetweenMinusOneAndOne) {
+  for (const int64_t d_model : {4, 7, 64, 512}) {
+    std::set<std::vector<float>> seen;
+    for (int64_t p = 0; p < 2000; ++p) {
+      const Encoding row = encoding(p, d_model);
+      for (const double value : row) EXPECT_LE(std::abs(value), 1);
+      EXPECT_TRUE(seen.emplace(row.begin(), row.end()).second) << "position " << p << " of width " << d_model;
+    }
+  }
+}
+
+TEST(Positions, DotProductDependsOnTheDistanceAlone) {
+  for (const int64_t d_model : {6, 64, 512})
+    for (const int64_t distance : {0, 1, 2, 7, 100}) {
+      const double expected = dot(encoding(0, d_model), encoding(distance, d_model));
+      for (const int64_t p : {1, 3, 50, 999}) {
+        EXPECT_NEAR(dot(encoding(p, d_model), encoding(p + distance, d_model)), expected, 1e-9);
+        EXPECT_NEAR(dot(encoding(p + distance, d_model), encoding(p, d_model)), expected, 1e-9);
+      }
+    }
+}
+
+// PE(pos + k) is PE(pos) with each pair of features turned by k times the pair's frequency.
+TEST(Positions, AStepIsOneLinearMapAtAllPositions) {
+  for (const int64_t d_model : {6, 64})
+    for (const int64_t k : {1, 5, 123}) {
+      const Encoding step = encoding(k, d_model);  // sines and cosines of the angles to turn by
+      for (int64_t p = 0; p < 300; p += 7) {
+        const Encoding from = encoding(p, d_model), to = encoding(p + k, d_model);
+        for (size_t i = 0; i < from.size(); i += 2) {
+          EXPECT_NEAR(to[i], step[i + 1] * from[i] + step[i] * from[i + 1], 1e-9);
+          EXPECT_NEAR(to[i + 1], -step[i] * from[i] + step[i + 1] * from[i + 1], 1e-9);
+        }
+      }
+    }
+}
+
+TEST(PositionTable, GrowsAndKeepsItsRows) {
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
+  const PositionTable positions(backend, DType::f64, 6);
+  const Tensor small = positions.at_least(1), same = positions.at_least(small.rows());
+  EXPECT_TRUE(small.same_as(same));
+  const Tensor large = positions.at_least(small.rows() + 1);
+  EXPECT_GT(large.rows(), small.rows());
+  const auto few = small.to_doubles(*backend), many = large.to_doubles(*backend);
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+  for (int64_t p = 0; p < large.rows(); ++p)
+    for (int64_t i = 0; i < 6; ++i)
+      EXPECT_EQ(many[static_cast<size_t>(p * 6 + i)], sinusoidal_position(p, i, 6));
+}
+
+TEST(PositionTable, CanBeSharedBetweenThreads) {
+  const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
+  const PositionTable positions(backend, DType::f32, 6);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&positions, t] {
+      for (int64_t length = 1; length < 5000; length += 100 + t)
+        EXPECT_GE(positions.at_least(length).rows(), length);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace sixfold

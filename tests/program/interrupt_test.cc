@@ -1,0 +1,74 @@
+#include "program/kit/interrupt.h"
+
+#include "base/file.h"
+#include "program/shell.h"
+#include "program/small_answerer.h"
+#include "program/small_captioner.h"
+#include "program/small_classifier.h"
+#include "program/small_language_model.h"
+#include "program/small_mask_filler.h"
+#include "program/small_model.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+/// The first signal ends every command that waits for its input.
+TEST(Interrupt, EndsCommandsThatWaitForAPipe) {
+  const TemporaryFolder folder;
+  const std::string classifier = folder / "classifier", answerer = folder / "answerer",
+                    captioner = folder / "captioner", filler = folder / "filler",
+                    language_model = folder / "language-model", translator = folder / "translator",
+                    text = folder / "text";
+  write_small_classifier(classifier, 3);
+  write_small_answerer(answerer, 3);
+  write_small_captioner(captioner, 3);
+  write_small_mask_filler(filler, 3);
+  write_small_language_model(language_model, 3);
+  write_small_model(translator, 3);
+  write_file_atomically(text, "a\n");
+  const int models = folder.entries();
+  const auto statuses = [&](const std::string& command, const std::string& option = "--input") {
+    return statuses_at_an_idle_pipe(folder / "", SIXFOLD_BINARY " " + command + " --output " + (folder / "out"),
+                                    option);
+  };
+  EXPECT_EQ(statuses("classify " + classifier), "143 143");
+  EXPECT_EQ(statuses("answer " + answerer), "143 143");
+  EXPECT_EQ(statuses("caption " + captioner), "143 143");
+  EXPECT_EQ(statuses("fill " + filler), "143 143");
+  EXPECT_EQ(statuses("generate " + language_model), "143 143");
+  EXPECT_EQ(statuses("score " + language_model), "143 143");
+  EXPECT_EQ(statuses("score " + translator + " --source " + text, "--target"), "143 143");
+  EXPECT_EQ(statuses("translate " + translator), "143 143");
+  EXPECT_EQ(statuses("tokenize " + translator), "143 143");
+  EXPECT_EQ(statuses("translate " + translator + " --input " + text, "--prefixes"), "143 143");
+  EXPECT_EQ(folder.entries(), models) << "nothing is left behind";
+}
+
+/// Also while bytes come, but no end of the line.
+TEST(Interrupt, EndsCommandsWithinALine) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  write_small_model(model, 3);
+  const Outcome outcome =
+      shell("mkfifo " + (folder / "in") + "; { while printf x; do sleep 0.005; done; } > " + (folder / "in") +
+            " 2>/dev/null & " SIXFOLD_BINARY " tokenize " + model + " --input " + (folder / "in") +
+            " --output " + (folder / "out") + " & sleep 0.3; kill -TERM $!; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 143\n");
+}
+
+/// What is started with nohup goes on when its terminal goes.
+TEST(Interrupt, LeavesIgnoredSignalsIgnored) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  write_small_model(model, 3);
+  const Outcome outcome =
+      shell("mkfifo " + (folder / "in") + "; trap '' HUP; " SIXFOLD_BINARY " tokenize " + model + " --output " +
+            (folder / "out") + " < " + (folder / "in") + " & exec 3> " + (folder / "in") +
+            "; sleep 0.3; kill -HUP $!; sleep 0.3; echo a b >&3; exec 3>&-; wait $!; echo status $?");
+  EXPECT_EQ(outcome.text, "status 0\n");
+  EXPECT_NE(read_file(folder / "out"), "");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "program/shell.h"
+#include "program/small_model.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class Quantize : public testing::Test {
+ protected:
+  Quantize() { write_small_model(model_, 1); }
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model", out_ = folder_ / "int8";
+};
+
+TEST_F(Quantize, MakesAModelThatCanBeUsed) {
+  const Outcome outcome = sixfold("quantize " + model_ + " --output " + out_);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.text, out_ + ": " + model_ + " in int8\n");
+  EXPECT_EQ(sixfold("info " + out_).status, 0);
+  const Outcome stored = shell("echo a b c | " SIXFOLD_BINARY " translate " + out_);
+  EXPECT_EQ(stored.status, 0) << stored.text;
+  EXPECT_EQ(stored.text, shell("echo a b c | " SIXFOLD_BINARY " translate --precision int8 " + model_).text);
+}
+
+TEST_F(Quantize, WhatItMakesIsForDecodingAlone) {
+  ASSERT_EQ(sixfold("quantize " + model_ + " --output " + out_).status, 0);
+  expect_error(sixfold("average " + out_ + " --out " + folder_ / "mean"), "supports only decoding");
+  expect_error(sixfold("translate --precision fp32 " + out_), "supports only decoding");
+  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is already in int8");
+  expect_error(sixfold("translate --precision int4 " + out_), "int8");
+}
+
+TEST_F(Quantize, ReplacesAModelButNoOtherFolder) {
+  std::filesystem::create_directory(out_);
+  write_file_atomically(out_ + "/letters", "precious");
+  expect_error(sixfold("quantize " + model_ + " --output " + out_), "already exists and holds 'letters'");
+  EXPECT_EQ(read_file(out_ + "/letters"), "precious");
+  expect_error(sixfold("quantize " + (folder_ / "nowhere") + " --output " + out_ + "2"),
+               "there is no file or folder of that name");
+  expect_error(sixfold("quantize " + model_), "--output is required");
+}
+
+}  // namespace
+}  // namespace sixfold

@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "program/small_model.h"
+
+namespace sixfold {
+
+/// Writes a classifier of the words "a" to "h" with three labels, fresh from `seed`. It reads 6 tokens.
+inline void write_small_classifier(const std::string& folder, uint64_t seed) {
+  write_small_model(folder, seed, true, [](ModelConfig& config) {
+    config.decoder_layers = 0;
+    config.decoder_start_token = ModelConfig::zero_start;
+    config.head = HeadKind::classes;
+    config.pooling = Pooling::mean;
+    config.labels = {"bad", "fair", "good"};
+    config.context_tokens = 6;
+  });
+}
+
+}  // namespace sixfold

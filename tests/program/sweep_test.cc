@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "parallel_text.h"
+#include "program/shell.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SweepCommand : public testing::Test {
+ protected:
+  SweepCommand() {
+    write_parallel_text(folder_ / "train.a", folder_ / "train.b", 60, 1);
+    write_parallel_text(folder_ / "valid.a", folder_ / "valid.b", 10, 2);
+    write_file_atomically(sweep_, "base:\n" + config(6) +
+                                      "rows:\n"
+                                      "  base: {}\n"
+                                      "  heads-1: {model.heads: 1}\n"
+                                      "  wide: {model.d_model: 16, model.d_ff: 32}\n");
+  }
+
+  /// A config whose lines begin with two spaces.
+  std::string config(int updates) const {
+    return fmt::format(R"(  model: {{d_model: 8, d_ff: 16, heads: 2, encoder_layers: 1, decoder_layers: 1}}
+  tokenizer: {{kind: whitespace, vocab_size: 0}}
+  generation: {{length_factor: 0, length_offset: 4}}
+  data: {{train: [{0}/train.a, {0}/train.b], valid: [{0}/valid.a, {0}/valid.b], batch_tokens: 200}}
+  train: {{updates: {1}, threads: 1, precision: fp32}}
+  checkpoint: {{every_updates: 2}}
+  validation: {{every_updates: 3, metrics: [loss, perplexity, bleu]}}
+)",
+                       folder_.path().string(), updates);
+  }
+  Outcome sweep(const std::string& arguments) const {
+    return sixfold("sweep " + arguments + " --output " + output_);
+  }
+  std::string model_of(const std::string& name) const {
+    return output_ + "/" + name + "/model/model.safetensors";
+  }
+  nlohmann::json rows() const { return nlohmann::json::parse(read_file(output_ + "/table.json")).at("rows"); }
+  static bool says(const Outcome& outcome, const std::string& part) {
+    return outcome.text.find(part) != std::string::npos;
+  }
+
+  TemporaryFolder folder_;
+  const std::string sweep_ = folder_ / "sweep.yaml", output_ = folder_ / "out";
+};
+
+TEST_F(SweepCommand, TrainsEachRecipeAndComparesThem) {
+  const Outcome outcome = sweep(sweep_ + " --test " + (folder_ / "valid.a") + "," + (folder_ / "valid.b"));
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  for (const char* part : {"recipe 1 of 3, base", "recipe 3 of 3, wide", "| heads-1 | model.heads 1 |"})
+    EXPECT_TRUE(says(outcome, part)) << part << "\n" << outcome.text;
+  const auto rows = this->rows();
+  ASSERT_EQ(rows.size(), 3u);
+  for (const auto& row : rows) {
+    EXPECT_TRUE(row.at("finished").get<bool>());
+    EXPECT_EQ(row.at("updates"), 6);
+    EXPECT_TRUE(row.at("test_bleu").is_number());
+    EXPECT_TRUE(row.at("seconds").is_number());
+    for (const char* score : {"loss", "perplexity", "bleu"})
+      EXPECT_TRUE(row.at("validation").at(score).is_number());
+  }
+  EXPECT_EQ(rows[0].at("parameters"), rows[1].at("parameters"));
+  EXPECT_GT(rows[2].at("parameters"), rows[0].at("parameters"));
+  EXPECT_NE(read_file(output_ + "/table.md").find("nrefs:1|case:mixed"), std::string::npos);
+  EXPECT_NE(read_file(output_ + "/table.svg").find("BLEU (test)"), std::string::npos);
+  // The validation scores are those of the log.
+  const std::string log = read_file(output_ + "/wide/train.jsonl");
+  EXPECT_NE(log.find(rows[2].at("validation").at("loss").dump()), std::string::npos) << log;
+}
+
+TEST_F(SweepCommand, GoesOnWhereItWasStopped) {
+  // A smaller sweep, and a run of another that was stopped: what is left to do is trained, the rest is not.
+  ASSERT_EQ(sweep(sweep_ + " --set train.updates=4").status, 0);
+  const auto written = fs::last_write_time(model_of("base"));
+  const Outcome again = sweep(sweep_ + " --set train.updates=4");
+  ASSERT_EQ(again.status, 0) << again.text;
+  EXPECT_TRUE(says(again, "recipe 2 of 3, heads-1: already trained")) << again.text;
+  EXPECT_FALSE(says(again, "update 4")) << again.text;
+  EXPECT_EQ(fs::last_write_time(model_of("base")), written);
+
+  fs::remove_all(output_ + "/wide");  // as if it had not begun yet
+  const Outcome longer = sweep(sweep_);
+  ASSERT_EQ(longer.status, 0) << longer.text;
+  EXPECT_TRUE(says(longer, "resuming from " + output_ + "/base/checkpoints/update-000000004")) << longer.text;
+  EXPECT_TRUE(says(longer, "wide: there is no checkpoint to resume from yet")) << longer.text;
+  for (const auto& row : rows()) EXPECT_EQ(row.at("updates"), 6);
+}
+
+/// The runs, the table, and its scores stay as they are.
+TEST_F(SweepCommand, OtherSettingsNeedAnotherFolder) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  const std::string table_before = read_file(output_ + "/table.json"),
+                    config_before = read_file(output_ + "/base/config.json");
+  expect_error(
+      sweep(sweep_ + " --set train.label_smoothing=0.3"),
+      output_ + "/base: was trained with other settings of train.label_smoothing; give another --output");
+  EXPECT_EQ(read_file(output_ + "/table.json"), table_before);
+  EXPECT_EQ(read_file(output_ + "/base/config.json"), config_before);
+  expect_error(sweep(sweep_ + " --set train.updates=2"), "was trained with other settings of train.updates");
+  EXPECT_EQ(read_file(output_ + "/table.json"), table_before);
+}
+
+/// The picture is that of the table.
+TEST_F(SweepCommand, OtherRecipesHaveATableOfTheirOwn) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  ASSERT_TRUE(fs::exists(output_ + "/table.svg"));
+  write_file_atomically(folder_ / "lost.yaml",
+                        "base:\n" + config(2) + "rows: {lost: {data.train: [no.a, no.b]}}\n");
+  EXPECT_EQ(sweep(folder_ / "lost.yaml").status, 1);
+  EXPECT_FALSE(fs::exists(output_ + "/table.svg"));
+  EXPECT_EQ(rows().size(), 1u);
+  // Who doesn't read the table is told that a recipe failed too.
+  const Outcome unread = shell("bash -c 'set -o pipefail; " SIXFOLD_BINARY " sweep " + (folder_ / "lost.yaml") +
+                               " --output " + output_ + " | true'");
+  EXPECT_EQ(unread.status, 1) << unread.text;
+}
+
+TEST_F(SweepCommand, ADamagedModelIsNotAResult) {
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  const std::string whole = read_file(model_of("base"));
+  write_file_atomically(model_of("base"), "x");
+  const Outcome again = sweep(sweep_);
+  EXPECT_FALSE(says(again, "base: already trained")) << again.text;
+  EXPECT_TRUE(read_file(model_of("base")) == whole || again.status != 0) << again.text;
+}
+
+TEST_F(SweepCommand, AFolderThatCantBeReadFailsAlone) {
+  ASSERT_EQ(sweep(sweep_ + " --set train.updates=2").status, 0);
+  fs::remove_all(output_ + "/base");
+  fs::create_symlink("base", output_ + "/base");
+  const Outcome outcome = sweep(sweep_ + " --set train.updates=2");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_TRUE(says(outcome, "| heads-1 |")) << outcome.text;
+}
+
+TEST_F(SweepCommand, AClosedStandardOutputReachesNoFile) {
+  const Outcome outcome = shell(SIXFOLD_BINARY " sweep " + sweep_ + " --output " + output_ + " >&-");
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  EXPECT_EQ(read_file(output_ + "/sixfold-sweep").find("|"), std::string::npos);
+  EXPECT_TRUE(fs::exists(output_ + "/table.md"));
+}
+
+TEST_F(SweepCommand, AnInterruptStopsItAndTheSameCommandResumes) {
+  const std::string log = folder_ / "log", setting = " --set checkpoint.every_updates=0 log.every_updates=1";
+  const Outcome outcome = shell(SIXFOLD_BINARY " sweep " + sweep_ + " --output " + output_ + setting +
+                                " train.updates=100000 2> " + log + " & until grep -qs 'update 9/' " + log +
+                                " || ! kill -0 $!; do sleep 0.01; done; kill -TERM $!; wait $!");
+  EXPECT_EQ(outcome.status, 143) << read_file(log);
+  EXPECT_NE(read_file(log).find("stopped at recipe 1 of 3, base; the same command resumes there"),
+            std::string::npos)
+      << read_file(log);
+  EXPECT_FALSE(fs::exists(output_ + "/heads-1"));
+  std::string checkpoint;
+  for (const auto& entry : fs::directory_iterator(output_ + "/base/checkpoints"))
+    checkpoint = std::max(checkpoint, entry.path().string());
+  const int updates = std::stoi(checkpoint.substr(checkpoint.rfind('-') + 1)) + 2;
+  const Outcome resumed = sweep(sweep_ + setting + " train.updates=" + std::to_string(updates));
+  ASSERT_EQ(resumed.status, 0) << resumed.text;
+  EXPECT_TRUE(says(resumed, "resuming from " + checkpoint)) << resumed.text;
+  for (const auto& row : rows()) EXPECT_EQ(row.at("updates"), updates);
+}
+
+TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
+  fs::create_directory(folder_ / "recipes");
+  const auto write = [&](const std::string& name, const std::string& change) {
+    write_file_atomically(folder_ / ("recipes/" + name), "base:\n" + config(2) + "rows: {" + change + "}\n");
+  };
+  write("a.yaml", "lost: {data.train: [nowhere.a, nowhere.b]}");
+  write("b.yaml", "found: {}");
+  const Outcome outcome = sweep(folder_ / "recipes");
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  EXPECT_TRUE(says(outcome, "warning: lost failed: ")) << outcome.text;
+  EXPECT_TRUE(says(outcome, "error: 1 of 2 recipes failed: lost; ")) << outcome.text;
+  EXPECT_TRUE(fs::exists(model_of("found")));
+  EXPECT_NE(read_file(output_ + "/table.md").find("failed: "), std::string::npos);
+  EXPECT_NE(rows().at(0).at("failure").get<std::string>().find("nowhere.a"), std::string::npos);
+  EXPECT_TRUE(rows().at(1).at("finished").get<bool>());
+}
+
+TEST_F(SweepCommand, AFolderBelongsToOneSweepAtATime) {
+  ASSERT_EQ(sweep(sweep_ + " --set train.updates=2").status, 0);
+  const Outcome outcome = shell("flock -n " + output_ + "/sixfold-sweep " SIXFOLD_BINARY " sweep " + sweep_ +
+                                " --output " + output_);
+  expect_error(outcome, "another sweep is running in this folder");
+}
+
+TEST_F(SweepCommand, SaysWhatIsWrongBeforeItWritesAnything) {
+  expect_error(sweep(""), "no recipe is given");
+  expect_error(sixfold("sweep " + sweep_), "--output is required");
+  expect_error(sweep(folder_ / "nowhere.yaml"), "nowhere.yaml");
+  expect_error(sweep(sweep_ + " " + sweep_), "are both named 'base'");
+  expect_error(sweep(sweep_ + " --set model.kv_heads=3"),
+               "sweep.yaml: base: kv_heads: 2 heads of queries can't share 3");
+  expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a")), "--test: expected two files");
+  expect_error(sweep(sweep_ + " --test " + (folder_ / "valid.a") + "," + (folder_ / "train.b")), "60 lines");
+  expect_error(sweep("--set train.updates=3 " + sweep_ + " --test x,y"), "x: ");
+  write_file_atomically(folder_ / "lm.yaml", "task: language_model\ndata: {train: [a]}\ntrain: {updates: 1}\n");
+  expect_error(sweep((folder_ / "lm.yaml") + " --test " + (folder_ / "valid.a") + "," + (folder_ / "valid.b")),
+               "--test: lm does not train a translation model");
+  EXPECT_FALSE(fs::exists(output_));
+}
+
+}  // namespace
+}  // namespace sixfold

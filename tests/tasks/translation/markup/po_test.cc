@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "error_message.h"
+#include "tasks/translation/markup/fake_translators.h"
+#include "tasks/translation/markup/po_messages.h"
+#include "tasks/translation/markup/translate_markup.h"
+
+namespace sixfold {
+namespace {
+
+std::string upper_case_po(const std::string& po) { return translate_po(po, upper_case()); }
+
+TEST(Po, FillsWhatIsEmpty) {
+  EXPECT_EQ(upper_case_po("# c\n#: a.c:1\nmsgid \"old dog\"\nmsgstr \"\"\n"),
+            "# c\n#: a.c:1\nmsgid \"old dog\"\nmsgstr \"OLD DOG\"\n");
+  EXPECT_EQ(upper_case_po(
+                "msgctxt \"m\"\nmsgid \"\"\n\"one \"\n\"two\"\nmsgstr \"\"\n\"\"\n\nmsgid \"a\"\nmsgstr \"\""),
+            "msgctxt \"m\"\nmsgid \"\"\n\"one \"\n\"two\"\nmsgstr \"ONE TWO\"\n\nmsgid \"a\"\nmsgstr \"A\"");
+}
+
+TEST(Po, TheRestKeepsItsBytes) {
+  for (const std::string po :
+       {"msgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n", "#, fuzzy\nmsgid \"dog\"\nmsgstr \"Hund\"\n",
+        "msgid \"dog\"\nmsgstr \"Hund\"\n", "#~ msgid \"dog\"\n#~ msgstr \"\"\n", "msgid \"\"\nmsgstr \"\"\n",
+        "msgid \"%d\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"Hunde\"\n", ""})
+    EXPECT_EQ(upper_case_po(po), po);
+}
+
+TEST(Po, PluralsHaveTheirForms) {
+  EXPECT_EQ(upper_case_po(
+                "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n"),
+            "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"ONE DOG\"\nmsgstr[1] \"DOGS\"\nmsgstr[2] "
+            "\"DOGS\"\n");
+  EXPECT_EQ(upper_case_po("msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\n"),
+            "msgid \"one dog\"\nmsgid_plural \"dogs\"\nmsgstr[0] \"DOGS\"\n");
+}
+
+TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
+  const auto translated = [](const std::string& text) {
+    const std::string po = upper_case_po("msgid \"" + text + "\"\nmsgstr \"\"\n");
+    return po.substr(po.find("msgstr "));
+  };
+  for (const std::string mark :
+       {"%d", "%s", "%1$s", "%-5.2f", "%(name)s", "%{name}", "{0}", "{name!r}", "%%", "%lu"})
+    EXPECT_EQ(translated("delete " + mark + " now"), "msgstr \"DELETE " + mark + " NOW\"\n");
+  EXPECT_EQ(translated("%d files (%s) in %s?"), "msgstr \"%d FILES (%s) IN %s?\"\n");
+  EXPECT_EQ(translated("%s: %d %s"), "msgstr \"%s: %d %s\"\n") << "no letters";
+  EXPECT_EQ(translated("100 % sure {not this}"), "msgstr \"100 % SURE {NOT THIS}\"\n");
+  EXPECT_EQ(translated("a <a href=\\\"x\\\">b</a><br/>c"), "msgstr \"A <a href=\\\"x\\\">B</a><br/>C\"\n");
+  EXPECT_EQ(translated("say \\\"hi\\\"\\t\\x41\\n"), "msgstr \"SAY \\\"HI\\\" A\\n\"\n");
+  EXPECT_EQ(translated("one\\ntwo\\n"), "msgstr \"\"\n\"ONE\\n\"\n\"TWO\\n\"\n");
+  EXPECT_EQ(translated("%d"), "msgstr \"%d\"\n");
+}
+
+/// A program of C reads its arguments by the types of these conversions, in their order.
+TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
+  const auto translated = [](const std::string& text) {
+    const std::string po = translate_po("msgid \"" + text + "\"\nmsgstr \"\"\n", reversed());
+    return po.substr(po.find("msgstr "));
+  };
+  for (const auto& [first, second] : {std::pair("%s", "%d"), {"(%s)", "%5.2f"}}) {
+    const std::string po = translated(fmt::format("one {} two three {} four", first, second));
+    EXPECT_LT(po.find(first), po.find(second)) << po;
+  }
+  const std::string named = translated("one %1$s two three %2$d four");
+  EXPECT_GT(named.find("%1$s"), named.find("%2$d")) << named;
+}
+
+TEST(Po, LiteralsAreReadAsTheyWereWritten) {
+  for (const std::string& text : {std::string("a\"b\\c"), std::string("a\nb\tc\r\x01\x7F"), std::string("\n"),
+                                  std::string("\n\na"), std::string("\u00E4\n"), std::string("x")})
+    for (const std::string line_end : {"\n", "\r\n"}) {
+      const std::string po = "msgid \"a\"" + line_end + "msgstr " + po_literals(text, line_end) + line_end;
+      EXPECT_EQ(read_po({po, "a.po"})[0].translations[0].text, text) << po;
+    }
+}
+
+TEST(Po, RefusesWhatIsNone) {
+  const auto refused = [](const std::string& po, const std::string& part) {
+    const std::string message = error_message([&] { translate_po(po, identity(), "a.po"); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  refused("hello\n", "a.po, line 1, column 1: is not what a PO file has here");
+  refused("msgid \"a\nmsgstr \"\"\n",
+          "line 1, column 9: a string ends here, but its line does not, or it has no end");
+  refused("msgid \"a\"\nmsgid \"b\"\nmsgstr \"\"\n", "line 2, column 1: the message before has no msgstr");
+  refused("msgid \"a\"\n", "the message before has no msgstr");
+  refused("msgstr \"a\"\n", "is not what a PO file has here");
+  refused("\"a\"\n", "a string belongs to no keyword");
+  refused("msgid\n", "a keyword has no string");
+  refused("msgid \"\\q\"\n", "is no escape");
+  refused("msgid \"\\xFF\"\nmsgstr \"\"\n", "not valid UTF-8");
+  refused("msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n", "msgconv -t UTF-8");
+}
+
+}  // namespace
+}  // namespace sixfold
