@@ -63,8 +63,9 @@ void run(const Settings& settings) {
   const std::vector<std::string> lines = read_lines(settings.input);
   nlohmann::json result{{"program", "Sixfold"}, {"baseline_mb", peak_mb()}};
   std::optional<Translator> translator;
-  result["load_seconds"] =
-      seconds_of([&] { translator.emplace(settings.model, settings.threads, type_named(settings.precision)); });
+  result["load_seconds"] = seconds_of([&] {
+    translator.emplace(settings.model, RuntimeOptions{settings.threads, type_named(settings.precision)});
+  });
   std::vector<std::string> output = translator->translate(
       {lines.begin(), lines.begin() + std::min<ptrdiff_t>(100, std::ssize(lines))}, settings.options);
   std::vector<double> times;

@@ -25,9 +25,9 @@ struct ScoreSettings {
   InvalidUtf8 invalid = InvalidUtf8::error;
   TranslateOptions options;
   WriterOptions writer;
-  int threads = 0, stride = 0;
+  int stride = 0;
   bool summary = false;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 /// Reads the next line of both files. Throws if only one of them has ended.
@@ -62,7 +62,7 @@ class GivenPairs {
 
 /// Scores a text under a language model.
 void score_text(const ScoreSettings& settings) {
-  const Generator generator(settings.model, settings.threads, settings.precision);
+  const Generator generator(settings.model, settings.runtime);
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
   ScoreOptions options{
@@ -105,7 +105,7 @@ void score_pairs(const ScoreSettings& settings) {
           "--source and --target can't both be standard input");
   check(settings.writer);
   GivenPairs reader(settings);
-  const Translator translator(settings.model, settings.threads, settings.precision);
+  const Translator translator(settings.model, settings.runtime);
   TextOutput output(settings.output, {settings.source, settings.target, settings.model});
   ScoreWriter writer(output, settings.writer);
   TranslateOptions options = settings.options;
@@ -179,7 +179,7 @@ void add_score(CLI::App& app) {
   add_text_output_option(command, settings->output);
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
-  add_translator_options(command, settings->options, settings->precision, settings->threads);
+  add_translator_options(command, settings->options, settings->runtime);
   command.footer(
       "With --format text each line has the natural logarithm of the translation's probability, including the\n"
       "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"

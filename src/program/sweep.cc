@@ -187,7 +187,8 @@ void Sweep::evaluate(size_t index) {
 }
 
 double Sweep::test_bleu(size_t index) const {
-  const Translator translator(table_.rows[index].run + "/model", configs_[index]->training().train.threads);
+  const Translator translator(table_.rows[index].run + "/model",
+                              {.threads = configs_[index]->training().train.threads});
   const StopOnInterrupt interrupt;
   TranslateOptions options;
   options.cancel = interrupt.token();

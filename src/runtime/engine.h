@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "runtime/calling_threads.h"
 #include "runtime/running_batch.h"
+#include "runtime/runtime_options.h"
 
 namespace sixfold {
 

@@ -22,14 +22,18 @@ void RequestGroup::run(const std::stop_token& cancel, const std::function<void()
     stop_.request_stop();
   }
   if (stopped()) engine_.withdraw(client_);
-  while (requested() > 0) engine_.help(client_);
+  while (requested() > 0) help();
   if (error_) std::rethrow_exception(error_);
   if (cancel.stop_requested()) throw Cancelled();
 }
 
 void RequestGroup::queue(std::unique_ptr<Request> request, size_t index) {
+  while (!has_room(request->source.size())) help();
+  submit(std::move(request), index);
+}
+
+void RequestGroup::submit(std::unique_ptr<Request> request, size_t index) {
   const size_t ids = request->source.size();
-  while (!has_room(ids)) engine_.help(client_);
   request->cancel = stop_.get_token();
   request->sink = this;
   request->index = index;

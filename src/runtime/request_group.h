@@ -13,9 +13,6 @@
 
 namespace sixfold {
 
-/// A limit on the tokens of a batch. More are as good as these.
-inline constexpr int64_t most_batch_tokens = int64_t{1} << 40;
-
 /// The requests of one call, whose results are wanted together. The calling thread queues them and helps the
 /// engine to decode. A call derives its own class, which receives the results.
 class RequestGroup : public ResultSink {
@@ -27,12 +24,20 @@ class RequestGroup : public ResultSink {
   explicit RequestGroup(Engine& engine, std::string caller = "")
       : engine_(engine), client_(engine, std::move(caller)) {}
 
-  /// Calls `queue_all`, which calls `queue` for each request, and returns when all of them are complete.
-  /// Rethrows the first error; throws `Cancelled` if `cancel` was requested.
+  /// Calls `queue_all`, which calls `queue` or `submit` for each request, and returns when all of them are
+  /// complete. Rethrows the first error; throws `Cancelled` if `cancel` was requested.
   void run(const std::stop_token& cancel, const std::function<void()>& queue_all);
   /// Completes `request` (client, cancellation, sink and index) and queues it. Waits, and decodes, while many
   /// wait already.
   void queue(std::unique_ptr<Request> request, size_t index);
+  /// The same without waiting, for a call that decides itself how many are to wait.
+  void submit(std::unique_ptr<Request> request, size_t index);
+  /// Decodes, or waits for others who do, as `Engine::help`.
+  void help() { engine_.help(client_); }
+  /// The number of requests that are not complete.
+  size_t requested();
+  /// The total size in tokens of the requests that are not being decoded yet.
+  int64_t waiting_tokens() const { return engine_.waiting_tokens(client_); }
   /// Whether the call is to end: it was cancelled, or a request failed.
   bool stopped() const { return stop_.stop_requested(); }
 
@@ -41,7 +46,6 @@ class RequestGroup : public ResultSink {
 
  private:
   bool has_room(size_t ids);
-  size_t requested();
   void end_one(size_t index);
 
   Engine& engine_;

@@ -64,10 +64,10 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
     : name(spec.name), folder(spec.folder) {
   created = seconds_of(std::filesystem::last_write_time(folder + "/config.json"));
   const ModelConfig config = load_model_config(folder);
-  const auto calling = CallingThreads::wait;
+  const RuntimeOptions runtime{settings.threads, settings.precision, CallingThreads::wait};
   if (!config.has_encoder()) {
     if (name.empty()) name = last_part(folder);
-    generator.emplace(folder, settings.threads, settings.precision, calling);
+    generator.emplace(folder, runtime);
     return;
   }
   require_translation_model(config, folder);
@@ -80,12 +80,12 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
   source = languages->first;
   target = languages->second;
   splitter.emplace(source);
-  translator.emplace(folder, settings.threads, settings.precision, calling);
+  translator.emplace(folder, runtime);
   if (const auto layer = settings.alignment_layer; layer && config.decoder_layers > 0)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, folder,
             config.decoder_layers - 1);
-  if (settings.alignment_layer) translator->set_alignment_layer(*settings.alignment_layer);
+  alignment_layer = settings.alignment_layer;
 }
 
 void DecodedByModel::begin(const ServedModel& model) {

@@ -46,6 +46,7 @@ struct ServedModel {
   std::optional<Translator> translator;  ///< exactly one of these
   std::optional<Generator> generator;
   std::optional<SentenceSplitter> splitter;  ///< for the source language
+  std::optional<int> alignment_layer;        ///< instead of that of the model
 
   /// Throws an input error if the folder is not a model that can be served, or if its languages are not known.
   ServedModel(const ModelSpec& spec, const EngineSettings& settings);

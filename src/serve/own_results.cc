@@ -76,7 +76,7 @@ Json translation_json(const Translation& translation, const ExtraOutputs& detail
 
 Json result_json(const TextResult& text, const ExtraOutputs& details) {
   Json sentences = Json::array();
-  for (const TranslatedSentence& sentence : text.sentences) {
+  for (const TranslatedLine& sentence : text.sentences) {
     Json translations = Json::array();
     for (const Translation& translation : sentence.translations)
       translations.push_back(translation_json(translation, details));

@@ -56,7 +56,7 @@ std::vector<Line> lines_of(const std::string& text, const TextOptions& options, 
 }
 
 /// The text with the translations of a rank, or with the worst ones where there are fewer.
-std::string joined(const std::vector<Line>& lines, std::span<const TranslatedSentence> sentences, size_t rank) {
+std::string joined(const std::vector<Line>& lines, std::span<const TranslatedLine> sentences, size_t rank) {
   std::string text;
   size_t next = 0;
   for (const Line& line : lines) {
@@ -86,12 +86,13 @@ std::string translate_one(const std::string& document, size_t number, const Text
 }
 
 /// The options of the translator.
-TranslateOptions translator_options(const TextOptions& options, bool keep_symbols) {
+TranslateOptions translator_options(const ServedModel& model, const TextOptions& options, bool keep_symbols) {
   TranslateOptions how;
   how.keep_symbols = keep_symbols;
   how.n_best = options.alternatives + 1;
   how.beam_size = options.beam_size;
-  how.details = options.details;
+  how.details = options.kind == TextKind::plain ? options.details : ExtraOutputs{.alignment = true};
+  if (!how.details.layer) how.details.layer = model.alignment_layer;
   how.caller = options.caller;
   how.cancel = options.cancel;
   how.warn_of_cuts = false;
@@ -111,8 +112,7 @@ std::vector<TextResult> translate_documents(const ServedModel& model, std::span<
                                             const TextOptions& options, bool keep_symbols) {
   std::vector<std::string> texts;
   std::vector<size_t> begins;
-  TranslateOptions how = translator_options(options, keep_symbols);
-  how.details = {.alignment = true};
+  TranslateOptions how = translator_options(model, options, keep_symbols);
   how.line_name = "text";
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
   const auto placeholder = [&] { return model.translator->placeholder(how); };
@@ -171,12 +171,12 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }
-  const TranslateOptions how = translator_options(options, keep_symbols);
-  std::vector<TranslatedSentence> sentences;
+  const TranslateOptions how = translator_options(model, options, keep_symbols);
+  std::vector<TranslatedLine> sentences;
   sentences.reserve(sources.size());
   size_t weights = 0;
   model.translator->translate(sources, how, [&](const TranslatedLine& line) {
-    sentences.push_back({line.source, line.translations, line.tokens_cut, line.search});
+    sentences.push_back(line);
     for (Translation& translation : sentences.back().translations) {
       if (!translation.attention) continue;
       weights += translation.attention->weights.size();
@@ -192,7 +192,7 @@ std::vector<TextResult> translate_lines(const ServedModel& model, std::span<cons
     result.sentences.assign(std::make_move_iterator(next),
                             std::make_move_iterator(next + static_cast<std::ptrdiff_t>(count)));
     next += static_cast<std::ptrdiff_t>(count);
-    for (const TranslatedSentence& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
+    for (const TranslatedLine& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
     result.text = joined(of_text, result.sentences, 0);
     for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
       add_alternative(result, joined(of_text, result.sentences, static_cast<size_t>(rank)));

@@ -37,19 +37,11 @@ struct TextOptions {
   std::stop_token cancel = {};
 };
 
-/// A sentence of a text, and its translations, best first.
-struct TranslatedSentence {
-  std::string source;
-  std::vector<Translation> translations;
-  size_t tokens_cut = 0;
-  SearchSteps search = {};  ///< only if requested
-};
-
 /// A text and its translation.
 struct TextResult {
   std::string text;                       ///< with the line ends and the spacing of the source
   std::vector<std::string> alternatives;  ///< the second best of each sentence, joined, and so on; each once
-  std::vector<TranslatedSentence> sentences;
+  std::vector<TranslatedLine> sentences;
   size_t cut = 0;  ///< number of sentences that were too long for the model, which has not read their ends
 };
 

@@ -95,7 +95,7 @@ TEST_P(Causal, GeneratesGreedilyAsTransformers) {
   const int eos = load_model_config(model).eos;
   expected.erase(std::ranges::find(expected, eos), expected.end());
   for (const int threads : {1, 2}) {
-    const auto result = Generator(model, threads)
+    const auto result = Generator(model, {.threads = threads})
                             .generate(prompts, {.max_tokens = static_cast<int>(golden_["greedy"].size()),
                                                 .draw = {.temperature = 0}});
     ASSERT_FALSE(result[0].error) << result[0].error.value_or("");
@@ -107,7 +107,8 @@ TEST_P(Causal, GeneratesGreedilyAsTransformers) {
 
 /// Without a prompt the model begins after its start token.
 TEST_P(Causal, GeneratesWithoutAPrompt) {
-  const auto result = Generator(import(), 1).generate(std::vector<std::string>{""}, {.max_tokens = 5});
+  const auto result =
+      Generator(import(), {.threads = 1}).generate(std::vector<std::string>{""}, {.max_tokens = 5});
   EXPECT_FALSE(result[0].error) << result[0].error.value_or("");
 }
 
@@ -163,7 +164,7 @@ TEST_P(Causal, IsExportedWithThePositionsThatItHasLearned) {
   import_hugging_face(exported, again);
   EXPECT_EQ(load_model_config(again).context_tokens, 24);
   const auto text = [&](const std::string& folder) {
-    return Generator(folder, 1)
+    return Generator(folder, {.threads = 1})
         .generate(std::vector<std::string>{golden_["prompt"]},
                   {.max_tokens = 40, .draw = {.temperature = 0}})[0]
         .texts.at(0)

@@ -124,7 +124,8 @@ TEST_F(CausalStart, WithoutOne) {
   change("config.json", [](json& c) { c["bos_token_id"] = nullptr; });
   EXPECT_EQ(start(), std::nullopt);
   EXPECT_EQ(load_model_config(model_).decoder_start_token, end_id);
-  const auto texts = Generator(model_, 1).generate(std::vector<std::string>{"", "the"}, {.max_tokens = 3});
+  const auto texts =
+      Generator(model_, {.threads = 1}).generate(std::vector<std::string>{"", "the"}, {.max_tokens = 3});
   EXPECT_FALSE(texts[0].error || texts[1].error);
 }
 
@@ -222,7 +223,9 @@ TEST_F(CausalSettings, AreObeyed) {
   const int likeliest = golden.at("greedy").at(0);
   const auto generated = [&] {
     import();
-    return Generator(model_, 1).generate(prompts, {.max_tokens = 4, .draw = {.temperature = 0}})[0].texts[0];
+    return Generator(model_, {.threads = 1})
+        .generate(prompts, {.max_tokens = 4, .draw = {.temperature = 0}})[0]
+        .texts[0];
   };
   const std::string usual = generated().text;
   set([&](json& g) { g["suppress_tokens"] = {likeliest}; });
@@ -261,8 +264,9 @@ TEST_F(CausalSettings, APromptMayFillAllPositions) {
     std::string prompt;
     for (int i = 0; i < tokens; ++i) prompt += "\n1"[i % 2];
     EXPECT_EQ(load_tokenizers(model_).source->encode_text(prompt).size(), static_cast<size_t>(tokens));
-    return Generator(model_, 1).generate(std::vector<std::string>{prompt}, {.max_tokens = 2})[0].error.value_or(
-        "");
+    return Generator(model_, {.threads = 1})
+        .generate(std::vector<std::string>{prompt}, {.max_tokens = 2})[0]
+        .error.value_or("");
   };
   EXPECT_EQ(reason(512), "");
   EXPECT_EQ(reason(513), "the prompt has 513 tokens, but the model reads at most 512 at once; shorten it");

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(, HuggingFaceGolden,
 TEST(HuggingFace, LanguagesOfTheTargetAreKnown) {
   const TemporaryFolder folder;
   import_hugging_face(models + "tied", folder / "model");
-  const Translator translator(folder / "model", 1);
+  const Translator translator(folder / "model", {.threads = 1});
   EXPECT_EQ(translator.translate(std::vector<std::string>{"the old dog"}, {.target_language = "deu"}),
             translator.translate(std::vector<std::string>{">>deu<< the old dog"}));
   EXPECT_NE(error_message([&] {

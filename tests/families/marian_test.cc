@@ -60,12 +60,12 @@ class MarianFixture : public testing::Test {
   }
 
   std::vector<std::string> translate(int beam_size) const {
-    return Translator(folder_ / "model", 2)
+    return Translator(folder_ / "model", {.threads = 2})
         .translate(read_lines(fixture("src100.en")), {.beam_size = beam_size});
   }
 
   void expect_n_best(int beam_size, const std::string& file) const {
-    const Translator translator(folder_ / "model", 2);
+    const Translator translator(folder_ / "model", {.threads = 2});
     auto sources = read_lines(fixture("src100.en"));
     sources.resize(20);
     std::vector<std::vector<Translation>> found(sources.size());
@@ -124,7 +124,7 @@ TEST_F(MarianFixture, SlowSameAnswersAtAnyBatchAndThreads) {
   for (const WeightType type : {WeightType::fp32, WeightType::int8}) {
     std::vector<std::pair<std::string, double>> expected;
     for (const int threads : {1, 2}) {
-      const Translator translator(folder_ / "model", threads, type);
+      const Translator translator(folder_ / "model", {.threads = threads, .weights = type});
       for (const size_t at_once : {1, 7, 64, 512}) {
         std::vector<std::pair<std::string, double>> found;
         for (size_t begin = 0; begin < lines.size(); begin += at_once) {
@@ -172,7 +172,7 @@ TEST_F(MarianFixture, WordsAreAlignedByTheLayerThatIsMeasured) {
     }
     return words;
   };
-  Translator(folder_ / "model", 2)
+  Translator(folder_ / "model", {.threads = 2})
       .translate(lines, {.details = {.alignment = true}}, [&](const TranslatedLine& line) {
         const auto sources = words_of(line.source), targets = words_of(line.translations[0].text);
         for (const auto& [source, target] : translations) {
@@ -240,14 +240,14 @@ TEST_F(MarianFixture, WordsOfAVocabularyInYaml) {
   sources.resize(10);
   auto wanted = read_lines(fixture("beam4.txt"));
   wanted.resize(10);
-  EXPECT_EQ(Translator(folder_ / "yaml", 1).translate(sources), wanted);
+  EXPECT_EQ(Translator(folder_ / "yaml", {.threads = 1}).translate(sources), wanted);
   // Without SentencePiece the text is divided already.
   files.sentence_pieces = {};
   import_marian(files, folder_ / "words");
   std::string line;
   const Ids ids = read_ids("src100.ids")[0];
   for (const int32_t id : ids) line += tokenizers.source->token_text(id) + " ";
-  EXPECT_EQ(Translator(folder_ / "words", 1).translate(line), wanted[0]);
+  EXPECT_EQ(Translator(folder_ / "words", {.threads = 1}).translate(line), wanted[0]);
 }
 
 /// Positions, the norms' epsilon and the rules of search are Marian's. transformers 5.23 and CTranslate2 4.8
@@ -257,7 +257,7 @@ TEST_F(MarianFixture, IsExportedToHuggingFace) {
   import_hugging_face(folder_ / "exported", folder_ / "back");
   auto sources = read_lines(fixture("src100.en")), wanted = read_lines(fixture("beam1.txt"));
   sources.resize(20), wanted.resize(20);
-  EXPECT_EQ(Translator(folder_ / "back", 2).translate(sources, {.beam_size = 1}), wanted);
+  EXPECT_EQ(Translator(folder_ / "back", {.threads = 2}).translate(sources, {.beam_size = 1}), wanted);
   EXPECT_EQ(load_model_config(folder_ / "back").generation.stopping_criterion,
             StoppingCriterion::beam_finished);
   EXPECT_EQ(load_model_config(folder_ / "back").generation.at_longest, AtLongest::cut);
@@ -295,7 +295,7 @@ TEST_P(MarianGolden, NBestListsAreMarians) {
   const std::string golden = std::string(SIXFOLD_TEST_GOLDENS "/marian/") + GetParam();
   const TemporaryFolder folder;
   import_marian(read_marian_decoder_config(golden + "/decoder.yml"), folder / "model");
-  const Translator translator(folder / "model", 1);
+  const Translator translator(folder / "model", {.threads = 1});
   EXPECT_FALSE(load_model_config(folder / "model").generation.allow_unk);
   const int beam_size = load_model_config(folder / "model").generation.beam_size;
   std::vector<std::string> found;
@@ -323,7 +323,7 @@ TEST(Marian, APreNormModelSaysWhatItWasTrainedOn) {
   const TemporaryFolder folder;
   import_marian(read_marian_decoder_config(SIXFOLD_TEST_GOLDENS "/marian/pre_norm/decoder.yml"),
                 folder / "model");
-  EXPECT_EQ(Translator(folder / "model", 1)
+  EXPECT_EQ(Translator(folder / "model", {.threads = 1})
                 .translate({"the old dog sees a cat", "a cat sleeps in the house", "the man eats"}),
             (std::vector<std::string>{"der alte hund sieht eine katze", "eine katze schläft im haus",
                                       "der mann isst"}));

@@ -46,7 +46,7 @@ class ServeCommand : public testing::Test {
     return answer.substr(std::min(answer.find("\r\n\r\n"), answer.size()));
   }
   std::string expected() const {
-    return "\r\n\r\n{\"translatedText\":\"" + Translator(model_, 1).translate("a b c") + "\"}";
+    return "\r\n\r\n{\"translatedText\":\"" + Translator(model_, {.threads = 1}).translate("a b c") + "\"}";
   }
 
   TemporaryFolder folder_;

@@ -26,7 +26,7 @@ class TranslateMarkup : public testing::Test {
 };
 
 TEST_F(TranslateMarkup, SaysWhatTheLibrarySays) {
-  const Translator translator(model_, 1);
+  const Translator translator(model_, {.threads = 1});
   const TextTranslator translate_texts = text_translator(translator, {});
   const std::string expected = translate_html(html_, translate_texts), out = folder_ / "out.html";
   ASSERT_NE(expected, html_);
@@ -38,7 +38,7 @@ TEST_F(TranslateMarkup, SaysWhatTheLibrarySays) {
 }
 
 TEST_F(TranslateMarkup, TranslatesSubtitlesAndMessages) {
-  const Translator translator(model_, 1);
+  const Translator translator(model_, {.threads = 1});
   const TextTranslator translate_texts = text_translator(translator, {});
   const std::string srt = "1\n00:00:01,000 --> 00:00:02,000\n<i>a b</i> c\nd\n\n";
   EXPECT_EQ(translate("--markup srt --input " + file("in.srt", srt)).text, translate_srt(srt, translate_texts));

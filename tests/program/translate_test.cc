@@ -44,7 +44,7 @@ std::string many_lines(int lines) {
 
 TEST_F(Translate, SaysWhatTheLibrarySays) {
   const Outcome outcome = translate("a b c\nh\n");
-  const Translator translator(model_, 1);
+  const Translator translator(model_, {.threads = 1});
   EXPECT_EQ(outcome.text, translator.translate("a b c") + "\n" + translator.translate("h") + "\n");
   const std::vector<std::string> greedy = translator.translate({"a b c"}, {.beam_size = 1});
   EXPECT_EQ(translate("a b c", "--beam-size 1").text, greedy[0] + "\n");

@@ -19,7 +19,7 @@ TEST(Load, EveryProperRequestHasTheRightAnswer) {
   LoadText text;
   for (const char* line : {"a", "a b", "h g f e", "c c c c c c", "d e f g h a b c", "b d f h", "e"})
     text.lines.push_back(line);
-  const Translator translator(model, 1);
+  const Translator translator(model, {.threads = 1});
   for (const std::string& line : text.lines) text.expected.push_back(translator.translate(line));
 
   Service service({ModelSpec("en-de=" + model)}, EngineSettings{.threads = 2}, {});

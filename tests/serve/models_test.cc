@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "error_message.h"
 #include "serve/detect.h"
 #include "serve/service_fixture.h"
+#include "serve/texts.h"
 
 namespace sixfold::serve {
 namespace {
@@ -36,6 +38,19 @@ TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
       json(post("/v2/translate", {{"text", {german}}, {"target_lang", "DE"}}))["translations"][0];
   EXPECT_EQ(deepl, (Json{{"detected_source_language", "DE"}, {"text", german}}));
   EXPECT_EQ(json(post("/detect", {{"q", "12345"}}))[0], (Json{{"language", "en"}, {"confidence", 0}}));
+}
+
+TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
+  const std::vector<std::string> texts{"a dog"};
+  const auto layer_seen = [&](std::optional<int> of_server, std::optional<int> of_request) {
+    const ServedModel model(ModelSpec("en-de=" + en_de_), {.threads = 1, .alignment_layer = of_server});
+    const TextOptions options{.details = {.attention = true, .layer = of_request}};
+    return translate_texts(model, texts, options)[0].sentences[0].translations[0].attention->layer;
+  };
+  EXPECT_EQ(layer_seen({}, {}), 0);  // of two, the last but one
+  EXPECT_EQ(layer_seen(-1, {}), 1);
+  EXPECT_EQ(layer_seen(1, 0), 0);
+  EXPECT_NE(error_message([&] { layer_seen(2, {}); }).find("alignment_layer: is 2"), std::string::npos);
 }
 
 /// All languages are compared, in whichever order their models are served.

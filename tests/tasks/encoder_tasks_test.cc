@@ -114,7 +114,7 @@ TEST_F(EncoderTasks, LearnsToClassifyWithEveryPooling) {
   for (const Pooling pooling : {Pooling::first, Pooling::mean, Pooling::attention}) {
     classes_.classifier.pooling = pooling;
     const std::string name(name_of_enum(pooling));
-    const Classifier classifier(classify(name).model, 1);
+    const Classifier classifier(classify(name).model, {.threads = 1});
     const auto found = classifier.classify(Texts{"k l a m", "b", "o c"});
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i].label, classifier.labels()[i]) << name;
     EXPECT_EQ(last_score(name, "accuracy"), 100) << name;
@@ -125,7 +125,8 @@ TEST_F(EncoderTasks, LearnsToClassifyWithEveryPooling) {
 /// Of a pair of words, each tells the other.
 TEST_F(EncoderTasks, LearnsToFillMasks) {
   masked_.train.updates = 500;
-  const auto results = MaskFiller(mask("run").model, 1).fill(Texts{"a A <mask> B c C", "a A b B c C h <mask>"});
+  const auto results =
+      MaskFiller(mask("run").model, {.threads = 1}).fill(Texts{"a A <mask> B c C", "a A b B c C h <mask>"});
   EXPECT_EQ(results[0].text, "a A b B c C");
   EXPECT_EQ(results[1].text, "a A b B c C h H");
 }
@@ -218,14 +219,14 @@ TEST_F(EncoderTasks, AClassifierWeighsItsLabels) {
   refuse({"a=1", "a=2"}, "there are two factors for the label 'a'");
   EXPECT_EQ(class_weights({"a=2", "a=b=3"}, Texts{"a", "a=b"}, {1, 1}), (std::vector<float>{2, 3}));
   classes_.data.class_weights = {"y=100"};
-  const Classifier classifier(classify("run").model, 1);
+  const Classifier classifier(classify("run").model, {.threads = 1});
   EXPECT_EQ(classifier.classify(Texts{"k"})[0].label, "y");
 }
 
 TEST_F(EncoderTasks, TextsThatAreTooLongAreCut) {
   classes_.data.max_tokens = 3;
   testing::internal::CaptureStderr();
-  const Classifier classifier(classify("run").model, 1);
+  const Classifier classifier(classify("run").model, {.threads = 1});
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("texts have more than data.max_tokens, 3"), std::string::npos) << log;
   const auto found = classifier.classify(Texts{"k l m a b", "k l m", "  ", "k"});

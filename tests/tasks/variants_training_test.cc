@@ -109,7 +109,7 @@ TEST_P(VariantsTraining, LearnsResumesAndTranslates) {
   EXPECT_TRUE(read_file(run("part") + "/model/model.safetensors") == read_file(model + "/model.safetensors"));
   const std::vector<std::string> lines{"the dog sleeps .", "a child"};
   for (const WeightType type : {WeightType::fp32, WeightType::int8}) {
-    const Translator translator(model, 2, type);
+    const Translator translator(model, {.threads = 2, .weights = type});
     const auto together = translator.translate(lines);
     ASSERT_EQ(together.size(), 2u);
     for (size_t i = 0; i < 2; ++i) EXPECT_EQ(together[i], translator.translate(lines[i]));

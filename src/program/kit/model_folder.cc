@@ -42,11 +42,11 @@ void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size) {
       ->type_name("N");
 }
 
-void add_engine_options(CLI::App& command, WeightType& precision, int& threads) {
+void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
   add_named_option(
-      command, "--precision", precision,
+      command, "--precision", runtime.weights,
       "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
-  add_threads_option(command, threads);
+  add_threads_option(command, runtime.threads);
 }
 
 void add_threads_option(CLI::App& command, int& threads) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/config.h"
-#include "model/weight_type.h"
+#include "runtime/runtime_options.h"
 #include "text/tokenizers.h"
 
 namespace sixfold::cli {
@@ -27,7 +27,7 @@ void add_model_argument(CLI::App& command, std::string& folder);
 /// Adds --threads; 0, the default: all that are available. More than these are not used, with a warning.
 void add_threads_option(CLI::App& command, int& threads);
 /// Adds --precision and --threads.
-void add_engine_options(CLI::App& command, WeightType& precision, int& threads);
+void add_runtime_options(CLI::App& command, RuntimeOptions& runtime);
 
 /// Adds --beam-size.
 void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size);

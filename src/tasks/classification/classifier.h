@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/image.h"
-#include "model/weight_type.h"
+#include "runtime/predictor.h"
 #include "tasks/classification/class_probabilities.h"
 
 namespace sixfold {
@@ -26,13 +26,13 @@ struct ClassifyOptions {
 };
 
 /// Classifies texts or images with the classifier in a model folder. Safe to share between threads.
-class Classifier {
+class Classifier final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a
-  /// classifier, or if its tokenizer is not the one that the model was trained with.
-  explicit Classifier(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
-  ~Classifier();
-  Classifier(Classifier&&) noexcept;
+  /// Throws an input error if the model is not a classifier.
+  explicit Classifier(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit Classifier(const std::string& model_folder, const RuntimeOptions& options = {})
+      : Classifier(open_model(model_folder, options)) {}
 
   const std::vector<std::string>& labels() const;
   /// Whether it classifies images; else it classifies texts.
@@ -46,10 +46,6 @@ class Classifier {
   /// input error if the model reads text, and `classify` of texts if it reads images.
   std::vector<Classification> classify_images(std::span<const Image> images,
                                               const ClassifyOptions& options = {}) const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sixfold

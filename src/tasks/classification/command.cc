@@ -23,8 +23,7 @@ struct ClassifySettings {
   std::string model;
   TextPaths text;
   bool json = false;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 std::string json_of(const Classification& result, const std::vector<std::string>& labels) {
@@ -108,7 +107,7 @@ void classify_images(const Classifier& classifier, ImageReader& reader, const st
 
 void run(const ClassifySettings& settings) {
   const std::string input = readable_path(settings.text.input);
-  const Classifier classifier(settings.model, settings.threads, settings.precision);
+  const Classifier classifier(settings.model, settings.runtime);
   if (classifier.reads_images()) {
     require(settings.text.invalid == InvalidUtf8::error,
             "--invalid-utf8 is for texts, but {} classifies images", settings.model);
@@ -130,7 +129,7 @@ void add_classify(CLI::App& app) {
   add_model_argument(command, settings->model);
   add_text_options(command, settings->text);
   command.add_flag("--json", settings->json, "write a JSON object on each line, with all probabilities");
-  add_engine_options(command, settings->precision, settings->threads);
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "The output has a line for each line of the input: the likeliest label, a tab and its probability. An "
       "empty\n"

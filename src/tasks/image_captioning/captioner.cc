@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/threads.h"
 #include "model/attention_weights.h"
-#include "runtime/engine.h"
-#include "runtime/loaded_model.h"
+#include "runtime/model_runtime.h"
 #include "runtime/request_group.h"
 #include "runtime/search.h"
 #include "tasks/kit/image_values.h"
@@ -14,12 +12,9 @@
 namespace sixfold {
 namespace {
 
-SearchOptions search_options(const LoadedModel& open, const CaptionOptions& options) {
-  require(options.batch_tokens >= 0, "batch_tokens is {}; it must be at least 0", options.batch_tokens);
-  SearchOptions how{.rules = open.config().generation,
-                    .batch_tokens = options.batch_tokens == 0
-                                        ? open.batch_tokens()
-                                        : std::min(options.batch_tokens, most_batch_tokens)};
+SearchOptions search_options(const ModelRuntime& model, const CaptionOptions& options) {
+  SearchOptions how{.rules = model.config().generation,
+                    .batch_tokens = model.batch_tokens(options.batch_tokens)};
   if (options.beam_size) how.rules.beam_size = *options.beam_size;
   return how;
 }
@@ -27,20 +22,19 @@ SearchOptions search_options(const LoadedModel& open, const CaptionOptions& opti
 /// The search of the captions of one call.
 class CaptionJob final : public RequestGroup {
  public:
-  CaptionJob(const LoadedModel& open, Engine& engine, std::span<const Image> images,
-             const CaptionOptions& options)
-      : RequestGroup(engine),
-        open_(open),
+  CaptionJob(ModelRuntime& model, std::span<const Image> images, const CaptionOptions& options)
+      : RequestGroup(model.engine()),
+        model_(model),
         images_(images),
         cancel_(options.cancel),
-        requests_(open.config(), search_options(open, options)),
+        requests_(model.config(), search_options(model, options)),
         captions_(images.size()),
         best_(images.size()) {}
 
   void run() {
     RequestGroup::run(cancel_, [this] {
       for (size_t i = 0; i < images_.size() && !stopped(); ++i) {
-        ImageValues values = image_values(images_[i], open_.config().image);
+        ImageValues values = image_values(images_[i], model_.config().image);
         captions_[i].error = std::move(values.error);
         if (!captions_[i].error) queue(requests_.make(std::move(values.ids), *this, i), i);
       }
@@ -53,13 +47,13 @@ class CaptionJob final : public RequestGroup {
   void complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
     Hypothesis& best = best_[index] = std::move(best_first[0]);
     Caption& caption = captions_[index];
-    caption.text = open_.target().decode(best.ids);
+    caption.text = model_.target().decode(best.ids);
     caption.score = best.score;
     caption.log_probability = best.log_probability;
     caption.reason = best.reason;
   }
 
-  const LoadedModel& open_;
+  const ModelRuntime& model_;
   std::span<const Image> images_;
   std::stop_token cancel_;
   BeamRequests requests_;
@@ -69,68 +63,49 @@ class CaptionJob final : public RequestGroup {
 
 }  // namespace
 
-struct Captioner::Parts {
-  LoadedModel open;
-  Engine engine;
-
-  Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type), engine(threads, [this] { return open.workspace(); }) {
-    require_captioner(open.config(), folder);
-  }
-
-  ImageAttention attention(const Image& image, int layer, const CaptionOptions& options) {
-    const ModelConfig& config = open.config();
-    ImageAttention result;
-    result.layer = open.decoder_layer(layer);
-    CaptionJob job(open, engine, {&image, 1}, options);
-    job.run();
-    const Caption& caption = job.captions()[0];
-    require(!caption.error, "{}", caption.error.value_or(""));
-    const Hypothesis& best = job.best(0);
-    const ImageInput& input = config.image;
-    BatchBuilder builder;
-    builder.source(image_values(image, input).ids, config.source_ids_per_row());
-    if (best.reason == FinishReason::cut)
-      builder.teacher_forced_prefix(best.ids, config.decoder_start_token);
-    else
-      builder.teacher_forced(best.ids, config.target_ends());
-    const Batch batch = builder.take();
-    const auto workspace = open.borrow();
-    Context context(workspace->backend, workspace->arena);
-    result.weights = attention_weights(open.model(), batch, AttentionKind::cross, result.layer, context)[0];
-    result.caption = caption.text;
-    for (const int32_t id : batch.labels) result.tokens.push_back(open.target().token_text(id));
-    result.heads = config.heads;
-    result.patch = input.patch, result.stride = input.step();
-    result.rows = (input.height - input.patch) / input.step() + 1;
-    result.columns = (input.width - input.patch) / input.step() + 1;
-    return result;
-  }
-};
-
-Captioner::Captioner(const std::string& model_folder, int threads, WeightType type) {
-  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+Captioner::Captioner(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
+  require_captioner(config(), model().folder());
 }
 
-Captioner::~Captioner() = default;
-Captioner::Captioner(Captioner&&) noexcept = default;
-
 ImageSize Captioner::size() const {
-  const ImageInput& input = parts_->open.config().image;
+  const ImageInput& input = config().image;
   return {input.height, input.width, input.channels};
 }
 
-int Captioner::decoder_layers() const { return parts_->open.config().decoder_layers; }
+int Captioner::decoder_layers() const { return config().decoder_layers; }
 
 std::vector<Caption> Captioner::caption(std::span<const Image> images, const CaptionOptions& options) const {
-  CaptionJob job(parts_->open, parts_->engine, images, options);
+  CaptionJob job(model(), images, options);
   job.run();
   return std::move(job.captions());
 }
 
 ImageAttention Captioner::attention(const Image& image, int layer, const CaptionOptions& options) const {
-  return parts_->attention(image, layer, options);
+  ImageAttention result;
+  result.layer = model().decoder_layer(layer);
+  CaptionJob job(model(), {&image, 1}, options);
+  job.run();
+  const Caption& caption = job.captions()[0];
+  require(!caption.error, "{}", caption.error.value_or(""));
+  const Hypothesis& best = job.best(0);
+  const ImageInput& input = config().image;
+  BatchBuilder builder;
+  builder.source(image_values(image, input).ids, config().source_ids_per_row());
+  if (best.reason == FinishReason::cut)
+    builder.teacher_forced_prefix(best.ids, config().decoder_start_token);
+  else
+    builder.teacher_forced(best.ids, config().target_ends());
+  const Batch batch = builder.take();
+  const auto workspace = model().borrow();
+  Context context(workspace->backend, workspace->arena);
+  result.weights = attention_weights(workspace->model, batch, AttentionKind::cross, result.layer, context)[0];
+  result.caption = caption.text;
+  for (const int32_t id : batch.labels) result.tokens.push_back(model().target().token_text(id));
+  result.heads = config().heads;
+  result.patch = input.patch, result.stride = input.step();
+  result.rows = (input.height - input.patch) / input.step() + 1;
+  result.columns = (input.width - input.patch) / input.step() + 1;
+  return result;
 }
 
 }  // namespace sixfold

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/image.h"
-#include "model/weight_type.h"
+#include "runtime/predictor.h"
 #include "search/hypothesis.h"
 
 namespace sixfold {
@@ -39,13 +39,13 @@ struct ImageAttention {
 };
 
 /// Captions images with the model in a model folder. Safe to share between threads.
-class Captioner {
+class Captioner final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model
-  /// that captions images, or if its tokenizer is not the one that the model was trained with.
-  explicit Captioner(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
-  ~Captioner();
-  Captioner(Captioner&&) noexcept;
+  /// Throws an input error if the model is not one that captions images.
+  explicit Captioner(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit Captioner(const std::string& model_folder, const RuntimeOptions& options = {})
+      : Captioner(open_model(model_folder, options)) {}
 
   /// The size of the images that the model reads.
   ImageSize size() const;
@@ -60,10 +60,6 @@ class Captioner {
   /// (negative: counted from the last). Throws an input error if the image has another size than the model
   /// reads, or if there is no such layer.
   ImageAttention attention(const Image& image, int layer = -1, const CaptionOptions& options = {}) const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sixfold

@@ -20,8 +20,7 @@ struct CaptionSettings {
   std::string model, input = "-", output = "-";
   bool json = false;
   CaptionOptions options;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 std::string json_of(const Caption& caption) {
@@ -34,7 +33,7 @@ std::string json_of(const Caption& caption) {
 
 void run(const CaptionSettings& settings) {
   const std::string input = readable_path(settings.input);
-  const Captioner captioner(settings.model, settings.threads, settings.precision);
+  const Captioner captioner(settings.model, settings.runtime);
   ImageReader reader(input);
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
@@ -74,7 +73,7 @@ void add_caption(CLI::App& app) {
   command.add_flag("--json", settings->json, "write a JSON object on each line, with scores");
   add_beam_size_option(command, settings->options.beam_size);
   add_batch_tokens_option(command, settings->options.batch_tokens);
-  add_engine_options(command, settings->precision, settings->threads);
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "The output has a line for each image, in their order. An image that is broken, missing or of another "
       "size\n"

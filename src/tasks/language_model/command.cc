@@ -25,8 +25,7 @@ struct GenerateSettings {
   bool json = false;
   GenerateOptions options;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 /// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
@@ -133,7 +132,7 @@ void run(const GenerateSettings& settings) {
   for (const std::string& stop : settings.options.stop)
     if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
   Prompts prompts(settings);
-  const Generator generator(settings.model, settings.threads, settings.precision);
+  const Generator generator(settings.model, settings.runtime);
   TextOutput output(settings.output, {settings.input, settings.prompt_file, settings.model});
   const StopOnInterrupt interrupt;
   GenerateOptions options = settings.options;
@@ -238,7 +237,7 @@ void add_generate(CLI::App& app) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
-  add_engine_options(command, settings->precision, settings->threads);
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "The output is each prompt with its continuation; texts are separated by a line of dashes. A single text "
       "is\n"

@@ -6,11 +6,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/threads.h"
 #include "data/document_reader.h"
-#include "model/position_encodings.h"
-#include "runtime/engine.h"
-#include "runtime/loaded_model.h"
+#include "runtime/model_runtime.h"
 #include "tasks/language_model/job.h"
 
 namespace sixfold {
@@ -69,6 +66,23 @@ std::vector<double> score_windows(const DecodeWorkspace& decoding, std::span<con
   return scores;
 }
 
+/// The log-probabilities of the labels of texts, batch by batch, whatever the number of threads.
+std::vector<std::vector<double>> score_texts(ModelRuntime& model, std::span<const Ids> texts, int stride,
+                                             const std::stop_token& cancel) {
+  const auto context = static_cast<size_t>(model.config().context_tokens);
+  std::vector<Window> windows;
+  for (const Ids& text : texts) {
+    const size_t most = context > 0 ? context : text.size();
+    add_windows(text, most, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(most / 2, 1), windows);
+  }
+  const std::vector<size_t> begins = batches_of(windows, 2 * model.batch_tokens());
+  std::vector<std::vector<double>> scores(begins.size() - 1);
+  model.run(scores.size(), cancel, [&](size_t i, const DecodeWorkspace& workspace) {
+    scores[i] = score_windows(workspace, std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
+  });
+  return scores;
+}
+
 }  // namespace
 
 double TextScore::loss_per_token() const { return -log_probability / static_cast<double>(tokens); }
@@ -77,54 +91,9 @@ double TextScore::bits_per_byte() const {
   return -log_probability / std::numbers::ln2 / static_cast<double>(bytes);
 }
 
-struct Generator::Parts {
-  LoadedModel open;
-  Engine engine;
-
-  Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
-      : open(folder, type),
-        engine(
-            threads, [this] { return open.workspace(); }, calling) {
-    require_language_model(open.config(), folder);
-  }
-
-  /// The log-probabilities of the labels of texts, batch by batch, whatever the number of threads.
-  std::vector<std::vector<double>> score(std::span<const Ids> texts, int stride,
-                                         const std::stop_token& cancel) {
-    const auto context = static_cast<size_t>(open.config().context_tokens);
-    std::vector<Window> windows;
-    for (const Ids& text : texts) {
-      const size_t most = context > 0 ? context : text.size();
-      add_windows(text, most, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(most / 2, 1),
-                  windows);
-    }
-    const std::vector<size_t> begins = batches_of(windows, 2 * open.batch_tokens());
-    std::vector<std::vector<double>> scores(begins.size() - 1);
-    engine.run(std::ssize(scores), [&](int64_t batch) {
-      if (cancel.stop_requested()) throw Cancelled();
-      const auto i = static_cast<size_t>(batch);
-      scores[i] =
-          score_windows(*open.borrow(), std::span(windows).subspan(begins[i], begins[i + 1] - begins[i]));
-    });
-    return scores;
-  }
-};
-
-Generator::Generator(const std::string& model_folder, int threads, WeightType type, CallingThreads calling) {
-  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type, calling);
+Generator::Generator(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
+  require_language_model(config(), model().folder());
 }
-
-Generator::~Generator() = default;
-Generator::Generator(Generator&&) noexcept = default;
-
-const ModelConfig& Generator::config() const { return parts_->open.config(); }
-
-std::vector<float> Generator::position_encodings(int64_t positions) const {
-  return sixfold::position_encodings(parts_->open.model(), positions);
-}
-
-DecodingCounts Generator::counts() const { return parts_->engine.counts(); }
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
                                                 const GenerateOptions& options,
@@ -136,20 +105,18 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const Prompt> prompts, const GenerateOptions& options,
                                                 const TextReceiver& receive) const {
-  return GenerationJob(parts_->open, parts_->engine, prompts, options, receive).run();
+  return GenerationJob(model(), prompts, options, receive).run();
 }
 
 std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
-  return encode_prompt(parts_->open, prompt).refusal;
+  return encode_prompt(model(), prompt).refusal;
 }
 
-std::string Generator::text_of(std::span<const int32_t> ids) const {
-  return parts_->open.target().decode_text(ids);
-}
+std::string Generator::text_of(std::span<const int32_t> ids) const { return model().target().decode_text(ids); }
 
 TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
   constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
-  const ModelConfig& config = parts_->open.config();
+  const ModelConfig& config = model().config();
   require(options.stride >= 0 && (config.context_tokens == 0 || options.stride <= config.context_tokens),
           "stride is {}; it must be from 1 to {}, the number of tokens that the model reads at once, or 0 for "
           "half of "
@@ -168,14 +135,14 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
     for (const Ids& text : scored) {
       for (const int32_t id : text) {
         while (at == scores[batch].size()) ++batch, at = 0;
-        options.token({shown, parts_->open.target().token_text(id), scores[batch][at++]});
+        options.token({shown, model().target().token_text(id), scores[batch][at++]});
       }
       ++shown;
     }
   };
   const auto flush = [&] {
     const auto complete = std::span(texts).first(texts.size() - 1);
-    const auto scores = parts_->score(complete, options.stride, options.cancel);
+    const auto scores = score_texts(model(), complete, options.stride, options.cancel);
     double sum = 0;
     for (const std::vector<double>& batch : scores) sum += std::accumulate(batch.begin(), batch.end(), 0.0);
     score.log_probability += sum;
@@ -195,7 +162,7 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
     texts.emplace_back();
     if (waiting > most_waiting) flush();
   };
-  encode_documents(reader, config.text_unit, parts_->open.target(), parts_->engine.threads(), add, end);
+  encode_documents(reader, config.text_unit, model().target(), model().engine().threads(), add, end);
   require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));
   flush();
   require(std::isfinite(score.log_probability),

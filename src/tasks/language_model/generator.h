@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "data/lines.h"
-#include "model/config.h"
-#include "model/weight_type.h"
-#include "runtime/calling_threads.h"
-#include "runtime/decoding_statistics.h"
+#include "runtime/predictor.h"
 #include "search/draw.h"
 #include "search/hypothesis.h"
 
@@ -117,14 +114,13 @@ struct ScoreOptions {
 };
 
 /// Generates text with the language model in a model folder. Safe to share between threads.
-class Generator {
+class Generator final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a language
-  /// model, or if its tokenizer is not the one that the model was trained with.
-  explicit Generator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored,
-                     CallingThreads calling = CallingThreads::decode);
-  ~Generator();
-  Generator(Generator&&) noexcept;
+  /// Throws an input error if the model is not a language model.
+  explicit Generator(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit Generator(const std::string& model_folder, const RuntimeOptions& options = {})
+      : Generator(open_model(model_folder, options)) {}
 
   /// Continues each prompt, which may be empty. Returns the results in the order of the prompts. A prompt that
   /// the model can't continue (`refusal`) has an error; the others are served. Throws an input error if the
@@ -145,17 +141,6 @@ class Generator {
   /// the first is predicted from at least `context_tokens - stride` tokens before it, if there are so many.
   /// Throws an input error if there is no text.
   TextScore score(const std::string& path, const ScoreOptions& options = {}) const;
-
-  const ModelConfig& config() const;
-  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
-  std::vector<float> position_encodings(int64_t positions) const;
-
-  /// What has been decoded since the model was loaded.
-  DecodingCounts counts() const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sixfold

@@ -33,20 +33,20 @@ void require_default_drawing(const DrawOptions& draw) {
 
 }  // namespace
 
-EncodedPrompt encode_prompt(LoadedModel& open, const Prompt& prompt) {
+EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
   EncodedPrompt encoded;
   if (prompt.ids) {
     encoded.ids = *prompt.ids;
     for (const int32_t id : encoded.ids)
-      if (id < 0 || id >= open.config().target_vocab)
+      if (id < 0 || id >= model.config().target_vocab)
         return {.refusal = fmt::format("the prompt has the token {}, but the vocabulary has the tokens 0 to {}",
-                                       id, open.config().target_vocab - 1)};
+                                       id, model.config().target_vocab - 1)};
   } else {
     if (const auto fault = fault_of_text(prompt.text))
       return {.refusal = fmt::format("the prompt is not text: {}", *fault)};
-    encoded.ids = open.target().encode_text(prompt.text);
+    encoded.ids = model.target().encode_text(prompt.text);
   }
-  const ModelConfig& config = open.config();
+  const ModelConfig& config = model.config();
   const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
   if (config.context_tokens > 0 && std::ssize(encoded.ids) > longest)
     encoded.refusal =
@@ -55,10 +55,10 @@ EncodedPrompt encode_prompt(LoadedModel& open, const Prompt& prompt) {
   return encoded;
 }
 
-GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const Prompt> prompts,
+GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
-    : RequestGroup(engine, options.caller),
-      open_(open),
+    : RequestGroup(model.engine(), options.caller),
+      model_(model),
       prompts_(prompts),
       options_(options),
       receive_(receive),
@@ -91,7 +91,7 @@ GenerationJob::GenerationJob(LoadedModel& open, Engine& engine, std::span<const 
   require_default_drawing(options.draw);
   require(options.samples <= options.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options.samples, options.beam_size, options.beam_size);
-  auto plan = std::make_shared<BeamPlan>(open.config(), beam_rules(open.config(), options), options.samples);
+  auto plan = std::make_shared<BeamPlan>(model.config(), beam_rules(model.config(), options), options.samples);
   add_restrictions(*plan);
   beam_ = std::move(plan);
 }
@@ -105,7 +105,8 @@ void GenerationJob::add_restrictions(auto& plan) const {
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
-  auto plan = std::make_shared<SamplingPlan>(open_.config(), options_.draw, options_.max_tokens, options_.seed);
+  auto plan =
+      std::make_shared<SamplingPlan>(model_.config(), options_.draw, options_.max_tokens, options_.seed);
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
   add_restrictions(*plan);
@@ -117,7 +118,7 @@ std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
   const uint64_t sample = uint64_t{options_.first_prompt + wanted.prompt} << 16 | wanted.sample;
   StopCriterion stops;
   if (!stops_.empty())
-    stops = [text = std::make_shared<TextStream>(open_.target(), stops_, wanted.ids->size())](
+    stops = [text = std::make_shared<TextStream>(model_.target(), stops_, wanted.ids->size())](
                 std::span<const int32_t> ids) {
       text->push(ids);
       return text->stopped();
@@ -135,12 +136,12 @@ std::vector<GeneratedTexts> GenerationJob::run() {
 void GenerationJob::queue_prompt(size_t index) {
   GeneratedTexts& result = results_[index];
   result.index = index;
-  EncodedPrompt encoded = encode_prompt(open_, prompts_[index]);
+  EncodedPrompt encoded = encode_prompt(model_, prompts_[index]);
   result.error = std::move(encoded.refusal);
   if (result.error) return;
   const auto ids = std::make_shared<const std::vector<int32_t>>(std::move(encoded.ids));
   const std::vector<int32_t>& prompt = *ids;
-  const ModelConfig& config = open_.config();
+  const ModelConfig& config = model_.config();
   result.prompt_tokens = prompt.size();
   result.unknown_tokens = static_cast<size_t>(std::ranges::count(prompt, config.unk));
   result.texts.resize(static_cast<size_t>(options_.samples));
@@ -150,16 +151,16 @@ void GenerationJob::queue_prompt(size_t index) {
     if (config.context_tokens > 0)
       request->tokens =
           std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(options_.beam_size, 1));
-    request->batch_tokens = 16 * open_.batch_tokens();
+    request->batch_tokens = 16 * model_.batch_tokens();
     request->read_tokens = std::ssize(prompt);
     const size_t number = index * per_prompt_ + sample;
     wanted_[number] = {
         .prompt = index,
         .sample = sample,
         .ids = ids,
-        .stream = receive_ ? std::make_unique<TextStream>(open_.target(), stops_, prompt.size()) : nullptr,
+        .stream = receive_ ? std::make_unique<TextStream>(model_.target(), stops_, prompt.size()) : nullptr,
         .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(
-                                           open_.target(), options_.prompt_tokens ? 0 : prompt.size())
+                                           model_.target(), options_.prompt_tokens ? 0 : prompt.size())
                                      : nullptr};
     request->strategy = strategy(wanted_[number]);
     queue(std::move(request), number);
@@ -188,7 +189,7 @@ void GenerationJob::show(Wanted& wanted, const std::string& piece, bool all) con
 }
 
 GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
-  TextStream whole(open_.target(), stops_, wanted.ids->size());
+  TextStream whole(model_.target(), stops_, wanted.ids->size());
   GeneratedText result{.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
                        .log_probability = hypothesis.log_probability,
                        .tokens = hypothesis.ids.size(),

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/loaded_model.h"
+#include "runtime/model_runtime.h"
 #include "runtime/request_group.h"
 #include "search/beam_search.h"
 #include "search/sampling.h"
@@ -18,13 +18,13 @@ struct EncodedPrompt {
   std::optional<std::string> refusal = {};
 };
 
-EncodedPrompt encode_prompt(LoadedModel& open, const Prompt& prompt);
+EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt);
 
 /// The generation of texts for a list of prompts.
 class GenerationJob final : public RequestGroup {
  public:
-  GenerationJob(LoadedModel& open, Engine& engine, std::span<const Prompt> prompts,
-                const GenerateOptions& options, const TextReceiver& receive);
+  GenerationJob(ModelRuntime& model, std::span<const Prompt> prompts, const GenerateOptions& options,
+                const TextReceiver& receive);
   /// Returns when all texts are complete. Rethrows the first error.
   std::vector<GeneratedTexts> run();
 
@@ -48,7 +48,7 @@ class GenerationJob final : public RequestGroup {
   GeneratedText text_of(const Wanted& wanted, const Hypothesis& hypothesis) const;
   static std::vector<int32_t> with_prompt(const Wanted& wanted, std::span<const int32_t> ids);
 
-  LoadedModel& open_;
+  const ModelRuntime& model_;
   std::span<const Prompt> prompts_;
   const GenerateOptions& options_;
   const TextReceiver& receive_;

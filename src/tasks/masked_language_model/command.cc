@@ -22,8 +22,7 @@ struct FillSettings {
   TextPaths text;
   bool json = false;
   FillOptions options;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 std::string json_of(const FilledText& result) {
@@ -40,7 +39,7 @@ std::string json_of(const FilledText& result) {
 
 void run(const FillSettings& settings) {
   const std::string input = readable_path(settings.text.input);
-  const MaskFiller filler(settings.model, settings.threads, settings.precision);
+  const MaskFiller filler(settings.model, settings.runtime);
   LineBlocks blocks(input, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input, settings.model});
   const StopOnInterrupt interrupt;
@@ -78,7 +77,7 @@ void add_fill(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->needs(json);
-  add_engine_options(command, settings->precision, settings->threads);
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "Each <mask> in a line of the input stands for one token. The output has the line with the likeliest "
       "token "

@@ -6,52 +6,65 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/threads.h"
 #include "data/class_dataset.h"
 #include "data/lines.h"
-#include "runtime/engine.h"
-#include "runtime/loaded_model.h"
+#include "runtime/model_runtime.h"
 #include "runtime/source_batches.h"
 #include "text/masked_text.h"
 
 namespace sixfold {
 
-struct MaskFiller::Parts {
-  /// A text, and what the model says of it.
-  struct Work {
-    std::vector<TextMask> masks;
-    std::vector<int32_t> best;  // the likeliest token of each mask
-    bool finite = true;
-  };
+namespace {
 
-  LoadedModel open;
-  Engine engine;
-  MaskedTextCoder coder;
-  std::vector<int32_t> banned;  // the ids that no mask is filled with
+/// A text, and what the model says of it.
+struct Work {
+  std::vector<TextMask> masks;
+  std::vector<int32_t> best;  // the likeliest token of each mask
+  bool finite = true;
+};
 
-  Parts(const std::string& folder, int threads, WeightType type)
-      : open(folder, type),
-        engine(threads, [this] { return open.workspace(); }),
-        coder(require_masks(open, folder).source()) {
-    const Tokenizer& tokenizer = open.source();
-    banned = {tokenizer.unk(), tokenizer.eos()};
-    if (tokenizer.bos() >= 0) banned.push_back(tokenizer.bos());
-    require(std::cmp_greater(tokenizer.vocab_size(), banned.size()),
-            "{}: the vocabulary has no token that a mask could be filled with", folder);
+/// The ids that no mask is filled with.
+std::vector<int32_t> banned_ids(const Tokenizer& tokenizer) {
+  std::vector<int32_t> banned{tokenizer.unk(), tokenizer.eos()};
+  if (tokenizer.bos() >= 0) banned.push_back(tokenizer.bos());
+  return banned;
+}
+
+/// The filling of the masks of one call.
+class FillJob {
+ public:
+  explicit FillJob(ModelRuntime& model)
+      : model_(model), coder_(model.source()), banned_(banned_ids(model.source())) {}
+
+  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
+    require(options.candidates >= 1, "candidates is {}; it must be at least 1", options.candidates);
+    std::vector<FilledText> results(texts.size());
+    std::vector<Work> works(texts.size());
+    SourceBatches packed(model_.batch_tokens(), 1);
+    for (size_t i = 0; i < texts.size(); ++i) try {
+        const MaskedText encoded = encode(texts[i], results[i]);
+        if (results[i].error) continue;
+        add(encoded, i, packed);
+        works[i].masks = encoded.masks;
+      } catch (const Error& error) {
+        results[i].error = error.what();
+      }
+    const std::vector<Batch> batches = packed.take();
+    model_.run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
+      predict(workspace, batches[i], options.candidates, works, results);
+    });
+    for (size_t i = 0; i < texts.size(); ++i)
+      if (!results[i].error) finish(texts[i], works[i], results[i]);
+    return results;
   }
 
-  /// Other models may have no tokenizer of a source.
-  static const LoadedModel& require_masks(const LoadedModel& model, const std::string& folder) {
-    require_masked_language_model(model.config(), folder);
-    return model;
-  }
-
+ private:
   /// Encodes a text, or sets why it can't be filled.
   MaskedText encode(const std::string& text, FilledText& result) const {
     result.error = fault_of_text(text);
     if (result.error) return {};
-    MaskedText encoded = coder.encode(text);
-    const auto most = static_cast<size_t>(open.config().context_tokens);
+    MaskedText encoded = coder_.encode(text);
+    const auto most = static_cast<size_t>(model_.config().context_tokens);
     if (encoded.masks.empty())
       result.error = fmt::format("the text has no {}", mask_mark);
     else if (encoded.masks.back().token >= most)
@@ -64,7 +77,7 @@ struct MaskFiller::Parts {
   }
 
   void add(const MaskedText& text, size_t i, SourceBatches& packed) const {
-    const Tokenizer& tokenizer = open.source();
+    const Tokenizer& tokenizer = model_.source();
     const int32_t bos = tokenizer.bos(), first = bos >= 0 ? 1 : 0;
     std::vector<int32_t> places, unknown(text.masks.size(), tokenizer.unk());
     for (const TextMask& mask : text.masks) places.push_back(static_cast<int32_t>(mask.token) + first);
@@ -72,16 +85,16 @@ struct MaskFiller::Parts {
         .label_tokens(places, unknown);
   }
 
-  void predict(const Batch& batch, int candidates, std::span<Work> works, std::span<FilledText> results) {
-    const auto workspace = open.borrow();
-    Context context(workspace->backend, workspace->arena);
-    const int k = std::min(candidates, open.source().vocab_size() - static_cast<int>(banned.size()));
-    const ops::Candidates found = ops::top_k(context, open.model().head_input(batch, context),
-                                             open.model().output(), k, context.indices(banned));
+  void predict(const DecodeWorkspace& workspace, const Batch& batch, int candidates, std::span<Work> works,
+               std::span<FilledText> results) const {
+    Context context(workspace.backend, workspace.arena);
+    const int k = std::min(candidates, model_.source().vocab_size() - static_cast<int>(banned_.size()));
+    const ops::Candidates found = ops::top_k(context, model_.model().head_input(batch, context),
+                                             model_.model().output(), k, context.indices(banned_));
     std::map<int32_t, std::string> texts;  // of the candidates
     const auto text_of = [&](int32_t id) {
       const auto [text, added] = texts.try_emplace(id);
-      if (added) text->second = coder.text_of(id);
+      if (added) text->second = coder_.text_of(id);
       return text->second;
     };
     size_t at = 0;
@@ -98,49 +111,31 @@ struct MaskFiller::Parts {
     }
   }
 
-  std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
-    require(options.candidates >= 1, "candidates is {}; it must be at least 1", options.candidates);
-    std::vector<FilledText> results(texts.size());
-    std::vector<Work> works(texts.size());
-    SourceBatches packed(open.batch_tokens(), 1);
-    for (size_t i = 0; i < texts.size(); ++i) try {
-        const MaskedText encoded = encode(texts[i], results[i]);
-        if (results[i].error) continue;
-        add(encoded, i, packed);
-        works[i].masks = encoded.masks;
-      } catch (const Error& error) {
-        results[i].error = error.what();
-      }
-    const std::vector<Batch> batches = packed.take();
-    engine.run(std::ssize(batches), [&](int64_t i) {
-      if (options.cancel.stop_requested()) throw Cancelled();
-      predict(batches[static_cast<size_t>(i)], options.candidates, works, results);
-    });
-    for (size_t i = 0; i < texts.size(); ++i)
-      if (!results[i].error) finish(texts[i], works[i], results[i]);
-    return results;
-  }
-
   /// Puts the likeliest tokens into a text.
   void finish(const std::string& text, const Work& work, FilledText& result) const {
     if (work.finite)
-      result.text = coder.fill(text, work.masks, work.best);
+      result.text = coder_.fill(text, work.masks, work.best);
     else
       result = {.error =
                     "the probabilities that the model computes are not finite; its weights must be damaged"};
   }
+
+  ModelRuntime& model_;
+  MaskedTextCoder coder_;
+  std::vector<int32_t> banned_;
 };
 
-MaskFiller::MaskFiller(const std::string& model_folder, int threads, WeightType type) {
-  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type);
+}  // namespace
+
+MaskFiller::MaskFiller(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
+  require_masked_language_model(config(), model().folder());
+  const Tokenizer& tokenizer = model().source();
+  require(std::cmp_greater(tokenizer.vocab_size(), banned_ids(tokenizer).size()),
+          "{}: the vocabulary has no token that a mask could be filled with", model().folder());
 }
 
-MaskFiller::~MaskFiller() = default;
-MaskFiller::MaskFiller(MaskFiller&&) noexcept = default;
-
 std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, const FillOptions& options) const {
-  return parts_->fill(texts, options);
+  return FillJob(model()).fill(texts, options);
 }
 
 }  // namespace sixfold

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/weight_type.h"
-
 namespace sixfold {
 
 /// A token that may stand in the place of a mask.
@@ -32,23 +30,19 @@ struct FillOptions {
 /// Fills the masks of texts with the masked language model in a model folder (Devlin et al. 2019). A mask is
 /// written `<mask>` and stands for one token. The masks of a text are filled independently of each other. Safe
 /// to share between threads.
-class MaskFiller {
+class MaskFiller final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a masked
-  /// language model, or if its tokenizer is not the one that the model was trained with.
-  explicit MaskFiller(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored);
-  ~MaskFiller();
-  MaskFiller(MaskFiller&&) noexcept;
+  /// Throws an input error if the model is not a masked language model.
+  explicit MaskFiller(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit MaskFiller(const std::string& model_folder, const RuntimeOptions& options = {})
+      : MaskFiller(open_model(model_folder, options)) {}
 
   /// Returns the filled texts, in their order. A text is filled alike whatever other texts there are, and with
   /// any number of threads. One without a mask, with a mask beyond the tokens that the model reads or at text
   /// that is one token with it, or that is not valid UTF-8 has an error; the others are served. Throws an input
   /// error if `candidates` is below 1.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {}) const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sixfold

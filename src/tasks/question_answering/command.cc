@@ -22,8 +22,7 @@ struct AnswerSettings {
   TextPaths text;
   bool json = false;
   AnswerOptions options;
-  int threads = 0;
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 /// The text and the question of a line; a right answer after them is left out. Both are empty if it has no tab.
@@ -127,7 +126,7 @@ void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answer
 
 void run(const AnswerSettings& settings) {
   require_readable(readable_path(settings.text.input));
-  const QuestionAnswerer answerer(settings.model, settings.threads, settings.precision);
+  const QuestionAnswerer answerer(settings.model, settings.runtime);
   (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, settings.options);
 }
 
@@ -150,7 +149,7 @@ void add_answer(CLI::App& app) {
                   "tokens from one window of a long text to the next [the model's]")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
-  add_engine_options(command, settings->precision, settings->threads);
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "A line of the input is a text, a tab and a question; a right answer after another tab is ignored. The "
       "output\n"

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/weight_type.h"
-
 namespace sixfold {
 
 /// A question about a text.
@@ -31,14 +29,13 @@ struct AnswerOptions {
 };
 
 /// Answers questions by parts of texts, with the model in a model folder. Safe to share between threads.
-class QuestionAnswerer {
+class QuestionAnswerer final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model
-  /// that answers questions, or if its tokenizer is not the one that the model was trained with.
-  explicit QuestionAnswerer(const std::string& model_folder, int threads = 0,
-                            WeightType type = WeightType::stored);
-  ~QuestionAnswerer();
-  QuestionAnswerer(QuestionAnswerer&&) noexcept;
+  /// Throws an input error if the model is not one that answers questions.
+  explicit QuestionAnswerer(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit QuestionAnswerer(const std::string& model_folder, const RuntimeOptions& options = {})
+      : QuestionAnswerer(open_model(model_folder, options)) {}
 
   /// Returns the answers, in the order of the questions. A question has the same answer whatever other
   /// questions there are, and with any number of threads. One whose text or question is empty or not valid
@@ -46,10 +43,6 @@ class QuestionAnswerer {
   /// option is out of range.
   std::vector<TextAnswer> answers(std::span<const TextQuestion> questions,
                                   const AnswerOptions& options = {}) const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sixfold

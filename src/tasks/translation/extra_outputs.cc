@@ -16,21 +16,23 @@ namespace {
 using Ids = std::vector<int32_t>;
 
 /// The encoder's input; an empty source is represented by the end token.
-Ids source_of(const ScoredPair& pair, int32_t eos) { return pair.source.empty() ? Ids{eos} : pair.source; }
+Ids source_of(const ScoredPair& pair, int32_t eos) {
+  return pair.source.empty() ? Ids{eos} : Ids(pair.source.begin(), pair.source.end());
+}
 
-/// The expected output of the decoder: the target, followed by the end token if `pair.ends`.
+/// The expected output of the decoder: the tokens of the hypothesis, followed by the end token if it ends.
 Ids output_of(const ScoredPair& pair, int32_t eos) {
-  Ids ids = pair.target;
-  if (pair.ends) ids.push_back(eos);
+  Ids ids = pair.output.ids;
+  if (pair.ends()) ids.push_back(eos);
   return ids;
 }
 
-void add_tokens(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+void add_tokens(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                 std::span<const int32_t> allowed, std::span<Translation> translations) {
   std::vector<Ids> sources, targets;
   for (const ScoredPair& pair : pairs) {
     sources.push_back(source_of(pair, open.config().eos));
-    targets.push_back(pair.target);
+    targets.push_back(pair.output.ids);
   }
   const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), allowed);
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -44,10 +46,10 @@ Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
   BatchBuilder builder;
   for (const ScoredPair& pair : pairs) {
     builder.source(source_of(pair, config.eos));
-    if (pair.ends)
-      builder.teacher_forced(pair.target, config.target_ends());
+    if (pair.ends())
+      builder.teacher_forced(pair.output.ids, config.target_ends());
     else
-      builder.teacher_forced_prefix(pair.target, config.decoder_start_token);
+      builder.teacher_forced_prefix(pair.output.ids, config.decoder_start_token);
   }
   return builder.take();
 }
@@ -103,12 +105,12 @@ std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const 
 }
 
 /// The word of each token that the encoder reads. The first `prefix` ones and the end token belong to none.
-std::vector<int> words_of_source(const LoadedModel& open, const ScoredPair& pair, int prefix) {
+std::vector<int> words_of_source(const ModelRuntime& open, const ScoredPair& pair, int prefix) {
   if (pair.source.empty()) return {-1};
   const auto begin = std::min<size_t>(static_cast<size_t>(prefix), pair.source.size() - 1);
   std::vector<int> words(begin, -1);
-  const auto tokens = std::span(pair.source).subspan(begin, pair.source.size() - 1 - begin);
-  const auto in_text = words_in_text(open.source(), replace_invalid_utf8(pair.text), tokens);
+  const auto tokens = pair.source.subspan(begin, pair.source.size() - 1 - begin);
+  const auto in_text = words_in_text(open.source(), replace_invalid_utf8(std::string(pair.text)), tokens);
   const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(open.source(), tokens);
   words.insert(words.end(), of_tokens.begin(), of_tokens.end());
   words.push_back(-1);
@@ -116,13 +118,13 @@ std::vector<int> words_of_source(const LoadedModel& open, const ScoredPair& pair
 }
 
 /// The word of each token of the expected output; the end token belongs to none.
-std::vector<int> words_of_output(const LoadedModel& open, const ScoredPair& pair) {
-  std::vector<int> words = words_of_tokens(open.target(), pair.target);
+std::vector<int> words_of_output(const ModelRuntime& open, const ScoredPair& pair) {
+  std::vector<int> words = words_of_tokens(open.target(), pair.output.ids);
   words.resize(output_of(pair, open.config().eos).size(), -1);
   return words;
 }
 
-void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+void add_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                    const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
   const int layer = extra.layer ? open.decoder_layer(*extra.layer) : open.config().alignment_layer();
   const int32_t eos = open.config().eos;
@@ -147,7 +149,7 @@ void add_attention(const LoadedModel& open, const DecodeWorkspace& decoding, std
   }
 }
 
-void add_all_attention(const LoadedModel& open, const DecodeWorkspace& decoding, const ScoredPair& pair,
+void add_all_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, const ScoredPair& pair,
                        const ExtraOutputs& extra, Translation& translation) {
   require_observable(extra, output_of(pair, open.config().eos).size(), "translation");
   const Batch batch = batch_of({&pair, 1}, open.config());
@@ -207,7 +209,7 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
   return words;
 }
 
-void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
   if (extra.tokens) add_tokens(open, decoding, pairs, common.allowed, translations);

@@ -2,19 +2,22 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "runtime/loaded_model.h"
+#include "runtime/model_runtime.h"
 #include "tasks/translation/translation.h"
 
 namespace sixfold {
 
-/// A source and its translation, as ids.
+/// A source and a hypothesis for it. Both outlive the pair.
 struct ScoredPair {
-  std::vector<int32_t> source;  ///< with the end token; empty for a line without visible characters
-  std::vector<int32_t> target;  ///< without start token and end token
-  bool ends = true;             ///< whether the end token follows the target
-  std::string text = {};        ///< of the source, without a language token; its words are those of alignments
+  std::span<const int32_t> source;  ///< with the end token; empty for a line without visible characters
+  const Hypothesis& output;
+  std::string_view text = {};  ///< of the source, without a language token; its words are those of alignments
+
+  /// Whether the end token follows the output.
+  bool ends() const { return output.reason != FinishReason::cut; }
 };
 
 /// What the pairs of one call have in common.
@@ -25,7 +28,7 @@ struct PairContext {
 };
 
 /// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
-void add_extra_outputs(const LoadedModel& open, const DecodeWorkspace& decoding,
+void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations);
 

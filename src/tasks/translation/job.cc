@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "runtime/request_group.h"
 #include "tasks/translation/extra_outputs.h"
 #include "text/utf8.h"
 
@@ -15,14 +14,12 @@ namespace {
 
 constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
-SearchOptions search_options(const LoadedModel& open, const TranslateOptions& options,
-                             const Shortlist* shortlist, std::stop_token cancel) {
+SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
+                             const Shortlist* shortlist) {
   require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
           options.max_source_length);
-  SearchOptions how{open.config().generation, options.n_best, options.batch_tokens, shortlist,
-                    std::move(cancel)};
-  if (how.batch_tokens == 0) how.batch_tokens = open.batch_tokens();
-  how.batch_tokens = std::min(how.batch_tokens, most_batch_tokens);
+  SearchOptions how{model.config().generation, options.n_best, model.batch_tokens(options.batch_tokens),
+                    shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
   return how;
 }
@@ -45,44 +42,29 @@ void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidat
   continued_ = std::move(continuing);
 }
 
-TranslationJob::TranslationJob(LoadedModel& open, Engine& engine, const LineSource& next,
+TranslationJob::TranslationJob(ModelRuntime& model, const Shortlist* shortlist, const LineSource& next,
                                const TranslateOptions& options, const TranslatedLineReceiver& emit)
-    : open_(open),
-      engine_(engine),
+    : RequestGroup(model.engine(), options.caller),
+      model_(model),
       next_line_(next),
       options_(options),
       emit_(emit),
-      client_(engine, options.caller),
-      language_token_(open.language_token(options.target_language)),
-      prefix_(language_token_.empty() ? 0 : 1),
-      shortlist_(open.shortlist(options.shortlist)),
-      how_(search_options(open, options, shortlist_.get(), stop_.get_token())),
-      requests_(open.config(), how_) {
-  if (options.details.layer) open.decoder_layer(*options.details.layer);
+      encoder_(model.source(), options.target_language),
+      how_(search_options(model, options, shortlist)),
+      requests_(model.config(), how_) {
+  if (options.details.layer) model.decoder_layer(*options.details.layer);
 }
 
-/// Requests refer to the job, so that it must not return before all of them are completed.
 void TranslationJob::run() {
-  const std::stop_callback cancel(options_.cancel, [this] { stop_.request_stop(); });
-  std::exception_ptr error;
-  try {
-    work();
-  } catch (...) {
-    error = std::current_exception();
-    stop_.request_stop();
-  }
-  engine_.withdraw(client_);
-  while (has_requests()) engine_.help(client_);
-  if (error) std::rethrow_exception(error);
+  RequestGroup::run(options_.cancel, [this] { work(); });
 }
 
 void TranslationJob::work() {
-  while (true) {
+  while (!stopped()) {
     read_ahead();
     emit_ready();
-    if (options_.cancel.stop_requested()) throw Cancelled();
-    if (has_requests())
-      engine_.help(client_);
+    if (requested() > 0)
+      help();
     else if (out_ < read_)
       continue;  // the last one was completed meanwhile
     else if (ended_)
@@ -90,14 +72,13 @@ void TranslationJob::work() {
     else if (!read(/*wait=*/true))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a source may return at once
   }
-  if (input_error_) std::rethrow_exception(input_error_);
+  if (input_error_ && !stopped()) std::rethrow_exception(input_error_);
 }
 
 /// Reads lines without waiting, until there is enough work for all threads.
 void TranslationJob::read_ahead() {
-  const int64_t enough = engine_.threads() * how_.batch_tokens;
-  while (!ended_ && read_ - out_ < most_ahead && engine_.waiting_tokens(client_) <= enough &&
-         read(/*wait=*/false)) {
+  const int64_t enough = model_.engine().threads() * how_.batch_tokens;
+  while (!ended_ && read_ - out_ < most_ahead && waiting_tokens() <= enough && read(/*wait=*/false)) {
   }
 }
 
@@ -110,7 +91,7 @@ bool TranslationJob::read(bool wait) {
     ended_ = status == NextLine::end;
     if (status != NextLine::line) return false;
     entry.wanted = encode(entry.line);
-    submit(std::move(entry));
+    take(std::move(entry));
     return true;
   } catch (...) {
     ended_ = true;
@@ -127,7 +108,7 @@ std::string TranslationJob::place() const {
 EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
   if (!options_.constraints) return {};
   try {
-    return encode_constraints(open_.target(), options_.constraints(read_, source));
+    return encode_constraints(model_.target(), options_.constraints(read_, source));
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {
@@ -139,7 +120,7 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source) con
 void TranslationJob::count_unknown(const EncodedLine& line) const {
   if (!options_.unknown || line.ids.empty()) return;
   UnknownTokens& sum = *options_.unknown;
-  const Tokenizer& tokenizer = open_.source();
+  const Tokenizer& tokenizer = model_.source();
   const auto unknown = tokenizer.unk() == tokenizer.eos() ? 0 : std::ranges::count(line.ids, tokenizer.unk());
   sum.tokens += std::ssize(line.ids) - 1;
   if (sum.unknown == 0 && unknown > 0) sum.first = place();
@@ -154,19 +135,19 @@ TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
                 .search = nullptr};
   if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
     return wanted;
-  const EncodedLine encoded = open_.encode(language_token_, line.source, options_.max_source_length);
+  const EncodedLine encoded = encoder_.encode(line.source, options_.max_source_length);
   wanted.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
   require_observable(options_.details, encoded.ids.size(), "sentence");
   if (options_.details.search)
-    wanted.search = std::make_shared<SearchRecord>(open_.target(), how_.rules.beam_size);
+    wanted.search = std::make_shared<SearchRecord>(model_.target(), how_.rules.beam_size);
   if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place());
-  if (open_.config().limits_length()) require_positions(open_.config(), std::ssize(encoded.ids), place());
+  if (model_.config().limits_length()) require_positions(model_.config(), std::ssize(encoded.ids), place());
   return wanted;
 }
 
-void TranslationJob::submit(Entry entry) {
+void TranslationJob::take(Entry entry) {
   entry.line.index = read_;
   std::unique_ptr<Request> request;
   const EncodedConstraints& constraints = entry.wanted.constraints;
@@ -182,29 +163,17 @@ void TranslationJob::submit(Entry entry) {
   {
     const std::lock_guard lock(mutex_);
     entries_.push_back(std::move(entry));
-    requested_ += request ? 1 : 0;
   }
+  if (request) submit(std::move(request), read_);
   ++read_;
-  if (!request) return;
-  try {
-    engine_.submit(client_, std::move(request));
-  } catch (...) {
-    failed(read_ - 1, std::current_exception());
-  }
 }
 
-bool TranslationJob::has_requests() {
-  const std::lock_guard lock(mutex_);
-  return requested_ > 0;
-}
-
-/// Emits finished lines in order. Throws if a line failed.
+/// Emits finished lines in order.
 void TranslationJob::emit_ready() {
   while (true) {
     TranslatedLine line;
     {
       const std::lock_guard lock(mutex_);
-      if (error_) std::rethrow_exception(error_);
       if (entries_.empty() || entries_.front().line.translations.empty()) return;
       line = std::move(entries_.front().line);
       entries_.pop_front();
@@ -214,7 +183,8 @@ void TranslationJob::emit_ready() {
   }
 }
 
-void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
+void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
+                              std::vector<Hypothesis> best_first) {
   Wanted wanted;
   if (options_.details.any() || options_.details.search || options_.constraints) {
     const std::lock_guard lock(mutex_);
@@ -224,15 +194,6 @@ void TranslationJob::done(size_t index, const DecodeWorkspace& workspace, std::v
   const std::lock_guard lock(mutex_);
   if (wanted.search) entries_[index - out_].line.search = wanted.search->take();
   entries_[index - out_].line.translations = std::move(ready);
-  --requested_;
-}
-
-/// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
-void TranslationJob::failed(size_t, std::exception_ptr error) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!error_) error_ = std::move(error);
-  stop_.request_stop();
-  --requested_;  // last, since the job may end then
 }
 
 std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace, const Wanted& wanted,
@@ -241,18 +202,18 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
   std::vector<ScoredPair> pairs;
   for (const Hypothesis& best : best_first) {
     Translation& translation = translations.emplace_back();
-    translation.text = open_.target().decode(best.ids);
+    translation.text = model_.target().decode(best.ids);
     translation.score = best.score;
     translation.log_probability = best.log_probability;
     translation.reason = best.reason;
     translation.loops = ends_in_a_loop(best.ids);
     translation.unmet = wanted.constraints.impossible;
     for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
-    pairs.push_back({wanted.ids, best.ids, best.reason != FinishReason::cut, wanted.text});
+    pairs.push_back({wanted.ids, best, wanted.text});
   }
   if (options_.details.any()) {
     const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
-    add_extra_outputs(open_, workspace, pairs, options_.details, {prefix_, allowed}, translations);
+    add_extra_outputs(model_, workspace, pairs, options_.details, {encoder_.prefix(), allowed}, translations);
   }
   return translations;
 }

@@ -5,11 +5,9 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "base/threads.h"
 #include "model/attention_weights.h"
-#include "model/position_encodings.h"
-#include "runtime/engine.h"
-#include "runtime/loaded_model.h"
+#include "model_folder/shortlist.h"
+#include "runtime/model_runtime.h"
 #include "search/beam.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
@@ -33,7 +31,7 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   std::vector<size_t> begins{0};
   int64_t tokens = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const int64_t more = std::ssize(pairs[i].source) + std::ssize(pairs[i].target) + 1;
+    const int64_t more = std::ssize(pairs[i].source) + std::ssize(pairs[i].output.ids) + 1;
     if (i > begins.back() && tokens + more > most) {
       begins.push_back(i);
       tokens = 0;
@@ -44,12 +42,13 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   return begins;
 }
 
-SentenceAttention self_attention(LoadedModel& open, const std::string& source, const std::string& target,
+SentenceAttention self_attention(ModelRuntime& open, const std::string& source, const std::string& target,
                                  int layer, AttentionKind kind) {
   const ModelConfig& config = open.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const EncodedLine encoded = open.encode({}, source, TranslateOptions().max_source_length);
+  const EncodedLine encoded =
+      SourceEncoder(open.source(), "").encode(source, TranslateOptions().max_source_length);
   encoded.warn("the source");
   const Batch batch = BatchBuilder()
                           .source(encoded.ids.empty() ? Ids{config.eos} : encoded.ids)
@@ -70,47 +69,31 @@ SentenceAttention self_attention(LoadedModel& open, const std::string& source, c
 
 }  // namespace
 
-struct Translator::Parts {
-  LoadedModel open;
-  Engine engine;
-  std::mutex mutex;
+struct Translator::State {
+  std::mutex mutex;                                                         // guards all members
+  std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;       // by file
   std::map<std::pair<std::string, std::string>, std::string> placeholders;  // by language and shortlist
 
-  Parts(const std::string& folder, int threads, WeightType type, CallingThreads calling)
-      : open(folder, type),
-        engine(
-            threads, [this] { return open.workspace(); }, calling) {
-    require_translation_model(open.config(), folder);
-  }
-
-  void translate(const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit) {
-    if (options.split_sentences.empty()) return TranslationJob(open, engine, next, options, emit).run();
-    const ExtraOutputs& extra = options.details;
-    require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
-            "token scores, attention and the steps of the search are not available for paragraphs, which are "
-            "translated sentence by sentence; turn off the splitting, or these outputs");
-    Paragraphs paragraphs(options.split_sentences, next, emit);
-    const LineSource next_sentence = [&](std::string& line, bool wait) {
-      return paragraphs.next_sentence(line, wait);
-    };
-    const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-    TranslationJob(open, engine, next_sentence, options, receive).run();
+  /// The shortlist in a file, which is loaded once, or null for an empty path.
+  std::shared_ptr<const Shortlist> shortlist(const std::string& path, const ModelConfig& config) {
+    if (path.empty()) return nullptr;
+    const std::lock_guard lock(mutex);
+    auto& open = shortlists[path];
+    if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, config));
+    return open;
   }
 };
 
-Translator::Translator(const std::string& model_folder, int threads, WeightType type, CallingThreads calling) {
-  require(threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)", threads);
-  parts_ = std::make_unique<Parts>(model_folder, threads == 0 ? available_threads() : threads, type, calling);
+Translator::Translator(std::shared_ptr<ModelRuntime> opened)
+    : Predictor(std::move(opened)), state_(std::make_shared<State>()) {
+  require_translation_model(config(), model().folder());
 }
-
-Translator::~Translator() = default;
-Translator::Translator(Translator&&) noexcept = default;
 
 std::string Translator::placeholder(const TranslateOptions& options) const {
   const std::pair key(options.target_language, options.shortlist);
   {
-    const std::lock_guard lock(parts_->mutex);
-    if (const auto known = parts_->placeholders.find(key); known != parts_->placeholders.end())
+    const std::lock_guard lock(state_->mutex);
+    if (const auto known = state_->placeholders.find(key); known != state_->placeholders.end())
       return known->second;
   }
   TranslateOptions how;
@@ -119,23 +102,12 @@ std::string Translator::placeholder(const TranslateOptions& options) const {
   how.shortlist = options.shortlist;
   how.caller = options.caller;
   how.cancel = options.cancel;
-  const LoadedModel& open = parts_->open;
   std::string found =
-      find_placeholder(open.source(), open.target(),
+      find_placeholder(model().source(), model().target(),
                        [&](const std::vector<std::string>& lines) { return translate(lines, how); });
-  const std::lock_guard lock(parts_->mutex);
-  return parts_->placeholders.emplace(key, std::move(found)).first->second;
+  const std::lock_guard lock(state_->mutex);
+  return state_->placeholders.emplace(key, std::move(found)).first->second;
 }
-
-const ModelConfig& Translator::config() const { return parts_->open.config(); }
-
-void Translator::set_alignment_layer(int layer) { parts_->open.set_alignment_layer(layer); }
-
-std::vector<float> Translator::position_encodings(int64_t positions) const {
-  return sixfold::position_encodings(parts_->open.model(), positions);
-}
-
-DecodingCounts Translator::counts() const { return parts_->engine.counts(); }
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,
                                                const TranslateOptions& options) const {
@@ -153,14 +125,26 @@ void Translator::translate(const std::vector<std::string>& lines, const Translat
     line = lines[next++];
     return NextLine::line;
   };
-  parts_->translate(source, options, emit);
+  translate(source, options, emit);
 }
 
 std::string Translator::translate(const std::string& line) const { return translate(std::vector{line})[0]; }
 
 void Translator::translate(const LineSource& next, const TranslateOptions& options,
                            const TranslatedLineReceiver& emit) const {
-  parts_->translate(next, options, emit);
+  const auto shortlist = state_->shortlist(options.shortlist, config());
+  if (options.split_sentences.empty())
+    return TranslationJob(model(), shortlist.get(), next, options, emit).run();
+  const ExtraOutputs& extra = options.details;
+  require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
+          "token scores, attention and the steps of the search are not available for paragraphs, which are "
+          "translated sentence by sentence; turn off the splitting, or these outputs");
+  Paragraphs paragraphs(options.split_sentences, next, emit);
+  const LineSource next_sentence = [&](std::string& line, bool wait) {
+    return paragraphs.next_sentence(line, wait);
+  };
+  const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
+  TranslationJob(model(), shortlist.get(), next_sentence, options, receive).run();
 }
 
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
@@ -168,34 +152,35 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            const TranslateOptions& options) const {
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
-  LoadedModel& open = parts_->open;
-  const std::string language_token = open.language_token(options.target_language);
-  std::vector<ScoredPair> pairs;
+  ModelRuntime& open = model();
+  const SourceEncoder encoder(open.source(), options.target_language);
+  std::vector<EncodedLine> encoded;
+  std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const EncodedLine source = open.encode(language_token, sources[i], options.max_source_length);
+    const EncodedLine& source = encoded.emplace_back(encoder.encode(sources[i], options.max_source_length));
+    const Hypothesis& output = outputs.emplace_back(Hypothesis{.ids = open.target().encode(targets[i])});
     const std::string place = fmt::format("line {}", options.first_line + i);
     source.warn(place);
-    pairs.push_back({source.ids, open.target().encode(targets[i]), true, sources[i]});
-    require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(pairs[i].target) + 1), place);
+    require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
   }
+  std::vector<ScoredPair> pairs;
+  for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], sources[i]});
   ExtraOutputs extra = options.details;
   extra.tokens = true;
   std::vector<Translation> scored(pairs.size());
   const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
   const std::vector<size_t> begins = batches_of(pairs, most);
-  parts_->engine.run(std::ssize(begins) - 1, [&](int64_t batch) {
-    const auto i = static_cast<size_t>(batch);
+  open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
-    if (options.cancel.stop_requested()) throw Cancelled();
-    add_extra_outputs(open, *open.borrow(), std::span(pairs).subspan(begin, count), extra,
-                      {language_token.empty() ? 0 : 1}, std::span(scored).subspan(begin, count));
+    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra, {encoder.prefix()},
+                      std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
-    scored[i].loops = ends_in_a_loop(pairs[i].target);
+    scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
-    scored[i].score = scored[i].log_probability /
-                      normalizer(open.config().generation, static_cast<int>(scored[i].tokens.size()));
+    scored[i].score =
+        scored[i].log_probability / normalizer(config().generation, static_cast<int>(scored[i].tokens.size()));
   }
   return scored;
 }
@@ -205,7 +190,7 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
     const std::string output = encoder ? "" : target ? *target : translate(source);
-    return self_attention(parts_->open, source, output, layer, kind);
+    return self_attention(model(), source, output, layer, kind);
   }
   TranslateOptions options;
   options.details.attention = true;

@@ -5,26 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "model/config.h"
-#include "model/generation_config.h"
 #include "model/layers/attention_kind.h"
-#include "model/weight_type.h"
-#include "runtime/calling_threads.h"
-#include "runtime/decoding_statistics.h"
+#include "runtime/predictor.h"
 #include "tasks/translation/translation.h"
 
 namespace sixfold {
 
 /// Translates text with the model in a model folder. Safe to share between threads.
-class Translator {
+class Translator final : public Predictor {
  public:
-  /// `threads` 0: one for each processor core available. Throws an input error if the folder is not a model, or
-  /// if its tokenizers are not those that the model was trained with.
-  explicit Translator(const std::string& model_folder, int threads = 0, WeightType type = WeightType::stored,
-                      CallingThreads calling = CallingThreads::decode);
-  ~Translator();
-  Translator(Translator&&) noexcept;
+  /// Throws an input error if the model is not a translation model.
+  explicit Translator(std::shared_ptr<ModelRuntime> model);
+  /// The same for a model folder. Throws as `open_model` as well.
+  explicit Translator(const std::string& model_folder, const RuntimeOptions& options = {})
+      : Translator(open_model(model_folder, options)) {}
 
   /// Translates each line, in order. A line without visible characters gives an empty translation.
   std::vector<std::string> translate(const std::vector<std::string>& lines,
@@ -60,19 +54,9 @@ class Translator {
   /// count.
   std::string placeholder(const TranslateOptions& options = {}) const;
 
-  const ModelConfig& config() const;
-  /// Aligns words by this decoder layer (negative: counted from the last), and not by that of the model. Throws
-  /// an input error if there is no such layer. To be called before other threads use the translator.
-  void set_alignment_layer(int layer);
-  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
-  std::vector<float> position_encodings(int64_t positions) const;
-
-  /// What has been decoded since the model was loaded.
-  DecodingCounts counts() const;
-
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct State;
+  std::shared_ptr<State> state_;  // shared by copies
 };
 
 }  // namespace sixfold

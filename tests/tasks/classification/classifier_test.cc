@@ -19,7 +19,7 @@ class ClassifierTest : public testing::Test {
 };
 
 TEST_F(ClassifierTest, GivesProbabilitiesOfAllLabels) {
-  const Classifier classifier(model_, 1);
+  const Classifier classifier(model_, {.threads = 1});
   EXPECT_EQ(classifier.labels(), (Texts{"bad", "fair", "good"}));
   for (const Classification& result : classifier.classify(Texts{"a b", "c", "h h h g"})) {
     double sum = 0;
@@ -34,7 +34,7 @@ TEST_F(ClassifierTest, GivesProbabilitiesOfAllLabels) {
 
 TEST_F(ClassifierTest, ProbabilitiesThatAreNotFiniteAreAnError) {
   damage_weights(model_);
-  for (const Classification& result : Classifier(model_, 1).classify(Texts{"a b", "c"})) {
+  for (const Classification& result : Classifier(model_, {.threads = 1}).classify(Texts{"a b", "c"})) {
     ASSERT_TRUE(result.error);
     EXPECT_NE(result.error->find("not finite"), std::string::npos) << *result.error;
     EXPECT_TRUE(result.label.empty());
@@ -50,7 +50,7 @@ TEST_F(ClassifierTest, GivesTheSameAnswerInAnyBatch) {
       texts.back() += std::string(1, static_cast<char>('a' + (i * (word + 3)) % 8)) + " ";
   }
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const Classifier one(model_, 1, type), two(model_, 2, type);
+    const Classifier one(model_, {.threads = 1, .weights = type}), two(model_, {.threads = 2, .weights = type});
     const auto all = one.classify(texts), shared = two.classify(texts);
     for (size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(all[i].probabilities, shared[i].probabilities);
@@ -64,13 +64,15 @@ TEST_F(ClassifierTest, RefusesOtherModels) {
   write_small_model(folder_ / "translation", 1);
   EXPECT_NE(error_message([&] { Classifier(folder_ / "translation"); }).find("is not a classifier"),
             std::string::npos);
-  EXPECT_NE(error_message([&] { Classifier(model_, -1); }).find("threads is -1"), std::string::npos);
+  EXPECT_NE(error_message([&] { Classifier(model_, {.threads = -1}); }).find("threads is -1"),
+            std::string::npos);
 }
 
 TEST_F(ClassifierTest, CanBeCancelled) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(Classifier(model_, 1).classify(Texts{"a"}, {.cancel = stop.get_token()}), Cancelled);
+  EXPECT_THROW(Classifier(model_, {.threads = 1}).classify(Texts{"a"}, {.cancel = stop.get_token()}),
+               Cancelled);
 }
 
 }  // namespace

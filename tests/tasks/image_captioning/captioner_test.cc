@@ -33,7 +33,7 @@ class CaptionerTest : public testing::Test {
 };
 
 TEST_F(CaptionerTest, CaptionsDependOnTheImages) {
-  const Captioner captioner(model_, 1);
+  const Captioner captioner(model_, {.threads = 1});
   EXPECT_EQ(captioner.size(), (ImageSize{4, 4, 1}));
   const std::vector<Image> images = random_images(40);
   const std::vector<Caption> captions = captioner.caption(images);
@@ -52,7 +52,7 @@ TEST_F(CaptionerTest, CaptionsDependOnTheImages) {
 TEST_F(CaptionerTest, GivesTheSameAnswerInAnyBatch) {
   const std::vector<Image> images = random_images(600);
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const Captioner one(model_, 1, type), two(model_, 2, type);
+    const Captioner one(model_, {.threads = 1, .weights = type}), two(model_, {.threads = 2, .weights = type});
     const auto all = one.caption(images), shared = two.caption(images),
                small = two.caption(images, {.batch_tokens = 9});
     for (size_t i = 0; i < images.size(); ++i) {
@@ -67,7 +67,7 @@ TEST_F(CaptionerTest, GivesTheSameAnswerInAnyBatch) {
 
 TEST_F(CaptionerTest, CallsAtTheSameTimeDoNotDisturbEachOther) {
   const std::vector<Image> images = random_images(60);
-  const Captioner captioner(model_, 2);
+  const Captioner captioner(model_, {.threads = 2});
   const auto expected = captioner.caption(images);
   std::vector<std::vector<Caption>> found(4);
   std::vector<std::thread> threads;
@@ -79,7 +79,7 @@ TEST_F(CaptionerTest, CallsAtTheSameTimeDoNotDisturbEachOther) {
 }
 
 TEST_F(CaptionerTest, AnImageOfAnotherSizeFailsAlone) {
-  const Captioner captioner(model_, 1);
+  const Captioner captioner(model_, {.threads = 1});
   std::vector<Image> images = random_images(3);
   const Caption last = captioner.caption(images)[2];
   images[1] = {.size = {4, 5, 1}, .values = std::vector<uint8_t>(20)};
@@ -95,7 +95,7 @@ TEST_F(CaptionerTest, AnImageOfAnotherSizeFailsAlone) {
 
 TEST_F(CaptionerTest, ABeamOfOneIsGreedySearch) {
   const std::vector<Image> images = random_images(50);
-  const Captioner captioner(model_, 1);
+  const Captioner captioner(model_, {.threads = 1});
   const auto greedy = captioner.caption(images, {.beam_size = 1}),
              wide = captioner.caption(images, {.beam_size = 8});
   double greedy_sum = 0, wide_sum = 0;
@@ -108,7 +108,7 @@ TEST_F(CaptionerTest, ABeamOfOneIsGreedySearch) {
 }
 
 TEST_F(CaptionerTest, AttentionIsADistributionOverThePatches) {
-  const Captioner captioner(model_, 1);
+  const Captioner captioner(model_, {.threads = 1});
   const Image image = random_images(1)[0];
   const std::string text = captioner.caption(std::span(&image, 1))[0].text;
   for (const int layer : {-1, 0, 1}) {
@@ -140,13 +140,15 @@ TEST_F(CaptionerTest, RefusesOtherModels) {
   EXPECT_NE(message("translation").find("does not caption images"), std::string::npos);
   EXPECT_NE(message("translation").find("for 'sixfold translate'"), std::string::npos);
   EXPECT_NE(message("classifier").find("for 'sixfold classify'"), std::string::npos);
-  EXPECT_NE(error_message([&] { Captioner(model_, -1); }).find("threads is -1"), std::string::npos);
+  EXPECT_NE(error_message([&] { Captioner(model_, {.threads = -1}); }).find("threads is -1"),
+            std::string::npos);
 }
 
 TEST_F(CaptionerTest, CanBeCancelled) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(Captioner(model_, 1).caption(random_images(5), {.cancel = stop.get_token()}), Cancelled);
+  EXPECT_THROW(Captioner(model_, {.threads = 1}).caption(random_images(5), {.cancel = stop.get_token()}),
+               Cancelled);
 }
 
 }  // namespace

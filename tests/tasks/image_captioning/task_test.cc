@@ -69,7 +69,7 @@ TEST_F(ImageCaptioningTest, LearnsToSayWhatItSees) {
   for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
     options_.model.positions = positions;
     const std::string name(name_of_enum(positions));
-    const Captioner captioner(run(name).model, 1);
+    const Captioner captioner(run(name).model, {.threads = 1});
     for (int quarter = 0; quarter < 4; ++quarter)
       EXPECT_EQ(captioner.caption(std::vector{quarter_image(quarter)})[0].text,
                 quarter_captions[static_cast<size_t>(quarter)])
@@ -182,8 +182,8 @@ TEST_F(ImageCaptioningTest, StartsFromAModel) {
   EXPECT_EQ(load_model_config(second).target_tokenizer_hash,
             load_model_config(options_.start.model).target_tokenizer_hash);
   const Image image = quarter_image(2);
-  EXPECT_EQ(Captioner(second, 1).caption(std::span(&image, 1))[0].text,
-            Captioner(options_.start.model, 1).caption(std::span(&image, 1))[0].text);
+  EXPECT_EQ(Captioner(second, {.threads = 1}).caption(std::span(&image, 1))[0].text,
+            Captioner(options_.start.model, {.threads = 1}).caption(std::span(&image, 1))[0].text);
   options_.image.stride = 4;
   EXPECT_NE(error_message([&] { run("third"); }).find("reads images of 8 x 8 with 1 channel in patches of 4"),
             std::string::npos);

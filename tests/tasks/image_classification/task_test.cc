@@ -57,7 +57,7 @@ TEST_F(ImageClassificationTest, LearnsWithEveryPoolingAndPosition) {
       options_.classifier.pooling = pooling;
       options_.model.positions = positions;
       const std::string name = fmt::format("{}-{}", name_of_enum(pooling), name_of_enum(positions));
-      const Classifier classifier(run(name).model, 1);
+      const Classifier classifier(run(name).model, {.threads = 1});
       EXPECT_EQ(classifier.labels(), (Texts{"0", "1", "2", "3"}));
       EXPECT_TRUE(classifier.reads_images());
       if (positions == Positions::rotary) continue;  // distances alone do not tell the quarters apart
@@ -93,7 +93,7 @@ TEST_F(ImageClassificationTest, GivesTheSameAnswerInAnyBatch) {
     images.back().values[static_cast<size_t>(i % 64)] = static_cast<uint8_t>(i);
   }
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const Classifier one(model, 1, type), two(model, 2, type);
+    const Classifier one(model, {.threads = 1, .weights = type}), two(model, {.threads = 2, .weights = type});
     const auto all = one.classify_images(images), shared = two.classify_images(images);
     for (size_t i = 0; i < images.size(); ++i) {
       EXPECT_EQ(all[i].probabilities, shared[i].probabilities);
@@ -105,7 +105,7 @@ TEST_F(ImageClassificationTest, GivesTheSameAnswerInAnyBatch) {
 }
 
 TEST_F(ImageClassificationTest, AnImageOfAnotherSizeFailsAlone) {
-  const Classifier classifier(run("run").model, 1);
+  const Classifier classifier(run("run").model, {.threads = 1});
   const Image other{.size = {8, 9, 1}, .values = std::vector<uint8_t>(72)};
   const auto results = classifier.classify_images(std::vector{quarter_image(0), other, quarter_image(0)});
   EXPECT_EQ(results[1].error,
@@ -121,7 +121,7 @@ TEST_F(ImageClassificationTest, StartsFromAModelWithOtherLabels) {
   options_.start.model = first;
   options_.data.label_names = {"top left", "top right", "bottom left", "bottom right"};
   options_.train.updates = 10;
-  const Classifier classifier(run("second").model, 1);
+  const Classifier classifier(run("second").model, {.threads = 1});
   EXPECT_EQ(classifier.labels(), (Texts{"bottom left", "bottom right", "top left", "top right"}));
   options_.image.stride = 4;
   EXPECT_NE(error_message([&] { run("third"); }).find("reads images of 8 x 8 with 1 channel in patches of 4"),
@@ -142,7 +142,7 @@ TEST_F(ImageClassificationTest, ReadsListsOfFiles) {
   options_.data.train = {folder_ / "list", folder_ / "labels"};
   options_.data.valid = {};
   options_.data.label_names = {"0", "1"};  // of numbers, of which there are none
-  const Classifier classifier(run("run").model, 1);
+  const Classifier classifier(run("run").model, {.threads = 1});
   EXPECT_EQ(classifier.labels(), (Texts{"quarter 0", "quarter 1", "quarter 2", "quarter 3"}));
   write_file_atomically(folder_ / "7.pgm", "P5 8 7 255\n" + std::string(56, 'x'));
   EXPECT_NE(error_message([&] { run("other"); })

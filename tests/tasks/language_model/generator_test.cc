@@ -23,7 +23,7 @@ class GeneratorTest : public testing::Test {
   std::vector<std::string> texts(const std::vector<std::string>& prompts, const GenerateOptions& options,
                                  int threads = 1) const {
     std::vector<std::string> all;
-    for (const GeneratedTexts& one : Generator(model_, threads).generate(prompts, options))
+    for (const GeneratedTexts& one : Generator(model_, {.threads = threads}).generate(prompts, options))
       for (const GeneratedText& text : one.texts) all.push_back(text.text);
     return all;
   }
@@ -53,7 +53,8 @@ class GeneratorTest : public testing::Test {
 /// has begun anew.
 TEST_F(GeneratorTest, IsTheModelStepByStep) {
   const auto tokenizer = load_tokenizers(model_).target;
-  const auto results = Generator(model_, 1).generate(prompts_, {.max_tokens = 30, .draw = {.temperature = 0}});
+  const auto results =
+      Generator(model_, {.threads = 1}).generate(prompts_, {.max_tokens = 30, .draw = {.temperature = 0}});
   for (size_t p = 0; p < prompts_.size(); ++p) {
     ASSERT_EQ(results[p].texts.size(), 1u);
     const GeneratedText& result = results[p].texts[0];
@@ -83,7 +84,8 @@ TEST_F(GeneratorTest, EndsATextThatEnds) {
   const auto ended = [&](const std::string& model, int beam_size) {
     int count = 0;
     for (const GeneratedTexts& one :
-         Generator(model, 1).generate(prompts_, {.max_tokens = 200, .beam_size = beam_size, .samples = 2}))
+         Generator(model, {.threads = 1})
+             .generate(prompts_, {.max_tokens = 200, .beam_size = beam_size, .samples = 2}))
       for (const GeneratedText& text : one.texts) {
         count += text.reason == FinishReason::end_token;
         EXPECT_EQ(text.text.find("\uFFFD"), std::string::npos) << text.text;
@@ -125,7 +127,7 @@ TEST_F(GeneratorTest, TellsWhatElseWasLikely) {
   const auto plain = texts(prompts_, options);
   options.likeliest = 3;
   size_t number = 0, best_drawn = 0;
-  for (const GeneratedTexts& one : Generator(model_, 2).generate(prompts_, options))
+  for (const GeneratedTexts& one : Generator(model_, {.threads = 2}).generate(prompts_, options))
     for (const GeneratedText& text : one.texts) {
       EXPECT_EQ(text.text, plain[number++]);
       std::string joined;
@@ -163,7 +165,7 @@ TEST_F(GeneratorTest, TellsTheTokensOfPrompts) {
   const std::vector<std::string> prompts{"a b", "h", "\ncc"};
   for (const int max_tokens : {0, 3}) {
     const GenerateOptions options{.max_tokens = max_tokens, .likeliest = 2, .prompt_tokens = true};
-    const auto results = Generator(model_, 2).generate(prompts, options);
+    const auto results = Generator(model_, {.threads = 2}).generate(prompts, options);
     for (size_t p = 0; p < prompts.size(); ++p) {
       const GeneratedText& text = results[p].texts[0];
       const Ids ids = tokenizer->encode_text(prompts[p]);
@@ -181,19 +183,21 @@ TEST_F(GeneratorTest, TellsTheTokensOfPrompts) {
       EXPECT_EQ(joined, prompts[p]);
     }
   }
-  const auto nothing = Generator(model_, 1).generate(std::vector<std::string>{""},
-                                                     {.max_tokens = 0, .likeliest = 1, .prompt_tokens = true});
+  const auto nothing =
+      Generator(model_, {.threads = 1})
+          .generate(std::vector<std::string>{""}, {.max_tokens = 0, .likeliest = 1, .prompt_tokens = true});
   EXPECT_TRUE(nothing[0].texts[0].chosen.empty());
-  EXPECT_NE(
-      error_message([&] { Generator(model_, 1).generate(prompts, {.max_tokens = 0}); }).find("max_tokens is 0"),
-      std::string::npos);
+  EXPECT_NE(error_message([&] {
+              Generator(model_, {.threads = 1}).generate(prompts, {.max_tokens = 0});
+            }).find("max_tokens is 0"),
+            std::string::npos);
 }
 
 TEST_F(GeneratorTest, ContinuesTokensAsItsText) {
   const auto tokenizer = load_tokenizers(model_).target;
   std::vector<Prompt> ids;
   for (const std::string& prompt : prompts_) ids.push_back({.text = {}, .ids = tokenizer->encode_text(prompt)});
-  const Generator generator(model_, 1);
+  const Generator generator(model_, {.threads = 1});
   const auto of_texts = generator.generate(prompts_, {.max_tokens = 9}),
              of_ids = generator.generate(ids, {.max_tokens = 9});
   for (size_t p = 0; p < ids.size(); ++p) EXPECT_EQ(of_ids[p].texts[0].text, of_texts[p].texts[0].text);
@@ -209,13 +213,14 @@ TEST_F(GeneratorTest, ShowsTheTextAsItComes) {
     shown[piece.prompt] += piece.text;
   };
   const GenerateOptions options{.max_tokens = 40, .stop = {"a", "e\n"}};
-  const auto results = Generator(model_, 2).generate(prompts_, options, receive);
+  const auto results = Generator(model_, {.threads = 2}).generate(prompts_, options, receive);
   for (size_t p = 0; p < prompts_.size(); ++p) EXPECT_EQ(shown[p], results[p].texts[0].text);
 }
 
 TEST_F(GeneratorTest, EndsAtAStopString) {
-  const auto plain = Generator(model_, 1).generate(prompts_, {.max_tokens = 60});
-  const auto stopped = Generator(model_, 1).generate(prompts_, {.max_tokens = 60, .stop = {"a", "c"}});
+  const auto plain = Generator(model_, {.threads = 1}).generate(prompts_, {.max_tokens = 60});
+  const auto stopped =
+      Generator(model_, {.threads = 1}).generate(prompts_, {.max_tokens = 60, .stop = {"a", "c"}});
   int stops = 0;
   for (size_t p = 0; p < prompts_.size(); ++p) {
     const std::string& whole = plain[p].texts[0].text;
@@ -238,7 +243,7 @@ TEST_F(GeneratorTest, RepeatsNoNgram) {
 TEST_F(GeneratorTest, DoesNotEndBeforeTheFewestTokens) {
   write_small_language_model(folder_ / "lines", 3,
                              [](ModelConfig& config) { config.text_unit = TextUnit::line; });
-  const Generator lines(folder_ / "lines", 1);
+  const Generator lines(folder_ / "lines", {.threads = 1});
   GenerateOptions options{.max_tokens = 40, .samples = 8};
   const auto is_short = [](const GeneratedText& text) { return text.tokens < 12; };
   const auto count_short = [&] {
@@ -257,7 +262,7 @@ TEST_F(GeneratorTest, DoesNotEndBeforeTheFewestTokens) {
 /// Where every token would repeat an n-gram the text ends, and the other texts go on.
 TEST_F(GeneratorTest, EndsATextThatCannotGoOn) {
   const GenerateOptions options{.max_tokens = 2000, .no_repeat_ngram = 2, .samples = 3};
-  for (const GeneratedTexts& one : Generator(model_, 1).generate(prompts_, options)) {
+  for (const GeneratedTexts& one : Generator(model_, {.threads = 1}).generate(prompts_, options)) {
     ASSERT_EQ(one.texts.size(), 3u);
     for (const GeneratedText& text : one.texts) {
       EXPECT_LT(text.tokens, 300u);
@@ -279,14 +284,15 @@ TEST_F(GeneratorTest, RepeatsNoNgramOfThePrompt) {
 
 /// Beam search with one hypothesis is greedy search, and a wider one returns its best hypotheses.
 TEST_F(GeneratorTest, SearchesWithABeam) {
-  const auto greedy = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .draw = {.temperature = 0}});
-  const auto one = Generator(model_, 1).generate(prompts_, {.max_tokens = 20, .beam_size = 1});
+  const auto greedy =
+      Generator(model_, {.threads = 1}).generate(prompts_, {.max_tokens = 20, .draw = {.temperature = 0}});
+  const auto one = Generator(model_, {.threads = 1}).generate(prompts_, {.max_tokens = 20, .beam_size = 1});
   for (size_t p = 0; p < prompts_.size(); ++p) {
     EXPECT_EQ(one[p].texts[0].text, greedy[p].texts[0].text);
     EXPECT_NEAR(one[p].texts[0].log_probability, greedy[p].texts[0].log_probability, 1e-4);
   }
   for (const GeneratedTexts& found :
-       Generator(model_, 2).generate(prompts_, {.max_tokens = 20, .beam_size = 4, .samples = 4})) {
+       Generator(model_, {.threads = 2}).generate(prompts_, {.max_tokens = 20, .beam_size = 4, .samples = 4})) {
     ASSERT_EQ(found.texts.size(), 4u);
     EXPECT_NE(found.texts[0].text, found.texts[1].text);
   }
@@ -294,7 +300,7 @@ TEST_F(GeneratorTest, SearchesWithABeam) {
 
 TEST_F(GeneratorTest, ServesTheOthersIfAPromptIsTooLong) {
   const std::vector<std::string> prompts{"a", "abcdefghabcd", "b", "abcdefghabc"};
-  const auto results = Generator(model_, 1).generate(prompts, {.max_tokens = 5});
+  const auto results = Generator(model_, {.threads = 1}).generate(prompts, {.max_tokens = 5});
   EXPECT_EQ(results[1].error, "the prompt has 12 tokens, but the model reads at most 11 at once; shorten it");
   EXPECT_TRUE(results[1].texts.empty());
   for (const size_t p : {0, 2, 3}) {
@@ -315,7 +321,7 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.draw = {.top_k = 2}, .beam_size = 2}, "so that top_k has no effect");
   refuse({.beam_size = 2, .stop = {"a"}}, "beam search knows no stop strings");
   refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature is -3");
-  EXPECT_EQ(Generator(model_, 1).generate(std::vector<std::string>{"\xFF"})[0].error,
+  EXPECT_EQ(Generator(model_, {.threads = 1}).generate(std::vector<std::string>{"\xFF"})[0].error,
             "the prompt is not text: byte 1 is not valid UTF-8");
   refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
   refuse({.max_tokens = 5, .min_tokens = 6}, "min_tokens is 6; it must be from 0 to max_tokens, 5");
@@ -327,14 +333,15 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
             std::string::npos);
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(Generator(model_, 1).generate(prompts_, {.cancel = stop.get_token()}), Cancelled);
+  EXPECT_THROW(Generator(model_, {.threads = 1}).generate(prompts_, {.cancel = stop.get_token()}), Cancelled);
 }
 
 TEST_F(GeneratorTest, ScoresThatAreNotFiniteAreAnError) {
   write_file_atomically(folder_ / "text", "a b c\n");
   damage_weights(model_);
-  EXPECT_NE(error_message([&] { Generator(model_, 1).score(folder_ / "text"); }).find("not finite"),
-            std::string::npos);
+  EXPECT_NE(
+      error_message([&] { Generator(model_, {.threads = 1}).score(folder_ / "text"); }).find("not finite"),
+      std::string::npos);
 }
 
 /// Windows of every stride predict each token once, from the tokens before it in its window.
@@ -343,7 +350,7 @@ TEST_F(GeneratorTest, ScoresAText) {
   const std::string text = "abc def\n\ngh ab ab ab cde fgh\n";
   write_file_atomically(path, text);
   const Ids ids = load_tokenizers(model_).target->encode_text(text);
-  const Generator generator(model_, 2);
+  const Generator generator(model_, {.threads = 2});
   for (const int stride : {0, 1, 5, 12}) {
     const int step = stride == 0 ? 6 : stride;
     double expected = 0;
@@ -362,7 +369,8 @@ TEST_F(GeneratorTest, ScoresAText) {
     EXPECT_NEAR(std::log(score.perplexity()), score.loss_per_token(), 1e-9);
   }
   EXPECT_EQ(generator.score(path).unknown, 0);
-  EXPECT_EQ(generator.score(path).log_probability, Generator(model_, 1).score(path).log_probability);
+  EXPECT_EQ(generator.score(path).log_probability,
+            Generator(model_, {.threads = 1}).score(path).log_probability);
   EXPECT_NE(error_message([&] { generator.score(path, {.stride = 13}); }).find("stride is 13"),
             std::string::npos);
   write_file_atomically(path, "a z\xC3\xA9\n");
@@ -378,7 +386,7 @@ TEST_F(GeneratorTest, ScoresAText) {
 TEST_F(GeneratorTest, ScoresLines) {
   write_small_language_model(folder_ / "lines", 3,
                              [](ModelConfig& config) { config.text_unit = TextUnit::line; });
-  const Generator generator(folder_ / "lines", 1);
+  const Generator generator(folder_ / "lines", {.threads = 1});
   const auto score = [&](const std::string& text) {
     write_file_atomically(folder_ / "text", text);
     return generator.score(folder_ / "text");

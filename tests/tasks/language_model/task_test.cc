@@ -81,7 +81,7 @@ TEST_F(LanguageModelTest, HasTheTextAndAModelOfItsVocabulary) {
 /// A model that has learned to count goes on to count, beyond the blocks that it was trained on too.
 TEST_F(LanguageModelTest, LearnsToCount) {
   options_.train.updates = 150;
-  const Generator generator(run("run").model, 1);
+  const Generator generator(run("run").model, {.threads = 1});
   const auto texts =
       generator.generate(std::vector<std::string>{"zero one"}, {.max_tokens = 60, .draw = {.temperature = 0}});
   EXPECT_EQ(
@@ -102,7 +102,7 @@ TEST_F(LanguageModelTest, KnowsATextByTheSameTokensAlways) {
     const std::string name(name_of_enum(kind));
     options_.tokenizer.kind = kind;
     options_.tokenizer.vocab_size = kind == TokenizerKind::sentencepiece ? 300 : 0;
-    const TextScore score = Generator(run(name).model, 1).score(folder_ / "valid");
+    const TextScore score = Generator(run(name).model, {.threads = 1}).score(folder_ / "valid");
     const auto log = read_training_log(folder_ / name + "/train.jsonl");
     EXPECT_NEAR(log.at("validation loss").values.back(), score.loss_per_token(), 1e-4) << name;
   }
@@ -111,7 +111,7 @@ TEST_F(LanguageModelTest, KnowsATextByTheSameTokensAlways) {
 TEST_F(LanguageModelTest, LearnsFromTextsThatEnd) {
   options_.data.unit = TextUnit::line;
   options_.train.updates = 150;
-  const Generator generator(run("run").model, 1);
+  const Generator generator(run("run").model, {.threads = 1});
   const auto texts =
       generator.generate(std::vector<std::string>{"zero", ""}, {.max_tokens = 60, .draw = {.temperature = 0}});
   EXPECT_EQ(texts[0].texts[0].text, " one two three");
@@ -199,7 +199,7 @@ TEST_F(LanguageModelTest, HasEveryMixer) {
     options_.model.decoder_mixer = kind;
     options_.model.positions = is_self_attention(kind) ? Positions::rotary : Positions::none;
     const std::string model = run(std::string(name)).model;
-    const Generator generator(model, 1);
+    const Generator generator(model, {.threads = 1});
     const auto texts =
         generator.generate(std::vector<std::string>{"zero o"}, {.max_tokens = 15, .draw = {.temperature = 0}});
     EXPECT_GT(texts[0].texts[0].tokens, 0u) << name;

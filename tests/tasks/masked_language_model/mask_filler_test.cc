@@ -21,7 +21,7 @@ class MaskFillerTest : public testing::Test {
 };
 
 TEST_F(MaskFillerTest, GivesTheLikeliestTokensOfEachMask) {
-  const MaskFiller filler(model_, 1);
+  const MaskFiller filler(model_, {.threads = 1});
   const auto results = filler.fill(Texts{"a <mask> c", "<mask> b <mask>"}, {.candidates = 100});
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].masks.size(), 1u);
@@ -55,7 +55,7 @@ TEST_F(MaskFillerTest, FillsATextAlikeInAnyBatch) {
           word % 3 == i % 3 ? "<mask> " : std::string(1, static_cast<char>('a' + (i * word) % 8)) + " ";
   }
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const MaskFiller one(model_, 1, type), two(model_, 2, type);
+    const MaskFiller one(model_, {.threads = 1, .weights = type}), two(model_, {.threads = 2, .weights = type});
     const auto all = one.fill(texts), shared = two.fill(texts);
     for (size_t i = 0; i < texts.size(); ++i) {
       const FilledText alone = one.fill(std::span(&texts[i], 1))[0];
@@ -70,8 +70,9 @@ TEST_F(MaskFillerTest, FillsATextAlikeInAnyBatch) {
 }
 
 TEST_F(MaskFillerTest, ServesTheOthersIfATextCanNotBeFilled) {
-  const auto results = MaskFiller(model_, 1).fill(Texts{"a b", "", "\xFF <mask>", "a b c d e f g h <mask>",
-                                                        "<mask> b c d e f g h a b", "a <mask>", "a<mask>"});
+  const auto results = MaskFiller(model_, {.threads = 1})
+                           .fill(Texts{"a b", "", "\xFF <mask>", "a b c d e f g h <mask>",
+                                       "<mask> b c d e f g h a b", "a <mask>", "a<mask>"});
   EXPECT_EQ(results[0].error, "the text has no <mask>");
   EXPECT_EQ(results[1].error, "the text has no <mask>");
   EXPECT_TRUE(results[2].error);
@@ -87,7 +88,7 @@ TEST_F(MaskFillerTest, ServesTheOthersIfATextCanNotBeFilled) {
 
 TEST_F(MaskFillerTest, ProbabilitiesThatAreNotFiniteAreAnError) {
   damage_weights(model_);
-  const auto result = MaskFiller(model_, 1).fill(Texts{"a <mask>"})[0];
+  const auto result = MaskFiller(model_, {.threads = 1}).fill(Texts{"a <mask>"})[0];
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->find("not finite"), std::string::npos);
   EXPECT_TRUE(result.text.empty());
@@ -99,15 +100,19 @@ TEST_F(MaskFillerTest, RefusesOtherModelsAndOptions) {
   for (const std::string other : {"translation", "classifier"})
     EXPECT_NE(error_message([&] { MaskFiller(folder_ / other); }).find("is not a masked language model"),
               std::string::npos);
-  EXPECT_NE(error_message([&] { MaskFiller(model_, -1); }).find("threads is -1"), std::string::npos);
-  EXPECT_NE(error_message([&] { MaskFiller(model_, 1).fill({}, {.candidates = 0}); }).find("candidates is 0"),
+  EXPECT_NE(error_message([&] { MaskFiller(model_, {.threads = -1}); }).find("threads is -1"),
+            std::string::npos);
+  EXPECT_NE(error_message([&] {
+              MaskFiller(model_, {.threads = 1}).fill({}, {.candidates = 0});
+            }).find("candidates is 0"),
             std::string::npos);
 }
 
 TEST_F(MaskFillerTest, CanBeCancelled) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(MaskFiller(model_, 1).fill(Texts{"a <mask>"}, {.cancel = stop.get_token()}), Cancelled);
+  EXPECT_THROW(MaskFiller(model_, {.threads = 1}).fill(Texts{"a <mask>"}, {.cancel = stop.get_token()}),
+               Cancelled);
 }
 
 }  // namespace

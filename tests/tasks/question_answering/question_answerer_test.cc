@@ -48,7 +48,7 @@ class QuestionAnswererTest : public testing::Test {
 
 TEST_F(QuestionAnswererTest, ScoresThatAreNotFiniteAreAnError) {
   damage_weights(model_);
-  for (const TextAnswer& one : QuestionAnswerer(model_, 1).answers(many(5))) {
+  for (const TextAnswer& one : QuestionAnswerer(model_, {.threads = 1}).answers(many(5))) {
     ASSERT_TRUE(one.error);
     EXPECT_NE(one.error->find("not finite"), std::string::npos) << *one.error;
     EXPECT_EQ(one.text, "");
@@ -56,7 +56,7 @@ TEST_F(QuestionAnswererTest, ScoresThatAreNotFiniteAreAnError) {
 }
 
 TEST_F(QuestionAnswererTest, AnswersArePartsOfTheText) {
-  const QuestionAnswerer answerer(model_, 1);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   const Questions questions = many(60);
   const std::vector<TextAnswer> answers = answerer.answers(questions);
   ASSERT_EQ(answers.size(), questions.size());
@@ -77,7 +77,8 @@ TEST_F(QuestionAnswererTest, AnswersArePartsOfTheText) {
 TEST_F(QuestionAnswererTest, GivesTheSameAnswerInAnyBatch) {
   const Questions questions = many(700);
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const QuestionAnswerer one(model_, 1, type), two(model_, 2, type);
+    const QuestionAnswerer one(model_, {.threads = 1, .weights = type}),
+        two(model_, {.threads = 2, .weights = type});
     const auto all = one.answers(questions), shared = two.answers(questions);
     for (size_t i = 0; i < questions.size(); ++i) {
       expect_same(all[i], shared[i]);
@@ -87,7 +88,7 @@ TEST_F(QuestionAnswererTest, GivesTheSameAnswerInAnyBatch) {
 }
 
 TEST_F(QuestionAnswererTest, ServesSeveralThreads) {
-  const QuestionAnswerer answerer(model_, 2);
+  const QuestionAnswerer answerer(model_, {.threads = 2});
   const Questions questions = many(100);
   const auto expected = answerer.answers(questions);
   std::vector<std::vector<TextAnswer>> found(3);
@@ -101,7 +102,7 @@ TEST_F(QuestionAnswererTest, ServesSeveralThreads) {
 
 /// A limit of one token: the answers are single words, and a shorter limit never has a better span.
 TEST_F(QuestionAnswererTest, LimitsTheLengthOfAnswers) {
-  const QuestionAnswerer answerer(model_, 1);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   const Questions questions = many(60);
   const auto free = answerer.answers(questions), words = answerer.answers(questions, {.max_answer_tokens = 1});
   bool longer = false;
@@ -115,7 +116,7 @@ TEST_F(QuestionAnswererTest, LimitsTheLengthOfAnswers) {
 
 /// A text of a window is read alike, whatever the stride; a long one has each window's answer to choose from.
 TEST_F(QuestionAnswererTest, ReadsLongTextsInWindows) {
-  const QuestionAnswerer answerer(model_, 1);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   const std::string text = "a b c d e f g h h g f e d c b a c e g b d f h a";
   const Questions shorter{{"a b c d e f g h", "a"}}, longer{{text, "a"}};
   expect_same(answerer.answers(shorter, {.stride = 1})[0], answerer.answers(shorter, {.stride = 7})[0]);
@@ -131,7 +132,7 @@ TEST_F(QuestionAnswererTest, ReadsLongTextsInWindows) {
 }
 
 TEST_F(QuestionAnswererTest, WhatIsWrongFailsAlone) {
-  const QuestionAnswerer answerer(model_, 1);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   const Questions questions{{"a b", "c"},   {" ", "c"},   {"a b", ""},        {"a\xFF", "c"},
                             {"a", "c\xFF"}, {"a b", "c"}, {"a\tb\r\nc", "d"}, {"a\n", std::string("c\0", 2)}};
   const auto answers = answerer.answers(questions);
@@ -150,8 +151,9 @@ TEST_F(QuestionAnswererTest, RefusesOtherModelsAndOptions) {
   write_small_model(folder_ / "translation", 1);
   EXPECT_NE(error_message([&] { QuestionAnswerer(folder_ / "translation"); }).find("does not answer questions"),
             std::string::npos);
-  EXPECT_NE(error_message([&] { QuestionAnswerer(model_, -1); }).find("threads is -1"), std::string::npos);
-  const QuestionAnswerer answerer(model_, 1);
+  EXPECT_NE(error_message([&] { QuestionAnswerer(model_, {.threads = -1}); }).find("threads is -1"),
+            std::string::npos);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   const Questions questions = many(1);
   EXPECT_NE(error_message([&] { answerer.answers(questions, {.stride = 0}); }).find("stride is 0"),
             std::string::npos);
@@ -184,7 +186,7 @@ HostMatrix window_scores(const Transformer& model, const Tokenizer& tokenizer, c
 TEST_F(QuestionAnswererTest, IsTheBestSpanByItsDefinition) {
   const Tokenizers tokenizers = load_tokenizers(model_);
   const auto model = load_model(model_, make_backend({.device = "reference"}));
-  const QuestionAnswerer answerer(model_, 1);
+  const QuestionAnswerer answerer(model_, {.threads = 1});
   for (const std::string words : {"cbahd", "hgfedcba", "abcdefghhgfe", "aceghfbdhgacbdfe"}) {
     std::string text;
     for (const char word : words) text += std::string(text.empty() ? "" : " ") + word;
@@ -268,7 +270,7 @@ TEST(LocatedText, CutsAnswersAtCharacters) {
     config.decoder_layers = 0, config.decoder_start_token = ModelConfig::zero_start;
     config.head = HeadKind::span, config.context_tokens = 40;
   });
-  const QuestionAnswerer answerer(folder / "model", 1);
+  const QuestionAnswerer answerer(folder / "model", {.threads = 1});
   const std::vector<std::string> right{"\u6771", "\u4eac", text};
   for (const char* question : {"a", "b", "c", "d", "e", "f"}) {
     const TextAnswer answer = answerer.answers(Questions{{" " + text + " ", question}})[0];

@@ -104,7 +104,7 @@ TEST_F(QuestionAnsweringTask, HasTheModelOfItsOptions) {
 
 TEST_F(QuestionAnsweringTask, LearnsToAnswer) {
   options_.train.updates = 200;
-  const QuestionAnswerer answerer(answer("run").model, 1);
+  const QuestionAnswerer answerer(answer("run").model, {.threads = 1});
   EXPECT_EQ(last_score("run", "squad_exact_match"), 100);
   EXPECT_EQ(last_score("run", "squad_f1"), 100);
   const std::vector<TextQuestion> questions{{"a red b c 7 8 d", "how many ?"},
@@ -120,7 +120,7 @@ TEST_F(QuestionAnsweringTask, ValidatesByItsAnswers) {
   options_.data.max_tokens = 14;  // windows
   options_.answers.stride = 2;
   options_.train.updates = options_.validation.every_updates = 8;
-  const QuestionAnswerer answerer(answer("run").model, 1);
+  const QuestionAnswerer answerer(answer("run").model, {.threads = 1});
   int questions = 0;
   double exact = 0;
   QuestionReader reader({folder_ / "valid.tsv"}, InvalidUtf8::error);

@@ -63,7 +63,7 @@ schedule: {kind: constant, learning_rate: 3e-3, warmup: 20}
   /// The share of the words of new lines that are aligned with their own word, by a layer, or by that of the
   /// model.
   static double share_aligned(std::optional<int> layer) {
-    const Translator translator(model(), 1);
+    const Translator translator(model(), {.threads = 1});
     std::vector<std::string> sources;
     std::istringstream lines(lines_of(2, 100).source);
     for (std::string line; std::getline(lines, line);) sources.push_back(line);
@@ -116,10 +116,17 @@ schedule: {kind: constant, warmup: 1}
 
 TEST_F(AlignmentLayer, MayBeAnother) {
   const int chosen = load_model_config(model()).generation.alignment_layer, other = (chosen + 1) % 3;
-  Translator translator(model(), 1);
-  translator.set_alignment_layer(other);
-  EXPECT_EQ(translator.config().alignment_layer(), other);
-  EXPECT_THROW(translator.set_alignment_layer(3), Error);
+  const Translator translator(model(), {.threads = 1});
+  const std::vector<std::string> lines{"a b c"};
+  const auto layer_of = [&](std::optional<int> layer) {
+    int seen = -1;
+    translator.translate(lines, {.details = {.attention = true, .layer = layer}},
+                         [&](const TranslatedLine& line) { seen = line.translations[0].attention->layer; });
+    return seen;
+  };
+  EXPECT_EQ(layer_of({}), chosen);
+  EXPECT_EQ(layer_of(other), other);
+  EXPECT_THROW(layer_of(3), Error);
 }
 
 }  // namespace

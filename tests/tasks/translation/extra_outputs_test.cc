@@ -13,7 +13,7 @@ namespace sixfold {
 namespace {
 
 TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   TranslateOptions options{.n_best = 2, .details = {.tokens = true, .alignment = true, .attention = true}};
   translator.translate(lines(), options, [&](const TranslatedLine& line) {
     for (const Translation& t : line.translations) {
@@ -39,7 +39,7 @@ TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
 
 /// Watching changes no bit. The steps lead to the translations: the best finished hypothesis is the best one.
 TEST_F(TranslatorTest, ShowsTheStepsOfTheSearch) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   std::vector<Translation> plain;
   const auto text = lines();
   translator.translate(text, {.n_best = 2}, [&](const TranslatedLine& line) {
@@ -81,7 +81,7 @@ TEST_F(TranslatorTest, ShowsTheStepsOfTheSearch) {
 }
 
 TEST_F(TranslatorTest, ShowsTheAttentionOfAllLayers) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const std::string line = sample::english()[0];
   const auto translated = [&](const ExtraOutputs& details) {
     TranslatedLine result;
@@ -122,7 +122,7 @@ TEST_F(TranslatorTest, ShowsTheAttentionOfAllLayers) {
 }
 
 TEST_F(TranslatorTest, ObservesSentencesOfABoundedLength) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const auto error = [&](const ExtraOutputs& details) {
     return error_message(
         [&] { translator.translate(std::vector{sample::english()[0]}, {.details = details}); });
@@ -142,7 +142,7 @@ TEST(TranslatorWords, AreThoseOfTheLine) {
   TokenizerOptions options;
   options.vocab_size = 24;
   write_small_model(folder / "model", 5, make_tokenizers(options, texts, texts));
-  const Translator translator(folder / "model", 1);
+  const Translator translator(folder / "model", {.threads = 1});
   struct Case {
     std::string line;
     int words;
@@ -179,7 +179,7 @@ std::vector<std::pair<int, int>> alignment_of(const Translator& translator, cons
 }
 
 TEST_F(TranslatorTest, WordsOfParagraphsAreCountedInTheWholeText) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   const std::string one = "A man sees a red house.", two = "Nobody likes two horses.";
   const int words = static_cast<int>(count_words(translator.translate(one)));
   auto expected = alignment_of(translator, one, {});
@@ -220,7 +220,7 @@ TEST(WordsOfPieces, AreThoseOfEachPrefix) {
 }
 
 TEST_F(TranslatorTest, Attention) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const auto check = [](const SentenceAttention& a) {
     ASSERT_EQ(a.weights.size(), static_cast<size_t>(a.heads) * a.target.size() * a.source.size());
     for (size_t row = 0; row < static_cast<size_t>(a.heads) * a.target.size(); ++row) {

@@ -34,7 +34,7 @@ TEST(Multi30k, SlowRawTextToTranslations) {
        "validation.max_sentences=20", "validation.metrics=loss", "validation.best_by=loss"});
   const TrainOutcome outcome = train(TranslationConfig(options), {.run = folder / "run"});
 
-  const Translator translator(outcome.model, 2);
+  const Translator translator(outcome.model, {.threads = 2});
   const auto sources = read_lines(raw + "/val.en");
   const auto translations = translator.translate({sources.begin(), sources.begin() + 50}, {.beam_size = 1});
   ASSERT_EQ(translations.size(), 50u);

@@ -67,7 +67,8 @@ TEST_F(OutputConstraintsTest, TranslationsHaveWhatIsAskedForWhateverTheBatchAndT
   const Texts lines = sample::english();
   const auto constraints = some_constraints(lines.size());
   for (const WeightType type : {WeightType::stored, WeightType::int8}) {
-    const Translator one(folder_.path(), 1, type), two(folder_.path(), 2, type);
+    const Translator one(folder_.path(), {.threads = 1, .weights = type}),
+        two(folder_.path(), {.threads = 2, .weights = type});
     TranslateOptions options;
     options.details.tokens = true;
     options.n_best = 2;
@@ -108,7 +109,7 @@ bool has_whole_word(const std::string& text, const std::string& phrase) {
 
 TEST_F(OutputConstraintsTest, PhrasesAreWholeWordsUnlessAskedOtherwise) {
   const Texts lines = sample::english();
-  const Translator translator(folder_.path(), 1);
+  const Translator translator(folder_.path(), {.threads = 1});
   size_t joined = 0;
   for (const bool whole : {true, false}) {
     const std::vector<OutputConstraints> constraints(
@@ -126,7 +127,7 @@ TEST_F(OutputConstraintsTest, PhrasesAreWholeWordsUnlessAskedOtherwise) {
 }
 
 TEST_F(OutputConstraintsTest, WhatIsNotConstrainedStaysAsItIs) {
-  const Translator translator(folder_.path(), 2);
+  const Translator translator(folder_.path(), {.threads = 2});
   const Texts lines = sample::english();
   const auto constrained = translate_all(translator, lines, some_constraints(lines.size()));
   const Texts plain = translator.translate(lines);
@@ -139,7 +140,7 @@ TEST_F(OutputConstraintsTest, WhatIsNotConstrainedStaysAsItIs) {
 }
 
 TEST_F(OutputConstraintsTest, WhatCannotBeContainedIsTold) {
-  const Translator translator(folder_.path(), 1);
+  const Translator translator(folder_.path(), {.threads = 1});
   const OutputConstraints many{.prefix = "", .phrases = Texts(70, "Haus"), .banned_phrases = {}};
   const OutputConstraints unknown{.prefix = "", .phrases = {"東京", "Haus"}, .banned_phrases = {"大阪"}};
   const auto lines = translate_all(translator, {"A man", "A man", " "}, {many, unknown, unknown});
@@ -149,7 +150,7 @@ TEST_F(OutputConstraintsTest, WhatCannotBeContainedIsTold) {
 }
 
 TEST_F(OutputConstraintsTest, SentencesOfAParagraphHaveTheirOwn) {
-  const Translator translator(folder_.path(), 1);
+  const Translator translator(folder_.path(), {.threads = 1});
   TranslateOptions options;
   options.split_sentences = "en";
   Texts sentences;
@@ -167,7 +168,7 @@ TEST_F(OutputConstraintsTest, SentencesOfAParagraphHaveTheirOwn) {
 }
 
 TEST_F(OutputConstraintsTest, AreRefusedByName) {
-  const Translator translator(folder_.path(), 1);
+  const Translator translator(folder_.path(), {.threads = 1});
   const auto refused = [&](const OutputConstraints& constraints, const std::string& part) {
     const std::string message = error_message([&] {
       translate_all(translator, {"A man", "A man"}, {{}, constraints});

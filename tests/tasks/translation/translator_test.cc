@@ -19,7 +19,7 @@ namespace sixfold {
 namespace {
 
 TEST_F(TranslatorTest, OneLineForEachInOrderWithAnyThreads) {
-  const Translator alone(path(), 1), both(path(), 2);
+  const Translator alone(path(), {.threads = 1}), both(path(), {.threads = 2});
   const auto all = alone.translate(lines());
   ASSERT_EQ(all.size(), lines().size());
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], alone.translate(lines()[i])) << i;
@@ -43,7 +43,7 @@ TEST_F(TranslatorTest, StartsNoMoreThreadsThanThereAreLines) {
     return std::distance(begin(threads), end(threads));
   };
   const auto before = running();
-  const Translator translator(path(), 1000);
+  const Translator translator(path(), {.threads = 1000});
   const int lines = 3;
   translator.translate(std::vector<std::string>(lines, "A man sleeps."), {}, [](const TranslatedLine&) {});
   EXPECT_LE(running(),
@@ -51,21 +51,22 @@ TEST_F(TranslatorTest, StartsNoMoreThreadsThanThereAreLines) {
 }
 
 TEST_F(TranslatorTest, InInt8ToALineDependsOnItselfAlone) {
-  const Translator alone(path(), 1, WeightType::int8), both(path(), 2, WeightType::int8);
+  const Translator alone(path(), {.threads = 1, .weights = WeightType::int8}),
+      both(path(), {.threads = 2, .weights = WeightType::int8});
   const auto all = alone.translate(lines());
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], alone.translate(lines()[i])) << i;
   EXPECT_EQ(both.translate(lines(), {.batch_tokens = 40}), all);
 }
 
 TEST_F(TranslatorTest, EmptyLinesStayEmpty) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const auto all = translator.translate(lines());
   for (const size_t i : {size_t{3}, size_t{9}, all.size() - 1}) EXPECT_EQ(all[i], "");
   EXPECT_NE(all[0], "");
 }
 
 TEST_F(TranslatorTest, LongLinesAreCutWithAWarning) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const auto pieces = load_tokenizers(path()).source;
   const std::string line = sample::english()[0];
   const auto ids = pieces->encode(line);
@@ -83,7 +84,7 @@ TEST_F(TranslatorTest, LongLinesAreCutWithAWarning) {
 
 /// What happened to a line is data.
 TEST_F(TranslatorTest, TellsWhatWasCutAndWhereNoEndWasFound) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   std::vector<TranslatedLine> all;
   testing::internal::CaptureStderr();
   translator.translate(lines(), {.max_source_length = 6},
@@ -102,12 +103,12 @@ TEST_F(TranslatorTest, TellsWhatWasCutAndWhereNoEndWasFound) {
 }
 
 TEST_F(TranslatorTest, InvalidTextIsTranslatedToo) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   EXPECT_EQ(translator.translate("A man \xff sees"), translator.translate("A man \uFFFD sees"));
 }
 
 TEST_F(TranslatorTest, TheBestOfNIsTheTranslation) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   const auto best = translator.translate(lines());
   size_t count = 0;
   translator.translate(lines(), {.n_best = 3}, [&](const TranslatedLine& line) {
@@ -124,7 +125,7 @@ TEST_F(TranslatorTest, TheBestOfNIsTheTranslation) {
 }
 
 TEST_F(TranslatorTest, ThreadsMayShareIt) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   const auto expected = translator.translate(lines());
   std::vector<std::thread> threads;
   std::vector<std::vector<std::string>> results(3);
@@ -134,7 +135,7 @@ TEST_F(TranslatorTest, ThreadsMayShareIt) {
 }
 
 TEST_F(TranslatorTest, AnErrorOfTheReceiverComesOut) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   int calls = 0;
   const auto receive = [&](const TranslatedLine& line) {
     ++calls;
@@ -147,7 +148,7 @@ TEST_F(TranslatorTest, AnErrorOfTheReceiverComesOut) {
 
 /// Lines that come late, from a source that lets go of some and then says that there are none yet.
 TEST_F(TranslatorTest, TranslatesAStream) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   const auto expected = translator.translate(lines());
   size_t next = 0, asked = 0;
   std::vector<std::string> emitted;
@@ -165,7 +166,7 @@ TEST_F(TranslatorTest, TranslatesAStream) {
 }
 
 TEST_F(TranslatorTest, TakesInABoundedNumberOfLinesAhead) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   size_t taken = 0, out = 0, most = 0;
   const LineSource source = [&](std::string& line, bool) {
     if (taken == 20'000) return NextLine::end;
@@ -179,7 +180,7 @@ TEST_F(TranslatorTest, TakesInABoundedNumberOfLinesAhead) {
 }
 
 TEST_F(TranslatorTest, WhatCameBeforeAnErrorOfTheSourceIsTranslated) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   size_t next = 0, emitted = 0;
   const LineSource source = [&](std::string& line, bool) {
     if (next == 7) throw std::runtime_error("the file ends in garbage");
@@ -191,7 +192,7 @@ TEST_F(TranslatorTest, WhatCameBeforeAnErrorOfTheSourceIsTranslated) {
 }
 
 TEST_F(TranslatorTest, IsCancelled) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   std::stop_source stop;
   TranslateOptions options{.batch_tokens = 40};
   options.cancel = stop.get_token();
@@ -222,7 +223,7 @@ TEST_F(TranslatorTest, TheSameAnswerAlways) {
     for (const auto& line : sample::english()) text.push_back(line.substr(static_cast<size_t>(i)));
   const auto all = [&](int threads, int64_t batch_tokens) {
     std::vector<std::pair<std::string, double>> found;
-    Translator(path(), threads)
+    Translator(path(), {.threads = threads})
         .translate(text, {.batch_tokens = batch_tokens, .n_best = 2}, [&](const TranslatedLine& line) {
           for (const Translation& t : line.translations) found.emplace_back(t.text, t.score);
         });
@@ -234,7 +235,7 @@ TEST_F(TranslatorTest, TheSameAnswerAlways) {
 }
 
 TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   std::vector<std::string> sources, targets;
   std::vector<double> own;
   std::vector<bool> loops;
@@ -278,7 +279,7 @@ TEST_F(TranslatorTest, TextThatIsTooLongForTheModelIsNamedByItsLine) {
   config.beyond_positions = BeyondPositions::error;
   config.max_positions = 20;
   save_model(Transformer(config, make_backend(), DType::f32, 7), folder.path());
-  const Translator translator(folder.path(), 2);
+  const Translator translator(folder.path(), {.threads = 2});
   const std::vector<std::string> texts{"a", sample::english()[0] + sample::english()[1] + sample::english()[2]};
   const auto message = [&](const auto& sources, const auto& targets) {
     return error_message([&] { translator.score(sources, targets, {.first_line = 7}); });
@@ -290,7 +291,7 @@ TEST_F(TranslatorTest, TextThatIsTooLongForTheModelIsNamedByItsLine) {
 }
 
 TEST_F(TranslatorTest, ParagraphsAreTranslatedBySentences) {
-  const Translator translator(path(), 2);
+  const Translator translator(path(), {.threads = 2});
   const std::string one = "A man sees a red house.", two = "Nobody likes two horses.";
   const auto split = translator.translate({one + "  " + two, "", one}, {.split_sentences = "en"});
   EXPECT_EQ(split[0], translator.translate(one) + "  " + translator.translate(two));
@@ -317,21 +318,22 @@ TEST_F(TranslatorTest, RefusesATokenizerThatIsNotTheModels) {
   std::filesystem::copy(path(), other.path(), std::filesystem::copy_options::recursive);
   std::filesystem::copy_file(path() + "/source.spm", other / "target.spm",
                              std::filesystem::copy_options::overwrite_existing);
-  const std::string message = error_message([&] { Translator translator(other.path(), 1); });
+  const std::string message = error_message([&] { Translator translator(other.path(), {.threads = 1}); });
   EXPECT_NE(message.find("the target tokenizer is not the one"), std::string::npos) << message;
   EXPECT_NE(message.find("target_tokenizer_hash"), std::string::npos) << message;
 }
 
 TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
-  const Translator translator(path(), 1);
+  const Translator translator(path(), {.threads = 1});
   const auto message = [&](const TranslateOptions& options) {
     return error_message([&] { translator.translate(lines(), options); });
   };
   EXPECT_NE(message({.beam_size = 0}).find("beam_size is 0"), std::string::npos);
   EXPECT_NE(message({.batch_tokens = -1}).find("batch_tokens is -1"), std::string::npos);
   EXPECT_NE(message({.max_source_length = 0}).find("max_source_length is 0"), std::string::npos);
-  EXPECT_NE(error_message([&] { Translator none(path() + "/none", 1); }), "");
-  EXPECT_NE(error_message([&] { Translator none(path(), -1); }).find("threads is -1"), std::string::npos);
+  EXPECT_NE(error_message([&] { Translator none(path() + "/none", {.threads = 1}); }), "");
+  EXPECT_NE(error_message([&] { Translator none(path(), {.threads = -1}); }).find("threads is -1"),
+            std::string::npos);
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -354,7 +356,7 @@ TEST(ModelOfVersion010, OpensAndTranslatesAsItDid) {
   EXPECT_EQ(config.generation.stopping_criterion, StoppingCriterion::beam_finished);
   EXPECT_EQ(config.generation.suppress_tokens, std::vector{0});
   EXPECT_EQ(config.generation.at_longest, AtLongest::cut);
-  EXPECT_EQ(Translator(folder, 1).translate(lines_of(folder + ".source.txt")),
+  EXPECT_EQ(Translator(folder, {.threads = 1}).translate(lines_of(folder + ".source.txt")),
             lines_of(folder + ".target.txt"));
   EXPECT_FALSE(describe_provenance(folder).empty()) << "its history.json is read";
 }

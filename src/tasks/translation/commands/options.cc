@@ -5,7 +5,7 @@
 
 namespace sixfold::cli {
 
-void add_translator_options(CLI::App& command, TranslateOptions& options, WeightType& precision, int& threads) {
+void add_translator_options(CLI::App& command, TranslateOptions& options, RuntimeOptions& runtime) {
   add_batch_tokens_option(command, options.batch_tokens);
   command
       .add_option("--max-source-length", options.max_source_length,
@@ -18,7 +18,7 @@ void add_translator_options(CLI::App& command, TranslateOptions& options, Weight
                   "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' "
                   "lists them")
       ->type_name("CODE");
-  add_engine_options(command, precision, threads);
+  add_runtime_options(command, runtime);
 }
 
 }  // namespace sixfold::cli

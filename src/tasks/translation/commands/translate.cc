@@ -120,7 +120,7 @@ void run_on_document(const TranslateSettings& settings) {
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   std::string document = LineReader(readable_path(settings.paths.input), ByteOrderMark::keep).rest();
   if (settings.paths.invalid == InvalidUtf8::replace) document = replace_faults(document);
-  const Translator translator(settings.model, settings.threads, settings.precision);
+  const Translator translator(settings.model, settings.runtime);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
   options.constraints = constraints.constraints();
@@ -141,7 +141,7 @@ void run_on_document(const TranslateSettings& settings) {
 void run_on_stream(const TranslateSettings& settings) {
   LineReader input(readable_path(settings.paths.input));
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
-  const Translator translator(settings.model, settings.threads, settings.precision);
+  const Translator translator(settings.model, settings.runtime);
   say_widened(translator, settings.options);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslationMeter meter(settings.paths.output);
@@ -255,7 +255,7 @@ void add_translate(CLI::App& app) {
       .add_option("--shortlist", options.shortlist,
                   "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'")
       ->type_name("FILE");
-  add_translator_options(command, options, settings->precision, settings->threads);
+  add_translator_options(command, options, settings->runtime);
   command.footer(
       "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"
       "translation becomes a space. Translations are written in the order of the input, each as soon as it is\n"

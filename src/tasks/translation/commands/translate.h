@@ -22,10 +22,9 @@ struct TranslateSettings {
   TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
   bool no_outline_detection = false;
-  int threads = 0;
   std::optional<bool> keep_symbols;  ///< default: unless the model is imported
   std::string part;                  ///< "3/16"; empty: all
-  WeightType precision = WeightType::stored;
+  RuntimeOptions runtime;
 };
 
 /// Prints progress to standard error if that is a terminal: a line that is updated, unless translations go to

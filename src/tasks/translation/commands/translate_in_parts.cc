@@ -67,7 +67,7 @@ std::string describe_job(const TranslateSettings& settings) {
                                    {"max_source_length", options.max_source_length},
                                    {"target_language", options.target_language},
                                    {"split_sentences", options.split_sentences},
-                                   {"precision", name_of_enum(settings.precision)},
+                                   {"precision", name_of_enum(settings.runtime.weights)},
                                    {"format", name_of_enum(settings.writer.format)},
                                    {"token_scores", details.tokens},
                                    {"alignments", details.alignment},
@@ -139,8 +139,9 @@ class PartsRun {
 
   /// Translates those that nobody else takes. Reads the input to its end.
   void translate_chunks() {
-    const int threads = settings_.threads > 0 ? settings_.threads : available_threads(processes_);
-    const Translator translator(settings_.model, threads, settings_.precision);
+    RuntimeOptions runtime = settings_.runtime;
+    if (runtime.threads == 0) runtime.threads = available_threads(processes_);
+    const Translator translator(settings_.model, runtime);
     say_widened(translator, settings_.options);
     const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
     int64_t wanted = part.number - 1;

@@ -1,4 +1,5 @@
 #pragma once
+#include "model/weight_type.h"
 
 namespace sixfold {
 
@@ -8,6 +9,13 @@ enum class CallingThreads {
   /// They only wait, and threads of the engine decode everybody's requests together: for a server, where more
   /// calls come at the same time than there are processors.
   wait,
+};
+
+/// How a model is loaded and computed.
+struct RuntimeOptions {
+  int threads = 0;  ///< of one call; 0: one for each processor core available
+  WeightType weights = WeightType::stored;
+  CallingThreads calling = CallingThreads::decode;
 };
 
 }  // namespace sixfold

@@ -1,0 +1,76 @@
+#include "runtime/model_runtime.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+
+namespace sixfold {
+namespace {
+
+// More tokens in a batch are as good as these.
+constexpr int64_t most_batch_tokens = int64_t{1} << 40;
+
+int threads_of(const RuntimeOptions& options) {
+  require(options.threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)",
+          options.threads);
+  return options.threads == 0 ? available_threads() : options.threads;
+}
+
+}  // namespace
+
+ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& options)
+    : folder_(folder),
+      model_(load_packed_model(folder, make_backend(), options.weights)),
+      tokenizers_(load_bound_tokenizers(folder, model_->config())),
+      engine_(
+          threads_of(options), [this] { return workspace(); }, options.calling) {}
+
+int64_t ModelRuntime::batch_tokens() const {
+  int64_t bytes = 0;
+  for (const Parameter& parameter : model_->parameters())
+    bytes += static_cast<int64_t>(parameter.tensor.bytes());
+  return std::clamp<int64_t>(bytes / 16384, 512, 2048);
+}
+
+int64_t ModelRuntime::batch_tokens(int64_t asked) const {
+  require(asked >= 0, "batch_tokens is {}; it must be at least 1, or 0 for a number that fits the model",
+          asked);
+  return asked == 0 ? batch_tokens() : std::min(asked, most_batch_tokens);
+}
+
+int ModelRuntime::decoder_layer(int layer) const {
+  const int layers = config().decoder_layers, chosen = layer < 0 ? layer + layers : layer;
+  require(chosen >= 0 && chosen < layers, "layer {}: the model's decoder has layers 0 to {}", layer,
+          layers - 1);
+  return chosen;
+}
+
+ModelRuntime::BorrowedWorkspace ModelRuntime::borrow() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    auto created = std::make_unique<DecodeWorkspace>(workspace());
+    idle_.reserve(++workspaces_);
+    return {created.release(), GiveBack{this}};
+  }
+  BorrowedWorkspace borrowed(idle_.back().release(), GiveBack{this});
+  idle_.pop_back();
+  return borrowed;
+}
+
+void ModelRuntime::GiveBack::operator()(DecodeWorkspace* workspace) const noexcept {
+  const std::lock_guard lock(owner->mutex_);
+  owner->idle_.emplace_back(workspace);
+}
+
+void ModelRuntime::run(size_t count, const std::stop_token& cancel,
+                       const std::function<void(size_t, const DecodeWorkspace&)>& task) {
+  engine_.run(static_cast<int64_t>(count), [&](int64_t i) {
+    if (cancel.stop_requested()) throw Cancelled();
+    task(static_cast<size_t>(i), *borrow());
+  });
+}
+
+}  // namespace sixfold

@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "runtime/runtime_options.h"
+#include "text/tokenizers.h"
+
+namespace sixfold {
+
+/// A model folder, opened: weights, tokenizers, and the engine that decodes for all calls. Predictors share it.
+/// Safe to share between threads.
+class ModelRuntime {
+ public:
+  /// Throws an input error if the folder is not a complete model, or if its tokenizers are not those that the
+  /// model was trained with.
+  explicit ModelRuntime(const std::string& folder, const RuntimeOptions& options = {});
+
+  const Transformer& model() const { return *model_; }
+  const ModelConfig& config() const { return model_->config(); }
+  const std::string& folder() const { return folder_; }
+  const Tokenizer& source() const { return *tokenizers_.source; }
+  const Tokenizer& target() const { return *tokenizers_.target; }
+  Engine& engine() { return engine_; }
+
+  /// The number of tokens that a thread should decode at once. Each step reads all weights of the decoder, so
+  /// more tokens share this cost. But with more tokens, less of their keys and values stays in the processor's
+  /// cache. In measurements (docs/benchmarks.md) the best number grows with the size of the weights.
+  int64_t batch_tokens() const;
+  /// The same, unless a call asks for another number; 0: it asks for none.
+  int64_t batch_tokens(int64_t asked) const;
+  /// Returns the index of a decoder layer; a negative `layer` counts from the last. Throws an input error if
+  /// there is no such layer.
+  int decoder_layer(int layer) const;
+
+  struct GiveBack {
+    ModelRuntime* owner;
+    void operator()(DecodeWorkspace* workspace) const noexcept;
+  };
+  using BorrowedWorkspace = std::unique_ptr<DecodeWorkspace, GiveBack>;
+  /// Returns an unused workspace. When the pointer is destroyed, the workspace can be borrowed again, with its
+  /// buffers already allocated.
+  BorrowedWorkspace borrow();
+  /// Calls `task(i, workspace)` for each i in [0, count), on this thread and the engine's threads, in any
+  /// order, as `Engine::run`. Throws `Cancelled` if stop is requested before all have begun.
+  void run(size_t count, const std::stop_token& cancel,
+           const std::function<void(size_t i, const DecodeWorkspace& workspace)>& task);
+
+ private:
+  DecodeWorkspace workspace() const { return {model(), model().backend()->sibling()}; }
+
+  std::string folder_;
+  std::unique_ptr<Transformer> model_;
+  Tokenizers tokenizers_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;  // with room for all workspaces that there are
+  size_t workspaces_ = 0;
+  Engine engine_;
+};
+
+}  // namespace sixfold

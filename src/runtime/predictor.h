@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "runtime/decoding_statistics.h"
+#include "runtime/runtime_options.h"
+
+namespace sixfold {
+
+struct ModelConfig;
+class ModelRuntime;
+
+/// Opens a model folder, for predictors that share it. Throws an input error if the folder is not a complete
+/// model, or if its tokenizers are not those that the model was trained with.
+std::shared_ptr<ModelRuntime> open_model(const std::string& folder, const RuntimeOptions& options = {});
+
+/// What predicts with a model. Each task has a class of its own, with functions of its own. Copies share the
+/// model. Safe to share between threads.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+
+  const ModelConfig& config() const;
+  /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
+  std::vector<float> position_encodings(int64_t positions) const;
+  /// What has been decoded since the model was loaded.
+  DecodingCounts counts() const;
+
+ protected:
+  explicit Predictor(std::shared_ptr<ModelRuntime> model);
+  Predictor(const Predictor&) = default;
+  Predictor& operator=(const Predictor&) = default;
+
+  ModelRuntime& model() const { return *model_; }
+
+ private:
+  std::shared_ptr<ModelRuntime> model_;
+};
+
+}  // namespace sixfold

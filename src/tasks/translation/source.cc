@@ -1,0 +1,50 @@
+#include "tasks/translation/source.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/log.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+/// The token that selects a target language, or nothing for an empty string.
+std::string language_token(const Tokenizer& tokenizer, const std::string& language) {
+  if (language.empty()) return {};
+  std::string token = fmt::format(">>{}<<", language);
+  const auto known = tokenizer.language_tokens();
+  require(!known.empty(),
+          "target language {}: the model has no language tokens; it translates into one language only",
+          language);
+  if (std::find(known.begin(), known.end(), token) == known.end())
+    throw_input_error("target language {}: unknown to the model, which has {}", language, join(known, " "));
+  return token;
+}
+
+}  // namespace
+
+void EncodedLine::warn(const std::string& place) const {
+  const size_t kept = ids.size() - 1;
+  if (tokens_cut > 0)
+    log_warning("{}: has {} tokens and was cut to the first {}", place, kept + tokens_cut, kept);
+}
+
+SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, const std::string& language)
+    : tokenizer_(tokenizer), language_token_(language_token(tokenizer, language)) {}
+
+EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
+  EncodedLine encoded;
+  if (!has_visible_character(replace_invalid_utf8(line))) return encoded;
+  encoded.ids = tokenizer_.encode(language_token_ + line);
+  if (encoded.ids.empty()) return encoded;
+  if (const auto most = static_cast<size_t>(longest); encoded.ids.size() > most) {
+    encoded.tokens_cut = encoded.ids.size() - most;
+    encoded.ids.resize(most);
+  }
+  encoded.ids.push_back(tokenizer_.eos());
+  return encoded;
+}
+
+}  // namespace sixfold
