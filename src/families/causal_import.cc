@@ -14,6 +14,7 @@
 #include "families/json/start_token.h"
 #include "model_folder/binding.h"
 #include "model_folder/provenance.h"
+#include "tasks/language_model/settings.h"
 #include "text/byte_pairs.h"
 #include "text/sentence_piece.h"
 
@@ -142,7 +143,8 @@ void set_tokens(ModelConfig& config, const Tokenizers& tokenizers, const Special
   config.generation.start_before_text = start >= 0;
   // Without a start token, what follows an end token is the beginning of a text.
   config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
-  config.text_unit = TextUnit::file;
+  config.task = LanguageModelSettings::task;
+  config.settings = write_options(LanguageModelSettings{TextUnit::file});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
 #include "tasks/translation/alignment_layer.h"
+#include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 
 // The meaning of keys and tensors is defined in transformers' configuration_marian.py and modeling_marian.py.
@@ -139,16 +140,15 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, 
 }
 
 /// The languages that tokenizer_config.json names, if it does.
-void read_languages(const fs::path& folder, ModelConfig& config) {
+TranslationSettings read_languages(const fs::path& folder) {
   const fs::path path = folder / "tokenizer_config.json";
-  if (!fs::exists(path)) return;
+  if (!fs::exists(path)) return {};
   const JsonKeys keys(path);
   const auto code = [&](const char* key) {
     const std::string name = keys.get<std::string>(key, "");
     return is_language_code(name) ? name : "";
   };
-  config.source_language = code("source_lang");
-  config.target_language = code("target_lang");
+  return {code("source_lang"), code("target_lang")};
 }
 
 }  // namespace
@@ -185,7 +185,8 @@ void import_hugging_face(const std::string& folder_name, const std::string& outp
       read_tokenizer(folder / "source.spm", source_vocabulary, source_rows, TextSide::source),
       read_tokenizer(folder / "target.spm", target_vocabulary, target_rows, TextSide::target));
   bind_tokenizers(config, tokenizers);
-  read_languages(folder, config);
+  config.task = TranslationSettings::task;
+  config.settings = write_options(read_languages(folder));
   config.bos = -1;  // targets begin with decoder_start_token_id, and only bad_words_ids are suppressed
   const ImportedGeneration imported =
       read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab});

@@ -18,6 +18,7 @@
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 #include "search/beam.h"
+#include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 
 namespace sixfold {
@@ -305,8 +306,9 @@ void write_tokenizers(const fs::path& folder, const ModelConfig& config, const T
                            {"pad_token", pad},
                            {"model_max_length", longest_source},
                            {"separate_vocabs", !joint}};
-  if (!config.source_language.empty()) settings["source_lang"] = config.source_language;
-  if (!config.target_language.empty()) settings["target_lang"] = config.target_language;
+  const auto languages = settings_of<TranslationSettings>(config);
+  if (!languages.source_language.empty()) settings["source_lang"] = languages.source_language;
+  if (!languages.target_language.empty()) settings["target_lang"] = languages.target_language;
   write_json(folder / "tokenizer_config.json", settings);
 }
 
@@ -314,11 +316,11 @@ void write_tokenizers(const fs::path& folder, const ModelConfig& config, const T
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {
   require_new(output, {model_folder});
-  if (const ModelConfig kind = load_model_config(model_folder); kind.has_decoder() && !kind.has_encoder())
+  if (load_model_config(model_folder).task == "language_model")
     return export_causal_model(model_folder, output);
   const auto model =
       load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
-  require_translation_model(model->config(), model_folder);
+  require_task(model->config(), TranslationSettings::task, model_folder);
   const ModelConfig& config = model->config();
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, config);
   check_marian_architecture(config, tokenizers, model_folder);

@@ -15,6 +15,7 @@
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
 #include "tasks/translation/alignment_layer.h"
+#include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
 
@@ -330,6 +331,7 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, TextSide::source),
                           read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, TextSide::target));
   bind_tokenizers(config, tokenizers);
+  config.task = TranslationSettings::task;
   config.bos = -1;  // targets have no start token
   config.generation = generation_config(files);
   // The layer that was trained to align words. "last" is the default, whether one was trained or not.

@@ -29,7 +29,7 @@ std::optional<PatchEmbedding> make_patches(const ParameterBuilder& builder, cons
 Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
   if (!c.has_encoder() || c.reads_images()) return {};
   const bool projects_output =
-      c.head == HeadKind::vocabulary && c.shares_output() && (c.shares_embedding() || !c.has_decoder());
+      c.head.kind == HeadKind::vocabulary && c.shares_output() && (c.shares_embedding() || !c.has_decoder());
   return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
 }
 
@@ -50,27 +50,6 @@ std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelCo
                                   const MixerFactory& mixer) {
   if (!c.has_decoder()) return std::nullopt;
   return Stack(builder.of(ModelPart::decoder).in("decoder"), AttentionKind::decoder, c, c.has_encoder(), mixer);
-}
-
-ops::OutputWeights make_output(ParameterBuilder& builder, const ModelConfig& c, const Tensor& embedding) {
-  if (c.head == HeadKind::classes) {
-    ParameterBuilder head = builder.of(ModelPart::head).in("classifier");
-    const auto weight = head.matrix("weight", c.outputs(), c.d_model);
-    return {weight, head.vector("bias", c.outputs(), Initial::zeros)};
-  }
-  if (c.head == HeadKind::span) {
-    // A bias would change nothing: it is the same for all rows that the softmax compares.
-    return {builder.of(ModelPart::head).in("qa_outputs").matrix("weight", c.outputs(), c.d_model), {}};
-  }
-  ParameterBuilder place = builder.in("output_projection");
-  const Tensor weight =
-      c.shares_output() ? embedding : place.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
-  return {weight, c.output_bias ? place.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
-}
-
-std::optional<SequencePooling> make_pooling(const ParameterBuilder& builder, const ModelConfig& c) {
-  if (c.head != HeadKind::classes) return std::nullopt;
-  return SequencePooling(builder.of(ModelPart::head).in("pooling"), c.pooling, c.d_model);
 }
 
 /// For each row, the length of its sentence.
@@ -102,8 +81,7 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
       target_embedding_(make_target_embedding(builder_, config, source_embedding_)),
       encoder_(make_encoder(builder_, config, mixer)),
       decoder_(make_decoder(builder_, config, mixer)),
-      output_(make_output(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
-      pooling_(make_pooling(builder_, config)),
+      head_(make_head(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
       embedding_(builder_, config),
       parameters_(builder_.take_parameters()),
       buffers_(builder_.take_buffers()) {}
@@ -172,31 +150,11 @@ Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserv
 }
 
 Tensor Transformer::head_input(const Batch& batch, Context& context) const {
-  const Tensor all = states(batch, context);
-  if (pooling_) {
-    const TokenRows rows = context.token_rows(batch.source.rows, batch.samples);
-    const Tensor pooled = (*pooling_)(all, rows, context);
-    Ragged single;
-    for (int64_t i = 0; i < pooled.rows(); ++i) single.add(1);
-    const TokenRows pooled_rows = context.token_rows(single, batch.samples);
-    return ops::dropout(context, {pooled, context.dropout(config_.dropout, pooled_rows)});
-  }
-  if (batch.label_rows.empty()) return all;
-  std::vector<int32_t> inverse(static_cast<size_t>(all.rows()), -1);
-  for (size_t label = 0; label < batch.label_rows.size(); ++label)
-    inverse[static_cast<size_t>(batch.label_rows[label])] = static_cast<int32_t>(label);
-  return ops::gather_rows(context, all, context.indices(batch.label_rows), context.indices(inverse));
+  return head_->input(states(batch, context), batch, context);
 }
 
 Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
-  if (config_.head == HeadKind::span)
-    return ops::span_loss(context, states(batch, context), output_.weight,
-                          {batch.choices, context.indices(batch.labels)}, options);
-  check_ids(batch.labels, config_.outputs(), "label");
-  ops::LossOptions weighted = options;
-  if (!batch.label_weights.empty()) weighted.weights = context.numbers(batch.label_weights);
-  return ops::cross_entropy(context, head_input(batch, context), output_, context.indices(batch.labels),
-                            weighted);
+  return head_->loss(states(batch, context), batch, options, context);
 }
 
 void Transformer::pack() {

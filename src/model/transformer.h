@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/heads/head.h"
 #include "model/layer.h"
 #include "model/layers/token_embedding.h"
 #include "ops/batch.h"
@@ -71,7 +72,7 @@ class Transformer {
   }
   /// The projection to logits: of the vocabulary (section 3.4), of the classes, or that a row is the start and
   /// that it is the end of an answer.
-  const ops::OutputWeights& output() const { return output_; }
+  const ops::OutputWeights& output() const { return head_->output(); }
 
   /// Packs the weights of products for contexts that do not record. To be called again when the weights have
   /// changed. Not thread-safe.
@@ -87,8 +88,7 @@ class Transformer {
   std::optional<PatchEmbedding> patches_;  // of a model that reads images
   Tensor source_embedding_, target_embedding_;
   std::optional<Stack> encoder_, decoder_;
-  ops::OutputWeights output_;
-  std::optional<SequencePooling> pooling_;  // of a classifier
+  std::unique_ptr<const Head> head_;
   TokenEmbedding embedding_;
   std::vector<Parameter> parameters_, buffers_;
 };

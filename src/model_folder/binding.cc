@@ -7,9 +7,9 @@ namespace sixfold {
 
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
-  const std::string source_hash = config.reads_images() ? "" : source.hash();
+  const std::string source_hash = config.source_is_tokens() ? source.hash() : "";
   if (config.source_tokenizer_hash == source_hash && config.target_tokenizer_hash == target.hash()) return;
-  config.source_vocab = config.reads_images() ? ModelConfig::pixel_values : source.vocab_size();
+  config.source_vocab = config.source_is_tokens() ? source.vocab_size() : ModelConfig::pixel_values;
   config.target_vocab = target.vocab_size();
   config.unk = target.unk();
   config.bos = target.bos();
@@ -27,18 +27,17 @@ void write_model_folder(const std::string& folder, const Transformer& model, con
 }
 
 TextSide target_side_of(const ModelConfig& config) {
-  return config.has_encoder() || config.reads_images() ? TextSide::target : TextSide::exact;
+  return config.continues_text() ? TextSide::exact : TextSide::target;
 }
 
 Tokenizers load_text_tokenizers(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
-  require(!config.reads_images() || config.has_decoder(), "{}: has no tokenizer, since it {}", folder,
-          purpose_of(config));
+  require(config.has_tokens(), "{}: has no tokenizer, since the model reads images and writes no text", folder);
   return load_tokenizers(folder, target_side_of(config));
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
-  if (config.reads_images() && !config.has_decoder()) return {};
+  if (!config.has_tokens()) return {};
   Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
@@ -46,7 +45,7 @@ Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& c
             "{}_tokenizer_hash '{}'); restore the model's own tokenizer",
             folder, side, tokenizer.hash(), side, bound);
   };
-  if (!config.reads_images())
+  if (config.source_is_tokens())
     check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
   check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);
   return tokenizers;

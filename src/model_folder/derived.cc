@@ -15,23 +15,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws an input error unless both models have the same architecture and vocabularies. Dropout, generation
-/// settings and the names of languages may differ.
+/// Throws an input error unless both models have the same architecture, vocabularies and task. Dropout and
+/// generation settings may differ, and a setting of the task that only one of them has.
 void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
     config->generation = {};
-    config->source_language = config->target_language = "";
   }
+  const auto refuse = [&](const std::string& key, const OptionNode* left, const OptionNode* right) {
+    if (left && left->kind == OptionNode::Kind::list)
+      throw_input_error("{} and {} can't be averaged: {} differ", folder_a, folder_b, key);
+    const auto text = [](const OptionNode* node) { return node ? value_text(*node) : "not set"; };
+    throw_input_error("{} and {} can't be averaged: {} is {} in the first and {} in the second", folder_a,
+                      folder_b, key, text(left), text(right));
+  };
   const OptionNode left = write_options(a), right = write_options(b);
-  for (size_t i = 0; i < left.children.size(); ++i) {
-    const auto& [key, value] = left.children[i];
-    const OptionNode& other = right.children[i].second;
-    require(to_json(value) == to_json(other) || value.kind != OptionNode::Kind::list,
-            "{} and {} can't be averaged: {} differ", folder_a, folder_b, key);
-    require(value.text == other.text, "{} and {} can't be averaged: {} is {} in the first and {} in the second",
-            folder_a, folder_b, key, value.text, other.text);
-  }
+  if (a.task != b.task) refuse("task", left.find_path("task"), right.find_path("task"));
+  for (const std::string& key : differing_keys(left, right))
+    refuse(key, left.find_path(key), right.find_path(key));
+  for (const auto& [key, value] : a.settings.children)
+    if (const OptionNode* other = b.settings.find(key))
+      if (!value_text(value).empty() && !value_text(*other).empty() && value_text(value) != value_text(*other))
+        refuse(key, &value, other);
 }
 
 std::string hash_of_weights_file(const std::string& folder) {

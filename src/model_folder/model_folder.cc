@@ -11,6 +11,7 @@
 #include "base/join.h"
 #include "formats/safetensors.h"
 #include "model/int8.h"
+#include "model_folder/config_file.h"
 #include "model_folder/ownership.h"
 #include "model_folder/what_is.h"
 

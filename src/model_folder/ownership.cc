@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/config.h"
+#include "model_folder/config_file.h"
 
 namespace sixfold {
 namespace {

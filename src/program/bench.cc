@@ -9,7 +9,7 @@
 #include "model/layers/path_length.h"
 #include "model_folder/ownership.h"
 #include "program/bench/layer_times.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
 #include "program/kit/text_io.h"

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/join.h"
+#include "program/commands.h"
 #include "program/kit/command_tree.h"
-#include "program/kit/commands.h"
 #include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
 #include "tasks/tasks.h"
@@ -45,10 +45,10 @@ void add_keys(const OptionNode& node, const std::string& prefix, std::vector<std
 }
 
 /// The values, or beginnings of values, that an argument can have. Empty for a file or a number.
-std::vector<std::string> values_of(const OptionEntry& option) {
+std::vector<std::string> values_of(const OptionEntry& option, Tasks tasks) {
   if (std::ranges::find(option.names, "--set") == option.names.end()) return option.values;
   std::vector<std::string> keys;
-  add_keys(tasks().front().default_options(), "", keys);
+  add_keys(tasks.front().default_options(), "", keys);
   return keys;
 }
 
@@ -72,19 +72,19 @@ void each_command(const CommandEntry& command, const std::function<void(const Co
 
 /// One case of the bash function: the subcommands of a command, its options, those that take an argument, and
 /// the values of its positional argument.
-std::string bash_case(const CommandEntry& command) {
+std::string bash_case(const CommandEntry& command, Tasks tasks) {
   std::string words;
   for (const OptionEntry& option : command.options)
-    if (option.positional) words += join(values_of(option), " ");
+    if (option.positional) words += join(values_of(option, tasks), " ");
   return fmt::format("    '{}') commands='{}' options='{}' takers='{}' words='{}' ;;\n", path_of(command),
                      join(names_of(command.commands), " "), join(option_names(command), " "),
                      join(option_names(command, true), " "), words);
 }
 
-std::string bash_values(const CommandEntry& command) {
+std::string bash_values(const CommandEntry& command, Tasks tasks) {
   std::string cases;
   for (const OptionEntry& option : command.options) {
-    const std::vector<std::string> values = values_of(option);
+    const std::vector<std::string> values = values_of(option, tasks);
     if (values.empty()) continue;
     std::string names;
     for (const std::string& name : option.names)
@@ -128,11 +128,11 @@ constexpr std::string_view bash_function = R"(_sixfold() {
 complete -o default -F _sixfold sixfold
 )";
 
-std::string bash_script(const CommandEntry& program) {
+std::string bash_script(const CommandEntry& program, Tasks tasks) {
   std::string commands, values;
   each_command(program, [&](const CommandEntry& command) {
-    commands += bash_case(command);
-    values += bash_values(command);
+    commands += bash_case(command, tasks);
+    values += bash_values(command, tasks);
   });
   return fmt::format(
       "# Completion of sixfold in bash: source <(sixfold completion bash)\n"
@@ -155,15 +155,15 @@ std::string zsh_text(const std::string& text) {
 }
 
 /// The zsh action that completes the argument of an option.
-std::string zsh_action(const OptionEntry& option) {
-  const std::vector<std::string> values = values_of(option);
+std::string zsh_action(const OptionEntry& option, Tasks tasks) {
+  const std::vector<std::string> values = values_of(option, tasks);
   if (values.empty()) return "_files";
   const bool goes_on = values[0].ends_with('=');
   return goes_on ? fmt::format("{{compadd -S \"\" -- {}}}", join(values, " "))
                  : fmt::format("({})", join(values, " "));
 }
 
-std::string zsh_script(const CommandEntry& program) {
+std::string zsh_script(const CommandEntry& program, Tasks tasks) {
   std::string functions;
   each_command(program, [&](const CommandEntry& command) {
     std::string name = "_" + command.name;
@@ -172,12 +172,12 @@ std::string zsh_script(const CommandEntry& program) {
     functions += fmt::format("{}() {{\n", name == "_sixfold" ? "_sixfold_program" : name);
     std::string arguments, own = "_files";
     for (const OptionEntry& option : command.options) {
-      if (option.positional && !option.values.empty()) own = zsh_action(option);
+      if (option.positional && !option.values.empty()) own = zsh_action(option, tasks);
       for (const std::string& one : option.names)
         arguments += fmt::format(" \\\n    '*{}[{}]{}'", one, zsh_text(option.help),
-                                 option.argument.empty()
-                                     ? ""
-                                     : fmt::format(":{}:{}", zsh_text(option.argument), zsh_action(option)));
+                                 option.argument.empty() ? ""
+                                                         : fmt::format(":{}:{}", zsh_text(option.argument),
+                                                                       zsh_action(option, tasks)));
     }
     if (command.commands.empty()) {
       functions += fmt::format("  _arguments{} \\\n    '*:argument:{}'\n}}\n", arguments, own);
@@ -212,7 +212,7 @@ std::string fish_text(const std::string& text) {
   return result;
 }
 
-std::string fish_script(const CommandEntry& program) {
+std::string fish_script(const CommandEntry& program, Tasks tasks) {
   std::string text = "# Completion of sixfold in fish: sixfold completion fish | source\n";
   each_command(program, [&](const CommandEntry& command) {
     const std::string path = path_of(command);
@@ -229,7 +229,7 @@ std::string fish_script(const CommandEntry& program) {
       text += fmt::format("complete -c sixfold -f -n '{}' -a {} -d '{}'\n", none_yet,
                           inner.name.substr(inner.name.rfind(' ') + 1), fish_text(inner.help));
     for (const OptionEntry& option : command.options) {
-      const std::string values = join(values_of(option), " ");
+      const std::string values = join(values_of(option, tasks), " ");
       if (option.positional && !values.empty())
         text += fmt::format("complete -c sixfold -f -n '{}' -a '{}'\n", condition, values);
       if (option.names.empty()) continue;
@@ -245,24 +245,24 @@ std::string fish_script(const CommandEntry& program) {
   return text;
 }
 
-void run(const CLI::App& program, Shell shell) {
+void run(const CLI::App& program, Tasks tasks, Shell shell) {
   const CommandEntry tree = command_tree(program);
   TextOutput output("-");
-  output.write(shell == Shell::bash  ? bash_script(tree)
-               : shell == Shell::zsh ? zsh_script(tree)
-                                     : fish_script(tree));
+  output.write(shell == Shell::bash  ? bash_script(tree, tasks)
+               : shell == Shell::zsh ? zsh_script(tree, tasks)
+                                     : fish_script(tree, tasks));
   output.close();
 }
 
 }  // namespace
 
-void add_completion(CLI::App& app) {
+void add_completion(CLI::App& app, Tasks tasks) {
   const auto shell = std::make_shared<Shell>();
   CLI::App& command =
       *app.add_subcommand("completion", "Write a script that completes commands and options in a shell");
   add_named_option(command, "shell", *shell, "bash, zsh or fish")->required();
   command.footer("Example:\n  source <(sixfold completion bash)");
-  command.callback([&app, shell] { run(app, *shell); });
+  command.callback([&app, shell, tasks] { run(app, tasks, *shell); });
 }
 
 }  // namespace cli

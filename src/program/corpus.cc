@@ -7,7 +7,7 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "data/measure.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
 #include "program/kit/text_io.h"

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "model_folder/ownership.h"
+#include "program/commands.h"
 #include "program/dashboard_server.h"
-#include "program/kit/commands.h"
 #include "train/training_log.h"
 
 namespace sixfold::cli {

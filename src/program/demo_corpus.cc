@@ -5,9 +5,9 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "program/commands.h"
 #include "program/demo/corpus.h"
 #include "program/demo_folder.h"
-#include "program/kit/commands.h"
 #include "program/kit/named_option.h"
 
 namespace sixfold::cli {

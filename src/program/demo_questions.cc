@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/plural.h"
+#include "program/commands.h"
 #include "program/demo/questions.h"
 #include "program/demo_folder.h"
-#include "program/kit/commands.h"
 #include "program/kit/named_option.h"
 
 namespace sixfold::cli {

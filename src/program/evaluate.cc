@@ -16,7 +16,7 @@
 #include "metrics/chrf.h"
 #include "metrics/classification.h"
 #include "metrics/exact_match.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/label_files.h"
 #include "program/kit/named_option.h"
 #include "program/kit/text_io.h"

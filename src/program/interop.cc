@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "families/hugging_face.h"
 #include "families/marian.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/join.h"
 #include "model_folder/ownership.h"
+#include "program/commands.h"
 #include "program/kit/command_tree.h"
-#include "program/kit/commands.h"
 #include "serve/config.h"
 #include "tasks/tasks.h"
 
@@ -93,8 +93,7 @@ std::string other_keys(std::string_view task, const std::vector<ListedOption>& k
   return text;
 }
 
-std::string training_keys() {
-  const auto all = tasks();
+std::string training_keys(Tasks all) {
   const std::vector<ListedOption> first = listed_options(all.front().default_options());
   std::string text = fmt::format(
       ".SH CONFIG KEYS\nA training config is a file in YAML, or in JSON if its name ends in .json. In the file "
@@ -115,13 +114,13 @@ std::string server_keys() {
 }
 
 /// What the page of a command has besides what its parser knows.
-std::string more_of(const std::string& command) {
-  if (command == "sixfold train") return training_keys();
+std::string more_of(const std::string& command, Tasks tasks) {
+  if (command == "sixfold train") return training_keys(tasks);
   if (command == "sixfold serve") return server_keys();
   return "";
 }
 
-std::string page_of(const CommandEntry& command) {
+std::string page_of(const CommandEntry& command, Tasks tasks) {
   std::string text =
       fmt::format(".TH \"{}\" 1 \"\" \"sixfold {}\" \"Sixfold\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
                   roff(page_name(command)), SIXFOLD_VERSION, roff(page_name(command)), roff(command.help),
@@ -133,33 +132,33 @@ std::string page_of(const CommandEntry& command) {
   }
   text += ".SH OPTIONS\n";
   for (const OptionEntry& option : command.options) text += option_paragraph(option);
-  text += more_of(command.name);
+  text += more_of(command.name, tasks);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
          ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 1 for any "
          "other failure, 128 + N if signal N ended the command.\n";
 }
 
-void write_pages(const CommandEntry& command, const std::string& folder) {
-  write_file_atomically(folder + "/" + page_name(command) + ".1", page_of(command));
-  for (const CommandEntry& inner : command.commands) write_pages(inner, folder);
+void write_pages(const CommandEntry& command, Tasks tasks, const std::string& folder) {
+  write_file_atomically(folder + "/" + page_name(command) + ".1", page_of(command, tasks));
+  for (const CommandEntry& inner : command.commands) write_pages(inner, tasks, folder);
 }
 
 }  // namespace
 
-void add_man(CLI::App& app) {
+void add_man(CLI::App& app, Tasks tasks) {
   const auto folder = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand("man", "Write a manual page for each command");
   command.add_option("folder", *folder, "folder to write to, e.g. /usr/local/share/man/man1")
       ->type_name("DIR")
       ->required();
   command.footer("Example:\n  sixfold man ~/.local/share/man/man1 && man sixfold-train");
-  command.callback([&app, folder] {
+  command.callback([&app, folder, tasks] {
     require_outside_runs(*folder);
     std::error_code failure;
     std::filesystem::create_directories(*folder, failure);
     if (failure) throw_environment_error("can't create the folder {}: {}", *folder, failure.message());
-    write_pages(command_tree(app), *folder);
+    write_pages(command_tree(app), tasks, *folder);
   });
 }
 

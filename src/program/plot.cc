@@ -3,12 +3,14 @@
 
 #include "base/error.h"
 #include "model_folder/model_folder.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
 #include "program/picture.h"
 #include "program/plot/attention.h"
 #include "program/plots.h"
+#include "tasks/image_captioning/config.h"
+#include "tasks/translation/settings.h"
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"
 
@@ -39,9 +41,9 @@ void run(const PlotSettings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
   const ModelConfig config = load_model_config(settings.model);
-  require(config.has_encoder() && config.has_decoder() && !config.reads_images(),
-          "{}: is not a translation model; it {}{}", settings.model, purpose_of(config),
-          config.captions_images() ? "; its attention is drawn by 'sixfold plot patches'" : "");
+  require(config.task != ImageCaptioningOptions::task_name,
+          "{}: captions images; its attention is drawn by 'sixfold plot patches'", settings.model);
+  require_task(config, TranslationSettings::task, settings.model);
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
@@ -82,14 +84,14 @@ void add_attention(CLI::App& plot) {
 
 }  // namespace
 
-void add_plot(CLI::App& app) {
+void add_plot(CLI::App& app, Tasks tasks) {
   CLI::App& command = *app.add_subcommand(
       "plot", "Draw attention, training curves and more, as SVG or PNG, or for TensorBoard");
   command.require_subcommand(1);
   add_attention(command);
   add_plot_curves(command);
-  add_plot_schedule(command);
-  add_plot_positions(command);
+  add_plot_schedule(command, tasks);
+  add_plot_positions(command, tasks);
   add_plot_corpus(command);
   add_plot_accuracy(command);
   add_plot_confusion(command);

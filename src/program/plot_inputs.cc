@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct PositionSettings {
+  Tasks tasks;
   std::string model;
   std::optional<int64_t> positions;
   bool similarity = false;
@@ -30,8 +31,8 @@ struct PositionSettings {
 };
 
 /// The architecture in a training config.
-Architecture architecture_of(const std::string& config) {
-  OptionNode options = read_task_config(config, {})->options();
+Architecture architecture_of(const std::string& config, Tasks tasks) {
+  OptionNode options = read_task_config(config, {}, tasks)->options();
   ModelOptions model;
   read_options(*options.find("model"), model);
   return model;
@@ -44,7 +45,7 @@ std::vector<float> position_encodings(const PositionSettings& settings, Architec
   if (folder)
     architecture = load_model_config(settings.model);
   else
-    architecture = architecture_of(settings.model);
+    architecture = architecture_of(settings.model, settings.tasks);
   const int64_t d_model = architecture.d_model;
   const int64_t positions = settings.positions.value_or(64);
   require(architecture.positions != Positions::none, "{}: the model has no position encodings", settings.model);
@@ -170,8 +171,8 @@ void draw_corpus(const CorpusPlotSettings& settings) {
 
 }  // namespace
 
-void add_plot_positions(CLI::App& plot) {
-  const auto settings = std::make_shared<PositionSettings>();
+void add_plot_positions(CLI::App& plot, Tasks tasks) {
+  const auto settings = std::make_shared<PositionSettings>(PositionSettings{.tasks = tasks});
   CLI::App& command =
       *plot.add_subcommand("positions", "Draw the position encodings of a model (section 3.5 of the paper)");
   command.add_option("model", settings->model, "model folder, or a training config")

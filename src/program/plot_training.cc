@@ -88,10 +88,10 @@ struct ScheduleSettings {
   PictureOptions picture;
 };
 
-void draw_schedule(const ScheduleSettings& settings) {
+void draw_schedule(const ScheduleSettings& settings, Tasks tasks) {
   Chart chart{.title = "", .x_label = "updates", .y_label = "learning rate", .series = {}, .from_zero = true};
   for (const std::string& config : settings.configs) {
-    const auto task = read_task_config(config, {});
+    const auto task = read_task_config(config, {}, tasks);
     const TrainOptions options = task->training();
     OptionNode all = task->options();
     const int d_model = std::stoi(all.find("model")->find("d_model")->text);
@@ -131,7 +131,7 @@ void add_plot_curves(CLI::App& plot) {
   command.callback([settings] { draw_curves(*settings); });
 }
 
-void add_plot_schedule(CLI::App& plot) {
+void add_plot_schedule(CLI::App& plot, Tasks tasks) {
   const auto settings = std::make_shared<ScheduleSettings>();
   CLI::App& command = *plot.add_subcommand("schedule", "Draw the learning rate schedules of training configs");
   command.add_option("configs", settings->configs, "training configs")->type_name("CONFIG.yaml")->required();
@@ -142,7 +142,7 @@ void add_plot_schedule(CLI::App& plot) {
       ->type_name("N");
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");
-  command.callback([settings] { draw_schedule(*settings); });
+  command.callback([settings, tasks] { draw_schedule(*settings, tasks); });
 }
 
 }  // namespace sixfold::cli

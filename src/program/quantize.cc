@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "model_folder/derived.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"

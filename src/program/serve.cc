@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "serve/config.h"

@@ -17,7 +17,7 @@
 #include "model/transformer.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/text_io.h"
 #include "program/sweep_table.h"
@@ -55,7 +55,7 @@ TestText read_test(const std::vector<std::string>& files) {
 /// Trains the recipes that have not finished, one after the other, and writes the table after each.
 class Sweep {
  public:
-  explicit Sweep(const SweepArguments& a);
+  Sweep(const SweepArguments& a, Tasks tasks);
   /// Throws `Cancelled` if it was interrupted, and an environment error if a recipe failed.
   void run();
 
@@ -81,17 +81,17 @@ class Sweep {
 };
 
 /// Reads everything that can be wrong before anything is written.
-Sweep::Sweep(const SweepArguments& a) : arguments_(a) {
+Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
   std::vector<std::string> runs;
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) {
-    configs_.push_back(task_config_of(std::move(row.options), row.where));
+    configs_.push_back(task_config_of(std::move(row.options), row.where, tasks));
     runs.push_back(path(row.name));
     table_.rows.push_back({.name = row.name, .changes = row.changes, .run = runs.back()});
   }
   table_.title = fmt::format("{}: {}", a.output, counted(runs.size(), "training"));
   test_ = read_test(a.test);
   for (size_t i = 0; i < configs_.size() && !a.test.empty(); ++i)
-    require(dynamic_cast<const TranslationConfig*>(configs_[i].get()) != nullptr,
+    require(configs_[i]->task() == TranslationOptions::task_name,
             "--test: {} does not train a translation model, which BLEU is for; leave out --test",
             table_.rows[i].name);
   if (!a.test.empty()) {
@@ -239,7 +239,7 @@ void find_recipes(SweepArguments& a) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app) {
+void add_sweep(CLI::App& app, Tasks tasks) {
   const auto a = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("sweep", "Train several models, and compare them in a table");
   command
@@ -290,9 +290,9 @@ void add_sweep(CLI::App& app) {
       "Example:\n  sixfold demo-corpus --output demo/corpus\n"
       "  sixfold sweep recipes/table3/demo.yaml --output runs/table3 --test "
       "demo/corpus/test.en,demo/corpus/test.de");
-  command->callback([a] {
+  command->callback([a, tasks] {
     find_recipes(*a);
-    Sweep(*a).run();
+    Sweep(*a, tasks).run();
   });
 }
 

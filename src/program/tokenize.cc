@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/join.h"
-#include "program/kit/commands.h"
+#include "program/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 
@@ -65,7 +65,7 @@ class LineTokenizer {
 
 void run(const TokenizeSettings& settings) {
   const auto [config, tokenizers] = open_text_model(settings.model);
-  const bool target = settings.target || !config.has_encoder();  // a language model reads what it writes
+  const bool target = settings.target || config.continues_text();  // a language model reads what it writes
   const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output, {settings.paths.input, settings.model});

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "program/commands.h"
 #include "program/dashboard_server.h"
-#include "program/kit/commands.h"
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/text_io.h"
@@ -63,12 +63,12 @@ std::unique_ptr<DashboardServer> start_dashboard(const TrainArguments& a) {
   return server;
 }
 
-int run(const TrainArguments& a, Processes& processes) {
+int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
   if (processes.size() > 1)
     check_agreement(processes, {{"--output", a.run}, {"--resume", a.resume ? "given" : "not given"}});
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
-  const auto config = read_task_config(a.config, assignments);
+  const auto config = read_task_config(a.config, assignments, tasks);
   auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
   const TrainOutcome outcome =
       train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts(), processes});
@@ -90,7 +90,7 @@ int run(const TrainArguments& a, Processes& processes) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(CLI::App& app, Tasks tasks) {
   const auto a = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model on a parallel corpus, or another task");
   command->add_option("config", a->config, "training config: model, text and length of the training (required)")
@@ -126,8 +126,8 @@ void add_train(CLI::App& app) {
   command
       ->add_option_function<std::string>(
           "--options",
-          [](const std::string& task) {
-            print_and_exit(to_documented_yaml(task_of(task, "--options").default_options()));
+          [tasks](const std::string& task) {
+            print_and_exit(to_documented_yaml(task_of(task, "--options", tasks).default_options()));
           },
           "list every key of the training config of a task with its default, and exit; without a task, of "
           "translation")
@@ -138,9 +138,10 @@ void add_train(CLI::App& app) {
   command->footer(
       "Example:\n  sixfold train recipes/demo.yaml --output run --set train.minutes=5\n"
       "  sixfold train recipes/demo.yaml --output run --resume");
-  command->callback([a] {
+  command->callback([a, tasks] {
     find_config(*a);
-    const int status = on_all_processes("train", [&](Processes& processes) { return run(*a, processes); });
+    const int status =
+        on_all_processes("train", [&](Processes& processes) { return run(*a, tasks, processes); });
     if (status != 0) std::exit(status);
   });
 }

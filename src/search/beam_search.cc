@@ -10,7 +10,7 @@ namespace sixfold {
 namespace {
 
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
-  require(model.has_decoder(), "search: the model has no decoder (decoder_layers is 0)");
+  require_decoder(model, "search");
   require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
   require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
   require(

@@ -11,6 +11,8 @@
 #include "base/language_code.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/what_is.h"
+#include "tasks/language_model/settings.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold::serve {
 namespace {
@@ -65,14 +67,16 @@ ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
   created = seconds_of(std::filesystem::last_write_time(folder + "/config.json"));
   const ModelConfig config = load_model_config(folder);
   const RuntimeOptions runtime{settings.threads, settings.precision, CallingThreads::wait};
-  if (!config.has_encoder()) {
+  if (config.task == LanguageModelSettings::task) {
     if (name.empty()) name = last_part(folder);
     generator.emplace(folder, runtime);
     return;
   }
-  require_translation_model(config, folder);
-  if (name.empty() && !config.source_language.empty() && !config.target_language.empty())
-    name = config.source_language + "-" + config.target_language;
+  require_task(config, TranslationSettings::task, folder);
+  const auto languages_of_model = settings_of<TranslationSettings>(config);
+  if (name.empty() && !languages_of_model.source_language.empty() &&
+      !languages_of_model.target_language.empty())
+    name = languages_of_model.source_language + "-" + languages_of_model.target_language;
   require(!name.empty(), "{}: does not say between which languages it translates; write, for example, en-de={}",
           folder, folder);
   const auto languages = pair_of(name);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "model/heads/head.h"
 
 namespace sixfold {
 
@@ -14,25 +15,8 @@ Verdict judge(const StepResult& step, const TrainOptions& options, const Trainin
   return Verdict::sound;
 }
 
-namespace {
-
-/// The number of values between which a label decides.
-int64_t choices(const ModelConfig& config) {
-  switch (config.head) {
-    case HeadKind::classes:
-      return std::ssize(config.labels);
-    case HeadKind::span:
-      return config.context_tokens;
-    case HeadKind::vocabulary:
-      break;
-  }
-  return config.target_vocab;
-}
-
-}  // namespace
-
 void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint) {
-  const double guessing = std::log(static_cast<double>(std::max<int64_t>(2, choices(config))));
+  const double guessing = std::log(static_cast<double>(std::max<int64_t>(2, label_choices(config))));
   require(
       !(loss >= 10 * (guessing + 1)),
       "update {}: the run has diverged: its loss is {:.4g}, and that of a model that guesses evenly is {:.3g}; "

@@ -126,6 +126,8 @@ class TaskConfig {
  public:
   virtual ~TaskConfig() = default;
 
+  /// The name of the task.
+  virtual std::string_view task() const { return {}; }
   /// The options that the trainer reads.
   virtual TrainOptions training() const = 0;
   /// All options as a tree. A run stores it, and compares it with the stored one when it is resumed.

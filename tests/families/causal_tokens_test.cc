@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "families/causal_folder.h"
+#include "model_folder/config_file.h"
 #include "tasks/language_model/generator.h"
 #include "tasks/language_model/task.h"
 #include "text/tokenizers.h"

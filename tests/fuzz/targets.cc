@@ -30,6 +30,7 @@
 #include "fuzz/http_bytes.h"
 #include "fuzz/http_requests.h"
 #include "model/config.h"
+#include "model_folder/config_file.h"
 #include "model_folder/shortlist.h"
 #include "tasks/classification/config.h"
 #include "tasks/image_captioning/config.h"

@@ -122,7 +122,7 @@ TEST(CaptionModelConfig, IsChecked) {
     config = caption_config(Positions::learned);
   };
   EXPECT_NO_THROW(validate(config));
-  EXPECT_TRUE(config.captions_images());
+  EXPECT_TRUE(config.reads_images() && config.has_decoder());
   config.target_vocab = 17;  // that of the source is another
   EXPECT_NO_THROW(validate(config));
   for (const TiedEmbeddings tied : {TiedEmbeddings::all, TiedEmbeddings::source}) {
@@ -130,26 +130,20 @@ TEST(CaptionModelConfig, IsChecked) {
     expect("images have no tokens; choose 'decoder' or 'none'");
   }
   config.decoder_layers = 0;
-  expect("must have head 'classes' or a decoder");
+  expect("must have head.kind 'classes' or a decoder");
   config.encoder_layers = 0;
   expect("encoder_layers is 0");
   config.max_positions = 1;
   expect("max_positions: is 1, but an image has 2 patches");
 }
 
-/// Each kind of model says what it is, and which command is for it.
-TEST(CaptionModelConfig, ModelsSayWhatTheyDo) {
+TEST(CaptionModelConfig, ModelsSayWhatTheyAreFor) {
   ModelConfig config = small_config();
-  const auto refused = [&](auto require_kind) {
-    return error_message([&] { require_kind(config, "folder"); });
-  };
-  EXPECT_NE(refused(require_captioner).find("folder: does not caption images"), std::string::npos);
-  EXPECT_NE(refused(require_captioner).find("it translates text, for 'sixfold translate'"), std::string::npos);
-  EXPECT_NO_THROW(require_translation_model(config, "folder"));
-  config = caption_config(Positions::learned);
-  EXPECT_NO_THROW(require_captioner(config, "folder"));
-  for (const auto require_kind : {require_translation_model, require_classifier, require_language_model})
-    EXPECT_NE(refused(require_kind).find("it captions images, for 'sixfold caption'"), std::string::npos);
+  config.task = "translation";
+  EXPECT_NO_THROW(require_task(config, "translation", "folder"));
+  EXPECT_EQ(error_message([&] { require_task(config, "classification", "folder"); }),
+            "folder: is a model for the task 'translation', not 'classification'; 'sixfold info folder' says "
+            "what it can do");
 }
 
 ModelConfig golden_config(const std::vector<int32_t>& sizes) {

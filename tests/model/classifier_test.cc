@@ -19,9 +19,7 @@ class ClassifierModel : public testing::TestWithParam<Pooling> {
     config.encoder_layers = sizes[3], config.decoder_layers = 0;
     config.source_vocab = config.target_vocab = sizes[4];
     config.dropout = 0;
-    config.head = HeadKind::classes;
-    config.pooling = GetParam();
-    for (int i = 0; i < sizes[5]; ++i) config.labels.push_back("label " + std::to_string(i));
+    config.head = {HeadKind::classes, sizes[5], GetParam()};
     return config;
   }
   std::unique_ptr<const Transformer> load(const Machine& machine) const {
@@ -107,21 +105,14 @@ INSTANTIATE_TEST_SUITE_P(Poolings, ClassifierModel,
 
 TEST(ClassifierConfig, IsChecked) {
   ModelConfig config = small_config();
-  config.head = HeadKind::classes;
-  config.labels = {"a", "b"};
+  config.head = {HeadKind::classes, 2};
   EXPECT_EQ(error_message([&] { validate(config); }),
-            "head: 'classes' needs an encoder and no decoder (encoder_layers is 2, decoder_layers is 2)");
+            "head.kind: 'classes' needs an encoder and no decoder (encoder_layers is 2, decoder_layers is 2)");
   config.decoder_layers = 0;
   EXPECT_NO_THROW(validate(config));
-  config.labels = {"a"};
-  EXPECT_EQ(error_message([&] { validate(config); }), "labels: there are 1, but a classifier needs at least 2");
-  config.labels = {"a", "b", "a"};
-  EXPECT_EQ(error_message([&] { validate(config); }), "labels: a name occurs twice");
-  config.labels = {"a", "b\tc"};
-  EXPECT_NE(error_message([&] { validate(config); }).find("has a tab"), std::string::npos);
-  config.labels = {"a", ""};
-  EXPECT_NE(error_message([&] { validate(config); }).find("labels: '' is empty"), std::string::npos);
-  config.labels = {"a", "b"};
+  config.head.classes = 1;
+  EXPECT_EQ(error_message([&] { validate(config); }), "head.classes: is 1, but a classifier needs at least 2");
+  config.head.classes = 2;
   config.positions = Positions::learned;
   config.beyond_positions = BeyondPositions::error;
   EXPECT_NE(error_message([&] { validate(config); }).find("context_tokens: is 0, but max_positions is 512"),

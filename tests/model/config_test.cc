@@ -127,8 +127,6 @@ TEST(ModelConfig, ValidationNamesTheKey) {
             "generation.suppress_tokens: the id 1000 is not in the vocabulary of 1000 tokens");
   EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),
             "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
-  EXPECT_EQ(message([](auto& c) { c.format_version = 3; }),
-            "format_version: expected a whole number from 1 to 2, found '3'");
   EXPECT_EQ(message([](auto& c) {
               c.positions = Positions::alibi;
               c.encoder_mixer = c.decoder_mixer = MixerKind::lstm;
@@ -185,59 +183,6 @@ TEST(ModelConfig, ValidationNamesTheKey) {
   EXPECT_NO_THROW(validate(odd));
   EXPECT_EQ(odd.key_width(), 10);
   EXPECT_EQ(odd.value_width(), 20);
-}
-
-TEST(ModelConfig, IsSavedAndLoaded) {
-  const TemporaryFolder folder;
-  ModelConfig config = config_of(Preset::big, 37'000);
-  config.source_tokenizer_hash = "0123";
-  config.generation.normalization = ScoreNormalization::length;
-  config.generation.suppress_tokens = {3, 4};
-  config.tied_embeddings = TiedEmbeddings::decoder;
-  save_config(folder / "config.json", config);
-  const ModelConfig loaded = load_config(folder / "config.json");
-  EXPECT_EQ(to_json(write_options(loaded)), to_json(write_options(config)));
-  EXPECT_EQ(loaded.generation.suppress_tokens, config.generation.suppress_tokens);
-  EXPECT_EQ(loaded.dropout, 0.3f);
-}
-
-TEST(ModelConfig, LoadingNamesFileAndKey) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "config.json";
-  const ModelConfig config = config_of(Preset::tiny, 1000);
-  const auto message = [&](const std::string& from, const std::string& to) {
-    std::string text = to_json(write_options(config));
-    EXPECT_NE(text.find(from), std::string::npos) << text;
-    text.replace(text.find(from), from.size(), to);
-    write_file_atomically(path, text);
-    return error_message([&] { load_config(path); });
-  };
-  EXPECT_EQ(message("\"heads\"", "\"haeds\""), path + ": unknown key 'haeds' (did you mean 'heads'?)");
-  EXPECT_EQ(message("  \"heads\": 4,\n", ""),
-            path + ": heads: expected a whole number from 1 to 1024, found '0'");
-  EXPECT_EQ(
-      message("\"format_version\": 2", "\"format_version\": 7"),
-      path +
-          ": format_version: this program reads formats up to 2, found 7; the model was written by a later "
-          "version of Sixfold: use that");
-  // A later format is told by its number, whatever other keys it has.
-  EXPECT_EQ(
-      message("\"format_version\": 2,", "\"format_version\": 3, \"shiny\": 1,"),
-      path +
-          ": format_version: this program reads formats up to 2, found 3; the model was written by a later "
-          "version of Sixfold: use that");
-  EXPECT_NE(message("\"format_version\": 2", "\"format_version\": \"1\"").find("without quotes, found '1'"),
-            std::string::npos);
-  // A file of format 1 has no names of today.
-  EXPECT_NE(
-      message("\"format_version\": 2", "\"format_version\": 1").find("is mixed with names of version 0.1.0"),
-      std::string::npos);
-  EXPECT_EQ(
-      message("\"relu\"", "\"rleu\""),
-      path +
-          ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid (perhaps relu), "
-          "found 'rleu'");
-  EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
 
 }  // namespace

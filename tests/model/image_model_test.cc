@@ -19,9 +19,7 @@ class ImageModel : public testing::TestWithParam<Positions> {
     config.decoder_layers = 0;
     config.image = {.height = 4, .width = 6, .channels = 3, .patch = 4, .stride = 2};
     config.source_vocab = 256;
-    config.head = HeadKind::classes;
-    config.pooling = Pooling::attention;
-    config.labels = {"a", "b", "c"};
+    config.head = {HeadKind::classes, 3, Pooling::attention};
     config.positions = GetParam();
     config.dropout = 0;
     return config;
@@ -102,10 +100,10 @@ TEST(ImageModelConfig, IsChecked) {
   };
   expect("tied_embeddings: 'all' ties the embedding of the source");
   config.decoder_layers = 0;
-  expect("must have head 'classes' or a decoder");
-  config.head = HeadKind::classes, config.labels = {"a", "b"};
+  expect("must have head.kind 'classes' or a decoder");
+  config.head = {HeadKind::classes, 2};
   expect("images have no first token");
-  config.pooling = Pooling::mean;
+  config.head.pooling = Pooling::mean;
   EXPECT_NO_THROW(validate(config));
   config.image.patch = 3;
   expect("do not cover images of 8 x 8 pixels exactly");
@@ -125,11 +123,10 @@ TEST(ImageModelGolden, AgreesWithPyTorch) {
   ModelConfig config;
   config.d_model = sizes[0], config.heads = sizes[1], config.d_ff = sizes[2];
   config.encoder_layers = sizes[3], config.decoder_layers = 0;
-  for (int i = 0; i < sizes[4]; ++i) config.labels.push_back("label " + std::to_string(i));
   config.image = {
       .height = sizes[5], .width = sizes[6], .channels = sizes[7], .patch = sizes[8], .stride = sizes[9]};
   config.source_vocab = config.target_vocab = 256;
-  config.head = HeadKind::classes, config.pooling = Pooling::mean;
+  config.head = {HeadKind::classes, sizes[4], Pooling::mean};
   config.positions = Positions::learned, config.max_positions = config.image.patches();
   config.activation = Activation::gelu;
   config.preprocess = {ProcessStep::norm}, config.postprocess = {ProcessStep::dropout, ProcessStep::add};

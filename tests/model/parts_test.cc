@@ -109,11 +109,11 @@ std::vector<ModelAndBatch> all_tasks() {
     builder.label_sequence(length % 3, 0.5f);
   };
   for (const Pooling pooling : {Pooling::first, Pooling::mean, Pooling::attention}) {
-    config.head = HeadKind::classes, config.labels = {"a", "b", "c"}, config.pooling = pooling;
+    config.head = {HeadKind::classes, 3, pooling};
     all.push_back(of_texts("classes_by_" + std::string(name_of_enum(pooling)), config, sequence_label));
   }
   config = untied();
-  config.head = HeadKind::span, config.context_tokens = 90;
+  config.head.kind = HeadKind::span, config.context_tokens = 90;
   all.push_back(of_texts("span", config, [](BatchBuilder& builder, int length) {
     builder.choose({0, length}, std::vector<int32_t>{length / 3, length / 2});
   }));
@@ -131,8 +131,7 @@ std::vector<ModelAndBatch> all_tasks() {
     config = untied();
     config.image = {.height = 4, .width = 6, .channels = 3, .patch = 4, .stride = 2};
     config.source_vocab = ModelConfig::pixel_values;
-    if (!captions) config.decoder_layers = 0, config.head = HeadKind::classes, config.labels = {"a", "b", "c"};
-    config.pooling = Pooling::mean;
+    if (!captions) config.decoder_layers = 0, config.head = {HeadKind::classes, 3, Pooling::mean};
     BatchBuilder builder;
     for (int image = 0; image < 3; ++image) {
       std::vector<int32_t> values;

@@ -12,6 +12,7 @@ namespace sixfold {
 /// A small model whose widths are no powers of two and whose heads have widths of their own.
 inline ModelConfig small_config() {
   ModelConfig config;
+  config.task = "translation";
   config.d_model = 34;
   config.heads = 3;
   config.d_k = 12;

@@ -130,8 +130,8 @@ TEST_F(AnswerCommand, RefusesBadInput) {
   write_small_model(folder_ / "translation", 1);
   write_small_classifier(folder_ / "classifier", 1);
   for (const char* name : {"translation", "classifier"})
-    expect_error(sixfold("answer " + (folder_ / name) + " --input " + text), "does not answer questions");
-  expect_error(sixfold("answer " + (folder_ / "classifier") + " --input " + text), "for 'sixfold classify'");
+    expect_error(sixfold("answer " + (folder_ / name) + " --input " + text), "not 'question_answering'");
+  expect_error(sixfold("answer " + (folder_ / "classifier") + " --input " + text), "the task 'classification'");
 }
 
 TEST_F(AnswerCommand, OtherCommandsRefuseItsModel) {
@@ -140,7 +140,7 @@ TEST_F(AnswerCommand, OtherCommandsRefuseItsModel) {
   for (const std::string& command : std::vector<std::string>{
            "generate " + model_ + " --prompt a", "score " + model_ + " --input " + text,
            "classify " + model_ + " --input " + text, "caption " + model_ + " --input " + text})
-    expect_error(sixfold(command), "it answers questions about texts, for 'sixfold answer'");
+    expect_error(sixfold(command), "is a model for the task 'question_answering'");
   for (const std::string& command :
        std::vector<std::string>{"translate " + model_ + " --input " + text, "score " + model_ + pair,
                                 "shortlist " + model_ + pair + out, "export hf " + model_ + out,
@@ -154,7 +154,7 @@ TEST_F(AnswerCommand, IsDescribedQuantizedAndAveraged) {
                            "answers of at most 3 tokens"),
             std::string::npos)
       << info.text;
-  EXPECT_EQ(json::parse(sixfold("info --json " + model_).text).at("config").at("head"), "span");
+  EXPECT_EQ(json::parse(sixfold("info --json " + model_).text).at("config").at("head").at("kind"), "span");
   const std::string text = file("text", "a b c d\te\n");
   write_small_answerer(folder_ / "other", 4);
   EXPECT_EQ(sixfold("quantize " + model_ + " --output " + (folder_ / "int8")).status, 0);

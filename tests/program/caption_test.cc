@@ -179,17 +179,19 @@ TEST_F(CaptionCommand, CommandsForTextRefuseAClassifierOfImages) {
     config.source_tokenizer_hash = config.target_tokenizer_hash = "";
     config.decoder_layers = 0, config.tied_embeddings = TiedEmbeddings::none;
     config.positions = Positions::learned;
-    config.pooling = Pooling::mean;
-    config.head = HeadKind::classes, config.labels = {"a", "b"};
+    config.head = {HeadKind::classes, 2, Pooling::mean}, config.task = "image_classification";
+    config.settings = write_options(ClassificationSettings{{"a", "b"}});
   });
   EXPECT_EQ(sixfold("classify " + images + " --input " + idx_ + " 2>/dev/null").status, 0);
   for (const std::string& command : std::vector<std::string>{
            "tokenize " + images + " --input " + text, "tokenize " + images + " --target --input " + text,
            "tokenize " + images + " --decode --input " + text,
            "corpus " + text + " " + text + " --model " + images,
-           "plot corpus " + text + " " + text + " --model " + images + " --output " + (folder_ / "c.svg"),
-           "translate " + images + " --input " + text, "fill " + images + " --input " + text})
-    expect_error(sixfold(command), "it classifies images, for 'sixfold classify'");
+           "plot corpus " + text + " " + text + " --model " + images + " --output " + (folder_ / "c.svg")})
+    expect_error(sixfold(command), "has no tokenizer, since the model reads images");
+  for (const char* command : {"translate ", "fill "})
+    expect_error(sixfold(command + images + " --input " + text),
+                 "is a model for the task 'image_classification'");
   expect_error(sixfold("classify " + images + " --invalid-utf8 skip --input " + idx_),
                "--invalid-utf8 is for texts");
 }
@@ -216,15 +218,16 @@ TEST_F(CaptionCommand, OtherModelsAreRefusedAndRefuse) {
   write_small_classifier(folder_ / "classifier", 1);
   const std::string text = file("text", "a b\n"), out = " --output " + (folder_ / "out");
   for (const char* name : {"translation", "classifier"})
-    expect_error(sixfold("caption " + (folder_ / name) + " --input " + idx_), "does not caption images");
-  expect_error(sixfold("caption " + (folder_ / "classifier") + " --input " + idx_), "for 'sixfold classify'");
+    expect_error(sixfold("caption " + (folder_ / name) + " --input " + idx_), "not 'image_captioning'");
+  expect_error(sixfold("caption " + (folder_ / "classifier") + " --input " + idx_),
+               "the task 'classification'");
   const std::string pair = " --source " + text + " --target " + text;
-  for (const std::string& command : std::vector<std::string>{
-           "translate " + model_ + " --input " + text, "score " + model_ + pair,
-           "shortlist " + model_ + pair + out, "generate " + model_ + " --prompt a",
-           "score " + model_ + " --input " + text, "classify " + model_ + " --input " + idx_,
-           "export hf " + model_ + out, "plot attention " + model_ + " --text a -o -"})
-    expect_error(sixfold(command), "it captions images, for 'sixfold caption'");
+  for (const std::string& command :
+       std::vector<std::string>{"translate " + model_ + " --input " + text, "score " + model_ + pair,
+                                "shortlist " + model_ + pair + out, "generate " + model_ + " --prompt a",
+                                "score " + model_ + " --input " + text,
+                                "classify " + model_ + " --input " + idx_, "export hf " + model_ + out})
+    expect_error(sixfold(command), "is a model for the task 'image_captioning'");
   expect_error(sixfold("plot attention " + model_ + " --text a -o -"), "drawn by 'sixfold plot patches'");
 }
 

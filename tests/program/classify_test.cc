@@ -106,10 +106,10 @@ TEST_F(ClassifyCommand, RefusesBadInput) {
   expect_error(classify("--input " + text + " --output " + text), "text");
   EXPECT_EQ(read_file(text), "a\n");
   write_small_model(folder_ / "translation", 1);
-  expect_error(sixfold("classify " + (folder_ / "translation") + " --input " + text), "is not a classifier");
+  expect_error(sixfold("classify " + (folder_ / "translation") + " --input " + text), "not 'classification'");
   expect_error(sixfold("translate " + model_ + " --input " + text),
-               "is not a translation model, which has an encoder and a decoder of text; it classifies text");
-  expect_error(sixfold("generate " + model_ + " --prompt a"), "is not a language model");
+               "is a model for the task 'classification', not 'translation'");
+  expect_error(sixfold("generate " + model_ + " --prompt a"), "not 'language_model'");
 }
 
 TEST_F(ClassifyCommand, IsEvaluated) {
@@ -135,7 +135,7 @@ TEST_F(ClassifyCommand, IsDescribed) {
   EXPECT_NE(outcome.text.find("texts of at most 6 tokens as one of 3 labels: bad, fair, good (pooling mean)"),
             std::string::npos)
       << outcome.text;
-  expect_error(sixfold("plot attention " + model_ + " --text a -o -"), "is not a translation model");
+  expect_error(sixfold("plot attention " + model_ + " --text a -o -"), "not 'translation'");
 }
 
 TEST_F(ClassifyCommand, IsDrawn) {
@@ -157,7 +157,8 @@ void write_small_image_classifier(const std::string& folder) {
   config.encoder_layers = 1, config.decoder_layers = 0;
   config.image = {.height = 2, .width = 2, .channels = 1, .patch = 1};
   config.source_vocab = 256, config.target_vocab = 2, config.unk = config.eos = 0, config.bos = -1;
-  config.head = HeadKind::classes, config.pooling = Pooling::mean, config.labels = {"0", "1"};
+  config.head = {HeadKind::classes, 2, Pooling::mean}, config.task = "image_classification";
+  config.settings = write_options(ClassificationSettings{{"0", "1"}});
   write_model_folder(folder, Transformer(config, make_backend(), DType::f32, 5), [](const std::string&) {});
 }
 

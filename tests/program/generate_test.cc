@@ -93,10 +93,9 @@ TEST_F(GenerateCommand, RefusesBadInput) {
   expect_error(generate("--input " + (folder_ / "none")), "none");
   expect_error(sixfold("generate " + (folder_ / "none")), "none");
   write_small_model(folder_ / "translation", 1);
-  expect_error(sixfold("generate " + (folder_ / "translation")), "is not a language model");
-  expect_error(
-      sixfold("translate " + model_ + " < /dev/null"),
-      "is not a translation model, which has an encoder and a decoder of text; it is a language model");
+  expect_error(sixfold("generate " + (folder_ / "translation")), "not 'language_model'");
+  expect_error(sixfold("translate " + model_ + " < /dev/null"),
+               "is a model for the task 'language_model', not 'translation'");
   write_file_atomically(folder_ / "lines", "a\n");
   expect_error(generate("--input " + (folder_ / "lines") + " --output " + (folder_ / "lines")),
                "input of the command");
@@ -154,7 +153,7 @@ TEST_F(GenerateCommand, WorksWithInt8) {
   EXPECT_EQ(sixfold("plot schedule " + recipe + " -o -").status, 0);
   expect_error(sixfold("plot positions " + recipe + " -o -"), "are not vectors that are added to embeddings");
   expect_error(sixfold("shortlist " + model_ + " --source x --target y --output " + (folder_ / "list")),
-               "it is a language model, for 'sixfold generate'");
+               "is a model for the task 'language_model'");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "program/small_model.h"
+#include "tasks/question_answering/config.h"
 
 namespace sixfold {
 
@@ -11,9 +12,10 @@ inline void write_small_answerer(const std::string& folder, uint64_t seed) {
   write_small_model(folder, seed, true, [](ModelConfig& config) {
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
-    config.head = HeadKind::span;
+    config.task = QuestionAnsweringOptions::task_name;
+    config.head.kind = HeadKind::span;
     config.context_tokens = 12;
-    config.answers = {.stride = 4, .max_tokens = 3};
+    config.settings = write_options(AnswerSettings{.stride = 4, .max_tokens = 3});
   });
 }
 

@@ -9,6 +9,7 @@ namespace sixfold {
 /// `seed`.
 inline void write_small_captioner(const std::string& folder, uint64_t seed) {
   write_small_model(folder, seed, true, [](ModelConfig& config) {
+    config.task = "image_captioning";
     config.image = {.height = 4, .width = 4, .channels = 1, .patch = 2, .stride = 1};
     config.source_vocab = ModelConfig::pixel_values;
     config.source_tokenizer_hash = "";

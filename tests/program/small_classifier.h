@@ -2,6 +2,7 @@
 #include <string>
 
 #include "program/small_model.h"
+#include "tasks/classification/settings.h"
 
 namespace sixfold {
 
@@ -10,9 +11,9 @@ inline void write_small_classifier(const std::string& folder, uint64_t seed) {
   write_small_model(folder, seed, true, [](ModelConfig& config) {
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
-    config.head = HeadKind::classes;
-    config.pooling = Pooling::mean;
-    config.labels = {"bad", "fair", "good"};
+    config.task = ClassificationSettings::task;
+    config.head = {HeadKind::classes, 3, Pooling::mean};
+    config.settings = write_options(ClassificationSettings{{"bad", "fair", "good"}});
     config.context_tokens = 6;
   });
 }

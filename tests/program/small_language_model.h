@@ -2,6 +2,7 @@
 #include <string>
 
 #include "program/small_model.h"
+#include "tasks/language_model/settings.h"
 
 namespace sixfold {
 
@@ -17,8 +18,16 @@ inline void write_small_language_model(const std::string& folder, uint64_t seed,
     config.encoder_layers = 0;
     config.tied_embeddings = TiedEmbeddings::decoder;
     config.context_tokens = 12;
+    config.task = LanguageModelSettings::task;
+    config.generation.suppress_tokens = {config.eos};
     if (change) change(config);
   });
+}
+
+/// A change of its config: its texts are lines, which end.
+inline void reads_lines(ModelConfig& config) {
+  config.settings = write_options(LanguageModelSettings{TextUnit::line});
+  config.generation.suppress_tokens = {};
 }
 
 }  // namespace sixfold

@@ -11,6 +11,7 @@ inline void write_small_mask_filler(const std::string& folder, uint64_t seed) {
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
     config.context_tokens = 8;
+    config.task = "masked_language_model";
   });
 }
 

@@ -16,6 +16,7 @@ inline void write_small_model(const std::string& folder, uint64_t seed, const To
                               const ConfigChange& change = {}) {
   const bool joint = tokenizers.joint;
   ModelConfig config;
+  config.task = "translation";
   config.d_model = 8, config.d_ff = 16, config.heads = 2;
   config.encoder_layers = 1, config.decoder_layers = 2;
   config.tied_embeddings = joint ? TiedEmbeddings::all : TiedEmbeddings::decoder;

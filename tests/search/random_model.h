@@ -10,6 +10,7 @@ namespace sixfold {
 /// Symbols: 0 unknown, 1 start, 2 end.
 inline ModelConfig small_config(int vocab, int decoder_start_token = ModelConfig::zero_start) {
   ModelConfig config;
+  config.task = "translation";
   config.decoder_start_token = decoder_start_token;
   config.d_model = 16;
   config.heads = 2;

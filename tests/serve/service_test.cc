@@ -10,6 +10,7 @@
 #include "serve/http_server.h"
 #include "serve/raw_client.h"
 #include "serve/service_fixture.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold::serve {
 namespace {
@@ -413,7 +414,7 @@ TEST_F(ServiceTest, ManyClientsGetTheirOwnAnswers) {
 TEST_F(ServiceTest, AModelMaySayItsLanguages) {
   const std::string named = folder_ / "named";
   write_small_model(named, 1, true, [](ModelConfig& config) {
-    config.source_language = "pt-BR", config.target_language = "nb";
+    config.settings = write_options(TranslationSettings{"pt-BR", "nb"});
   });
   const Models models({ModelSpec(named)}, {});
   EXPECT_EQ(models.all()[0]->name, "pt-BR-nb");

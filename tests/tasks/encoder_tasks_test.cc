@@ -100,8 +100,8 @@ TEST_F(EncoderTasks, AClassifierHasTheLabelsOfItsTrainingData) {
   std::filesystem::create_directories(folder_ / "run");
   const auto task = ClassificationConfig(classes_).open({.run = folder_ / "run", .model = ""});
   const ModelConfig& config = task->model_config();
-  EXPECT_EQ(config.head, HeadKind::classes);
-  EXPECT_EQ(config.labels, (Texts{"x", "y", "z"}));
+  EXPECT_EQ(config.head.kind, HeadKind::classes);
+  EXPECT_EQ(labels_of(config), (Texts{"x", "y", "z"}));
   EXPECT_EQ(config.decoder_layers, 0);
   EXPECT_EQ(config.context_tokens, 512);
   EXPECT_EQ(task->training_data().size(), 300);
@@ -259,7 +259,7 @@ TEST_F(EncoderTasks, AClassifierStartsFromAMaskedLanguageModel) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("does not have: classifier.weight, classifier.bias"), std::string::npos) << log;
   const ModelConfig config = load_model_config(model);
-  EXPECT_EQ(config.labels, (Texts{"x", "y", "z"}));
+  EXPECT_EQ(labels_of(config), (Texts{"x", "y", "z"}));
   EXPECT_EQ(config.source_tokenizer_hash, load_model_config(pretrained).source_tokenizer_hash);
   classes_.start.freeze = {ModelPart::encoder, ModelPart::embeddings};
   const std::string frozen = classify("frozen").model;
@@ -283,7 +283,7 @@ TEST_F(EncoderTasks, KeepOnlyAnOutputOfTheSameLabels) {
   classes_.start.model = masked_.start.model = start;
   classes_.train.updates = masked_.train.updates = 1;
   EXPECT_EQ(log_of([&] { classify("same"); }).find("new weights"), std::string::npos);
-  EXPECT_EQ(load_model_config(mask("masked").model).head, HeadKind::vocabulary);
+  EXPECT_EQ(load_model_config(mask("masked").model).head.kind, HeadKind::vocabulary);
   std::string text = read_file(folder_ / "train");
   for (char& c : text)
     if (c == 'x') c = 'X';

@@ -46,6 +46,7 @@ Batch batch_of(int sentences, int length, int vocab, std::vector<int32_t>& wante
 TEST(TrainingStep, TakesNoNewMemoryOnceWarm) {
   if (sanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
   ModelConfig config;
+  config.task = "translation";
   config.d_model = 64, config.d_ff = 128, config.heads = 4;
   config.encoder_layers = config.decoder_layers = 2;
   config.source_vocab = config.target_vocab = 4000;  // several chunks of the output's rows

@@ -154,6 +154,10 @@ void require_positions(const Architecture& a, int64_t tokens, const std::string&
       what, tokens, a.max_positions);
 }
 
+void require_decoder(const Architecture& a, const std::string& where) {
+  require(a.has_decoder(), "{}: the model has no decoder (decoder_layers is 0)", where);
+}
+
 void require_encoder_and_decoder(const Architecture& a, const std::string& where) {
   require(a.has_encoder() && a.has_decoder(), "{}: translation needs an encoder and a decoder, but {}", where,
           a.has_encoder()

@@ -315,7 +315,8 @@ std::vector<std::string> without_effect(const Architecture& architecture);
 /// learned positions and the architecture refuses that. `what`: "line 7".
 void require_positions(const Architecture& architecture, int64_t tokens, const std::string& what);
 
-/// Throws an input error that begins with `where` if the model lacks the encoder or the decoder.
+/// Throw an input error that begins with `where` if the model lacks the decoder, or one of both stacks.
+void require_decoder(const Architecture& architecture, const std::string& where);
 void require_encoder_and_decoder(const Architecture& architecture, const std::string& where);
 
 }  // namespace sixfold

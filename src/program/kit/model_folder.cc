@@ -15,8 +15,8 @@ ModelFolder open_model_folder(const std::string& folder) {
 
 ModelFolder open_text_model(const std::string& folder) {
   ModelFolder opened = open_model_folder(folder);
-  require(opened.tokenizers.source != nullptr, "{}: has no tokenizer, since it {}", folder,
-          purpose_of(opened.config));
+  require(opened.tokenizers.source != nullptr,
+          "{}: has no tokenizer, since the model reads images and writes no text", folder);
   return opened;
 }
 

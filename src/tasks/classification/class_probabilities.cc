@@ -9,7 +9,7 @@ std::vector<ClassProbabilities> class_probabilities(const Transformer& model, co
                                                     Context& context) {
   const std::vector<double> logits =
       ops::logits(context, model.head_input(batch, context), model.output()).to_doubles(context.backend());
-  const auto classes = static_cast<size_t>(model.config().outputs());
+  const auto classes = static_cast<size_t>(model.config().head.classes);
   std::vector<ClassProbabilities> all;
   for (size_t begin = 0; begin < logits.size(); begin += classes) {
     const auto row = std::span(logits).subspan(begin, classes);

@@ -7,6 +7,7 @@
 #include "data/class_dataset.h"
 #include "runtime/model_runtime.h"
 #include "runtime/source_batches.h"
+#include "tasks/classification/settings.h"
 #include "tasks/kit/image_values.h"
 #include "text/utf8.h"
 
@@ -34,7 +35,8 @@ std::vector<int32_t> encode(const ModelRuntime& model, const Image& image, Class
   return std::move(values.ids);
 }
 
-void classify_batch(const DecodeWorkspace& workspace, const Batch& batch, std::span<Classification> results) {
+void classify_batch(const DecodeWorkspace& workspace, const Batch& batch, std::span<const std::string> labels,
+                    std::span<Classification> results) {
   Context context(workspace.backend, workspace.arena);
   const auto all = class_probabilities(workspace.model, batch, context);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -44,15 +46,15 @@ void classify_batch(const DecodeWorkspace& workspace, const Batch& batch, std::s
       continue;
     }
     const size_t best = likeliest(all[i]);
-    result.label = workspace.model.config().labels[best];
+    result.label = labels[best];
     result.probability = all[i][best];
     result.probabilities = all[i];
   }
 }
 
 template <class Item>
-std::vector<Classification> classify_all(ModelRuntime& model, std::span<const Item> items,
-                                         const ClassifyOptions& options) {
+std::vector<Classification> classify_all(ModelRuntime& model, std::span<const std::string> labels,
+                                         std::span<const Item> items, const ClassifyOptions& options) {
   std::vector<Classification> results(items.size());
   SourceBatches packed(model.batch_tokens(), model.config().source_ids_per_row());
   for (size_t i = 0; i < items.size(); ++i)
@@ -60,7 +62,7 @@ std::vector<Classification> classify_all(ModelRuntime& model, std::span<const It
       packed.add(static_cast<int32_t>(i), ids);
   const std::vector<Batch> batches = packed.take();
   model.run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
-    classify_batch(workspace, batches[i], results);
+    classify_batch(workspace, batches[i], labels, results);
   });
   return results;
 }
@@ -68,17 +70,17 @@ std::vector<Classification> classify_all(ModelRuntime& model, std::span<const It
 }  // namespace
 
 Classifier::Classifier(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_classifier(config(), model().folder());
+  const bool images = config().task == ClassificationSettings::task_on_images;
+  require_task(config(), images ? config().task : ClassificationSettings::task, model().folder());
+  labels_ = labels_of(config());
 }
-
-const std::vector<std::string>& Classifier::labels() const { return config().labels; }
 
 bool Classifier::reads_images() const { return config().reads_images(); }
 
 std::vector<Classification> Classifier::classify(std::span<const std::string> texts,
                                                  const ClassifyOptions& options) const {
   require(!reads_images(), "the model classifies images, not texts");
-  return classify_all(model(), texts, options);
+  return classify_all(model(), labels_, texts, options);
 }
 
 std::vector<Classification> Classifier::classify_images(std::span<const Image> images,
@@ -91,7 +93,7 @@ std::vector<Classification> Classifier::classify_images(std::span<const Image> i
   std::vector<Classification> results;
   for (size_t begin = 0; begin < images.size(); begin += static_cast<size_t>(at_once)) {
     const auto some = images.subspan(begin, std::min(images.size() - begin, static_cast<size_t>(at_once)));
-    std::ranges::move(classify_all(model(), some, options), std::back_inserter(results));
+    std::ranges::move(classify_all(model(), labels_, some, options), std::back_inserter(results));
   }
   return results;
 }

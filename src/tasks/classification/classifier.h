@@ -34,7 +34,7 @@ class Classifier final : public Predictor {
   explicit Classifier(const std::string& model_folder, const RuntimeOptions& options = {})
       : Classifier(open_model(model_folder, options)) {}
 
-  const std::vector<std::string>& labels() const;
+  const std::vector<std::string>& labels() const { return labels_; }
   /// Whether it classifies images; else it classifies texts.
   bool reads_images() const;
 
@@ -46,6 +46,9 @@ class Classifier final : public Predictor {
   /// input error if the model reads text, and `classify` of texts if it reads images.
   std::vector<Classification> classify_images(std::span<const Image> images,
                                               const ClassifyOptions& options = {}) const;
+
+ private:
+  std::vector<std::string> labels_;
 };
 
 }  // namespace sixfold

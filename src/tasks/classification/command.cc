@@ -1,3 +1,5 @@
+#include "tasks/classification/command.h"
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,7 +8,6 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "base/trim.h"
-#include "program/kit/commands.h"
 #include "program/kit/image_blocks.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
@@ -120,8 +121,6 @@ void run(const ClassifySettings& settings) {
   classify_lines(classifier, blocks, results);
 }
 
-}  // namespace
-
 void add_classify(CLI::App& app) {
   const auto settings = std::make_shared<ClassifySettings>();
   CLI::App& command =
@@ -138,6 +137,13 @@ void add_classify(CLI::App& app) {
       "an IDX file, an image file (PNG, JPEG, PPM or PGM), or a text that has the name of one on each line.\n"
       "Example:\n  sixfold classify run/model --input reviews.txt");
   command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+TaskProgram classification_program() {
+  return {.name = "classification",
+          .add_commands = [](Commands& commands) { commands.add(Commands::use, {add_classify}); }};
 }
 
 }  // namespace sixfold::cli

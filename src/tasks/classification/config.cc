@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/nearest.h"
+#include "base/plural.h"
 #include "tasks/kit/encoder_task.h"
 
 namespace sixfold {
@@ -25,6 +27,15 @@ ClassificationOptions classification_options_of(OptionNode root, const std::stri
   normalize_alike(options.tokenizer);
   validate_at(options, where);
   return options;
+}
+
+std::string describe_classes(const ModelConfig& config, const std::string& what) {
+  constexpr size_t most = 10;
+  const std::vector<std::string> all = labels_of(config);
+  std::vector<std::string> labels(all.begin(), all.begin() + std::min<ptrdiff_t>(most, std::ssize(all)));
+  if (all.size() > most) labels.emplace_back("...");
+  return fmt::format("{} as one of {}: {} (pooling {})", what, counted(all.size(), "label"), join(labels),
+                     name_of_enum(config.head.pooling));
 }
 
 void validate(const ClassificationOptions& o) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/lines.h"
+#include "tasks/classification/settings.h"
 #include "tasks/kit/task_options.h"
 
 namespace sixfold {
@@ -69,9 +70,17 @@ inline void visit(OptionVisitor& v, ClassifierOptions& o) {
       "how the states of a text become one: first (of the start token), mean, or attention (a learned query)");
 }
 
+/// The head of a classifier of these labels.
+inline HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options) {
+  return {HeadKind::classes, static_cast<int>(labels.size()), options.pooling};
+}
+
+/// What a classifier predicts, in words. `what` it reads: "texts of at most 512 tokens".
+std::string describe_classes(const ModelConfig& config, const std::string& what);
+
 /// The complete config of a run that trains a classifier of texts.
 struct ClassificationOptions : TaskOptions<LabelledDataOptions, ClassificationValidationOptions> {
-  static constexpr std::string_view task_name = "classification";
+  static constexpr std::string_view task_name = ClassificationSettings::task;
   std::string task = std::string(task_name);
   ClassifierOptions classifier;
 

@@ -18,7 +18,7 @@ Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch
       own.insert(own.end(),
                  {static_cast<double>(batch.labels[i]), static_cast<double>(likeliest(predicted[i]))});
   }
-  ClassCounts counts(model.config().labels.size());
+  ClassCounts counts(static_cast<size_t>(model.config().head.classes));
   for (const std::vector<double>& pairs : run.processes.gather_numbers(own))
     for (size_t i = 0; i < pairs.size(); i += 2)
       counts.add(static_cast<size_t>(pairs[i]), static_cast<size_t>(pairs[i + 1]));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "data/class_dataset.h"
 #include "data/labelled_text.h"
 #include "model_folder/binding.h"
@@ -49,15 +50,15 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
   require(
-      !start.resumed || config.labels == text.record.names,
+      !start.resumed || labels_of(config) == text.record.names,
       "{}: the labels are not those that the run began with; remove the folder, restore the text and resume",
       encoded_data_of(start));
   bind_tokenizers(config, text.tokenizers);
   require(start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
           "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
-  config.head = HeadKind::classes;
-  config.labels = text.record.names;
-  config.pooling = options.classifier.pooling;
+  config.head = class_head(text.record.names, options.classifier);
+  config.task = ClassificationOptions::task_name;
+  config.settings = write_options(ClassificationSettings{text.record.names});
   config.context_tokens = options.data.max_tokens;
   require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
           "{}: has {} positions, but data.max_tokens is {}, and the start and the end need one each",
@@ -127,12 +128,22 @@ class ClassificationTask : public Task {
   std::optional<ClassDataset> valid_;
 };
 
+void describe_classification(const ModelConfig& model, const InfoLine& line) {
+  line("classifies",
+       describe_classes(model, fmt::format("texts of at most {}", counted(model.context_tokens, "token"))));
+}
+
 }  // namespace
 
 bool ClassificationConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> ClassificationConfig::open(const TaskStart& start) const {
   return std::make_unique<ClassificationTask>(options_, start, read_text(options_, start));
+}
+
+TaskEntry classification_entry() {
+  return task_entry<ClassificationConfig, classification_options_of>("classifies text", "classify",
+                                                                     describe_classification);
 }
 
 }  // namespace sixfold

@@ -4,6 +4,7 @@
 
 #include "tasks/classification/config.h"
 #include "tasks/kit/task_config.h"
+#include "tasks/kit/task_entry.h"
 
 namespace sixfold {
 
@@ -21,5 +22,8 @@ class ClassificationConfig : public TaskConfigOf<ClassificationOptions> {
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
 };
+
+/// Its row of the table of tasks.
+TaskEntry classification_entry();
 
 }  // namespace sixfold

@@ -7,6 +7,7 @@
 #include "runtime/model_runtime.h"
 #include "runtime/request_group.h"
 #include "runtime/search.h"
+#include "tasks/image_captioning/config.h"
 #include "tasks/kit/image_values.h"
 
 namespace sixfold {
@@ -64,7 +65,7 @@ class CaptionJob final : public RequestGroup {
 }  // namespace
 
 Captioner::Captioner(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_captioner(config(), model().folder());
+  require_task(config(), ImageCaptioningOptions::task_name, model().folder());
 }
 
 ImageSize Captioner::size() const {

@@ -1,10 +1,11 @@
+#include "tasks/image_captioning/command.h"
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "program/kit/commands.h"
 #include "program/kit/image_blocks.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
@@ -56,8 +57,6 @@ void run(const CaptionSettings& settings) {
   require(failed == 0, "{} failed; the others are complete", counted(failed, "image"));
 }
 
-}  // namespace
-
 void add_caption(CLI::App& app) {
   const auto settings = std::make_shared<CaptionSettings>();
   CLI::App& command = *app.add_subcommand("caption", "Say in words what images show");
@@ -80,6 +79,13 @@ void add_caption(CLI::App& app) {
       "than the model reads has an empty line, a warning names it, and the exit status is 2.\n"
       "Example:\n  sixfold caption run/model --input test.images --output test.captions");
   command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+TaskProgram image_captioning_program() {
+  return {.name = "image_captioning",
+          .add_commands = [](Commands& commands) { commands.add(Commands::use, {add_caption}); }};
 }
 
 }  // namespace sixfold::cli

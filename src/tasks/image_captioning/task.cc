@@ -7,6 +7,7 @@
 #include "data/caption_dataset.h"
 #include "metrics/bleu.h"
 #include "metrics/exact_match.h"
+#include "model/describe.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "tasks/kit/decoding_scores.h"
@@ -19,7 +20,8 @@ namespace {
 /// Reads the images and captions, or finds them encoded in the run's folder.
 StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart& start) {
   const CaptionDataOptions& data = options.data;
-  if (!start.model.empty()) require_captioner(load_model_config(start.model), start.model);
+  if (!start.model.empty())
+    require_task(load_model_config(start.model), ImageCaptioningOptions::task_name, start.model);
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       for (size_t i = 1; i < data.train.size(); i += 2) {
@@ -53,6 +55,7 @@ ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& st
           "model.max_positions: is {}, but an image has {} patches; raise it, or choose larger patches",
           config.max_positions, config.image.patches());
   bind_tokenizers(config, tokenizers);
+  config.task = ImageCaptioningOptions::task_name;
   return config;
 }
 
@@ -168,12 +171,22 @@ int64_t ImageCaptioningTask::score_bytes(int64_t part_tokens) const {
          copies * values * int64_t{sizeof(int32_t)};
 }
 
+void describe_image_captioning(const ModelConfig& model, const InfoLine& line) {
+  line("search", describe_search(model.generation));
+  line("captions", describe_images(model));
+}
+
 }  // namespace
 
 bool ImageCaptioningConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> ImageCaptioningConfig::open(const TaskStart& start) const {
   return std::make_unique<ImageCaptioningTask>(options_, start, read_captions(options_, start));
+}
+
+TaskEntry image_captioning_entry() {
+  return task_entry<ImageCaptioningConfig, image_captioning_options_of>("captions images", "caption",
+                                                                        describe_image_captioning);
 }
 
 }  // namespace sixfold

@@ -26,7 +26,7 @@ inline void visit(OptionVisitor& v, ImageDataOptions& o) {
 
 /// The complete config of a run that trains a classifier of images. There is no tokenizer and no generation.
 struct ImageClassificationOptions : TaskOptions<ImageDataOptions, ClassificationValidationOptions> {
-  static constexpr std::string_view task_name = "image_classification";
+  static constexpr std::string_view task_name = ClassificationSettings::task_on_images;
   std::string task = std::string(task_name);
   PatchOptions image;
   ClassifierOptions classifier;

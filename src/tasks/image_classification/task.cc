@@ -10,6 +10,7 @@
 #include "data/image_dataset.h"
 #include "data/image_reader.h"
 #include "tasks/classification/scores.h"
+#include "tasks/classification/settings.h"
 #include "tasks/kit/encoder_task.h"
 #include "tasks/kit/text_data.h"
 
@@ -63,19 +64,18 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
                       const SequenceStoreRecord& record) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   require(
-      !start.resumed || config.labels == record.names,
+      !start.resumed || labels_of(config) == record.names,
       "{}: the labels are not those that the run began with; remove the folder, restore the files and resume",
       encoded_data_of(start));
-  require(start.model.empty() || (config.reads_images() && config.head == HeadKind::classes),
-          "{}: is not a classifier of images; a run can start from one", start.model);
+  if (!start.model.empty()) require_task(config, ImageClassificationOptions::task_name, start.model);
   set_image_input(config, options.image, options.data.augmentation, start);
   config.max_positions = config.image.patches();
   config.tied_embeddings = TiedEmbeddings::none;
-  config.head = HeadKind::classes;
-  config.labels = record.names;
-  config.pooling = options.classifier.pooling;
+  config.head = class_head(record.names, options.classifier);
+  config.task = ImageClassificationOptions::task_name;
+  config.settings = write_options(ClassificationSettings{record.names});
   config.source_vocab = ModelConfig::pixel_values;
-  config.target_vocab = config.outputs();
+  config.target_vocab = config.head.classes;
   config.unk = config.eos = 0, config.bos = -1;
   return config;
 }
@@ -128,6 +128,10 @@ class ImageClassificationTask : public Task {
   std::optional<ImageDataset> valid_;
 };
 
+void describe_image_classification(const ModelConfig& model, const InfoLine& line) {
+  line("classifies", describe_classes(model, describe_images(model)));
+}
+
 }  // namespace
 
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {
@@ -136,6 +140,11 @@ bool ImageClassificationConfig::is_data_file(std::string_view name) const {
 
 std::unique_ptr<Task> ImageClassificationConfig::open(const TaskStart& start) const {
   return std::make_unique<ImageClassificationTask>(options_, start);
+}
+
+TaskEntry image_classification_entry() {
+  return task_entry<ImageClassificationConfig, image_classification_options_of>("classifies images", "classify",
+                                                                                describe_image_classification);
 }
 
 }  // namespace sixfold

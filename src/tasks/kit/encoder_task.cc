@@ -37,11 +37,11 @@ void require_encoder_only(const Architecture& model, std::string_view what) {
 
 void keep_encoder(ModelConfig& config, const std::string& where) {
   require(config.has_encoder(), "{}: has no encoder (encoder_layers is 0); start from a model with one", where);
-  require_reads_text(config, where);
+  require(!config.reads_images(), "{}: reads images, not text; start from a model with an encoder of text",
+          where);
   config.decoder_layers = 0;
-  config.head = HeadKind::vocabulary;
-  config.labels.clear();
-  config.answers = {};
+  config.head = {};
+  config.settings = {};
   config.decoder_mixer = MixerKind::attention;
   config.decoder_start_token = Architecture::zero_start;
   config.generation = {};
@@ -52,8 +52,9 @@ void load_common_weights(const std::string& folder, Transformer& model) {
   const ModelConfig& ours = model.config();
   // Rows of another output are those of other tokens or labels.
   const bool same_output =
-      theirs.head == ours.head && theirs.labels == ours.labels &&
-      (ours.head != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
+      theirs.head.kind == ours.head.kind &&
+      (ours.head.kind != HeadKind::classes || to_json(theirs.settings) == to_json(ours.settings)) &&
+      (ours.head.kind != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
   const auto output = std::array{model.output().weight.view().data, model.output().bias.view().data};
   const auto wanted = [&](const Parameter& parameter) {
     if (same_output || parameter.use == ParameterUse::lookup_and_product) return true;

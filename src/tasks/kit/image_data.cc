@@ -56,6 +56,11 @@ void set_image_input(ModelConfig& config, const PatchOptions& patches, const Aug
   config.image = image;
 }
 
+std::string describe_images(const ModelConfig& config) {
+  return fmt::format("images of {}",
+                     ImageSize{config.image.height, config.image.width, config.image.channels}.describe());
+}
+
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed) {
   return {
       .patch = config.image.patch, .stride = config.image.step(), .augmentation = augmentation, .seed = seed};

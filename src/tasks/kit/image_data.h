@@ -61,6 +61,9 @@ ImageInput image_input(const PatchOptions& patches, const Augmentation& augmenta
 void set_image_input(ModelConfig& config, const PatchOptions& patches, const Augmentation& augmentation,
                      const TaskStart& start);
 
+/// The images that a model reads, in words: "images of 28 x 28 with 1 channel".
+std::string describe_images(const ModelConfig& config);
+
 /// How the images of a model are cut into patches after random changes.
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed);
 

@@ -28,6 +28,7 @@ class TaskConfigOf : public TaskConfig {
   /// Throws as `validate(Options)`.
   explicit TaskConfigOf(const Options& options) : options_((validate(options), options)) {}
 
+  std::string_view task() const override { return Options::task_name; }
   TrainOptions training() const override { return training_of(options_); }
   OptionNode options() const override { return write_options(options_); }
   OptionNode read_stored(OptionNode stored) const override {

@@ -1,3 +1,5 @@
+#include "tasks/language_model/command.h"
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -6,7 +8,6 @@
 #include "base/join.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "program/kit/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
@@ -188,8 +189,6 @@ void add_drawing_options(CLI::App& command, GenerateOptions& options) {
       ->capture_default_str();
 }
 
-}  // namespace
-
 void add_generate(CLI::App& app) {
   const auto settings = std::make_shared<GenerateSettings>();
   CLI::App& command = *app.add_subcommand("generate", "Continue text with a language model");
@@ -245,6 +244,13 @@ void add_generate(CLI::App& app) {
       "half.\n"
       "Example:\n  sixfold generate run/model --prompt 'To be' --max-tokens 200 --temperature 0.8 --seed 1");
   command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+TaskProgram language_model_program() {
+  return {.name = "language_model",
+          .add_commands = [](Commands& commands) { commands.add(Commands::use, {add_generate}); }};
 }
 
 }  // namespace sixfold::cli

@@ -5,13 +5,14 @@
 
 #include "base/options.h"
 #include "tasks/kit/text_data.h"
+#include "tasks/language_model/settings.h"
 
 namespace sixfold {
 
 /// The complete config of a run that trains a language model. The settings of `generation` are of use to beam
 /// search.
 struct LanguageModelOptions : TaskOptions<TextDataOptions> {
-  static constexpr std::string_view task_name = "language_model";
+  static constexpr std::string_view task_name = LanguageModelSettings::task;
   std::string task = std::string(task_name);
 
   LanguageModelOptions();

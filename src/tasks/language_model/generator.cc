@@ -9,6 +9,7 @@
 #include "data/document_reader.h"
 #include "runtime/model_runtime.h"
 #include "tasks/language_model/job.h"
+#include "tasks/language_model/settings.h"
 
 namespace sixfold {
 namespace {
@@ -92,7 +93,7 @@ double TextScore::bits_per_byte() const {
 }
 
 Generator::Generator(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_language_model(config(), model().folder());
+  require_task(config(), LanguageModelSettings::task, model().folder());
 }
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
@@ -117,6 +118,7 @@ std::string Generator::text_of(std::span<const int32_t> ids) const { return mode
 TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
   constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
   const ModelConfig& config = model().config();
+  const TextUnit unit = settings_of<LanguageModelSettings>(config).text_unit;
   require(options.stride >= 0 && (config.context_tokens == 0 || options.stride <= config.context_tokens),
           "stride is {}; it must be from 1 to {}, the number of tokens that the model reads at once, or 0 for "
           "half of "
@@ -125,7 +127,7 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
   const auto check_cancel = [&] {
     if (options.cancel.stop_requested()) throw Cancelled();
   };
-  DocumentReader reader({path}, config.text_unit, options.invalid, check_cancel);
+  DocumentReader reader({path}, unit, options.invalid, check_cancel);
   TextScore score;
   std::vector<Ids> texts(1);  // the last is not complete yet
   int64_t waiting = 0;
@@ -156,13 +158,13 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
     texts.back().insert(texts.back().end(), ids.begin(), ids.end());
   };
   const auto end = [&] {
-    if (config.text_unit != TextUnit::stream) texts.back().push_back(config.eos);
+    if (unit != TextUnit::stream) texts.back().push_back(config.eos);
     score.tokens += std::ssize(texts.back());
     waiting += std::ssize(texts.back());
     texts.emplace_back();
     if (waiting > most_waiting) flush();
   };
-  encode_documents(reader, config.text_unit, model().target(), model().engine().threads(), add, end);
+  encode_documents(reader, unit, model().target(), model().engine().threads(), add, end);
   require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));
   flush();
   require(std::isfinite(score.log_probability),

@@ -3,17 +3,20 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "data/block_dataset.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "tasks/kit/text_data.h"
+#include "tasks/language_model/settings.h"
 
 namespace sixfold {
 namespace {
 
 /// Reads the text, or finds it encoded in the run's folder.
 StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
-  if (!start.model.empty()) require_language_model(load_model_config(start.model), start.model);
+  if (!start.model.empty())
+    require_task(load_model_config(start.model), LanguageModelSettings::task, start.model);
   return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
                                TextSide::exact);
 }
@@ -26,7 +29,11 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
   if (from.empty() && config.decoder_start_token == ModelConfig::zero_start)
     config.decoder_start_token = tokenizers.target->bos();
   config.context_tokens = options.data.block_tokens;
-  config.text_unit = options.data.unit;
+  config.task = LanguageModelSettings::task;
+  config.settings = write_options(LanguageModelSettings{options.data.unit});
+  std::vector<int>& suppressed = config.generation.suppress_tokens;
+  std::erase(suppressed, config.eos);
+  if (options.data.unit == TextUnit::stream) suppressed.push_back(config.eos);  // a stream does not end
   require(config.positions != Positions::learned || config.max_positions >= config.context_tokens,
           "{}: has {} learned positions, but data.block_tokens is {}; choose fewer", from, config.max_positions,
           config.context_tokens);
@@ -70,12 +77,24 @@ class LanguageModelTask : public Task {
   std::optional<BlockDataset> valid_;
 };
 
+void describe_language_model(const ModelConfig& model, const InfoLine& line) {
+  const std::string window =
+      model.context_tokens > 0 ? counted(model.context_tokens, "token") : "any number of tokens";
+  line("reads", fmt::format("{} at once; a text is a {}", window,
+                            name_of_enum(settings_of<LanguageModelSettings>(model).text_unit)));
+}
+
 }  // namespace
 
 bool LanguageModelConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> LanguageModelConfig::open(const TaskStart& start) const {
   return std::make_unique<LanguageModelTask>(options_, start, read_text(options_, start));
+}
+
+TaskEntry language_model_entry() {
+  return task_entry<LanguageModelConfig, language_model_options_of>("continues text", "generate",
+                                                                    describe_language_model);
 }
 
 }  // namespace sixfold

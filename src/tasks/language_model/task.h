@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tasks/kit/task_config.h"
+#include "tasks/kit/task_entry.h"
 #include "tasks/language_model/config.h"
 
 namespace sixfold {
@@ -20,5 +21,8 @@ class LanguageModelConfig : public TaskConfigOf<LanguageModelOptions> {
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
 };
+
+/// Its row of the table of tasks.
+TaskEntry language_model_entry();
 
 }  // namespace sixfold

@@ -1,3 +1,5 @@
+#include "tasks/masked_language_model/command.h"
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -5,7 +7,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "program/kit/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
@@ -64,8 +65,6 @@ void run(const FillSettings& settings) {
   require(failed == 0, "{} failed; the others are complete", counted(failed, "line"));
 }
 
-}  // namespace
-
 void add_fill(CLI::App& app) {
   const auto settings = std::make_shared<FillSettings>();
   CLI::App& command = *app.add_subcommand("fill", "Fill the masks of texts with a masked language model");
@@ -85,6 +84,13 @@ void add_fill(CLI::App& app) {
       "the place of each. A line without a mask has an empty line, and the exit status is 2.\n"
       "Example:\n  echo 'a <mask> film .' | sixfold fill run/model");
   command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+TaskProgram masked_language_model_program() {
+  return {.name = "masked_language_model",
+          .add_commands = [](Commands& commands) { commands.add(Commands::use, {add_fill}); }};
 }
 
 }  // namespace sixfold::cli

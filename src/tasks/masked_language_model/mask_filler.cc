@@ -10,6 +10,7 @@
 #include "data/lines.h"
 #include "runtime/model_runtime.h"
 #include "runtime/source_batches.h"
+#include "tasks/masked_language_model/config.h"
 #include "text/masked_text.h"
 
 namespace sixfold {
@@ -128,7 +129,7 @@ class FillJob {
 }  // namespace
 
 MaskFiller::MaskFiller(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_masked_language_model(config(), model().folder());
+  require_task(config(), MaskedLanguageModelOptions::task_name, model().folder());
   const Tokenizer& tokenizer = model().source();
   require(std::cmp_greater(tokenizer.vocab_size(), banned_ids(tokenizer).size()),
           "{}: the vocabulary has no token that a mask could be filled with", model().folder());

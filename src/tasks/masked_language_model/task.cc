@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "data/masked_dataset.h"
 #include "model_folder/binding.h"
 #include "tasks/kit/encoder_task.h"
@@ -18,7 +19,7 @@ ModelConfig config_of(const MaskedLanguageModelOptions& options, const TaskStart
   if (!from.empty() && !start.resumed) keep_encoder(config, from);
   bind_tokenizers(config, tokenizers);
   config.context_tokens = options.data.block_tokens;
-  config.text_unit = options.data.unit;
+  config.task = MaskedLanguageModelOptions::task_name;
   require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
           "{}: has {} positions, but data.block_tokens is {}, and the start and the end need one each", from,
           config.max_positions, config.context_tokens);
@@ -73,6 +74,10 @@ class MaskedLanguageModelTask : public Task {
   std::optional<MaskedDataset> valid_;
 };
 
+void describe_masked_language_model(const ModelConfig& model, const InfoLine& line) {
+  line("reads", fmt::format("{} at once", counted(model.context_tokens, "token")));
+}
+
 }  // namespace
 
 bool MaskedLanguageModelConfig::is_data_file(std::string_view name) const {
@@ -84,6 +89,11 @@ std::unique_ptr<Task> MaskedLanguageModelConfig::open(const TaskStart& start) co
       options_, start,
       read_stored_documents(start, options_.data, options_.tokenizer, !options_.start.model.empty(),
                             TextSide::source));
+}
+
+TaskEntry masked_language_model_entry() {
+  return task_entry<MaskedLanguageModelConfig, masked_language_model_options_of>(
+      "predicts masked tokens", "fill", describe_masked_language_model);
 }
 
 }  // namespace sixfold

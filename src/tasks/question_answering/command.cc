@@ -1,3 +1,5 @@
+#include "tasks/question_answering/command.h"
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -5,7 +7,6 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "data/question_reader.h"
-#include "program/kit/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
@@ -130,8 +131,6 @@ void run(const AnswerSettings& settings) {
   (is_squad_file(settings.text.input) ? answer_squad : answer_lines)(settings, answerer, settings.options);
 }
 
-}  // namespace
-
 void add_answer(CLI::App& app) {
   const auto settings = std::make_shared<AnswerSettings>();
   CLI::App& command = *app.add_subcommand("answer", "Answer questions by parts of texts");
@@ -160,6 +159,13 @@ void add_answer(CLI::App& app) {
       "of the answers by id, as SQuAD's evaluation script reads it.\n"
       "Example:\n  sixfold answer run/model --input test.tsv");
   command.callback([settings] { run(*settings); });
+}
+
+}  // namespace
+
+TaskProgram question_answering_program() {
+  return {.name = "question_answering",
+          .add_commands = [](Commands& commands) { commands.add(Commands::use, {add_answer}); }};
 }
 
 }  // namespace sixfold::cli

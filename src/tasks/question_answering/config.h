@@ -6,6 +6,7 @@
 
 #include "data/lines.h"
 #include "tasks/kit/task_options.h"
+#include "tasks/question_answering/settings.h"
 
 namespace sixfold {
 
@@ -59,7 +60,7 @@ inline std::string best_metric(const QuestionValidationOptions& o) {
 struct QuestionAnsweringOptions : TaskOptions<QuestionDataOptions, QuestionValidationOptions> {
   static constexpr std::string_view task_name = "question_answering";
   std::string task = std::string(task_name);
-  AnswerConfig answers;
+  AnswerSettings answers;
 
   QuestionAnsweringOptions();
 };

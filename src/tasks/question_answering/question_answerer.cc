@@ -8,6 +8,7 @@
 #include "data/question_reader.h"
 #include "runtime/model_runtime.h"
 #include "tasks/question_answering/answer_reader.h"
+#include "tasks/question_answering/config.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -20,7 +21,7 @@ std::optional<std::string> fault_of(const std::string& text, const char* name) {
 }
 
 AnswerReader answer_reader(const ModelRuntime& model, const AnswerOptions& options) {
-  const AnswerConfig& defaults = model.config().answers;
+  const auto defaults = settings_of<AnswerSettings>(model.config());
   const int stride = options.stride.value_or(defaults.stride),
             most = options.max_answer_tokens.value_or(defaults.max_tokens);
   require(stride >= 1, "stride is {}; it must be at least 1", stride);
@@ -60,7 +61,7 @@ void finish(const std::optional<FoundSpan>& found, const TextQuestion& question,
 }  // namespace
 
 QuestionAnswerer::QuestionAnswerer(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_answers_questions(config(), model().folder());
+  require_task(config(), QuestionAnsweringOptions::task_name, model().folder());
 }
 
 std::vector<TextAnswer> QuestionAnswerer::answers(std::span<const TextQuestion> questions,

@@ -6,6 +6,7 @@
 
 #include "metrics/answers.h"
 #include "tasks/question_answering/answer_reader.h"
+#include "tasks/question_answering/settings.h"
 
 namespace sixfold {
 namespace {
@@ -54,7 +55,8 @@ AnswerStatistics sum_of(const std::vector<std::vector<double>>& results, const Q
 Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
                      const EvaluationRun& run) {
   const auto new_block = [&] {
-    return Block{{data.windows(), batch_tokens, model.config().answers.max_tokens}, {}, {}};
+    return Block{
+        {data.windows(), batch_tokens, settings_of<AnswerSettings>(model.config()).max_tokens}, {}, {}};
   };
   std::vector<double> own;
   Block block = new_block();

@@ -45,8 +45,9 @@ ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& 
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
   bind_tokenizers(config, text.tokenizers);
-  config.head = HeadKind::span;
-  config.answers = options.answers;
+  config.head.kind = HeadKind::span;
+  config.task = QuestionAnsweringOptions::task_name;
+  config.settings = write_options(options.answers);
   config.context_tokens = options.data.max_tokens;
   require(!config.limits_length() || config.max_positions >= config.context_tokens,
           "{}: has {} positions, but data.max_tokens is {}; there must be a position for each token",
@@ -98,7 +99,7 @@ class QuestionAnsweringTask : public Task {
             {.bos = tokenizers_.source->bos(),
              .eos = tokenizers_.source->eos(),
              .tokens = config_.context_tokens,
-             .stride = config_.answers.stride},
+             .stride = settings_of<AnswerSettings>(config_).stride},
             part.hash};
   }
   void describe(const QuestionDataset& data, const char* name) const {
@@ -109,10 +110,10 @@ class QuestionAnsweringTask : public Task {
           "{} data: the loss leaves out {}, whose answers are longer than half a window; raise "
           "data.max_tokens",
           name, counted(lost, "question"));
-    if (const int64_t longer = data.longer_answers(config_.answers.max_tokens); longer > 0)
+    if (const int64_t longer = data.longer_answers(settings_of<AnswerSettings>(config_).max_tokens); longer > 0)
       log_warning(
           "{} data: the model can't give the answers to {}, which have more than {}; raise answers.max_tokens",
-          name, counted(longer, "question"), counted(config_.answers.max_tokens, "token"));
+          name, counted(longer, "question"), counted(settings_of<AnswerSettings>(config_).max_tokens, "token"));
     if (const int64_t cut = data.cut(); cut > 0)
       log_warning("{} data: the ends of {} are cut off: a question may have half of data.max_tokens, {}", name,
                   counted(cut, "question"), config_.context_tokens);
@@ -126,12 +127,25 @@ class QuestionAnsweringTask : public Task {
   std::optional<QuestionDataset> valid_;
 };
 
+void describe_question_answering(const ModelConfig& model, const InfoLine& line) {
+  const auto settings = settings_of<AnswerSettings>(model);
+  line("answers",
+       fmt::format("questions about texts, read in windows of {}, one every {}; answers of at most {}",
+                   counted(model.context_tokens, "token"), settings.stride,
+                   counted(settings.max_tokens, "token")));
+}
+
 }  // namespace
 
 bool QuestionAnsweringConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> QuestionAnsweringConfig::open(const TaskStart& start) const {
   return std::make_unique<QuestionAnsweringTask>(options_, start, read_text(options_, start));
+}
+
+TaskEntry question_answering_entry() {
+  return task_entry<QuestionAnsweringConfig, question_answering_options_of>(
+      "answers questions about texts", "answer", describe_question_answering);
 }
 
 }  // namespace sixfold

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tasks/kit/task_config.h"
+#include "tasks/kit/task_entry.h"
 #include "tasks/question_answering/config.h"
 
 namespace sixfold {
@@ -21,5 +22,8 @@ class QuestionAnsweringConfig : public TaskConfigOf<QuestionAnsweringOptions> {
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
 };
+
+/// Its row of the table of tasks.
+TaskEntry question_answering_entry();
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/language_code.h"
 #include "base/log.h"
+#include "model_folder/config_file.h"
 
 namespace sixfold {
 

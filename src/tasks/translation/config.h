@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "data/lines.h"
 #include "tasks/kit/task_options.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold {
 
@@ -95,7 +96,9 @@ inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
 }
 
 /// The complete config of a run that trains a translation model: CONFIG.yaml.
-struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {};
+struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {
+  static constexpr std::string_view task_name = TranslationSettings::task;
+};
 
 inline std::string best_metric(const TranslationValidationOptions& o) {
   return std::string(name_of_enum(o.best_by));

@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "data/pair_dataset.h"
+#include "model/describe.h"
 #include "model_folder/binding.h"
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/data.h"
 #include "tasks/translation/scores.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold {
 namespace {
@@ -17,12 +19,15 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
   if (!from.empty()) {
-    require_translation_model(config, from);
+    require_task(config, TranslationSettings::task, from);
     config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
   }
   bind_tokenizers(config, tokenizers);
-  if (!options.data.source_language.empty()) config.source_language = options.data.source_language;
-  if (!options.data.target_language.empty()) config.target_language = options.data.target_language;
+  config.task = TranslationSettings::task;
+  auto settings = settings_of<TranslationSettings>(config);
+  if (!options.data.source_language.empty()) settings.source_language = options.data.source_language;
+  if (!options.data.target_language.empty()) settings.target_language = options.data.target_language;
+  config.settings = write_options(settings);
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
           "tokenizer.joint to true");
@@ -93,6 +98,15 @@ class TranslationTask : public Task {
   PairDataset valid_;
 };
 
+void describe_translation(const ModelConfig& model, const InfoLine& line) {
+  const auto settings = settings_of<TranslationSettings>(model);
+  if (!settings.source_language.empty() && !settings.target_language.empty())
+    line("translates", fmt::format("{} to {}", settings.source_language, settings.target_language));
+  line("search", describe_search(model.generation));
+  line("aligns",
+       fmt::format("words by decoder layer {} of 0 to {}", model.alignment_layer(), model.decoder_layers - 1));
+}
+
 }  // namespace
 
 OptionNode TranslationConfig::read_stored(OptionNode stored) const {
@@ -104,6 +118,11 @@ bool TranslationConfig::is_data_file(std::string_view name) const { return is_to
 
 std::unique_ptr<Task> TranslationConfig::open(const TaskStart& start) const {
   return std::make_unique<TranslationTask>(options_, start.model, read_translation_data(options_, start));
+}
+
+TaskEntry translation_entry() {
+  return task_entry<TranslationConfig, translation_options_of>("translates text", "translate",
+                                                               describe_translation);
 }
 
 }  // namespace sixfold

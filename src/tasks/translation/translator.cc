@@ -13,6 +13,8 @@
 #include "tasks/translation/job.h"
 #include "tasks/translation/paragraphs.h"
 #include "tasks/translation/placeholder.h"
+#include "tasks/translation/settings.h"
+#include "tasks/translation/source.h"
 
 namespace sixfold {
 namespace {
@@ -86,7 +88,7 @@ struct Translator::State {
 
 Translator::Translator(std::shared_ptr<ModelRuntime> opened)
     : Predictor(std::move(opened)), state_(std::make_shared<State>()) {
-  require_translation_model(config(), model().folder());
+  require_task(config(), TranslationSettings::task, model().folder());
 }
 
 std::string Translator::placeholder(const TranslateOptions& options) const {

@@ -62,7 +62,7 @@ TEST_F(ClassifierTest, GivesTheSameAnswerInAnyBatch) {
 
 TEST_F(ClassifierTest, RefusesOtherModels) {
   write_small_model(folder_ / "translation", 1);
-  EXPECT_NE(error_message([&] { Classifier(folder_ / "translation"); }).find("is not a classifier"),
+  EXPECT_NE(error_message([&] { Classifier(folder_ / "translation"); }).find("not 'classification'"),
             std::string::npos);
   EXPECT_NE(error_message([&] { Classifier(model_, {.threads = -1}); }).find("threads is -1"),
             std::string::npos);

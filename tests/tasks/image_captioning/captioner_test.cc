@@ -137,9 +137,9 @@ TEST_F(CaptionerTest, RefusesOtherModels) {
   const auto message = [&](const std::string& name) {
     return error_message([&] { Captioner(folder_ / name); });
   };
-  EXPECT_NE(message("translation").find("does not caption images"), std::string::npos);
-  EXPECT_NE(message("translation").find("for 'sixfold translate'"), std::string::npos);
-  EXPECT_NE(message("classifier").find("for 'sixfold classify'"), std::string::npos);
+  EXPECT_NE(message("translation").find("not 'image_captioning'"), std::string::npos);
+  EXPECT_NE(message("translation").find("the task 'translation'"), std::string::npos);
+  EXPECT_NE(message("classifier").find("the task 'classification'"), std::string::npos);
   EXPECT_NE(error_message([&] { Captioner(model_, {.threads = -1}); }).find("threads is -1"),
             std::string::npos);
 }

@@ -118,7 +118,7 @@ TEST_F(ImageCaptioningTest, HasTheDataAndAModelOfItsVocabulary) {
   const ModelConfig& config = task->model_config();
   EXPECT_EQ(task->training_data().size(), 200);
   EXPECT_EQ(task->validation_data()->size(), 40);
-  EXPECT_TRUE(config.captions_images());
+  EXPECT_EQ(config.task, "image_captioning");
   EXPECT_EQ(config.image.height, 8);
   EXPECT_EQ(config.source_vocab, ModelConfig::pixel_values);
   EXPECT_EQ(config.source_tokenizer_hash, "");
@@ -261,15 +261,14 @@ TEST_F(ImageCaptioningTest, OtherTasksDoNotStartFromIt) {
   };
   const std::string text = folder_ / "train.captions";
   const std::string pairs = "data:\n  train: [" + text + ", " + text + "]\n";
-  EXPECT_NE(message(pairs).find("is not a translation model, which has an encoder and a decoder of text; it "
-                                "captions images, for 'sixfold caption'"),
+  EXPECT_NE(message(pairs).find("is a model for the task 'image_captioning', not 'translation'"),
             std::string::npos);
-  EXPECT_NE(message("task: language_model\ndata:\n  train: " + text + "\n").find("is not a language model"),
+  EXPECT_NE(message("task: language_model\ndata:\n  train: " + text + "\n").find("not 'language_model'"),
             std::string::npos);
   const std::string images =
       "data:\n  train: [" + (folder_ / "train.images") + ", " + (folder_ / "train.labels");
   EXPECT_NE(message("task: image_classification\n" + images + "]\nmodel:\n  preset: tiny\n")
-                .find("is not a classifier of images"),
+                .find("not 'image_classification'"),
             std::string::npos);
 }
 

@@ -79,8 +79,7 @@ TEST_F(GeneratorTest, IsTheModelStepByStep) {
 
 /// Where a model's texts end, so do those that it generates. The unknown token is never generated.
 TEST_F(GeneratorTest, EndsATextThatEnds) {
-  write_small_language_model(folder_ / "lines", 3,
-                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  write_small_language_model(folder_ / "lines", 3, reads_lines);
   const auto ended = [&](const std::string& model, int beam_size) {
     int count = 0;
     for (const GeneratedTexts& one :
@@ -241,8 +240,7 @@ TEST_F(GeneratorTest, RepeatsNoNgram) {
 
 /// No text ends by itself before the fewest tokens.
 TEST_F(GeneratorTest, DoesNotEndBeforeTheFewestTokens) {
-  write_small_language_model(folder_ / "lines", 3,
-                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  write_small_language_model(folder_ / "lines", 3, reads_lines);
   const Generator lines(folder_ / "lines", {.threads = 1});
   GenerateOptions options{.max_tokens = 40, .samples = 8};
   const auto is_short = [](const GeneratedText& text) { return text.tokens < 12; };
@@ -329,7 +327,7 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.stop = {""}}, "a stop string is empty");
   refuse({.draw = {.top_p = 0}}, "top_p is 0");
   write_small_model(folder_ / "translation", 1);
-  EXPECT_NE(error_message([&] { Generator(folder_ / "translation"); }).find("is not a language model"),
+  EXPECT_NE(error_message([&] { Generator(folder_ / "translation"); }).find("not 'language_model'"),
             std::string::npos);
   std::stop_source stop;
   stop.request_stop();
@@ -384,8 +382,7 @@ TEST_F(GeneratorTest, ScoresAText) {
 
 /// Texts that end have an end token each, and do not depend on each other.
 TEST_F(GeneratorTest, ScoresLines) {
-  write_small_language_model(folder_ / "lines", 3,
-                             [](ModelConfig& config) { config.text_unit = TextUnit::line; });
+  write_small_language_model(folder_ / "lines", 3, reads_lines);
   const Generator generator(folder_ / "lines", {.threads = 1});
   const auto score = [&](const std::string& text) {
     write_file_atomically(folder_ / "text", text);

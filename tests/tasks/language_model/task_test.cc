@@ -69,7 +69,8 @@ TEST_F(LanguageModelTest, HasTheTextAndAModelOfItsVocabulary) {
   EXPECT_EQ(config.target_vocab, 3 + 2 + 8);  // the special tokens, line feed and space, and e h n o r t w z
   EXPECT_EQ(config.decoder_start_token, 1);
   EXPECT_EQ(config.context_tokens, 24);
-  EXPECT_EQ(config.text_unit, TextUnit::stream);
+  EXPECT_EQ(settings_of<LanguageModelSettings>(config).text_unit, TextUnit::stream);
+  EXPECT_EQ(config.generation.suppress_tokens, std::vector{config.eos});  // a stream does not end
   EXPECT_EQ(task->training_data().size(), 400 * 19 / 24);
   EXPECT_EQ(task->validation_data()->size(), (40 * 19 + 23) / 24);
   const auto history = nlohmann::json::parse(task->history());

@@ -98,7 +98,7 @@ TEST_F(MaskFillerTest, RefusesOtherModelsAndOptions) {
   write_small_model(folder_ / "translation", 1);
   write_small_classifier(folder_ / "classifier", 1);
   for (const std::string other : {"translation", "classifier"})
-    EXPECT_NE(error_message([&] { MaskFiller(folder_ / other); }).find("is not a masked language model"),
+    EXPECT_NE(error_message([&] { MaskFiller(folder_ / other); }).find("not 'masked_language_model'"),
               std::string::npos);
   EXPECT_NE(error_message([&] { MaskFiller(model_, {.threads = -1}); }).find("threads is -1"),
             std::string::npos);

@@ -149,7 +149,7 @@ TEST_F(QuestionAnswererTest, WhatIsWrongFailsAlone) {
 
 TEST_F(QuestionAnswererTest, RefusesOtherModelsAndOptions) {
   write_small_model(folder_ / "translation", 1);
-  EXPECT_NE(error_message([&] { QuestionAnswerer(folder_ / "translation"); }).find("does not answer questions"),
+  EXPECT_NE(error_message([&] { QuestionAnswerer(folder_ / "translation"); }).find("not 'question_answering'"),
             std::string::npos);
   EXPECT_NE(error_message([&] { QuestionAnswerer(model_, {.threads = -1}); }).find("threads is -1"),
             std::string::npos);
@@ -268,7 +268,7 @@ TEST(LocatedText, CutsAnswersAtCharacters) {
   tokenizers.joint = true;
   write_small_model(folder / "model", 5, tokenizers, [](ModelConfig& config) {
     config.decoder_layers = 0, config.decoder_start_token = ModelConfig::zero_start;
-    config.head = HeadKind::span, config.context_tokens = 40;
+    config.head.kind = HeadKind::span, config.context_tokens = 40, config.task = "question_answering";
   });
   const QuestionAnswerer answerer(folder / "model", {.threads = 1});
   const std::vector<std::string> right{"\u6771", "\u4eac", text};

@@ -92,11 +92,10 @@ TEST_F(QuestionAnsweringTask, HasTheModelOfItsOptions) {
   options_.data.max_tokens = 40;
   const auto task = QuestionAnsweringConfig(options_).open({.run = folder_ / "run", .model = ""});
   const ModelConfig& config = task->model_config();
-  EXPECT_EQ(config.head, HeadKind::span);
-  EXPECT_EQ(config.outputs(), 2);
+  EXPECT_EQ(config.head.kind, HeadKind::span);
   EXPECT_EQ(config.decoder_layers, 0);
   EXPECT_EQ(config.context_tokens, 40);
-  EXPECT_EQ(config.answers.max_tokens, 4);
+  EXPECT_EQ(settings_of<AnswerSettings>(config).max_tokens, 4);
   EXPECT_EQ(task->training_data().size(), 400);
   EXPECT_EQ(task->validation_data()->size(), 80);
   EXPECT_EQ(task->metrics(), (Texts{"squad_exact_match", "squad_f1"}));
@@ -214,7 +213,7 @@ TEST_F(QuestionAnsweringTask, StartsFromOtherEncoders) {
   classes.start.model = folder_ / "run/model";
   const std::string log = log_of([&] { train(ClassificationConfig(classes), {.run = folder_ / "classes"}); });
   EXPECT_NE(log.find("does not have: classifier.weight"), std::string::npos) << log;
-  EXPECT_EQ(load_model_config(folder_ / "classes/model").answers.max_tokens, AnswerConfig().max_tokens);
+  EXPECT_EQ(labels_of(load_model_config(folder_ / "classes/model")), (Texts{"x", "y"}));
 }
 
 TEST_F(QuestionAnsweringTask, SaysWhatItCannotRead) {

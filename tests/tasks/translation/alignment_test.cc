@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "tasks/translation/task.h"
 #include "tasks/translation/translator.h"

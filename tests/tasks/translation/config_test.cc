@@ -190,7 +190,7 @@ TEST_F(TranslationConfigTest, JsonIsReadAsJson) {
 }
 
 TEST_F(TranslationConfigTest, TheListingOfAllKeysCanBeRead) {
-  const std::string listing = to_documented_yaml(tasks().front().default_options());
+  const std::string listing = to_documented_yaml(builtin_tasks().front().default_options());
   const TranslationOptions read_back = read(listing, {"data.train=a.tsv", "train.updates=1"});
   TranslationOptions expected;
   expected.data.train = {"a.tsv"};

@@ -176,8 +176,8 @@ TEST_F(TranslationTest, StoredOptionsAreBroughtUpToDate) {
 }
 
 TEST(Tasks, TranslationIsTheFirst) {
-  EXPECT_EQ(tasks().front().name, "translation");
-  EXPECT_EQ(to_json(tasks().front().default_options()), to_json(write_options(TranslationOptions())));
+  EXPECT_EQ(builtin_tasks().front().name, "translation");
+  EXPECT_EQ(to_json(builtin_tasks().front().default_options()), to_json(write_options(TranslationOptions())));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ class TranslatorTest : public testing::Test {
     const Tokenizers tokenizers = make_tokenizers(options, sample::english(), sample::german());
     save_tokenizers(tokenizers, folder_->path());
     ModelConfig config;
+    config.task = "translation";
     config.d_model = 16;
     config.heads = 2;
     config.d_ff = 24;

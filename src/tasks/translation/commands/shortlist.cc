@@ -6,9 +6,10 @@
 #include "data/corpus.h"
 #include "data/lexicon.h"
 #include "model_folder/ownership.h"
-#include "program/kit/commands.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
+#include "tasks/translation/commands/commands.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold::cli {
 namespace {
@@ -22,7 +23,7 @@ struct ShortlistSettings {
 void run(const ShortlistSettings& settings) {
   require_output_file(settings.output, {settings.source, settings.target, settings.model});
   const ModelFolder folder = open_model_folder(settings.model);
-  require_translation_model(folder.config, settings.model);
+  require_task(folder.config, TranslationSettings::task, settings.model);
   Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);
   const TokenCorpus tokens = encode_corpus(corpus.text, folder.tokenizers, {.threads = 1}, corpus.report);
   log_info("{}", corpus.report.describe());

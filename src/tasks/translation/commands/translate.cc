@@ -12,11 +12,11 @@
 #include "base/plural.h"
 #include "data/corpus_report.h"
 #include "model_folder/provenance.h"
-#include "program/kit/commands.h"
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
+#include "tasks/translation/commands/commands.h"
 #include "tasks/translation/commands/options.h"
 #include "tasks/translation/commands/translation_parts.h"
 

@@ -1,0 +1,78 @@
+#include "model/describe.h"
+
+#include <set>
+
+#include "base/join.h"
+#include "base/plural.h"
+
+namespace sixfold {
+
+std::string describe_layers(const ModelConfig& c) {
+  if (!c.has_decoder())
+    return fmt::format("{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}",
+                       counted(c.encoder_layers, "encoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
+                       c.key_width(), c.value_width());
+  const std::string encoder = c.has_encoder() ? fmt::format("{} encoder and ", c.encoder_layers) : "";
+  return fmt::format("{}{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", encoder,
+                     counted(c.decoder_layers, "decoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
+                     c.key_width(), c.value_width());
+}
+
+std::string describe_variant(const Architecture& architecture) {
+  const std::set<std::string> shown{"d_model",
+                                    "heads",
+                                    "d_k",
+                                    "d_v",
+                                    "d_ff",
+                                    "encoder_layers",
+                                    "decoder_layers",
+                                    "tied_embeddings",
+                                    "max_positions",
+                                    "decoder_start_token"};
+  const OptionNode own = write_options(architecture), paper = write_options(Architecture());
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : own.children) {
+    const auto same = std::ranges::find(paper.children, key, &std::pair<std::string, OptionNode>::first);
+    const std::string text = value_text(value);
+    if (!shown.contains(key) && text != value_text(same->second))
+      parts.push_back(key + " " + (text.empty() ? "none" : text));
+  }
+  return parts.empty() ? "the paper's" : join(parts);
+}
+
+std::string describe_embeddings(const ModelConfig& c) {
+  if (c.reads_images())
+    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image{3}",
+                       c.image.patch, c.image.step(), c.image.patches(),
+                       !c.has_decoder()    ? ""
+                       : c.shares_output() ? "; one matrix for target and output"
+                                           : "; separate matrices for target and output");
+  if (c.head.kind != HeadKind::vocabulary) return "of the source alone";
+  if (!c.has_decoder())
+    return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
+  if (!c.has_encoder())
+    return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
+  switch (c.tied_embeddings) {
+    case TiedEmbeddings::all:
+      return "one matrix for source, target and output";
+    case TiedEmbeddings::decoder:
+      return "one matrix for the source, one for target and output";
+    case TiedEmbeddings::source:
+      return "one matrix for source and target, one for the output";
+    case TiedEmbeddings::none:
+      break;
+  }
+  return "separate matrices for source, target and output";
+}
+
+std::string describe_search(const GenerationConfig& rules) {
+  std::string score = "not divided by length";
+  if (rules.normalization == ScoreNormalization::length)
+    score = fmt::format("divided by n^{}", rules.length_penalty);
+  if (rules.normalization == ScoreNormalization::gnmt)
+    score = fmt::format("divided by ((5 + n) / 6)^{}", rules.length_penalty);
+  return fmt::format("beam size {}, scores {}, at most {} * source + {} tokens, until {}", rules.beam_size,
+                     score, rules.length_factor, rules.length_offset, name_of_enum(rules.stopping_criterion));
+}
+
+}  // namespace sixfold

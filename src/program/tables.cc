@@ -1,0 +1,20 @@
+#include "program/program.h"
+#include "tasks/classification/command.h"
+#include "tasks/image_captioning/command.h"
+#include "tasks/language_model/command.h"
+#include "tasks/masked_language_model/command.h"
+#include "tasks/question_answering/command.h"
+#include "tasks/tasks.h"
+#include "tasks/translation/commands/commands.h"
+
+namespace sixfold::cli {
+
+ProgramTables builtin_tables() {
+  static const TaskProgram programs[] = {
+      translation_program(),      language_model_program(),     classification_program(),
+      image_captioning_program(), question_answering_program(), masked_language_model_program(),
+  };
+  return {builtin_tasks(), programs};
+}
+
+}  // namespace sixfold::cli

@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "train/task.h"
+
+namespace sixfold {
+
+/// Receives a line of what is said of a model: its name, such as "search", and its text.
+using InfoLine = std::function<void(std::string_view name, const std::string& text)>;
+
+/// What the library knows of a task: a row of the table of tasks.
+struct TaskEntry {
+  std::string_view name;     ///< the key `task` of a training config and of config.json
+  std::string_view purpose;  ///< what its models do: "translates text"
+  std::string_view command;  ///< of the program, that predicts with its models: "translate"
+  /// Converts the options of a config; `where` is named in messages. Throws an input error that names the key,
+  /// and the file and line or the assignment.
+  std::unique_ptr<TaskConfig> (*config_of)(OptionNode options, const std::string& where);
+  /// Returns every key with its default and its description.
+  OptionNode (*default_options)();
+  /// Says what is special of a model of the task, besides its network and its tokenizers. Throws an input error
+  /// if the model's settings are not valid.
+  void (*describe)(const ModelConfig& model, const InfoLine& line);
+};
+
+/// The tasks that there are. What walks them is given them, so that a program can have more.
+using Tasks = std::span<const TaskEntry>;
+
+/// The row of a task with the config class `Config`, whose options are a struct `Options` that `convert` makes
+/// of a tree.
+template <class Config, auto convert>
+TaskEntry task_entry(std::string_view purpose, std::string_view command,
+                     void (*describe)(const ModelConfig&, const InfoLine&)) {
+  using Options = decltype(convert(OptionNode(), std::string()));
+  return {.name = Options::task_name,
+          .purpose = purpose,
+          .command = command,
+          .config_of = [](OptionNode options, const std::string& where) -> std::unique_ptr<TaskConfig> {
+            return std::make_unique<Config>(convert(std::move(options), where));
+          },
+          .default_options = [] { return write_options(Options()); },
+          .describe = describe};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,23 @@
+#pragma once
+#include "model/config.h"
+
+namespace sixfold {
+
+/// How a model reads a text to find an answer in it: what config.json says of it besides its network. A caller
+/// may override these.
+struct AnswerSettings {
+  int stride = 128;     ///< tokens from one window of a long text to the next
+  int max_tokens = 30;  ///< most tokens of an answer
+};
+
+inline void visit(OptionVisitor& v, AnswerSettings& o) {
+  v.field("stride", o.stride,
+          "a text that is longer than the model reads at once is read in windows, which begin this many tokens "
+          "after each other",
+          at_least(1));
+  v.field("max_tokens", o.max_tokens, "most tokens of an answer", at_least(1));
+}
+
+inline void validate(const AnswerSettings&) {}
+
+}  // namespace sixfold

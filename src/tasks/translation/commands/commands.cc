@@ -1,0 +1,12 @@
+#include "tasks/translation/commands/commands.h"
+
+namespace sixfold::cli {
+
+TaskProgram translation_program() {
+  return {.name = "translation", .add_commands = [](Commands& commands) {
+            commands.add(Commands::make, {add_shortlist});
+            commands.add(Commands::use, {add_translate});
+          }};
+}
+
+}  // namespace sixfold::cli

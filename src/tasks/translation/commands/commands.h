@@ -1,0 +1,12 @@
+#pragma once
+#include "program/kit/task_program.h"
+
+namespace sixfold::cli {
+
+/// What the task adds to the program.
+TaskProgram translation_program();
+
+void add_translate(CLI::App& app);
+void add_shortlist(CLI::App& app);
+
+}  // namespace sixfold::cli
