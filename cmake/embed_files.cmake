@@ -11,6 +11,6 @@ foreach(file ${FILES})
   string(APPEND table "    {\"${name}\", std::string_view(reinterpret_cast<const char*>(file${number}), sizeof file${number} - 1)},\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"serve/page_files.h\"\n\nnamespace sixfold::serve {\nnamespace {\n${arrays}}  // namespace\n
+file(WRITE ${OUTPUT} "#include \"serve/http/page_files.h\"\n\nnamespace sixfold::serve {\nnamespace {\n${arrays}}  // namespace\n
 std::span<const PageFile> page_files() {
   static const PageFile files[] = {\n${table}  };\n  return files;\n}\n\n}  // namespace sixfold::serve\n")

@@ -32,12 +32,12 @@ TextSide target_side_of(const ModelConfig& config) {
 
 Tokenizers load_text_tokenizers(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
-  require(config.has_tokens(), "{}: has no tokenizer, since the model reads images and writes no text", folder);
+  require(config.has_tokenizer(), "{}: has no tokenizer, as a classifier of images", folder);
   return load_tokenizers(folder, target_side_of(config));
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
-  if (!config.has_tokens()) return {};
+  if (!config.has_tokenizer()) return {};
   Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),

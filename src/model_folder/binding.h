@@ -22,8 +22,8 @@ TextSide target_side_of(const ModelConfig& config);
 /// Loads the tokenizers of a model folder. Throws an input error if it has none, since it classifies images.
 Tokenizers load_text_tokenizers(const std::string& folder);
 
-/// Loads the tokenizers of a model folder; none for a model that reads images and predicts classes. Throws an
-/// input error if their hashes or vocabulary sizes differ from those in the config.
+/// Loads the tokenizers of a model folder; none for a model whose config names none, as that of a classifier of
+/// images. Throws an input error if their hashes or vocabulary sizes differ from those in the config.
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 
 }  // namespace sixfold

@@ -1,6 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
+#include "serve/models.h"
 #include "tasks/kit/task_entry.h"
 
 namespace sixfold::cli {
@@ -9,7 +10,7 @@ namespace sixfold::cli {
 void add_train(CLI::App& app, Tasks tasks);
 void add_sweep(CLI::App& app, Tasks tasks);
 void add_score(CLI::App& app);
-void add_serve(CLI::App& app);
+void add_serve(CLI::App& app, serve::ServedTasks tasks);
 void add_dashboard(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_average(CLI::App& app);

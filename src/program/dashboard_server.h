@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "serve/dashboard.h"
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 
 namespace sixfold::cli {
 

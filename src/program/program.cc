@@ -48,7 +48,7 @@ void describe(CLI::App& app, const ProgramTables& tables) {
   commands.add(Commands::make, {add_demo_corpus, add_demo_images, add_demo_questions, add_corpus,
                                 walks(add_train), add_dashboard, walks(add_sweep), add_average, add_quantize});
   for (const TaskProgram& task : tables.programs) task.add_commands(commands);
-  commands.add(Commands::use, {add_serve, add_tokenize});
+  commands.add(Commands::use, {[served = tables.served](CLI::App& a) { add_serve(a, served); }, add_tokenize});
   commands.add(Commands::exchange, {add_import, add_export});
   commands.add(Commands::evaluate, {add_evaluate, add_score, walks(add_info), walks(add_plot), add_bench});
   commands.add(Commands::help, {walks(add_completion), walks(add_man)});

@@ -2,14 +2,17 @@
 #include <span>
 
 #include "program/kit/task_program.h"
+#include "serve/models.h"
 #include "tasks/kit/task_entry.h"
 
 namespace sixfold::cli {
 
-/// The tasks of the program: what the library knows of them, and what they add to the program.
+/// The tasks of the program: what the library knows of them, and what they add to the program and to its
+/// server.
 struct ProgramTables {
   Tasks tasks;
   std::span<const TaskProgram> programs;
+  serve::ServedTasks served;
 };
 
 /// The tables of Sixfold.

@@ -157,7 +157,7 @@ class Serving {
 };
 
 /// The server listens before it has its models, so that whoever watches it sees that it is alive.
-void run(const ServeSettings& settings) {
+void run(const ServeSettings& settings, serve::ServedTasks tasks) {
   Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
   serve::require_model_folders(specs_of(config));
@@ -168,7 +168,7 @@ void run(const ServeSettings& settings) {
     return ready ? router->answer(request) : serve::answer_before_ready(request);
   });
   Serving serving(server);
-  service.emplace(specs_of(config), config.engine(), config.service());
+  service.emplace(specs_of(config), config.engine(), config.service(), tasks);
   router.emplace(*service, serve::all_routes(*service));
   ready = true;
   Running running(settings, config, *service, server);
@@ -180,7 +180,7 @@ void run(const ServeSettings& settings) {
 
 }  // namespace
 
-void add_serve(CLI::App& app) {
+void add_serve(CLI::App& app, serve::ServedTasks tasks) {
   const auto settings = std::make_shared<ServeSettings>();
   CLI::App& command = *app.add_subcommand("serve", "Serve models over HTTP");
   command.add_option("MODELS", settings->models,
@@ -210,7 +210,7 @@ void add_serve(CLI::App& app) {
       "SIGTERM ends the server when all it accepted is done.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");
-  command.callback([settings] { run(*settings); });
+  command.callback([settings, tasks] { run(*settings, tasks); });
 }
 
 }  // namespace sixfold::cli

@@ -1,4 +1,5 @@
 #include "program/program.h"
+#include "serve/api/served_tasks.h"
 #include "tasks/classification/command.h"
 #include "tasks/image_captioning/command.h"
 #include "tasks/language_model/command.h"
@@ -14,7 +15,7 @@ ProgramTables builtin_tables() {
       translation_program(),      language_model_program(),     classification_program(),
       image_captioning_program(), question_answering_program(), masked_language_model_program(),
   };
-  return {builtin_tasks(), programs};
+  return {builtin_tasks(), programs, serve::builtin_served_tasks()};
 }
 
 }  // namespace sixfold::cli

@@ -28,6 +28,11 @@ ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& opti
       engine_(
           threads_of(options), [this] { return workspace(); }, options.calling) {}
 
+const Tokenizer* ModelRuntime::required(const std::shared_ptr<const Tokenizer>& tokenizer) const {
+  require(tokenizer != nullptr, "{}: has no tokenizer; its config.json names none", folder_);
+  return tokenizer.get();
+}
+
 int64_t ModelRuntime::batch_tokens() const {
   int64_t bytes = 0;
   for (const Parameter& parameter : model_->parameters())

@@ -24,8 +24,9 @@ class ModelRuntime {
   const Transformer& model() const { return *model_; }
   const ModelConfig& config() const { return model_->config(); }
   const std::string& folder() const { return folder_; }
-  const Tokenizer& source() const { return *tokenizers_.source; }
-  const Tokenizer& target() const { return *tokenizers_.target; }
+  /// Throw an input error if the model has no tokenizer.
+  const Tokenizer& source() const { return *required(tokenizers_.source); }
+  const Tokenizer& target() const { return *required(tokenizers_.target); }
   Engine& engine() { return engine_; }
 
   /// The number of tokens that a thread should decode at once. Each step reads all weights of the decoder, so
@@ -52,6 +53,7 @@ class ModelRuntime {
            const std::function<void(size_t i, const DecodeWorkspace& workspace)>& task);
 
  private:
+  const Tokenizer* required(const std::shared_ptr<const Tokenizer>& tokenizer) const;
   DecodeWorkspace workspace() const { return {model(), model().backend()->sibling()}; }
 
   std::string folder_;

@@ -8,7 +8,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/threads.h"
-#include "serve/access_log.h"
+#include "serve/http/access_log.h"
 
 namespace sixfold::serve {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/weight_type.h"
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/service.h"
 
 namespace sixfold::serve {

@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "serve/json_text.h"
-#include "serve/page_files.h"
+#include "serve/http/json_text.h"
+#include "serve/http/page_files.h"
 #include "train/training_log.h"
 
 namespace sixfold::serve {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/run_watcher.h"
 
 namespace sixfold::serve {

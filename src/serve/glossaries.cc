@@ -13,9 +13,9 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "model_folder/ownership.h"
-#include "serve/http.h"
-#include "serve/json_text.h"
-#include "serve/random_name.h"
+#include "serve/http/http.h"
+#include "serve/http/json_text.h"
+#include "serve/http/random_name.h"
 
 namespace sixfold::serve {
 namespace {

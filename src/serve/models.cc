@@ -1,50 +1,22 @@
 #include "serve/models.h"
 
-#include <unicode/locid.h>
-#include <unicode/unistr.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/language_code.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/what_is.h"
-#include "tasks/language_model/settings.h"
-#include "tasks/translation/settings.h"
 
 namespace sixfold::serve {
 namespace {
-
-/// The languages of "en-de" or "pt-BR-en".
-std::optional<std::pair<std::string, std::string>> pair_of(const std::string& name) {
-  const size_t source = language_code_length(name);
-  if (source == 0 || source >= name.size() || name[source] != '-') return {};
-  const std::string target = name.substr(source + 1);
-  if (language_code_length(target) != target.size() || target.empty()) return {};
-  return std::pair(name.substr(0, source), target);
-}
 
 int64_t seconds_of(std::filesystem::file_time_type time) {
   const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-std::string last_part(const std::string& folder) {
-  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();
-  return path.filename().string();
-}
-
 }  // namespace
-
-std::string language_name(const std::string& code) {
-  icu::UnicodeString name;
-  std::string text;
-  icu::Locale(code.c_str()).getDisplayName(icu::Locale::getEnglish(), name).toUTF8String(text);
-  return text;
-}
 
 ModelSpec::ModelSpec(const std::string& text) : folder(text) {
   const size_t sign = text.find('=');
@@ -62,36 +34,6 @@ void require_model_folders(const std::vector<ModelSpec>& specs) {
   for (const ModelSpec& spec : specs) require_model_folder(spec.folder);
 }
 
-ServedModel::ServedModel(const ModelSpec& spec, const EngineSettings& settings)
-    : name(spec.name), folder(spec.folder) {
-  created = seconds_of(std::filesystem::last_write_time(folder + "/config.json"));
-  const ModelConfig config = load_model_config(folder);
-  const RuntimeOptions runtime{settings.threads, settings.precision, CallingThreads::wait};
-  if (config.task == LanguageModelSettings::task) {
-    if (name.empty()) name = last_part(folder);
-    generator.emplace(folder, runtime);
-    return;
-  }
-  require_task(config, TranslationSettings::task, folder);
-  const auto languages_of_model = settings_of<TranslationSettings>(config);
-  if (name.empty() && !languages_of_model.source_language.empty() &&
-      !languages_of_model.target_language.empty())
-    name = languages_of_model.source_language + "-" + languages_of_model.target_language;
-  require(!name.empty(), "{}: does not say between which languages it translates; write, for example, en-de={}",
-          folder, folder);
-  const auto languages = pair_of(name);
-  require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does", spec.folder, name);
-  source = languages->first;
-  target = languages->second;
-  splitter.emplace(source);
-  translator.emplace(folder, runtime);
-  if (const auto layer = settings.alignment_layer; layer && config.decoder_layers > 0)
-    require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
-            "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, folder,
-            config.decoder_layers - 1);
-  alignment_layer = settings.alignment_layer;
-}
-
 void DecodedByModel::begin(const ServedModel& model) {
   const std::lock_guard lock(mutex_);
   alive_.push_back(&model);
@@ -100,7 +42,7 @@ void DecodedByModel::begin(const ServedModel& model) {
 void DecodedByModel::end(const ServedModel& model) {
   const std::lock_guard lock(mutex_);
   alive_.remove(&model);
-  ended_[model.name].add(model.counts());
+  ended_[model.name].add(model.predictor().counts());
 }
 
 DecodingCounts DecodedByModel::of(const std::string& name) const {
@@ -108,7 +50,7 @@ DecodingCounts DecodedByModel::of(const std::string& name) const {
   const auto ended = ended_.find(name);
   DecodingCounts all = ended == ended_.end() ? DecodingCounts() : ended->second;
   for (const ServedModel* model : alive_)
-    if (model->name == name) all.add(model->counts());
+    if (model->name == name) all.add(model->predictor().counts());
   return all;
 }
 
@@ -117,7 +59,14 @@ std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
   require_model_folders(specs);
   std::vector<ModelPointer> loaded;
   for (const ModelSpec& spec : specs) {
-    auto loading = std::make_unique<const ServedModel>(spec, settings);
+    const ModelConfig config = load_model_config(spec.folder);
+    const auto task = std::ranges::find(tasks_, config.task, &ServedTask::task);
+    require(task != tasks_.end(), "{}: is a model for the task '{}', which is not served", spec.folder,
+            config.task);
+    std::unique_ptr<ServedModel> loading = task->open(spec, settings);
+    loading->folder = spec.folder;
+    loading->task = config.task;
+    loading->created = seconds_of(std::filesystem::last_write_time(spec.folder + "/config.json"));
     decoded_->begin(*loading);
     const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* ended) {
       decoded->end(*ended);
@@ -140,29 +89,6 @@ ModelPointer Models::named(const std::string& name) const {
   for (ModelPointer& model : all())
     if (model->name == name) return std::move(model);
   return nullptr;
-}
-
-ModelPointer Models::between(const std::string& source, const std::string& target) const {
-  for (ModelPointer& model : all())
-    if (model->translator && model->source == source && model->target == target) return std::move(model);
-  return nullptr;
-}
-
-std::vector<std::string> Models::sources(const std::string& target) const {
-  std::vector<std::string> codes;
-  for (const ModelPointer& model : all())
-    if (model->translator && (target.empty() || model->target == target) &&
-        std::find(codes.begin(), codes.end(), model->source) == codes.end())
-      codes.push_back(model->source);
-  return codes;
-}
-
-std::vector<std::string> Models::languages() const {
-  std::vector<std::string> codes = sources();
-  for (const ModelPointer& model : all())
-    if (model->translator && std::find(codes.begin(), codes.end(), model->target) == codes.end())
-      codes.push_back(model->target);
-  return codes;
 }
 
 std::vector<ModelCounts> Models::counts() const {

@@ -3,21 +3,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/weight_type.h"
+#include "runtime/predictor.h"
 #include "serve/metrics.h"
-#include "tasks/language_model/generator.h"
-#include "tasks/translation/translator.h"
-#include "text/sentences.h"
 
 namespace sixfold::serve {
-
-/// The name of a language in English: "German".
-std::string language_name(const std::string& code);
 
 /// What to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or a folder alone.
 struct ModelSpec {
@@ -35,26 +32,45 @@ struct EngineSettings {
   int threads = 0;  ///< 0: one for each processor core available
   WeightType precision = WeightType::stored;
   std::optional<int> alignment_layer = {};  ///< instead of that of each model
+
+  RuntimeOptions runtime() const { return {threads, precision, CallingThreads::wait}; }
 };
 
-/// A loaded model. Safe to share between threads.
+/// A loaded model. Each task that can be served derives a class of its own, which names the task in a constant
+/// `task`. Safe to share between threads.
 struct ServedModel {
-  std::string name;                      ///< "en-de", or the name of a language model
-  std::string folder;                    ///< as it was given
-  std::string source, target;            ///< codes of the languages; empty for a language model
-  int64_t created;                       ///< when the folder was written: seconds since 1970
-  std::optional<Translator> translator;  ///< exactly one of these
-  std::optional<Generator> generator;
-  std::optional<SentenceSplitter> splitter;  ///< for the source language
-  std::optional<int> alignment_layer;        ///< instead of that of the model
+  std::string name;    ///< as it was given, or as the model says
+  std::string folder;  ///< as it was given
+  std::string task;
+  int64_t created = 0;  ///< when the folder was written: seconds since 1970
 
-  /// Throws an input error if the folder is not a model that can be served, or if its languages are not known.
-  ServedModel(const ModelSpec& spec, const EngineSettings& settings);
-  /// What it has decoded.
-  DecodingCounts counts() const { return translator ? translator->counts() : generator->counts(); }
+  virtual ~ServedModel() = default;
+  virtual const Predictor& predictor() const = 0;
+  /// Adds what is told of a model of this task in /v1/models to what is told of all.
+  virtual void describe(nlohmann::ordered_json& /*entry*/) const {}
 };
 
 using ModelPointer = std::shared_ptr<const ServedModel>;
+
+class Service;
+struct Route;
+
+/// What a task adds to the server: a row of its table.
+struct ServedTask {
+  std::string_view task;
+  /// Loads a model of the task from `spec.folder`, and gives it a name if `spec` has none. Throws an input
+  /// error if it can't be served.
+  std::unique_ptr<ServedModel> (*open)(const ModelSpec& spec, const EngineSettings& settings);
+  /// The routes for the models of the task.
+  std::vector<Route> (*routes)(Service& service);
+};
+using ServedTasks = std::span<const ServedTask>;
+
+/// The model as one of a task, such as `ServedTranslation`; null if it is of another task.
+template <class Served>
+std::shared_ptr<const Served> as(const ModelPointer& model) {
+  return model && model->task == Served::task ? std::static_pointer_cast<const Served>(model) : nullptr;
+}
 
 /// What models have decoded, by name: those that are served, those that were replaced and still answer
 /// requests, and those that ended. Safe to share between threads.
@@ -74,20 +90,23 @@ class DecodedByModel {
 /// The models that are served. Safe to share between threads; a request keeps the model that it began with.
 class Models {
  public:
-  /// Throws an input error if there is none, if one can't be loaded, or if two have the same name.
-  Models(const std::vector<ModelSpec>& specs, const EngineSettings& settings)
-      : models_(load(specs, settings)) {}
+  /// Throws an input error if there is none, if one can't be loaded or is of a task without a row in `tasks`,
+  /// or if two have the same name.
+  Models(const std::vector<ModelSpec>& specs, const EngineSettings& settings, ServedTasks tasks)
+      : tasks_(tasks), models_(load(specs, settings)) {}
 
   std::vector<ModelPointer> all() const;
   /// The model with a name, or null.
   ModelPointer named(const std::string& name) const;
-  /// The model that translates between two languages, or null.
-  ModelPointer between(const std::string& source, const std::string& target) const;
-  /// The codes of the source languages, without repetition, in the order of the models; with a target, only of
-  /// those that are translated into it.
-  std::vector<std::string> sources(const std::string& target = "") const;
-  /// Those and, after them, the codes of the target languages, without repetition.
-  std::vector<std::string> languages() const;
+  /// Those of a task.
+  template <class Served>
+  std::vector<std::shared_ptr<const Served>> all_of() const {
+    std::vector<std::shared_ptr<const Served>> found;
+    for (const ModelPointer& model : all())
+      if (auto served = as<Served>(model)) found.push_back(std::move(served));
+    return found;
+  }
+  ServedTasks tasks() const { return tasks_; }
   /// What each model has decoded since the server began, whenever it was loaded again.
   std::vector<ModelCounts> counts() const;
   /// Loads models from their folders, and serves them instead of the old ones. If one can't be loaded, throws,
@@ -97,6 +116,7 @@ class Models {
  private:
   std::vector<ModelPointer> load(const std::vector<ModelSpec>& specs, const EngineSettings& settings) const;
 
+  const ServedTasks tasks_;
   const std::shared_ptr<DecodedByModel> decoded_ = std::make_shared<DecodedByModel>();  // the models share it
   mutable std::mutex mutex_;
   std::vector<ModelPointer> models_;

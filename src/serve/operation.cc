@@ -1,7 +1,7 @@
 // What those who run a server ask for.
-#include "serve/json_text.h"
-#include "serve/libretranslate.h"
-#include "serve/page_files.h"
+#include "serve/http/json_text.h"
+#include "serve/http/page_files.h"
+#include "serve/service.h"
 
 namespace sixfold::serve {
 

@@ -1,29 +1,20 @@
 // What is told about the models.
 #include <cmath>
 
+#include "model/config.h"
 #include "model/position_encodings.h"
-#include "serve/json_text.h"
-#include "serve/openai.h"
-#include "serve/own.h"
+#include "serve/http/json_text.h"
+#include "serve/service.h"
 
 namespace sixfold::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const ModelConfig& config_of(const ServedModel& model) {
-  return model.translator ? model.translator->config() : model.generator->config();
-}
-
 Json model_json(const ServedModel& model) {
-  const ModelConfig& config = config_of(model);
+  const ModelConfig& config = model.predictor().config();
   Json entry{{"id", model.name}, {"object", "model"}, {"created", model.created}, {"owned_by", "sixfold"}};
-  entry["kind"] = model.translator ? "translation" : "language model";
-  if (model.translator)
-    entry.update({{"source", model.source},
-                  {"target", model.target},
-                  {"source_name", language_name(model.source)},
-                  {"target_name", language_name(model.target)}});
+  model.describe(entry);
   entry["architecture"] = {{"d_model", config.d_model},
                            {"d_ff", config.d_ff},
                            {"heads", config.heads},
@@ -54,13 +45,12 @@ Json models_json(Service& service) {
 }
 
 Json positions_json(const ServedModel& model, int64_t count) {
-  const ModelConfig& config = config_of(model);
+  const ModelConfig& config = model.predictor().config();
   Json json{{"model", model.name},        {"kind", name_of_enum(config.positions)},
             {"d_model", config.d_model},  {"positions", 0},
             {"encodings", Json::array()}, {"similarity", Json::array()}};
   if (!adds_position_vectors(config.positions)) return json;
-  const std::vector<float> table = model.translator ? model.translator->position_encodings(count)
-                                                    : model.generator->position_encodings(count);
+  const std::vector<float> table = model.predictor().position_encodings(count);
   const auto width = static_cast<size_t>(config.d_model), rows = table.size() / width;
   const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; };
   for (const float value : table) json["encodings"].push_back(rounded(static_cast<double>(value)));

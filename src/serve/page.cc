@@ -1,7 +1,6 @@
 // The page for browsers. It asks the other interfaces for everything that it shows.
-#include "serve/openai.h"
-#include "serve/own.h"
-#include "serve/page_files.h"
+#include "serve/http/page_files.h"
+#include "serve/service.h"
 
 namespace sixfold::serve {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "serve/own.h"
+#include "serve/service.h"
 
 namespace sixfold::serve {
 namespace {
@@ -21,11 +21,12 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 }  // namespace
 
 std::vector<Route> all_routes(Service& service) {
-  std::vector<Route> all = libretranslate_routes(service);
-  for (const auto routes : {deepl_routes, own_routes, openai_routes, operation_routes})
-    for (Route& route : routes(service)) all.push_back(std::move(route));
-  if (service.options().page)
-    for (Route& route : page_routes()) all.push_back(std::move(route));
+  std::vector<Route> all;
+  const auto add = [&](std::vector<Route> routes) { std::ranges::move(routes, std::back_inserter(all)); };
+  for (const ServedTask& task : service.models().tasks()) add(task.routes(service));
+  add(model_routes(service));
+  add(operation_routes(service));
+  if (service.options().page) add(page_routes());
   return all;
 }
 

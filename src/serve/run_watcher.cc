@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "serve/json_text.h"
+#include "serve/http/json_text.h"
 #include "train/training_log.h"
 
 namespace sixfold::serve {

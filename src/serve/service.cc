@@ -11,23 +11,15 @@
 #include "text/utf8.h"
 
 namespace sixfold::serve {
-namespace {
-
 size_t bytes_of(std::span<const std::string> texts) {
   return std::accumulate(texts.begin(), texts.end(), size_t{0},
                          [](size_t sum, const std::string& text) { return sum + text.size(); });
 }
 
-size_t bytes_of(const OutputConstraints& constraints) {
-  return constraints.prefix.size() + bytes_of(constraints.phrases) + bytes_of(constraints.banned_phrases);
-}
-
-}  // namespace
-
 Service::Service(const std::vector<ModelSpec>& models, const EngineSettings& engine,
-                 const ServiceOptions& options)
+                 const ServiceOptions& options, ServedTasks tasks)
     : options_(options),
-      models_(models, engine),
+      models_(models, engine, tasks),
       keys_(options.keys),
       glossaries_(options.glossaries, options.glossary_limits),
       files_(options.files),
@@ -75,30 +67,12 @@ int64_t Service::characters(const std::string& client) const {
   return found == characters_.end() ? 0 : found->second;
 }
 
-std::vector<TextResult> Service::translate(const ServedModel& model, std::span<const std::string> texts,
-                                           const TextOptions& options) {
-  const size_t bytes = bytes_of(texts) + bytes_of(options.constraints);
-  require_few_bytes(bytes);
-  const auto share = wait(bytes);
-  std::vector<TextResult> results = translate_texts(model, texts, options, this->options().keep_symbols);
-  count(options.client, texts);
-  size_t cut = 0;
-  for (const TextResult& result : results) cut += result.cut;
-  if (cut == 0) return results;
-  metrics_.cut(model.name, cut);
-  if (const auto all = cut_.add(cut))
+void Service::count_cut(const std::string& model, size_t sentences) {
+  if (sentences == 0) return;
+  metrics_.cut(model, sentences);
+  if (const auto all = cut_.add(sentences))
     log_warning("{} too long for its model and translated without the end (at {} last)",
-                counted(*all, "sentence was", "sentences were"), model.name);
-  return results;
-}
-
-ModelPointer Service::model_between(const std::string& source, const std::string& target) const {
-  if (ModelPointer model = models_.between(source, target)) return model;
-  std::vector<std::string> pairs;
-  for (const ModelPointer& model : models_.all())
-    if (model->translator) pairs.push_back(model->name);
-  throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
-                                   pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
+                counted(*all, "sentence was", "sentences were"), model);
 }
 
 std::string Service::caller_of(const HttpRequest& request) const {

@@ -9,18 +9,17 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/api_keys.h"
-#include "serve/fields.h"
 #include "serve/glossaries.h"
-#include "serve/http.h"
-#include "serve/kept_files.h"
+#include "serve/http/api_keys.h"
+#include "serve/http/fields.h"
+#include "serve/http/http.h"
+#include "serve/http/kept_files.h"
+#include "serve/http/rare_warning.h"
+#include "serve/http/refusal.h"
+#include "serve/http/share.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
-#include "serve/rare_warning.h"
-#include "serve/refusal.h"
-#include "serve/share.h"
 #include "serve/suggestions.h"
-#include "serve/texts.h"
 
 namespace sixfold::serve {
 
@@ -47,7 +46,8 @@ struct ServiceOptions {
 /// What all faces of the server share: models, limits and counts. Safe to share between threads.
 class Service {
  public:
-  Service(const std::vector<ModelSpec>& models, const EngineSettings& engine, const ServiceOptions& options);
+  Service(const std::vector<ModelSpec>& models, const EngineSettings& engine, const ServiceOptions& options,
+          ServedTasks tasks);
   /// Loads the models and the API keys, and takes the limits of requests from `options`. If something can't be
   /// loaded, throws, and all stays as it was. Requests that have begun keep their models.
   void reload(const std::vector<ModelSpec>& models, const EngineSettings& engine,
@@ -62,16 +62,11 @@ class Service {
   KeptFiles& files() { return files_; }
   Suggestions& suggestions() { return suggestions_; }
 
-  /// Translates texts as `translate_texts`, within the limits, to which the constraints count as well, and
-  /// counts what was done. Throws an `HttpError`: 413 for too much text, 503 if too much waits.
-  std::vector<TextResult> translate(const ServedModel& model, std::span<const std::string> texts,
-                                    const TextOptions& options);
   /// Throws an `HttpError` (413) if the texts are longer than the limit.
   void require_few_bytes(std::span<const std::string> texts) const;
+  void require_few_bytes(size_t bytes) const;
   /// Counts bytes as waiting texts while the result lives. Throws an `HttpError` (503) if too much waits.
   std::shared_ptr<const Share> wait(size_t bytes);
-  /// The model between two languages. Throws an `HttpError` (400) that says which there are if there is none.
-  ModelPointer model_between(const std::string& source, const std::string& target) const;
   /// The name under which a request takes turns with others: of its API key or, if none are needed, of its
   /// address.
   std::string caller_of(const HttpRequest& request) const;
@@ -84,6 +79,10 @@ class Service {
   /// languages.
   std::shared_ptr<const Glossary> glossary(const HttpRequest& request, const std::string& id,
                                            const Languages& languages) const;
+  /// Counts the characters of texts that were translated for a client.
+  void count(const std::string& client, std::span<const std::string> texts);
+  /// Counts sentences that were too long for a model, and warns of them.
+  void count_cut(const std::string& model, size_t sentences);
   std::string metrics_text() const;
   /// The number of characters that were translated so far for a client (`client_of`).
   int64_t characters(const std::string& client) const;
@@ -93,9 +92,6 @@ class Service {
   int64_t next_seed();
 
  private:
-  void require_few_bytes(size_t bytes) const;
-  void count(const std::string& client, std::span<const std::string> texts);
-
   ServiceOptions options_;
   Models models_;
   Metrics metrics_;
@@ -110,6 +106,8 @@ class Service {
   RareWarning cut_;
 };
 
+size_t bytes_of(std::span<const std::string> texts);
+
 /// What clients are told when their request was cancelled.
 constexpr const char* cancelled_message =
     "The request took longer than request_seconds allows, or the server ends.";
@@ -122,16 +120,15 @@ struct Route {
   bool open = false;  ///< answers without an API key
 };
 
-/// The routes of the faces.
-std::vector<Route> libretranslate_routes(Service& service);
-std::vector<Route> deepl_routes(Service& service);
-std::vector<Route> own_routes(Service& service);
-std::vector<Route> openai_routes(Service& service);
+/// The routes that describe models: /v1/models, /v1/models/NAME and /v1/models/NAME/positions.
+std::vector<Route> model_routes(Service& service);
+/// The page for browsers: / and its files under /page/.
+std::vector<Route> page_routes();
 /// /health, /ready, /version, /metrics and /spec.
 std::vector<Route> operation_routes(Service& service);
 /// What a server answers while it loads its models: it is alive (/health) and not ready.
 HttpAnswer answer_before_ready(const HttpRequest& request);
-/// Those of all faces.
+/// Those of the tasks, and these.
 std::vector<Route> all_routes(Service& service);
 
 /// Answers requests by the first route that fits. Errors become answers in the form of their face.

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "model_folder/ownership.h"
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 namespace sixfold::serve {
 

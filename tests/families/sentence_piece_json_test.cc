@@ -118,7 +118,7 @@ TEST(SentencePieceJson, AnExportedModelReadsTextsAsBefore) {
     options.model = kind;
     const Tokenizers tokenizers = make_tokenizer(options, text_reader(text), TextSide::exact);
     ModelConfig config;
-    config.task = "language_model";
+    config.task = "language_model", config.generation.suppress_tokens = {2};
     config.d_model = 16, config.d_ff = 8, config.heads = 2, config.encoder_layers = 0,
     config.decoder_layers = 1;
     config.positions = Positions::rotary, config.norm = Norm::rms;

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/memory_source.h"
 #include "serve/raw_client.h"
 

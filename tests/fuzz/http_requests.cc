@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/small_language_model.h"
+#include "serve/api/served_tasks.h"
 #include "serve/service.h"
 #include "temporary_folder.h"
 
@@ -27,7 +28,8 @@ class SmallServer {
                                                                       .most_characters = 200,
                                                                       .most_alternatives = 3,
                                                                       .most_new_tokens = 8,
-                                                                      .most_samples = 2});
+                                                                      .most_samples = 2},
+                                                serve::builtin_served_tasks());
     router_ = std::make_unique<serve::Router>(*service_, serve::all_routes(*service_));
   }
   HttpAnswer answer(const HttpRequest& request) const { return router_->answer(request); }

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "page/page_checks.h"
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 
 namespace sixfold {
 namespace {

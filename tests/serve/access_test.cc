@@ -1,5 +1,5 @@
 // Under which names a server is asked, and which pages may ask it.
-#include "serve/access.h"
+#include "serve/http/access.h"
 
 #include "base/error.h"
 #include "error_message.h"

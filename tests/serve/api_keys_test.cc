@@ -1,4 +1,4 @@
-#include "serve/api_keys.h"
+#include "serve/http/api_keys.h"
 
 #include <gtest/gtest.h>
 

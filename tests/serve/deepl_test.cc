@@ -1,4 +1,4 @@
-#include "serve/deepl.h"
+#include "serve/api/deepl.h"
 
 #include <gtest/gtest.h>
 

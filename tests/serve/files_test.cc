@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "serve/random_name.h"
+#include "serve/http/random_name.h"
 #include "serve/service_fixture.h"
 
 namespace sixfold::serve {

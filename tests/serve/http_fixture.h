@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/raw_client.h"
 
 namespace sixfold::serve {

@@ -1,5 +1,5 @@
 // How the bytes of a connection become requests.
-#include "serve/http_message.h"
+#include "serve/http/http_message.h"
 
 #include <gtest/gtest.h>
 

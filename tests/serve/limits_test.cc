@@ -74,7 +74,7 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
 
 /// A text of blank lines costs next to nothing.
 TEST_F(LimitsTest, BlankLinesStayAsTheyAre) {
-  const ModelPointer model = service_->model_between("en", "de");
+  const TranslationModel model = required_model(*service_, "en", "de");
   std::string blank;
   for (int i = 0; i < 100'000; ++i) blank += i % 2 == 0 ? "\n" : " \r\n";
   const auto begun = std::chrono::steady_clock::now();
@@ -87,7 +87,7 @@ TEST_F(LimitsTest, BlankLinesStayAsTheyAre) {
 
 /// Finding the sentences of this text takes seconds.
 TEST_F(LimitsTest, CancelledTextsAreNotSplit) {
-  const ModelPointer model = service_->model_between("en", "de");
+  const TranslationModel model = required_model(*service_, "en", "de");
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) text += "a\n";
   std::stop_source stop;

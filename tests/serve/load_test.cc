@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "program/small_model.h"
-#include "serve/http_server.h"
+#include "serve/api/served_tasks.h"
+#include "serve/http/http_server.h"
 #include "serve/service.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
@@ -22,7 +23,7 @@ TEST(Load, EveryProperRequestHasTheRightAnswer) {
   const Translator translator(model, {.threads = 1});
   for (const std::string& line : text.lines) text.expected.push_back(translator.translate(line));
 
-  Service service({ModelSpec("en-de=" + model)}, EngineSettings{.threads = 2}, {});
+  Service service({ModelSpec("en-de=" + model)}, EngineSettings{.threads = 2}, {}, builtin_served_tasks());
   const Router router(service, all_routes(service));
   HttpServer server({.port = 0}, [&](const HttpRequest& request) { return router.answer(request); });
   std::jthread serving([&] { server.run(); });

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "error_message.h"
-#include "serve/detect.h"
+#include "serve/api/detect.h"
 #include "serve/service_fixture.h"
-#include "serve/texts.h"
+#include "tasks/translation/routes/texts.h"
 
 namespace sixfold::serve {
 namespace {
@@ -19,8 +19,9 @@ class ModelsTest : public ServiceFixture {
   /// Serves translations from English to German alone.
   void serve_one_direction() {
     router_.reset();
-    service_ = std::make_unique<Service>(std::vector{ModelSpec("en-de=" + en_de_)},
-                                         EngineSettings{.threads = 1}, ServiceOptions{});
+    service_ =
+        std::make_unique<Service>(std::vector{ModelSpec("en-de=" + en_de_)}, EngineSettings{.threads = 1},
+                                  ServiceOptions{}, builtin_served_tasks());
     router_ = std::make_unique<Router>(*service_, all_routes(*service_));
   }
 };
@@ -43,9 +44,13 @@ TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
 TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
   const std::vector<std::string> texts{"a dog"};
   const auto layer_seen = [&](std::optional<int> of_server, std::optional<int> of_request) {
-    const ServedModel model(ModelSpec("en-de=" + en_de_), {.threads = 1, .alignment_layer = of_server});
+    const Models models({ModelSpec("en-de=" + en_de_)}, {.threads = 1, .alignment_layer = of_server},
+                        builtin_served_tasks());
     const TextOptions options{.details = {.attention = true, .layer = of_request}};
-    return translate_texts(model, texts, options)[0].sentences[0].translations[0].attention->layer;
+    return translate_texts(*models.all_of<ServedTranslation>()[0], texts, options)[0]
+        .sentences[0]
+        .translations[0]
+        .attention->layer;
   };
   EXPECT_EQ(layer_seen({}, {}), 0);  // of two, the last but one
   EXPECT_EQ(layer_seen(-1, {}), 1);
@@ -93,10 +98,10 @@ TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
   };
   translated("a b c");
   EXPECT_EQ(tokens(), 4);
-  ModelPointer held = service_->model_between("en", "de");
+  TranslationModel held = required_model(*service_, "en", "de");
   reload();
   EXPECT_EQ(tokens(), 4);
-  held->translator->translate("a b c d");
+  held->translator.translate("a b c d");
   EXPECT_EQ(tokens(), 4 + 5) << "of the model that was replaced";
   translated("a");
   held.reset();

@@ -1,4 +1,4 @@
-#include "serve/openai.h"
+#include "serve/api/openai.h"
 
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ TEST_F(ServiceTest, CompletesTexts) {
   EXPECT_EQ(json(post("/v1/completions", request))["choices"], answer["choices"]) << "the same seed";
   GenerateOptions options;
   options.max_tokens = 6, options.seed = 7, options.samples = 2;
-  const auto texts =
-      service_->models().named("text")->generator->generate(std::vector<std::string>{"a b", "c"}, options);
+  const auto texts = as<ServedLanguageModel>(service_->models().named("text"))
+                         ->generator.generate(std::vector<std::string>{"a b", "c"}, options);
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(answer["choices"][i]["text"], texts[i / 2].texts[i % 2].text);
     EXPECT_EQ(answer["choices"][i]["index"], i);

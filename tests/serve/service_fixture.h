@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "program/small_language_model.h"
+#include "serve/api/served_tasks.h"
 #include "serve/service.h"
+#include "tasks/language_model/routes/served.h"
+#include "tasks/translation/routes/texts.h"
 #include "temporary_folder.h"
 
 namespace sixfold::serve {
@@ -26,7 +29,8 @@ class ServiceFixture : public testing::Test {
   void start(const ServiceOptions& options = {}, const std::vector<std::string>& more = {}) {
     router_.reset();
     service_.reset();
-    service_ = std::make_unique<Service>(specs(more), EngineSettings{.threads = 2}, options);
+    service_ =
+        std::make_unique<Service>(specs(more), EngineSettings{.threads = 2}, options, builtin_served_tasks());
     router_ = std::make_unique<Router>(*service_, all_routes(*service_));
   }
 
@@ -55,7 +59,7 @@ class ServiceFixture : public testing::Test {
     EXPECT_NE(answer.body.find(part), std::string::npos) << answer.body;
   }
   std::string translated(const std::string& text) const {
-    return service_->model_between("en", "de")->translator->translate(text);
+    return required_model(*service_, "en", "de")->translator.translate(text);
   }
 
   TemporaryFolder folder_;

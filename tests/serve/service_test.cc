@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/raw_client.h"
 #include "serve/service_fixture.h"
 #include "tasks/translation/settings.h"
@@ -152,7 +152,7 @@ TEST_F(ServiceTest, BoundsTexts) {
 
 /// More alternatives than the beam is wide make it wider, whatever the model's settings say.
 TEST_F(ServiceTest, GivesAsManyAlternativesAsAreWanted) {
-  const int beam = service_->model_between("en", "de")->translator->config().generation.beam_size;
+  const int beam = required_model(*service_, "en", "de")->translator.config().generation.beam_size;
   const Json answer =
       json(post("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}, {"alternatives", 10}}));
   EXPECT_GT(answer["alternatives"].size(), static_cast<size_t>(beam));
@@ -370,12 +370,12 @@ TEST(Metrics, LabelsAreEscaped) {
 
 TEST_F(ServiceTest, LoadsModelsAgain) {
   const std::string before = translated("a b c d e");
-  const ModelPointer held = service_->model_between("en", "de");
+  const TranslationModel held = required_model(*service_, "en", "de");
   std::filesystem::remove_all(en_de_);
   write_small_model(en_de_, 13);
   reload();
   EXPECT_NE(translated("a b c d e"), before);
-  EXPECT_EQ(held->translator->translate("a b c d e"), before) << "a request that has begun keeps its model";
+  EXPECT_EQ(held->translator.translate("a b c d e"), before) << "a request that has begun keeps its model";
   std::filesystem::remove_all(de_en_);
   EXPECT_NE(error_message([&] { reload(); }).find(de_en_), std::string::npos);
   EXPECT_EQ(service_->models().all().size(), 3u) << "the old ones go on";
@@ -416,25 +416,29 @@ TEST_F(ServiceTest, AModelMaySayItsLanguages) {
   write_small_model(named, 1, true, [](ModelConfig& config) {
     config.settings = write_options(TranslationSettings{"pt-BR", "nb"});
   });
-  const Models models({ModelSpec(named)}, {});
+  const Models models({ModelSpec(named)}, {}, builtin_served_tasks());
   EXPECT_EQ(models.all()[0]->name, "pt-BR-nb");
-  EXPECT_TRUE(models.between("pt-BR", "nb"));
-  EXPECT_EQ(Models({ModelSpec("en-de=" + named)}, {}).all()[0]->source, "en") << "what is given counts";
+  EXPECT_TRUE(model_between(models, "pt-BR", "nb"));
+  EXPECT_EQ(
+      Models({ModelSpec("en-de=" + named)}, {}, builtin_served_tasks()).all_of<ServedTranslation>()[0]->source,
+      "en")
+      << "what is given counts";
 }
 
 TEST_F(ServiceTest, RefusesModelsThatItCantServe) {
   const auto message = [&](const std::string& spec) {
-    return error_message([&] { Models({ModelSpec(spec)}, {}); });
+    return error_message([&] { Models({ModelSpec(spec)}, {}, builtin_served_tasks()); });
   };
   EXPECT_NE(message(en_de_).find("does not say between which languages"), std::string::npos);
   EXPECT_NE(message("english=" + en_de_).find("does not name two languages"), std::string::npos);
   EXPECT_NE(message("en-de=" + (folder_ / "none")).find("none"), std::string::npos);
   EXPECT_NE(message("en-de=").find("has no folder"), std::string::npos);
   EXPECT_NE(error_message([&] {
-              Models({ModelSpec("en-de=" + en_de_), ModelSpec("en-de=" + de_en_)}, {});
+              Models({ModelSpec("en-de=" + en_de_), ModelSpec("en-de=" + de_en_)}, {}, builtin_served_tasks());
             }).find("are both named 'en-de'"),
             std::string::npos);
-  EXPECT_NE(error_message([] { Models({}, {}); }).find("no model is given"), std::string::npos);
+  EXPECT_NE(error_message([] { Models({}, {}, builtin_served_tasks()); }).find("no model is given"),
+            std::string::npos);
 }
 
 }  // namespace

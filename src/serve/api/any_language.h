@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "serve/api/detect.h"
+#include "tasks/translation/routes/texts.h"
+
+namespace sixfold::serve {
+
+/// What a client wants to be translated.
+struct WantedTexts {
+  std::vector<std::string> texts;
+  std::string source;  ///< empty: the language of each text is detected
+  std::string target;
+  TextOptions options = {};
+};
+
+struct AnswerText {
+  DetectedLanguage detected;  ///< or the language that was given
+  std::string text;
+  std::vector<std::string> alternatives;
+  size_t cut = 0;  ///< number of sentences that were too long for the model
+};
+
+/// Translates texts, each from its language, which is looked for among the source and target languages of the
+/// models. A text that is in the target language, which a model must know,
+/// stays as it is. Throws an `HttpError`, as `translate` and `required_model`.
+std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted);
+
+/// Tells a client of an interface that has no field for it how many sentences were too long: in the header
+/// X-Sixfold-Cut, if there are any.
+void tell_cut(HttpAnswer& answer, const std::vector<AnswerText>& texts);
+
+}  // namespace sixfold::serve

@@ -1,0 +1,132 @@
+#include "serve/api/libretranslate.h"
+
+#include <algorithm>
+
+#include "serve/api/any_language.h"
+#include "serve/http/json_text.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+HttpAnswer answer(const Json& body) { return {.body = json_text(body)}; }
+
+Json detection(const DetectedLanguage& detected) {
+  return {{"confidence", static_cast<double>(detected.confidence)}, {"language", detected.language}};
+}
+
+Json languages(Service& service) {
+  Json all = Json::array();
+  for (const std::string& source : source_languages(service.models())) {
+    std::vector<std::string> targets{source};  // a text in the language that is asked for stays as it is
+    for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
+      if (model->source == source) targets.push_back(model->target);
+    all.push_back({{"code", source}, {"name", language_name(source)}, {"targets", targets}});
+  }
+  for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
+    const auto listed = [&](const Json& language) { return language["code"] == model->target; };
+    if (std::none_of(all.begin(), all.end(), listed))
+      all.push_back(
+          {{"code", model->target}, {"name", language_name(model->target)}, {"targets", {model->target}}});
+  }
+  return all;
+}
+
+/// A request to /translate.
+struct Wanted {
+  std::vector<std::string> texts;
+  bool list;
+  std::string source, target, format;
+  int alternatives;
+
+  Wanted(const Fields& fields, const ServiceOptions& options)
+      : texts(fields.required_texts("q", options.most_texts)),
+        list(fields.is_list("q")),
+        source(fields.required_text("source")),
+        target(fields.required_text("target")),
+        format(fields.one_of("format", {"text", "html"})),
+        alternatives(static_cast<int>(fields.whole("alternatives", 0, options.most_alternatives).value_or(0))) {
+  }
+};
+
+HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& request) {
+  const Wanted wanted(Fields(request), service.options());
+  const bool detect = wanted.source == "auto";
+  Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
+  const std::vector<AnswerText> answers = translate_from_any(
+      service, {.texts = wanted.texts,
+                .source = detect ? "" : wanted.source,
+                .target = wanted.target,
+                .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
+                            .alternatives = wanted.alternatives,
+                            .client = service.client_of(request),
+                            .caller = service.caller_of(request),
+                            .cancel = request.cancel}});
+  for (const AnswerText& text : answers) {
+    texts.push_back(text.text);
+    detections.push_back(detection(text.detected));
+    alternatives.push_back(text.alternatives);
+  }
+  const auto shape = [&](const Json& all) { return wanted.list ? all : all[0]; };
+  Json body{{"translatedText", shape(texts)}};
+  if (detect) body["detectedLanguage"] = shape(detections);
+  if (wanted.alternatives > 0) body["alternatives"] = shape(alternatives);
+  HttpAnswer whole = answer(body);
+  tell_cut(whole, answers);
+  return whole;
+}
+
+HttpAnswer detect(Service& service, const HttpRequest& request) {
+  Json all = Json::array();
+  const auto known = all_languages(service.models());
+  if (known.empty()) throw HttpError(400, "This server has no translation model.");
+  for (const DetectedLanguage& detected : detect_language(Fields(request).required_text("q"), known))
+    all.push_back(detection(detected));
+  return answer(all);
+}
+
+Json frontend_settings(Service& service) {
+  const Json all = languages(service);
+  const auto language = [&](const std::string& code) {
+    return Json{{"code", code}, {"name", language_name(code)}};
+  };
+  Json settings{{"apiKeys", service.keys().needed()},
+                {"charLimit", service.options().most_characters},
+                {"filesTranslation", true},
+                {"frontendTimeout", 500},
+                {"keyRequired", service.keys().needed()},
+                {"suggestions", service.suggestions().taken()},
+                {"supportedFilesFormat", file_extensions()}};
+  for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
+    settings["language"] = {{"source", language(model->source)}, {"target", language(model->target)}};
+    break;
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<Route> libretranslate_routes(Service& service) {
+  Service* const s = &service;
+  const auto route = [](std::string method, std::string path, auto act, bool open) {
+    return Route{std::move(method), std::move(path),
+                 [act](const HttpRequest& request, const std::string&) { return act(request); },
+                 libretranslate_error_body, open};
+  };
+  std::vector<Route> routes{
+      route(
+          "POST", "/translate", [s](const HttpRequest& r) { return translate_as_libretranslate(*s, r); },
+          false),
+      route(
+          "POST", "/detect", [s](const HttpRequest& r) { return detect(*s, r); }, false),
+      route(
+          "GET", "/languages", [s](const HttpRequest&) { return answer(languages(*s)); }, true),
+      route(
+          "GET", "/frontend/settings", [s](const HttpRequest&) { return answer(frontend_settings(*s)); }, true),
+  };
+  for (Route& other : libretranslate_file_routes(service)) routes.push_back(std::move(other));
+  return routes;
+}
+
+}  // namespace sixfold::serve

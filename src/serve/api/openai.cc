@@ -1,0 +1,206 @@
+#include "serve/api/openai.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "serve/http/json_text.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t most_log_probs = 5;  // as OpenAI's
+
+/// Refuses what would silently change nothing.
+void refuse_unsupported_by_openai(const Fields& fields) {
+  const auto unknown = fields.unknown({"model",
+                                       "prompt",
+                                       "max_tokens",
+                                       "n",
+                                       "best_of",
+                                       "temperature",
+                                       "top_p",
+                                       "top_k",
+                                       "min_p",
+                                       "repetition_penalty",
+                                       "presence_penalty",
+                                       "frequency_penalty",
+                                       "stop",
+                                       "seed",
+                                       "echo",
+                                       "stream",
+                                       "stream_options",
+                                       "logprobs",
+                                       "logit_bias",
+                                       "suffix",
+                                       "user",
+                                       "api_key",
+                                       "auth_key"});
+  if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/completions.", *unknown));
+  if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
+  if (const auto bias = fields.object("logit_bias"); bias && bias->unknown({}))
+    throw HttpError(400, "\"logit_bias\" is not supported.");
+  for (const char* name : {"presence_penalty", "frequency_penalty"})
+    if (fields.number(name, -2, 2).value_or(0) != 0)
+      throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
+}
+
+/// Refuses an answer with more tokens than a request may have, of all its texts together. The likeliest tokens
+/// beside each token count too, and so do the bytes of prompts whose tokens are shown.
+void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) {
+  const GenerateOptions& options = wanted.options;
+  const int64_t most = std::max<int64_t>(limits.most_tokens_of_request, limits.most_new_tokens);
+  const int64_t texts = std::ssize(wanted.prompts) * options.samples;
+  int64_t tokens = texts * options.max_tokens;
+  for (const Prompt& prompt : wanted.prompts)
+    if (options.prompt_tokens)
+      tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
+  if (tokens * (1 + options.likeliest.value_or(0)) > most)
+    throw HttpError(400,
+                    fmt::format("\"prompt\", \"n\", \"max_tokens\" and \"logprobs\" ask for {} texts with {} "
+                                "tokens in all, and {} more beside each; all together may be {}.",
+                                texts, tokens, options.likeliest.value_or(0), most));
+}
+
+/// The texts to continue, or their tokens. Without any, the empty text.
+std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limits) {
+  std::vector<Prompt> prompts;
+  if (auto lists = fields.token_lists("prompt", limits.most_texts, limits.most_characters)) {
+    for (std::vector<int32_t>& ids : *lists) prompts.push_back({.text = {}, .ids = std::move(ids)});
+    return prompts;
+  }
+  for (std::string& text : fields.texts("prompt", limits.most_texts)) prompts.push_back({std::move(text)});
+  if (!fields.has("prompt")) prompts.emplace_back();
+  if (prompts.empty()) throw HttpError(400, "\"prompt\" is an empty list; it must have a text.");
+  return prompts;
+}
+
+Completion completion_of(Service& service, const HttpRequest& request) {
+  const Fields fields(request);
+  refuse_unsupported_by_openai(fields);
+  Completion wanted;
+  wanted.id = fmt::format("cmpl-{}", service.next_number());
+  const std::string name = fields.required_text("model");
+  const ModelPointer model = service.models().named(name);
+  if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
+  wanted.model = as<ServedLanguageModel>(model);
+  if (!wanted.model)
+    throw HttpError(400, fmt::format("The model {} translates; it does not continue texts.", name));
+  wanted.prompts = prompts_of(fields, service.options());
+  size_t bytes = 0;
+  for (const Prompt& prompt : wanted.prompts)
+    bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
+  if (bytes > service.options().most_characters)
+    throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
+                                     service.options().most_characters));
+  wanted.share = service.wait(bytes);
+  for (size_t i = 0; i < wanted.prompts.size(); ++i)
+    if (const auto refusal = wanted.model->generator.refusal(wanted.prompts[i]))
+      throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
+  for (Prompt& prompt : wanted.prompts)
+    if (prompt.ids) prompt.text = wanted.model->generator.text_of(*prompt.ids);
+  GenerateOptions& options = wanted.options;
+  wanted.echo = fields.truth("echo").value_or(false);
+  if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
+    options.likeliest = static_cast<int>(*count);
+    options.prompt_tokens = wanted.echo;
+  }
+  const int least = options.prompt_tokens ? 0 : 1;  // the tokens of the prompt may be all that is wanted
+  options.max_tokens =
+      static_cast<int>(fields.whole("max_tokens", least, service.options().most_new_tokens).value_or(16));
+  options.samples = static_cast<int>(fields.whole("n", 1, service.options().most_samples).value_or(1));
+  require_few_tokens(service.options(), wanted);
+  options.draw.temperature = static_cast<float>(fields.number("temperature", 0, 2).value_or(1));
+  options.draw.top_p = static_cast<float>(fields.number("top_p", 0, 1).value_or(1));
+  options.draw.top_k = static_cast<int>(fields.whole("top_k", 0, 1 << 20).value_or(0));
+  options.draw.min_p = static_cast<float>(fields.number("min_p", 0, 1).value_or(0));
+  options.draw.repetition_penalty =
+      static_cast<float>(fields.number("repetition_penalty", 0.01, 100).value_or(1));
+  options.stop = fields.texts("stop", 16);
+  // Without a seed, clients expect another text each time.
+  options.seed = static_cast<uint64_t>(fields.whole("seed", 0, int64_t{1} << 53).value_or(service.next_seed()));
+  options.caller = service.caller_of(request);
+  options.cancel = request.cancel;
+  if (fields.whole("best_of", 1, service.options().most_samples).value_or(options.samples) != options.samples)
+    throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
+  wanted.stream = fields.truth("stream").value_or(false);
+  if (const auto how = fields.object("stream_options")) {
+    if (!wanted.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
+    if (const auto unknown = how->unknown({"include_usage", "include_obfuscation"}))
+      throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
+    wanted.usage = how->truth("include_usage").value_or(false);
+  }
+  return wanted;
+}
+
+HttpAnswer complete(const Completion& wanted) {
+  Json choices = Json::array();
+  const std::vector<GeneratedTexts> all = wanted.model->generator.generate(wanted.prompts, wanted.options);
+  for (const GeneratedTexts& texts : all)
+    for (const GeneratedText& text : texts.texts) {
+      const std::string before = wanted.echo ? wanted.prompts[texts.index].text : "";
+      choices.push_back({{"text", before + text.text},
+                         {"index", choices.size()},
+                         {"logprobs", log_probs_of(text.chosen, wanted)},
+                         {"finish_reason", openai_reason(text.reason)}});
+    }
+  Json body = completion_json(wanted, std::move(choices));
+  body["usage"] = usage_of(all);
+  return {.body = json_text(body)};
+}
+
+HttpAnswer completions(Service& service, const HttpRequest& request) {
+  const Completion wanted = completion_of(service, request);
+  return wanted.stream ? stream_completion(wanted) : complete(wanted);
+}
+
+}  // namespace
+
+Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted) {
+  if (!wanted.options.likeliest) return nullptr;
+  Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
+  for (const ChosenToken& token : chosen) {
+    tokens.push_back(token.text);
+    own.push_back(token.log_probability ? Json(*token.log_probability) : Json());
+    offsets.push_back(token.offset);
+    Json best = Json::object();
+    for (const auto& [text, log_probability] : token.likeliest)
+      if (!best.contains(text)) best[text] = log_probability;  // of tokens with the same text the likeliest
+    all_best.push_back(token.log_probability ? std::move(best) : Json());
+  }
+  if (*wanted.options.likeliest == 0) all_best = nullptr;
+  return {{"tokens", tokens}, {"token_logprobs", own}, {"top_logprobs", all_best}, {"text_offset", offsets}};
+}
+
+const char* openai_reason(FinishReason reason) {
+  return reason == FinishReason::end_token || reason == FinishReason::stop_string ? "stop" : "length";
+}
+
+Json completion_json(const Completion& wanted, Json choices) {
+  return {{"id", wanted.id},
+          {"object", "text_completion"},
+          {"created", std::time(nullptr)},
+          {"model", wanted.model->name},
+          {"choices", std::move(choices)}};
+}
+
+Json usage_of(std::span<const GeneratedTexts> all) {
+  size_t prompt_tokens = 0, tokens = 0;
+  for (const GeneratedTexts& texts : all) {
+    prompt_tokens += texts.prompt_tokens;
+    for (const GeneratedText& text : texts.texts) tokens += text.tokens;
+  }
+  return {{"prompt_tokens", prompt_tokens},
+          {"completion_tokens", tokens},
+          {"total_tokens", prompt_tokens + tokens}};
+}
+
+std::vector<Route> openai_routes(Service& service) {
+  Service* const s = &service;
+  return {{"POST", "/v1/completions",
+           [s](const HttpRequest& request, const std::string&) { return completions(*s, request); },
+           openai_error_body}};
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,159 @@
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "serve/api/openai.h"
+#include "serve/http/json_text.h"
+
+namespace sixfold::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Pieces of texts on their way from the threads that decode to the one that writes to the client: those never
+/// wait for a client.
+class Pieces {
+ public:
+  struct Piece {
+    size_t choice;
+    std::string text;
+    std::vector<ChosenToken> chosen;
+  };
+  void put(Piece piece) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(piece));
+    changed_.notify_one();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_one();
+  }
+  /// Waits until there are pieces, or none will come. Returns whether there are any.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
+    return !waiting_.empty();
+  }
+  /// Waits for the next pieces; none at the end.
+  std::deque<Piece> take() {
+    wait();
+    const std::lock_guard lock(mutex_);
+    return std::exchange(waiting_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Piece> waiting_;
+  bool ended_ = false;
+};
+
+std::string event(const Json& data) { return "data: " + json_text(data) + "\n\n"; }
+
+/// A completion that is generated in a thread of its own. For one thread.
+class Stream {
+ public:
+  explicit Stream(const Completion& wanted)
+      : wanted_(wanted), from_server_(wanted.options.cancel, [this] { gone_.request_stop(); }) {
+    wanted_.options.cancel = gone_.get_token();
+    decoding_ = std::jthread([this] { decode(); });
+  }
+  ~Stream() { gone_.request_stop(); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Waits for the first piece. Rethrows what ended the generation before it.
+  void begin() {
+    if (pieces_.wait()) return;
+    decoding_.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void write(const WritePart& write) {
+    write_ = write;
+    if (wanted_.echo)
+      for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i)
+        tell(i, wanted_.prompts[i / samples()].text, nullptr, nullptr);
+    for (auto some = pieces_.take(); !some.empty(); some = pieces_.take())
+      for (const Pieces::Piece& piece : some) {
+        tell(piece.choice, piece.text, log_probs_of(piece.chosen, wanted_), nullptr);
+        if (!open_) gone_.request_stop();
+      }
+    if (decoding_.joinable()) decoding_.join();
+    if (failure_) return tell_failure();
+    for (const GeneratedTexts& texts : results_)
+      for (size_t sample = 0; sample < texts.texts.size(); ++sample)
+        tell(texts.index * samples() + sample, "", nullptr, openai_reason(texts.texts[sample].reason));
+    if (wanted_.usage) {
+      Json last = completion_json(wanted_, Json::array());
+      last["usage"] = usage_of(results_);
+      send(event(last));
+    }
+    send("data: [DONE]\n\n");
+  }
+
+ private:
+  size_t samples() const { return static_cast<size_t>(wanted_.options.samples); }
+
+  void decode() {
+    try {
+      results_ =
+          wanted_.model->generator.generate(wanted_.prompts, wanted_.options, [this](const TextPiece& piece) {
+            pieces_.put({piece.prompt * samples() + piece.sample,
+                         std::string(piece.text),
+                         {piece.chosen.begin(), piece.chosen.end()}});
+          });
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    pieces_.end();
+  }
+
+  void send(const std::string& part) { open_ = open_ && write_(part); }
+
+  void tell(size_t index, const std::string& text, const Json& log_probs, const Json& reason) {
+    const Json choice{{"text", text}, {"index", index}, {"logprobs", log_probs}, {"finish_reason", reason}};
+    Json part = completion_json(wanted_, Json::array({choice}));
+    if (wanted_.usage) part["usage"] = nullptr;  // as OpenAI's, which tells it with the last part
+    send(event(part));
+  }
+
+  /// The status has been sent, so that the error is an event.
+  void tell_failure() {
+    std::string message = "The server failed.";
+    try {
+      std::rethrow_exception(failure_);
+    } catch (const Cancelled&) {
+      message = cancelled_message;
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    send("data: " + openai_error_body(503, message) + "\n\n");
+  }
+
+  Completion wanted_;
+  Pieces pieces_;
+  std::vector<GeneratedTexts> results_;
+  std::exception_ptr failure_;
+  WritePart write_;
+  bool open_ = true;  // whether the client is there
+  std::stop_source gone_;
+  const std::stop_callback<std::function<void()>> from_server_;
+  std::jthread decoding_;  // last: it uses the members above
+};
+
+}  // namespace
+
+HttpAnswer stream_completion(const Completion& wanted) {
+  const auto stream = std::make_shared<Stream>(wanted);
+  stream->begin();
+  return {.content_type = "text/event-stream",
+          .headers = {{"Cache-Control", "no-cache"}},
+          .parts = [stream](const WritePart& write) { stream->write(write); }};
+}
+
+}  // namespace sixfold::serve

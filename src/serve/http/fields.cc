@@ -1,0 +1,205 @@
+#include "serve/http/fields.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view what) {
+  throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
+}
+
+/// The value of a field that is a text, or a part of a list of texts.
+std::string text_in(const json& value, std::string_view name, std::string_view wanted) {
+  if (!value.is_string()) refuse(name, wanted);
+  std::string text = value.get<std::string>();
+  if (text.find('\0') != text.npos) refuse(name, "text, which has no NUL");
+  return text;
+}
+
+/// The fields of a form: a field that occurs more than once is a list.
+template <class Pairs>
+json of_pairs(const Pairs& pairs) {
+  json all = json::object();
+  for (const auto& [name, value] : pairs) {
+    if (first_invalid_utf8(name) || first_invalid_utf8(value))
+      throw HttpError(400, "The fields of the request are not valid UTF-8.");
+    json& field = all[name];
+    if (field.is_null())
+      field = value;
+    else if (field.is_string())
+      field = json::array({field, value});
+    else
+      field.push_back(value);
+  }
+  return all;
+}
+
+json of_json(const std::string& body) {
+  try {
+    json all = parse_json(body, "The body", body_limits);
+    if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
+    return all;
+  } catch (const Error& error) {
+    throw HttpError(400, fmt::format("{}.", error.what()));
+  }
+}
+
+json fields_of(const HttpRequest& request) {
+  const std::string type = request.content_type();
+  if (request.body.empty() && type != "multipart/form-data") return of_pairs(request.query);
+  if (type == "application/json") return of_json(request.body);
+  if (type == "multipart/form-data") return of_pairs(request.form);
+  if (type == "application/x-www-form-urlencoded") return of_pairs(parse_form(request.body));
+  throw HttpError(415, "Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
+}
+
+template <class Number>
+std::optional<Number> parsed(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+Fields::Fields(const HttpRequest& request) : all_(std::make_unique<json>(fields_of(request))) {}
+Fields::Fields(std::unique_ptr<json> all) : all_(std::move(all)) {}
+Fields::~Fields() = default;
+Fields::Fields(Fields&&) noexcept = default;
+
+const json* Fields::find(std::string_view name) const {
+  const auto found = all_->find(std::string(name));
+  return found == all_->end() || found->is_null() ? nullptr : &*found;
+}
+
+bool Fields::has(std::string_view name) const { return find(name); }
+
+bool Fields::is_list(std::string_view name) const {
+  const json* value = find(name);
+  return value && value->is_array();
+}
+
+std::optional<std::string> Fields::text(std::string_view name) const {
+  const json* value = find(name);
+  if (!value) return {};
+  return text_in(*value, name, "a text");
+}
+
+std::string Fields::required_text(std::string_view name) const {
+  if (auto value = text(name)) return *value;
+  throw HttpError(400, fmt::format("The request has no \"{}\".", name));
+}
+
+std::vector<std::string> Fields::texts(std::string_view name, size_t most) const {
+  const json* value = find(name);
+  if (!value) return {};
+  constexpr std::string_view wanted = "a text or a list of texts";
+  if (!value->is_array()) return {text_in(*value, name, wanted)};
+  if (value->size() > most) refuse(name, fmt::format("a list of at most {} texts", most));
+  std::vector<std::string> all;
+  for (const json& element : *value) all.push_back(text_in(element, name, wanted));
+  return all;
+}
+
+std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string_view name, size_t most_lists,
+                                                                     size_t most_tokens) const {
+  const json* value = find(name);
+  if (!value || !value->is_array() || value->empty() || value->front().is_string()) return {};
+  const bool one = !value->front().is_array();
+  if (!one && value->size() > most_lists) refuse(name, fmt::format("a list of at most {} lists", most_lists));
+  std::vector<std::vector<int32_t>> lists;
+  size_t tokens = 0;
+  for (size_t i = 0; i < (one ? 1 : value->size()); ++i) {
+    const json& list = one ? *value : (*value)[i];
+    if (!list.is_array()) refuse(name, "a text, a list of tokens, or a list of such texts or lists");
+    tokens += list.size();
+    if (tokens > most_tokens) refuse(name, fmt::format("at most {} tokens", most_tokens));
+    std::vector<int32_t>& ids = lists.emplace_back();
+    for (const json& id : list) {
+      if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<int32_t>::max())
+        refuse(name, "numbers of tokens");
+      ids.push_back(id.get<int32_t>());
+    }
+  }
+  return lists;
+}
+
+std::vector<std::string> Fields::required_texts(std::string_view name, size_t most) const {
+  if (!has(name)) throw HttpError(400, fmt::format("The request has no \"{}\".", name));
+  return texts(name, most);
+}
+
+std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64_t most) const {
+  const json* value = find(name);
+  if (!value) return {};
+  const auto wanted = [&] { return fmt::format("a whole number from {} to {}", least, most); };
+  if (value->is_string()) {
+    const auto number = parsed<int64_t>(value->get<std::string>());
+    if (!number || *number < least || *number > most) refuse(name, wanted());
+    return number;
+  }
+  try {
+    return whole_number(*value, name, least, most);
+  } catch (const Error&) {
+    refuse(name, wanted());
+  }
+}
+
+std::optional<double> Fields::number(std::string_view name, double least, double most) const {
+  const json* value = find(name);
+  if (!value) return {};
+  std::optional<double> number;
+  if (value->is_number()) number = value->get<double>();
+  if (value->is_string()) number = parsed<double>(value->get<std::string>());
+  if (!number || !(*number >= least && *number <= most))
+    refuse(name, fmt::format("a number from {} to {}", least, most));
+  return number;
+}
+
+std::optional<bool> Fields::truth(std::string_view name) const {
+  const json* value = find(name);
+  if (!value) return {};
+  if (value->is_boolean()) return value->get<bool>();
+  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  refuse(name, "true or false");
+}
+
+std::string Fields::one_of(std::string_view name, std::initializer_list<std::string_view> words) const {
+  const auto value = text(name);
+  if (!value) return std::string(*words.begin());
+  for (const std::string_view word : words)
+    if (*value == word) return *value;
+  refuse(name, fmt::format("one of: {}", fmt::join(words, ", ")));
+}
+
+std::optional<Fields> Fields::object(std::string_view name) const {
+  const json* value = find(name);
+  if (!value) return {};
+  if (!value->is_object()) refuse(name, "an object");
+  return Fields(std::make_unique<json>(*value));
+}
+
+std::optional<std::string> Fields::unknown(std::initializer_list<std::string_view> names) const {
+  for (const auto& [name, value] : all_->items())
+    if (!value.is_null() && std::find(names.begin(), names.end(), name) == names.end()) return name;
+  return {};
+}
+
+}  // namespace sixfold::serve

@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "serve/models.h"
+#include "tasks/language_model/generator.h"
+#include "tasks/language_model/settings.h"
+
+namespace sixfold::serve {
+
+/// A language model that is served.
+struct ServedLanguageModel final : ServedModel {
+  static constexpr std::string_view task = LanguageModelSettings::task;
+
+  Generator generator;
+
+  ServedLanguageModel(const ModelSpec& spec, const EngineSettings& settings)
+      : generator(spec.folder, settings.runtime()) {}
+  const Predictor& predictor() const override { return generator; }
+  void describe(nlohmann::ordered_json& entry) const override { entry["kind"] = "language model"; }
+};
+
+/// The row of the server's table, with the routes of `routes`.
+ServedTask served_language_model(std::vector<Route> (*routes)(Service& service));
+
+}  // namespace sixfold::serve

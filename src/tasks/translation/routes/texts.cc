@@ -1,0 +1,228 @@
+#include "tasks/translation/routes/texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/utf8.h"
+
+namespace sixfold::serve {
+namespace {
+
+/// A line of a text: its sentences, and its end ("\n", "\r\n" or nothing) with the blank lines after it.
+struct Line {
+  SplitParagraph parts;
+  std::string end;
+};
+
+SplitParagraph whole(std::string_view line) {
+  const std::string_view inner = trim_spaces(line);
+  if (inner.empty()) return {{}, {std::string(line)}};
+  const auto begin = static_cast<size_t>(inner.data() - line.data());
+  return {{std::string(inner)},
+          {std::string(line.substr(0, begin)), std::string(line.substr(begin + inner.size()))}};
+}
+
+bool splits_sentences(LineBreaks breaks) {
+  return breaks == LineBreaks::lines_and_sentences || breaks == LineBreaks::sentences;
+}
+
+void end_if_cancelled(const TextOptions& options) {
+  if (options.cancel.stop_requested()) throw Cancelled();
+}
+
+/// A blank line is a part of the end of the line before it.
+std::vector<Line> lines_of(const std::string& text, const TextOptions& options, const SentenceSplitter& all) {
+  const auto parts_of = [&](std::string_view line) {
+    return splits_sentences(options.breaks) && !trim_spaces(line).empty() ? all.split(line) : whole(line);
+  };
+  if (options.breaks == LineBreaks::sentences || options.breaks == LineBreaks::none)
+    return {{parts_of(one_line(text)), ""}};
+  std::vector<Line> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    end_if_cancelled(options);
+    const size_t feed = std::min(text.find('\n', begin), text.size());
+    const size_t next = std::min(feed + 1, text.size());
+    const size_t end = feed > begin && feed < text.size() && text[feed - 1] == '\r' ? feed - 1 : feed;
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (!lines.empty() && trim_spaces(line).empty())
+      lines.back().end += text.substr(begin, next - begin);
+    else
+      lines.push_back({parts_of(line), text.substr(end, next - end)});
+    begin = next;
+  }
+  return lines;
+}
+
+/// The text with the translations of a rank, or with the worst ones where there are fewer.
+std::string joined(const std::vector<Line>& lines, std::span<const TranslatedLine> sentences, size_t rank) {
+  std::string text;
+  size_t next = 0;
+  for (const Line& line : lines) {
+    std::vector<std::string> translated;
+    for (size_t i = 0; i < line.parts.sentences.size(); ++i) {
+      const auto& translations = sentences[next++].translations;
+      translated.push_back(one_line(translations[std::min(rank, translations.size() - 1)].text));
+    }
+    text += translated.empty() ? line.parts.spaces[0] : join_sentences(line.parts, translated);
+    text += line.end;
+  }
+  return text;
+}
+
+/// Adds an alternative that is another text than those before it.
+void add_alternative(TextResult& result, std::string text) {
+  if (text != result.text && std::ranges::find(result.alternatives, text) == result.alternatives.end())
+    result.alternatives.push_back(std::move(text));
+}
+
+/// Of an answer. Further sentences and translations have none.
+constexpr size_t most_attention_weights = 1'000'000;
+
+std::string translate_one(const std::string& document, size_t number, const TextOptions& options,
+                          const TextTranslator& translate) {
+  return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
+}
+
+/// The options of the translator.
+TranslateOptions translator_options(const ServedTranslation& model, const TextOptions& options,
+                                    bool keep_symbols) {
+  TranslateOptions how;
+  how.keep_symbols = keep_symbols;
+  how.n_best = options.alternatives + 1;
+  how.beam_size = options.beam_size;
+  how.details = options.kind == TextKind::plain ? options.details : ExtraOutputs{.alignment = true};
+  if (!how.details.layer) how.details.layer = model.alignment_layer;
+  how.caller = options.caller;
+  how.cancel = options.cancel;
+  how.warn_of_cuts = false;
+  if (options.constraints.empty() && !options.glossary) return how;
+  how.constraints = [&options](size_t, const std::string& source) {
+    OutputConstraints constraints = options.constraints;
+    if (options.glossary)
+      for (std::string& phrase : options.glossary->targets_in(source))
+        constraints.phrases.push_back(std::move(phrase));
+    return constraints;
+  };
+  return how;
+}
+
+/// Translates documents. Their texts are found first, so that those of all documents are translated at once.
+std::vector<TextResult> translate_documents(const ServedTranslation& model,
+                                            std::span<const std::string> documents, const TextOptions& options,
+                                            bool keep_symbols) {
+  std::vector<std::string> texts;
+  std::vector<size_t> begins;
+  TranslateOptions how = translator_options(model, options, keep_symbols);
+  how.line_name = "text";
+  if (splits_sentences(options.breaks)) how.split_sentences = model.source;
+  const auto placeholder = [&] { return model.translator.placeholder(how); };
+  TextTranslator collect = [&](const std::vector<std::string>& some) {
+    texts.insert(texts.end(), some.begin(), some.end());
+    std::vector<TranslatedText> same;
+    for (const std::string& text : some) same.push_back({text});
+    return same;
+  };
+  collect.placeholder = placeholder;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    end_if_cancelled(options);
+    begins.push_back(texts.size());
+    translate_one(documents[i], i, options, collect);
+  }
+  std::vector<std::vector<TranslatedText>> translations;
+  std::vector<bool> cut;
+  model.translator.translate(texts, how, [&](const TranslatedLine& line) {
+    std::vector<TranslatedText>& best = translations.emplace_back();
+    for (const Translation& translation : line.translations)
+      best.push_back({translation.text, translation.alignment});
+    cut.push_back(line.tokens_cut > 0);
+  });
+  const auto of_rank = [&](size_t document, size_t rank) {
+    TextTranslator replay = [&](const std::vector<std::string>& some) {
+      std::vector<TranslatedText> chosen;
+      for (size_t i = 0; i < some.size(); ++i) {
+        const std::vector<TranslatedText>& best = translations[begins[document] + i];
+        chosen.push_back(best[std::min(rank, best.size() - 1)]);
+      }
+      return chosen;
+    };
+    replay.placeholder = placeholder;
+    return translate_one(documents[document], document, options, replay);
+  };
+  std::vector<TextResult> results;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    end_if_cancelled(options);
+    results.push_back({of_rank(i, 0)});
+    const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
+    for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
+    for (int rank = 1; rank <= options.alternatives && begins[i] < end; ++rank)
+      add_alternative(results.back(), of_rank(i, static_cast<size_t>(rank)));
+  }
+  return results;
+}
+
+/// Translates texts of lines.
+std::vector<TextResult> translate_lines(const ServedTranslation& model, std::span<const std::string> texts,
+                                        const TextOptions& options, bool keep_symbols) {
+  std::vector<std::vector<Line>> lines;
+  std::vector<std::string> sources;
+  for (const std::string& text : texts) {
+    end_if_cancelled(options);
+    lines.push_back(lines_of(text, options, model.splitter));
+    for (const Line& line : lines.back())
+      sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
+  }
+  const TranslateOptions how = translator_options(model, options, keep_symbols);
+  std::vector<TranslatedLine> sentences;
+  sentences.reserve(sources.size());
+  size_t weights = 0;
+  model.translator.translate(sources, how, [&](const TranslatedLine& line) {
+    sentences.push_back(line);
+    for (Translation& translation : sentences.back().translations) {
+      if (!translation.attention) continue;
+      weights += translation.attention->weights.size();
+      if (weights > most_attention_weights) translation.attention.reset();
+    }
+  });
+  std::vector<TextResult> results;
+  auto next = sentences.begin();
+  for (const std::vector<Line>& of_text : lines) {
+    TextResult& result = results.emplace_back();
+    size_t count = 0;
+    for (const Line& line : of_text) count += line.parts.sentences.size();
+    result.sentences.assign(std::make_move_iterator(next),
+                            std::make_move_iterator(next + static_cast<std::ptrdiff_t>(count)));
+    next += static_cast<std::ptrdiff_t>(count);
+    for (const TranslatedLine& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
+    result.text = joined(of_text, result.sentences, 0);
+    for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
+      add_alternative(result, joined(of_text, result.sentences, static_cast<size_t>(rank)));
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<TextResult> translate_texts(const ServedTranslation& model, std::span<const std::string> texts,
+                                        const TextOptions& options, bool keep_symbols) {
+  return options.kind == TextKind::plain ? translate_lines(model, texts, options, keep_symbols)
+                                         : translate_documents(model, texts, options, keep_symbols);
+}
+
+std::vector<TextResult> translate(Service& service, const ServedTranslation& model,
+                                  std::span<const std::string> texts, const TextOptions& options) {
+  const OutputConstraints& constraints = options.constraints;
+  const size_t bytes = bytes_of(texts) + constraints.prefix.size() + bytes_of(constraints.phrases) +
+                       bytes_of(constraints.banned_phrases);
+  service.require_few_bytes(bytes);
+  const auto share = service.wait(bytes);
+  std::vector<TextResult> results = translate_texts(model, texts, options, service.options().keep_symbols);
+  service.count(options.client, texts);
+  size_t cut = 0;
+  for (const TextResult& result : results) cut += result.cut;
+  service.count_cut(model.name, cut);
+  return results;
+}
+
+}  // namespace sixfold::serve
