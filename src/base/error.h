@@ -1,14 +1,17 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace sixfold {
 
-/// The cause of an error: the caller's input (an option, a file, a shape), or the environment of the process (a
-/// full disk, no memory). The command line exits with status 2 for the first and 1 for the second.
-enum class Fault { input, environment };
+/// The cause of an error: the caller's input (an option, a file, a shape), the environment of the process (a
+/// full disk, no memory), or a mistake in this program. The command line exits with status 2 for the first and
+/// 1 for the others.
+enum class Fault { input, environment, program };
 
 /// The only exception that the library throws. Its message says what is wrong, where (file and line, key, or
 /// tensor and shape) and how to fix it.
@@ -37,6 +40,14 @@ template <class... Args>
 template <class... Args>
 [[noreturn]] void throw_environment_error(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(Fault::environment, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Throws an error with `Fault::program` that names the value. It stands after a switch that handles every
+/// enumerator and has no `default`, so that the compiler refuses a switch that forgets one.
+template <class Enum>
+[[noreturn]] void throw_unknown(std::string_view what, Enum value) {
+  throw Error(Fault::program, fmt::format("unknown {} {}; this should not happen, please report it", what,
+                                          static_cast<int64_t>(value)));
 }
 
 /// Throws an input error unless `condition` is true.

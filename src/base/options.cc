@@ -141,15 +141,32 @@ void OptionSource::throw_expected(std::string_view what) const {
 }
 
 size_t read_name(const OptionSource& source, size_t count, std::string_view (*name)(size_t)) {
-  std::string text;
-  read_value(OptionSource{source.node, source.key, {}}, text);
-  std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    if (name(i) == text) return i;
-    names.emplace_back(name(i));
+  ChosenName choice;
+  for (size_t i = 0; i < count; ++i) choice.names.emplace_back(name(i));
+  read_value(source, choice);
+  return static_cast<size_t>(std::ranges::find(choice.names, choice.name) - choice.names.begin());
+}
+
+void read_value(const OptionSource& source, ChosenName& value) {
+  read_value(OptionSource{source.node, source.key, {}}, value.name);
+  if (std::ranges::find(value.names, value.name) != value.names.end()) return;
+  const auto meant = nearest(value.name, value.names);
+  source.throw_expected(
+      fmt::format("one of {}{}", join(value.names), meant ? " (perhaps " + *meant + ")" : ""));
+}
+
+void read_value(const OptionSource& source, ChosenNames& value) {
+  value.chosen.clear();
+  ChosenName choice{.name = {}, .names = value.names};
+  for (const OptionNode& element : list_elements(source)) {
+    read_value(source_of_element(source, element, value.chosen.size()), choice);
+    value.chosen.push_back(choice.name);
   }
-  const auto meant = nearest(text, names);
-  source.throw_expected(fmt::format("one of {}{}", join(names), meant ? " (perhaps " + *meant + ")" : ""));
+}
+
+OptionSource source_of_element(const OptionSource& list, const OptionNode& element, size_t place) {
+  const bool assigned = element.kind == OptionNode::Kind::assigned;  // --metric bleu,chrf
+  return {element, assigned ? list.key : fmt::format("{}[{}]", list.key, place), list.range};
 }
 
 void read_value(const OptionSource& source, bool& value) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -133,6 +134,21 @@ std::vector<OptionNode> list_elements(const OptionSource& source);
 /// The place of the node's text among `count` names. Throws an input error with the nearest name.
 size_t read_name(const OptionSource& source, size_t count, std::string_view (*name)(size_t));
 
+/// A name out of a list that is known only when the program runs.
+struct ChosenName {
+  std::string name;
+  std::vector<std::string> names;  ///< all that are allowed
+};
+/// Several of them.
+struct ChosenNames {
+  std::vector<std::string> chosen;
+  std::vector<std::string> names;
+
+  bool contains(std::string_view name) const { return std::ranges::find(chosen, name) != chosen.end(); }
+};
+void read_value(const OptionSource& source, ChosenName& value);
+void read_value(const OptionSource& source, ChosenNames& value);
+
 template <class E>
 requires std::is_enum_v<E>
 void read_value(const OptionSource& source, E& value) {
@@ -141,15 +157,14 @@ void read_value(const OptionSource& source, E& value) {
       names[read_name(source, std::size(names), [](size_t i) { return EnumNames<E>::names[i].second; })].first;
 }
 
+/// The source of element `place` of a list.
+OptionSource source_of_element(const OptionSource& list, const OptionNode& element, size_t place);
+
 template <class T>
 void read_value(const OptionSource& source, std::vector<T>& value) {
   value.clear();
   for (const OptionNode& element : list_elements(source)) {
-    const OptionSource item{element,
-                            element.kind == OptionNode::Kind::assigned
-                                ? source.key  // --metric bleu,chrf
-                                : fmt::format("{}[{}]", source.key, value.size()),
-                            source.range};
+    const OptionSource item = source_of_element(source, element, value.size());
     read_value(item, value.emplace_back());
   }
 }
@@ -172,6 +187,9 @@ OptionNode node_of(const std::vector<T>& values) {
   for (const T& value : values) node.children.emplace_back("", node_of(value));
   return node;
 }
+
+inline OptionNode node_of(const ChosenName& value) { return node_of(value.name); }
+inline OptionNode node_of(const ChosenNames& value) { return node_of(value.chosen); }
 
 /// A field of any type that an option can have.
 class OptionValue {

@@ -46,20 +46,23 @@ double f1_of(const std::u32string& hypothesis, const std::u32string& reference) 
   return 2 * static_cast<double>(common.size()) / static_cast<double>(found.size() + right.size());
 }
 
+/// The best score of an answer beside a right one; `score` is given both in their normal form.
+template <class Score>
+MetricStatistics best_of(std::string_view output, std::span<const std::string> references, const Score& score) {
+  require(!references.empty(), "there is no right answer to compare with");
+  const std::u32string found = normalize_answer(output);
+  double best = 0;
+  for (const std::string& reference : references)
+    best = std::max(best, score(found, normalize_answer(reference)));
+  return {{best}};
+}
+
+/// The mean over the answers, in percent.
+double mean_percent(double sum, int64_t answers) {
+  return 100 * (answers > 0 ? sum / static_cast<double>(answers) : 0);
+}
+
 }  // namespace
-
-AnswerStatistics& AnswerStatistics::operator+=(const AnswerStatistics& other) {
-  questions += other.questions;
-  exact += other.exact;
-  f1 += other.f1;
-  return *this;
-}
-
-double AnswerStatistics::exact_match() const {
-  return questions > 0 ? static_cast<double>(exact) / static_cast<double>(questions) : 0;
-}
-
-double AnswerStatistics::mean_f1() const { return questions > 0 ? f1 / static_cast<double>(questions) : 0; }
 
 std::u32string normalize_answer(std::string_view answer) {
   std::u32string text = to_lower(decode_utf8(answer));
@@ -67,17 +70,23 @@ std::u32string normalize_answer(std::string_view answer) {
   return normalize_spaces(without_articles(text));
 }
 
-AnswerStatistics AnswerMetric::statistics(std::string_view hypothesis,
-                                          std::span<const std::string> references) const {
-  require(!references.empty(), "there is no right answer to compare with");
-  const std::u32string found = normalize_answer(hypothesis);
-  AnswerStatistics best{.questions = 1};
-  for (const std::string& reference : references) {
-    const std::u32string right = normalize_answer(reference);
-    if (found == right) best.exact = 1;
-    best.f1 = std::max(best.f1, f1_of(found, right));
-  }
-  return best;
+MetricStatistics SquadExactMatch::statistics(std::string_view output,
+                                             std::span<const std::string> references) const {
+  return best_of(output, references, [](const std::u32string& found, const std::u32string& right) {
+    return found == right ? 1.0 : 0.0;
+  });
+}
+
+double SquadExactMatch::score(std::span<const double> sums, int64_t outputs) const {
+  return mean_percent(sums[0], outputs);
+}
+
+MetricStatistics SquadF1::statistics(std::string_view output, std::span<const std::string> references) const {
+  return best_of(output, references, f1_of);
+}
+
+double SquadF1::score(std::span<const double> sums, int64_t outputs) const {
+  return mean_percent(sums[0], outputs);
 }
 
 }  // namespace sixfold

@@ -1,32 +1,29 @@
 #pragma once
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "metrics/metric.h"
+
 namespace sixfold {
 
-/// How well answers agree with the right ones. Those of a corpus are the sum of those of its questions.
-struct AnswerStatistics {
-  int64_t questions = 0;
-  int64_t exact = 0;  ///< number of answers that are equal to a right one
-  double f1 = 0;      ///< sum over the questions
+/// Metrics of answers as the evaluation script of SQuAD 1.1 computes them (Rajpurkar et al., 2016): answers are
+/// compared in lower case, without ASCII punctuation, without the words a, an and the, and with single spaces.
+/// Of several right answers that counts which gives the best score.
 
-  AnswerStatistics& operator+=(const AnswerStatistics& other);
-  /// The share of exact answers, from 0 to 1.
-  double exact_match() const;
-  /// The mean F1 score, from 0 to 1.
-  double mean_f1() const;
+/// The percentage of answers that equal a right one.
+class SquadExactMatch : public Metric {
+ public:
+  size_t size() const override { return 1; }
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
+  double score(std::span<const double> sums, int64_t outputs) const override;
 };
 
-/// Compares answers as the evaluation script of SQuAD 1.1 does (Rajpurkar et al., 2016): in lower case, without
-/// ASCII punctuation, without the words a, an and the, and with single spaces. The F1 score is that of the bags
-/// of words. Of several right answers that count which gives the best score. Any number of threads may use one
-/// object at once.
-class AnswerMetric {
+/// The mean F1 score of the bags of words, in percent.
+class SquadF1 : public Metric {
  public:
-  /// There must be at least one reference. Throws an input error for invalid UTF-8.
-  AnswerStatistics statistics(std::string_view hypothesis, std::span<const std::string> references) const;
+  size_t size() const override { return 1; }
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
+  double score(std::span<const double> sums, int64_t outputs) const override;
 };
 
 /// Returns an answer in the form in which answers are compared. Throws an input error for invalid UTF-8.

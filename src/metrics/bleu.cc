@@ -22,16 +22,6 @@ bool is_nearer(int64_t length, int64_t best, int64_t hypothesis) {
 
 }  // namespace
 
-BleuStatistics& BleuStatistics::operator+=(const BleuStatistics& other) {
-  hypothesis_length += other.hypothesis_length;
-  reference_length += other.reference_length;
-  for (size_t n = 0; n < kOrders; ++n) {
-    matches[n] += other.matches[n];
-    totals[n] += other.totals[n];
-  }
-  return *this;
-}
-
 std::string BleuScore::details() const {
   const double ratio = reference_length > 0
                            ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
@@ -47,52 +37,51 @@ std::u32string Bleu::words(std::string_view sentence) const {
   return tokenize(text, options_.tokenizer);
 }
 
-BleuStatistics Bleu::statistics(std::string_view hypothesis, std::span<const std::string> references) const {
+MetricStatistics Bleu::statistics(std::string_view output, std::span<const std::string> references) const {
   require(!references.empty(), "BLEU needs at least one reference for each sentence");
-  const std::u32string hypothesis_text = words(hypothesis);
-  const auto hypothesis_words = split_words(hypothesis_text);
+  const std::u32string output_text = words(output);
+  const auto output_words = split_words(output_text);
   std::vector<std::u32string> texts;  // complete before views of them are taken
   for (const std::string& reference : references) texts.push_back(words(reference));
 
-  BleuStatistics result;
-  result.hypothesis_length = static_cast<int64_t>(hypothesis_words.size());
-  std::array<NgramCounts, BleuStatistics::kOrders> allowed;  // the maximum count of each n-gram in a reference
+  const auto length = std::ssize(output_words);
+  int64_t nearest = 0;
+  std::array<NgramCounts, kOrders> allowed;  // the maximum count of each n-gram in a reference
   for (size_t i = 0; i < texts.size(); ++i) {
     const auto reference_words = split_words(texts[i]);
-    const auto length = static_cast<int64_t>(reference_words.size());
-    if (i == 0 || is_nearer(length, result.reference_length, result.hypothesis_length))
-      result.reference_length = length;
+    if (i == 0 || is_nearer(std::ssize(reference_words), nearest, length))
+      nearest = std::ssize(reference_words);
     for (size_t n = 0; n < allowed.size(); ++n)
       for (const auto& [ngram, count] : count_ngrams(reference_words, n + 1))
         allowed[n][ngram] = std::max(allowed[n][ngram], count);
   }
-  for (size_t n = 0; n < allowed.size(); ++n) {
-    result.totals[n] = std::max<int64_t>(result.hypothesis_length - static_cast<int64_t>(n), 0);
-    result.matches[n] = count_matches(count_ngrams(hypothesis_words, n + 1), allowed[n]);
-  }
-  return result;
+  std::vector<double> sums{static_cast<double>(length), static_cast<double>(nearest)};
+  for (size_t n = 0; n < kOrders; ++n)
+    sums.push_back(static_cast<double>(count_matches(count_ngrams(output_words, n + 1), allowed[n])));
+  for (int64_t n = 0; n < std::ssize(allowed); ++n)
+    sums.push_back(static_cast<double>(std::max<int64_t>(length - n, 0)));
+  return {std::move(sums)};
 }
 
 double Bleu::smooth_value() const {
   return options_.smooth_value.value_or(options_.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
 }
 
-BleuScore Bleu::score(const BleuStatistics& statistics) const {
+BleuScore Bleu::whole_score(std::span<const double> sums) const {
   BleuScore result;
-  result.hypothesis_length = statistics.hypothesis_length;
-  result.reference_length = statistics.reference_length;
-  const auto hypothesis_length = static_cast<double>(statistics.hypothesis_length);
-  const auto reference_length = static_cast<double>(statistics.reference_length);
+  const double hypothesis_length = sums[0], reference_length = sums[1];
+  const auto all_matches = sums.subspan(2, kOrders), totals = sums.subspan(2 + kOrders, kOrders);
+  result.hypothesis_length = static_cast<int64_t>(hypothesis_length);
+  result.reference_length = static_cast<int64_t>(reference_length);
   if (hypothesis_length < reference_length)
     result.brevity_penalty = hypothesis_length > 0 ? std::exp(1 - reference_length / hypothesis_length) : 0.0;
-  if (std::ranges::all_of(statistics.matches, [](int64_t count) { return count == 0; })) return result;
+  if (std::ranges::all_of(all_matches, [](double count) { return count == 0; })) return result;
 
   const BleuSmoothing smoothing = options_.smoothing;
   double halvings = 1;
-  size_t orders = BleuStatistics::kOrders;
-  for (size_t n = 0; n < BleuStatistics::kOrders; ++n) {
-    auto matches = static_cast<double>(statistics.matches[n]);
-    auto total = static_cast<double>(statistics.totals[n]);
+  size_t orders = kOrders;
+  for (size_t n = 0; n < kOrders; ++n) {
+    double matches = all_matches[n], total = totals[n];
     if (smoothing == BleuSmoothing::add_k && n > 0) {
       matches += smooth_value();
       total += smooth_value();
@@ -112,13 +101,16 @@ BleuScore Bleu::score(const BleuStatistics& statistics) const {
   return result;
 }
 
-std::string Bleu::signature(size_t references, std::string_view version) const {
+double Bleu::score(std::span<const double> sums, int64_t /*outputs*/) const { return whole_score(sums).score; }
+
+std::string Bleu::details(std::span<const double> sums) const { return whole_score(sums).details(); }
+
+std::string Bleu::settings() const {
   std::string smooth(name_of_enum(options_.smoothing));
   if (options_.smoothing == BleuSmoothing::floor || options_.smoothing == BleuSmoothing::add_k)
     smooth += fmt::format("[{:.2f}]", smooth_value());
-  return fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|version:{}", references,
-                     options_.lowercase ? "lc" : "mixed", options_.effective_order ? "yes" : "no",
-                     name_of_enum(options_.tokenizer), smooth, version);
+  return fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options_.lowercase ? "lc" : "mixed",
+                     options_.effective_order ? "yes" : "no", name_of_enum(options_.tokenizer), smooth);
 }
 
 }  // namespace sixfold

@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "metrics/bleu_tokenizers.h"
+#include "metrics/metric.h"
 
 namespace sixfold {
 
@@ -34,21 +35,9 @@ struct BleuOptions {
   bool effective_order = false;  // for single sentences: ignore orders longer than the sentence
 };
 
-/// The statistics from which BLEU is computed. Those of a corpus are the sum of those of its sentences.
-struct BleuStatistics {
-  static constexpr size_t kOrders = 4;
-
-  int64_t hypothesis_length = 0;           // words
-  int64_t reference_length = 0;            // words of the reference nearest in length, summed over sentences
-  std::array<int64_t, kOrders> matches{};  // n-grams of the hypothesis that are also in a reference, by order
-  std::array<int64_t, kOrders> totals{};   // n-grams of the hypothesis, by order
-
-  BleuStatistics& operator+=(const BleuStatistics& other);
-};
-
 struct BleuScore {
   double score = 0;  // 0 to 100
-  std::array<double, BleuStatistics::kOrders> precisions{};
+  std::array<double, 4> precisions{};
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0;
   int64_t reference_length = 0;
@@ -58,22 +47,23 @@ struct BleuScore {
   std::string details() const;
 };
 
-/// BLEU (Papineni et al., 2002), equal to that of sacreBLEU 2 to the last printed digit. Any number of threads
-/// may use one object at once.
-class Bleu {
+/// BLEU (Papineni et al., 2002), equal to that of sacreBLEU 2 to the last printed digit. The sums are the words
+/// of outputs, the words of the references nearest in length, and then, by order, first the n-grams of outputs
+/// that are also in a reference, and then all n-grams of outputs.
+class Bleu : public Metric {
  public:
+  static constexpr size_t kOrders = 4;
+
   explicit Bleu(BleuOptions options = {}) : options_(options) {}
 
-  /// The statistics of one sentence and its references, of which there must be at least one. Throws an input
-  /// error for invalid UTF-8.
-  BleuStatistics statistics(std::string_view hypothesis, std::span<const std::string> references) const;
+  size_t size() const override { return 2 + 2 * kOrders; }
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
+  double score(std::span<const double> sums, int64_t outputs = 1) const override;
+  std::string details(std::span<const double> sums) const override;
+  std::string settings() const override;
 
-  /// The score of the sentences with these statistics.
-  BleuScore score(const BleuStatistics& statistics) const;
-
-  /// The settings of the score in sacreBLEU's format:
-  /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:V`. `version` is this program's, not sacreBLEU's.
-  std::string signature(size_t references, std::string_view version) const;
+  /// The score with what it is computed from.
+  BleuScore whole_score(std::span<const double> sums) const;
 
  private:
   std::u32string words(std::string_view sentence) const;

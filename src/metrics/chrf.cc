@@ -1,5 +1,7 @@
 #include "metrics/chrf.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "metrics/ngrams.h"
 #include "metrics/unicode.h"
@@ -9,7 +11,7 @@ namespace {
 
 constexpr int kBeta = 2;
 
-using Ngrams = std::array<NgramCounts, std::tuple_size_v<decltype(ChrfStatistics::orders)>>;
+using Ngrams = std::array<NgramCounts, Chrf::kOrders>;
 
 /// Separates one punctuation character from a word, at its end or else at its beginning ("(hi)" -> "(hi )").
 std::u32string split_punctuation(std::u32string_view text) {
@@ -41,68 +43,62 @@ Sentence::Sentence(std::string_view utf8, const ChrfOptions& options) {
   for (const std::u32string_view word : split_words(text)) characters.append(word);
   std::vector<std::u32string_view> units;
   for (size_t i = 0; i < characters.size(); ++i) units.push_back(std::u32string_view(characters).substr(i, 1));
-  for (size_t n = 0; n < ChrfStatistics::kCharacterOrders; ++n) ngrams[n] = count_ngrams(units, n + 1);
+  for (size_t n = 0; n < Chrf::kCharacterOrders; ++n) ngrams[n] = count_ngrams(units, n + 1);
   words = split_punctuation(text);
   units = split_words(words);
-  for (int n = 0; n < options.word_order; ++n)
-    ngrams[ChrfStatistics::kCharacterOrders + n] = count_ngrams(units, n + 1);
+  for (int n = 0; n < options.word_order; ++n) ngrams[Chrf::kCharacterOrders + n] = count_ngrams(units, n + 1);
 }
 
-int64_t total(const NgramCounts& counts) {
+double total(const NgramCounts& counts) {
   int64_t sum = 0;
   for (const auto& [ngram, count] : counts) sum += count;
-  return sum;
+  return static_cast<double>(sum);
 }
 
-ChrfStatistics compare(const Ngrams& hypothesis, const Ngrams& reference) {
-  ChrfStatistics result;
-  for (size_t i = 0; i < result.orders.size(); ++i) {
+std::vector<double> compare(const Ngrams& hypothesis, const Ngrams& reference) {
+  std::vector<double> sums;
+  for (size_t i = 0; i < Chrf::kOrders; ++i) {
     // A reference that is too short for this order is ignored.
-    if (reference[i].empty()) continue;
-    result.orders[i] = {total(hypothesis[i]), total(reference[i]), count_matches(hypothesis[i], reference[i])};
+    if (reference[i].empty())
+      sums.insert(sums.end(), {0, 0, 0});
+    else
+      sums.insert(sums.end(), {total(hypothesis[i]), total(reference[i]),
+                               static_cast<double>(count_matches(hypothesis[i], reference[i]))});
   }
-  return result;
+  return sums;
 }
 
 }  // namespace
 
-ChrfStatistics& ChrfStatistics::operator+=(const ChrfStatistics& other) {
-  for (size_t i = 0; i < orders.size(); ++i) {
-    orders[i].hypothesis += other.orders[i].hypothesis;
-    orders[i].reference += other.orders[i].reference;
-    orders[i].matches += other.orders[i].matches;
-  }
-  return *this;
-}
-
 Chrf::Chrf(ChrfOptions options) : options_(options) {
-  require(options.word_order >= 0 && options.word_order <= static_cast<int>(ChrfStatistics::kWordOrders),
-          "chrF: word_order must be from 0 to {}, not {}; use 0 (chrF2) or 2 (chrF2++)",
-          ChrfStatistics::kWordOrders, options.word_order);
+  require(options.word_order >= 0 && options.word_order <= static_cast<int>(Chrf::kWordOrders),
+          "chrF: word_order must be from 0 to {}, not {}; use 0 (chrF2) or 2 (chrF2++)", Chrf::kWordOrders,
+          options.word_order);
 }
 
-ChrfStatistics Chrf::statistics(std::string_view hypothesis, std::span<const std::string> references) const {
+MetricStatistics Chrf::statistics(std::string_view output, std::span<const std::string> references) const {
   require(!references.empty(), "chrF needs at least one reference for each sentence");
-  const Sentence sentence(hypothesis, options_);
-  ChrfStatistics best;
+  const Sentence sentence(output, options_);
+  std::vector<double> best;
   double best_score = -1;
   for (const std::string& reference : references) {
-    const ChrfStatistics candidate = compare(sentence.ngrams, Sentence(reference, options_).ngrams);
+    std::vector<double> candidate = compare(sentence.ngrams, Sentence(reference, options_).ngrams);
     const double candidate_score = score(candidate);
     if (candidate_score <= best_score) continue;
     best_score = candidate_score;
-    best = candidate;
+    best = std::move(candidate);
   }
-  return best;
+  return {std::move(best)};
 }
 
-double Chrf::score(const ChrfStatistics& statistics) const {
+double Chrf::score(std::span<const double> sums, int64_t /*outputs*/) const {
   double precision = 0, recall = 0;
   int orders = 0;
-  for (const auto& counts : statistics.orders) {
-    if (counts.hypothesis == 0 || counts.reference == 0) continue;
-    precision += static_cast<double>(counts.matches) / static_cast<double>(counts.hypothesis);
-    recall += static_cast<double>(counts.matches) / static_cast<double>(counts.reference);
+  for (size_t i = 0; i < kOrders; ++i) {
+    const double hypothesis = sums[3 * i], reference = sums[3 * i + 1], matches = sums[3 * i + 2];
+    if (hypothesis == 0 || reference == 0) continue;
+    precision += matches / hypothesis;
+    recall += matches / reference;
     ++orders;
   }
   if (precision + recall == 0) return 0;
@@ -112,14 +108,9 @@ double Chrf::score(const ChrfStatistics& statistics) const {
   return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
 }
 
-std::string Chrf::name() const {
-  return fmt::format("chrF{}{}", kBeta, std::string(static_cast<size_t>(options_.word_order), '+'));
-}
-
-std::string Chrf::signature(size_t references, std::string_view version) const {
-  return fmt::format("nrefs:{}|case:{}|eff:yes|nc:{}|nw:{}|space:no|version:{}", references,
-                     options_.lowercase ? "lc" : "mixed", ChrfStatistics::kCharacterOrders, options_.word_order,
-                     version);
+std::string Chrf::settings() const {
+  return fmt::format("case:{}|eff:yes|nc:{}|nw:{}|space:no", options_.lowercase ? "lc" : "mixed",
+                     kCharacterOrders, options_.word_order);
 }
 
 }  // namespace sixfold

@@ -1,72 +1,58 @@
 #include "metrics/classification.h"
 
-#include <algorithm>
-#include <set>
-
 #include "base/error.h"
 #include "base/trim.h"
 
 namespace sixfold {
+namespace {
 
-void ClassCounts::add(size_t truth, size_t predicted, int64_t count) {
-  classes_[truth].truth += count;
-  classes_[predicted].predicted += count;
-  total_ += count;
-  if (truth != predicted) return;
-  classes_[truth].right += count;
-  right_ += count;
+const std::string& only(std::span<const std::string> references) {
+  require(references.size() == 1, "there are {} references, but a text has one label", references.size());
+  return references[0];
 }
 
-double ClassCounts::accuracy() const {
-  return total_ > 0 ? static_cast<double>(right_) / static_cast<double>(total_) : 0;
+}  // namespace
+
+MetricStatistics Accuracy::statistics(std::string_view output, std::span<const std::string> references) const {
+  return {{only(references) == output ? 1.0 : 0.0}};
 }
 
-double ClassCounts::macro_f1() const {
+double Accuracy::score(std::span<const double> sums, int64_t outputs) const {
+  return 100 * (outputs > 0 ? sums[0] / static_cast<double>(outputs) : 0);
+}
+
+MacroF1::MacroF1(const std::vector<std::string>& labels) {
+  for (const std::string& label : labels) numbers_.emplace(label, static_cast<uint32_t>(numbers_.size()));
+}
+
+uint32_t MacroF1::number_of(std::string_view label) const {
+  const auto found = numbers_.find(label);
+  require(found != numbers_.end(), "'{}' is not among the labels of macro_f1", label);
+  return found->second;
+}
+
+MetricStatistics MacroF1::statistics(std::string_view output, std::span<const std::string> references) const {
+  const uint32_t truth = number_of(only(references)), found = number_of(output);
+  const double right = truth == found ? 1 : 0;
+  return {{right, 1, 1}, {3 * truth, 3 * truth + 1, 3 * found + 2}};
+}
+
+double MacroF1::score(std::span<const double> sums, int64_t /*outputs*/) const {
   double sum = 0;
   int present = 0;
-  for (const Class& one : classes_) {
-    if (one.truth + one.predicted == 0) continue;
+  for (size_t i = 0; i < sums.size(); i += 3) {
+    const double right = sums[i], occurrences = sums[i + 1] + sums[i + 2];
+    if (occurrences == 0) continue;
     ++present;
-    sum += 2 * static_cast<double>(one.right) / static_cast<double>(one.truth + one.predicted);
+    sum += 2 * right / occurrences;
   }
-  return present > 0 ? sum / present : 0;
-}
-
-LabelPairs& LabelPairs::operator+=(const LabelPairs& other) {
-  for (const auto& [pair, count] : other.counts) counts[pair] += count;
-  return *this;
-}
-
-std::vector<std::string> LabelPairs::labels() const {
-  std::set<std::string> all;
-  for (const auto& [pair, count] : counts) all.insert({pair.first, pair.second});
-  return {all.begin(), all.end()};
-}
-
-int64_t LabelPairs::count(const std::string& truth, const std::string& predicted) const {
-  const auto found = counts.find({truth, predicted});
-  return found == counts.end() ? 0 : found->second;
-}
-
-ClassCounts LabelPairs::classes() const {
-  const std::vector<std::string> names = labels();
-  const auto number = [&](const std::string& label) {
-    return static_cast<size_t>(std::ranges::lower_bound(names, label) - names.begin());
-  };
-  ClassCounts all(names.size());
-  for (const auto& [pair, count] : counts) all.add(number(pair.first), number(pair.second), count);
-  return all;
+  return 100 * (present > 0 ? sum / present : 0);
 }
 
 std::string label_of(std::string_view line) {
   constexpr std::string_view byte_order_mark = "\uFEFF";
   if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
   return std::string(without_blanks(line.substr(0, line.find('\t'))));
-}
-
-LabelPairs LabelMetric::statistics(std::string_view hypothesis, std::span<const std::string> references) const {
-  require(references.size() == 1, "there are {} references, but a text has one label", references.size());
-  return {{{{label_of(references[0]), label_of(hypothesis)}, 1}}};
 }
 
 }  // namespace sixfold

@@ -1,57 +1,41 @@
 #pragma once
-#include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "metrics/metric.h"
 
 namespace sixfold {
 
-/// How often each class occurs as the truth and as a prediction, and how often both are the same. Takes memory
-/// in proportion to the number of classes.
-class ClassCounts {
+/// The percentage of labels that are right. A label has one reference.
+class Accuracy : public Metric {
  public:
-  explicit ClassCounts(size_t classes) : classes_(classes) {}
-
-  void add(size_t truth, size_t predicted, int64_t count = 1);
-  int64_t total() const { return total_; }
-
-  /// The share of predictions that are right, from 0 to 1.
-  double accuracy() const;
-  /// The mean of the F1 scores of all classes that occur, as the truth or as a prediction. The F1 score of a
-  /// class is 2 tp / (2 tp + fp + fn).
-  double macro_f1() const;
-
- private:
-  struct Class {
-    int64_t right = 0, truth = 0, predicted = 0;
-  };
-  std::vector<Class> classes_;
-  int64_t total_ = 0, right_ = 0;
+  size_t size() const override { return 1; }
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
+  double score(std::span<const double> sums, int64_t outputs) const override;
 };
 
-/// How often pairs of a true label and a predicted label occur.
-struct LabelPairs {
-  std::map<std::pair<std::string, std::string>, int64_t> counts;
+/// The mean, in percent, of the F1 scores of all labels that occur as a reference or as an output. The F1 score
+/// of a label is 2 tp / (2 tp + fp + fn). The sums are, for each label, how often it is right, is a reference,
+/// and is an output.
+class MacroF1 : public Metric {
+ public:
+  /// `labels`: all that occur, each once. The scores are added in their order.
+  explicit MacroF1(const std::vector<std::string>& labels);
 
-  LabelPairs& operator+=(const LabelPairs& other);
-  /// All labels, in alphabetical order.
-  std::vector<std::string> labels() const;
-  int64_t count(const std::string& truth, const std::string& predicted) const;
-  /// The counts of the classes `labels()`.
-  ClassCounts classes() const;
+  size_t size() const override { return 3 * numbers_.size(); }
+  /// Throws an input error for a label that is not among those of the constructor.
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
+  double score(std::span<const double> sums, int64_t outputs) const override;
+
+ private:
+  uint32_t number_of(std::string_view label) const;
+
+  std::map<std::string, uint32_t, std::less<>> numbers_;
 };
 
 /// The label that a line begins with: "label" or "label<TAB>anything", without spaces around it.
 std::string label_of(std::string_view line);
-
-/// Compares the labels that lines begin with.
-class LabelMetric {
- public:
-  /// There must be one reference.
-  LabelPairs statistics(std::string_view hypothesis, std::span<const std::string> references) const;
-};
 
 }  // namespace sixfold

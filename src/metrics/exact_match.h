@@ -1,32 +1,20 @@
 #pragma once
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
+#include <algorithm>
+
+#include "metrics/metric.h"
 
 namespace sixfold {
 
-/// How many lines equal a reference.
-struct ExactMatches {
-  int64_t lines = 0, equal = 0;
-
-  ExactMatches& operator+=(const ExactMatches& other) {
-    lines += other.lines, equal += other.equal;
-    return *this;
-  }
-  /// The share of lines that are equal, in percent; 0 without lines.
-  double percent() const {
-    return lines == 0 ? 0 : 100 * static_cast<double>(equal) / static_cast<double>(lines);
-  }
-};
-
-/// Compares whole lines, byte by byte.
-class ExactMatch {
+/// The percentage of outputs that equal a reference, byte by byte. Without outputs it is 0.
+class ExactMatch : public Metric {
  public:
-  ExactMatches statistics(std::string_view hypothesis, std::span<const std::string> references) const {
-    for (const std::string& reference : references)
-      if (reference == hypothesis) return {1, 1};
-    return {1, 0};
+  size_t size() const override { return 1; }
+  /// An output without references has no equal.
+  MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override {
+    return {{std::ranges::find(references, output) == references.end() ? 0.0 : 1.0}};
+  }
+  double score(std::span<const double> sums, int64_t outputs) const override {
+    return outputs == 0 ? 0 : 100 * sums[0] / static_cast<double>(outputs);
   }
 };
 

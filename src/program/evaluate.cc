@@ -4,18 +4,17 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "data/image_reader.h"
 #include "data/lines.h"
-#include "metrics/answers.h"
-#include "metrics/bleu.h"
-#include "metrics/bootstrap.h"
-#include "metrics/chrf.h"
 #include "metrics/classification.h"
-#include "metrics/exact_match.h"
+#include "metrics/evaluation.h"
+#include "metrics/metrics.h"
 #include "program/commands.h"
 #include "program/kit/label_files.h"
 #include "program/kit/named_option.h"
@@ -26,31 +25,8 @@
 namespace sixfold {
 
 namespace cli {
-enum class MetricName {
-  bleu,
-  chrf,
-  chrf_plus_plus,
-  exact_match,
-  accuracy,
-  macro_f1,
-  squad_exact_match,
-  squad_f1
-};
 enum class ReportFormat { text, json };
 }  // namespace cli
-
-template <>
-struct EnumNames<cli::MetricName> {
-  static constexpr std::pair<cli::MetricName, std::string_view> names[] = {
-      {cli::MetricName::bleu, "bleu"},
-      {cli::MetricName::chrf, "chrf"},
-      {cli::MetricName::chrf_plus_plus, "chrf++"},
-      {cli::MetricName::exact_match, "exact_match"},
-      {cli::MetricName::accuracy, "accuracy"},
-      {cli::MetricName::macro_f1, "macro_f1"},
-      {cli::MetricName::squad_exact_match, "squad_exact_match"},
-      {cli::MetricName::squad_f1, "squad_f1"}};
-};
 
 template <>
 struct EnumNames<cli::ReportFormat> {
@@ -61,52 +37,43 @@ struct EnumNames<cli::ReportFormat> {
 namespace cli {
 namespace {
 
-constexpr std::string_view kVersion = "sixfold-" SIXFOLD_VERSION;
-
-/// Whether a metric compares labels, not texts.
-bool is_of_labels(MetricName name) { return name == MetricName::accuracy || name == MetricName::macro_f1; }
-
-/// Whether a metric compares answers to questions, as SQuAD's script does.
-bool is_of_answers(MetricName name) {
-  return name == MetricName::squad_exact_match || name == MetricName::squad_f1;
-}
-
 struct EvaluateSettings {
   std::string hypothesis = "-", other;
   std::vector<std::string> references;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  std::vector<MetricName> metrics{MetricName::bleu, MetricName::chrf};
-  BleuOptions bleu;
-  bool lowercase = false, confidence = false;
+  ChosenNames metrics;
+  MetricOptions options;
+  bool confidence = false;
   BootstrapOptions bootstrap;
   ReportFormat format = ReportFormat::text;
   int width = 1;
 
-  bool resamples() const { return confidence || !other.empty(); }
+  /// The chosen rows of the table, each once.
+  std::vector<const MetricEntry*> rows;
+
+  std::optional<BootstrapOptions> resampling() const {
+    return confidence || !other.empty() ? std::optional(bootstrap) : std::nullopt;
+  }
+  bool compares_only(LineContent content) const {
+    return std::ranges::all_of(rows, [&](const MetricEntry* row) { return row->content == content; });
+  }
 };
 
-/// Translations and their references. `references[k][i]` is the k-th reference of line i.
+/// Translations and their references.
 struct EvaluatedText {
   std::vector<std::vector<std::string>> systems;  // one system, or the two to compare
-  std::vector<std::vector<std::string>> references;
-};
-
-/// The result of a metric for one system.
-struct SystemScore {
-  double score = 0;
-  std::string details{};  // for BLEU
-  std::vector<double> samples{};
+  References references;
 };
 
 struct Report {
-  std::string name, signature;
+  std::string_view name;
+  std::string signature;
   std::vector<SystemScore> systems;
 };
 
 /// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
 std::vector<std::string> read_text(const std::string& path, const EvaluateSettings& settings) {
-  const bool compares_text =
-      std::ranges::any_of(settings.metrics, [](MetricName name) { return !is_of_labels(name); });
+  const bool compares_text = !settings.compares_only(LineContent::label);
   if (!compares_text)
     if (auto labels = read_idx_labels(readable_path(path))) return *labels;
   std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
@@ -121,10 +88,9 @@ std::vector<std::string> read_text(const std::string& path, const EvaluateSettin
 
 /// Reads the right answers of SQuAD's JSON, and predictions by id.
 EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vector<std::string>& hypotheses) {
-  for (const MetricName metric : settings.metrics)
-    require(is_of_answers(metric),
-            "--metric {}: can't compare answers in JSON; choose squad_exact_match or squad_f1",
-            name_of_enum(metric));
+  for (const MetricEntry* row : settings.rows)
+    require(row->content == LineContent::answer, "--metric {}: can't compare answers in JSON; choose {}",
+            row->name, join(metric_names(metric_table(), LineContent::answer), " or "));
   require(settings.references.size() == 1, "--reference: there are {} files, but one JSON file has all answers",
           settings.references.size());
   const SquadAnswers answers = read_squad_answers(settings.references[0], settings.invalid);
@@ -133,33 +99,45 @@ EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vect
   return text;
 }
 
+/// What a line holds, for a metric: a label before a tab; or an answer, which in a reference follows the last
+/// tab, as in the data of training, and otherwise stands before the first, as 'sixfold answer' writes it.
+std::string compared_part(const std::string& line, LineContent content, bool reference) {
+  switch (content) {
+    case LineContent::text:
+      return line;
+    case LineContent::label:
+      return label_of(line);
+    case LineContent::answer:
+      return reference ? line.substr(line.rfind('\t') + 1) : line.substr(0, line.find('\t'));
+  }
+  throw_unknown("content of lines", content);
+}
+
 /// Throws an input error that names the line if a metric compares labels, or answers, and a reference has none.
 /// A hypothesis may be blank: it is wrong.
-void require_references(const std::vector<std::string>& lines, const std::string& path, MetricName metric) {
-  const bool labels = is_of_labels(metric);
-  if (!labels && !is_of_answers(metric)) return;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view line = lines[i];
-    require(has_visible_character(labels ? line.substr(0, line.find('\t')) : line.substr(line.rfind('\t') + 1)),
+void require_references(const std::vector<std::string>& lines, const std::string& path, LineContent content) {
+  if (content == LineContent::text) return;
+  for (size_t i = 0; i < lines.size(); ++i)
+    require(has_visible_character(compared_part(lines[i], content, /*reference=*/true)),
             "{}:{}: has no {} to compare with; remove the line here and in the other files, or complete it",
-            text_name(path), i + 1, labels ? "label" : "answer");
-  }
+            text_name(path), i + 1, content == LineContent::label ? "label" : "answer");
 }
 
 EvaluatedText read_texts(const EvaluateSettings& settings) {
   std::vector<std::string> paths{settings.hypothesis};
   if (!settings.other.empty()) paths.push_back(settings.other);
-  if (std::ranges::any_of(settings.metrics, is_of_answers) &&
+  if (std::ranges::any_of(settings.rows,
+                          [](const MetricEntry* row) { return row->content == LineContent::answer; }) &&
       std::ranges::any_of(settings.references, is_squad_file))
     return read_squad_texts(settings, paths);
   EvaluatedText text;
   for (const std::string& path : settings.references) {
     text.references.push_back(read_text(path, settings));
-    for (const MetricName metric : settings.metrics) require_references(text.references.back(), path, metric);
+    for (const MetricEntry* row : settings.rows) require_references(text.references.back(), path, row->content);
   }
   for (const std::string& path : paths) {
     const auto& lines = text.systems.emplace_back(read_text(path, settings));
-    if (std::ranges::all_of(settings.metrics, is_of_labels))
+    if (settings.compares_only(LineContent::label))
       for (const std::string& reference : settings.references)
         refuse_names_beside_numbers(lines, path, reference);
     for (size_t k = 0; k < text.references.size(); ++k)
@@ -170,95 +148,34 @@ EvaluatedText read_texts(const EvaluateSettings& settings) {
   return text;
 }
 
-/// The statistics of each sentence. Those of a corpus are their sum.
-template <class Metric>
-auto sentence_statistics(const Metric& metric, const EvaluatedText& text, size_t system) {
-  std::vector<decltype(metric.statistics({}, {}))> all;
-  std::vector<std::string> references(text.references.size());
-  for (size_t i = 0; i < text.systems[system].size(); ++i) {
-    for (size_t k = 0; k < references.size(); ++k) references[k] = text.references[k][i];
-    all.push_back(metric.statistics(text.systems[system][i], references));
-  }
-  return all;
+/// The parts of all lines that a metric compares.
+EvaluatedText compared_parts(EvaluatedText text, LineContent content) {
+  for (auto& lines : text.systems)
+    for (std::string& line : lines) line = compared_part(line, content, /*reference=*/false);
+  for (auto& lines : text.references)
+    for (std::string& line : lines) line = compared_part(line, content, /*reference=*/true);
+  return text;
 }
 
-/// The scores of all systems by one metric. `score` computes a score and its details from statistics.
-template <class Metric, class Score>
-std::vector<SystemScore> scores_of(const Metric& metric, const EvaluateSettings& settings,
-                                   const EvaluatedText& text, const Score& score) {
-  std::vector<SystemScore> scores;
-  for (size_t system = 0; system < text.systems.size(); ++system) {
-    const auto statistics = sentence_statistics(metric, text, system);
-    auto sum = statistics[0];
-    for (size_t i = 1; i < statistics.size(); ++i) sum += statistics[i];
-    scores.push_back(score(sum));
-    if (!settings.resamples()) continue;
-    scores.back().samples =
-        bootstrap(std::ssize(statistics), settings.bootstrap, [&](std::span<const uint32_t> drawn) {
-          decltype(sum) sample;
-          for (const uint32_t sentence : drawn) sample += statistics[sentence];
-          return score(sample).score;
-        });
+Report evaluate(const MetricEntry& row, const EvaluateSettings& settings, const EvaluatedText& lines) {
+  require(!settings.options.lowercase || row.fixed_case.empty(),
+          "--lowercase: {}; leave it out with --metric {}", row.fixed_case, row.name);
+  require(row.content != LineContent::label || lines.references.size() == 1,
+          "--metric {}: there are {}, but a text has one label", row.name,
+          counted(lines.references.size(), "reference"));
+  const EvaluatedText text = compared_parts(lines, row.content);
+  MetricOptions options = settings.options;
+  if (row.content == LineContent::label) {
+    std::set<std::string> labels;
+    for (const auto* texts : {&text.systems, &text.references})
+      for (const auto& all : *texts) labels.insert(all.begin(), all.end());
+    options.labels.assign(labels.begin(), labels.end());
   }
-  return scores;
-}
-
-/// The signature of a metric. With resampling, its options follow the references, as in sacreBLEU.
-std::string with_resampling(const std::string& signature, const EvaluateSettings& settings) {
-  if (!settings.resamples()) return signature;
-  const size_t references = signature.find('|');
-  return fmt::format("{}|bs:{}|seed:{}{}", signature.substr(0, references), settings.bootstrap.samples,
-                     settings.bootstrap.seed, signature.substr(references));
-}
-
-Report evaluate(MetricName name, const EvaluateSettings& settings, const EvaluatedText& text) {
-  const size_t references = text.references.size();
-  if (name == MetricName::bleu) {
-    BleuOptions options = settings.bleu;
-    options.lowercase = settings.lowercase;
-    const Bleu bleu(options);
-    return {"BLEU", with_resampling(bleu.signature(references, kVersion), settings),
-            scores_of(bleu, settings, text, [&](const auto& sum) {
-              const BleuScore score = bleu.score(sum);
-              return SystemScore{score.score, score.details()};
-            })};
-  }
-  if (is_of_labels(name)) {
-    require(!settings.lowercase, "--lowercase: labels are compared as they are; leave it out with --metric {}",
-            name_of_enum(name));
-    require(references == 1, "--metric {}: there are {}, but a text has one label", name_of_enum(name),
-            counted(references, "reference"));
-    const std::string signature = fmt::format("nrefs:1|version:{}", kVersion);
-    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
-            scores_of(LabelMetric(), settings, text, [&](const LabelPairs& sum) {
-              const ClassCounts counts = sum.classes();
-              return SystemScore{100 * (name == MetricName::accuracy ? counts.accuracy() : counts.macro_f1())};
-            })};
-  }
-  if (is_of_answers(name)) {
-    require(!settings.lowercase, "--lowercase: case never counts in answers; leave it out with --metric {}",
-            name_of_enum(name));
-    const std::string signature = fmt::format("nrefs:{}|version:{}", references, kVersion);
-    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
-            scores_of(AnswerLineMetric(), settings, text, [&](const AnswerStatistics& sum) {
-              return SystemScore{100 * (name == MetricName::squad_f1 ? sum.mean_f1() : sum.exact_match())};
-            })};
-  }
-  if (name == MetricName::exact_match) {
-    require(!settings.lowercase, "--lowercase: --metric exact_match compares lines as they are; leave it out");
-    const std::string signature = fmt::format("nrefs:{}|version:{}", references, kVersion);
-    return {std::string(name_of_enum(name)), with_resampling(signature, settings),
-            scores_of(ExactMatch(), settings, text,
-                      [](const ExactMatches& sum) { return SystemScore{sum.percent()}; })};
-  }
-  const Chrf chrf({.word_order = name == MetricName::chrf ? 0 : 2, .lowercase = settings.lowercase});
-  return {chrf.name(), with_resampling(chrf.signature(references, kVersion), settings),
-          scores_of(chrf, settings, text, [&](const auto& sum) { return SystemScore{chrf.score(sum)}; })};
-}
-
-double p_value(const Report& report) {
-  const auto& [first, second] = std::tie(report.systems[0], report.systems[1]);
-  return paired_p_value(first.samples, second.samples, second.score - first.score);
+  const auto metric = row.create(options);
+  Report report{row.report, signature_of(*metric, text.references.size(), settings.resampling()), {}};
+  for (const auto& outputs : text.systems)
+    report.systems.push_back(score_system(*metric, outputs, text.references, settings.resampling()));
+  return report;
 }
 
 std::string text_lines(const Report& report, const EvaluateSettings& settings) {
@@ -274,14 +191,12 @@ std::string text_lines(const Report& report, const EvaluateSettings& settings) {
     if (!settings.other.empty()) text += "  " + text_name(i == 0 ? settings.hypothesis : settings.other);
     text += "\n";
   }
-  if (report.systems.size() == 2)
-    text += fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples{})\n", report.name,
-                        report.systems[1].score - report.systems[0].score, settings.width, p_value(report),
-                        settings.bootstrap.samples,
-                        report.systems[0].samples == report.systems[1].samples
-                            ? "; both score the same in every sample, so p has no meaning"
-                            : "");
-  return text;
+  if (report.systems.size() < 2) return text;
+  const SystemDifference found = compare_systems(report.systems[0], report.systems[1]);
+  return text +
+         fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples{})\n", report.name,
+                     found.difference, settings.width, found.p_value, settings.bootstrap.samples,
+                     found.same_samples ? "; both score the same in every sample, so p has no meaning" : "");
 }
 
 double rounded(double value, int width) { return std::stod(fmt::format("{:.{}f}", value, width)); }
@@ -299,29 +214,31 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Eva
     object["n_bootstrap"] = settings.bootstrap.samples;
   }
   if (!settings.other.empty()) object["system"] = text_name(index == 0 ? settings.hypothesis : settings.other);
-  if (index == 1) object["p_value"] = rounded(p_value(report), 4);
+  if (index == 1) object["p_value"] = rounded(compare_systems(report.systems[0], system).p_value, 4);
   for (const std::string& field : CLI::detail::split(report.signature, '|'))
     object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
   return object;
 }
 
-void run(const EvaluateSettings& settings) {
-  require(!settings.bleu.smooth_value || settings.bleu.smoothing == BleuSmoothing::floor ||
-              settings.bleu.smoothing == BleuSmoothing::add_k,
-          "--smooth-value applies only to --smooth floor and --smooth add-k, not to {}",
-          name_of_enum(settings.bleu.smoothing));
-  const double smooth_value = settings.bleu.smooth_value.value_or(0);
+void run(EvaluateSettings& settings) {
+  const BleuOptions& bleu = settings.options.bleu;
+  require(
+      !bleu.smooth_value || bleu.smoothing == BleuSmoothing::floor || bleu.smoothing == BleuSmoothing::add_k,
+      "--smooth-value applies only to --smooth floor and --smooth add-k, not to {}",
+      name_of_enum(bleu.smoothing));
+  const double smooth_value = bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
           "--smooth-value: expected a number at least 0, found {}", smooth_value);
   const bool one = settings.hypothesis == "-", other = settings.other == "-";
   require(std::ranges::count(settings.references, "-") + one + other <= 1,
           "--reference, --hypothesis (unless it is given) and --compare can't both be standard input");
-  require(!settings.metrics.empty(), "--metric: name at least one metric");
+  require(!settings.metrics.chosen.empty(), "--metric: name at least one metric");
+  for (const std::string& name : settings.metrics.chosen)
+    if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
+      settings.rows.push_back(row);
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;
-  for (auto name = settings.metrics.begin(); name != settings.metrics.end(); ++name)
-    if (std::find(settings.metrics.begin(), name, *name) == name)  // each once
-      reports.push_back(evaluate(*name, settings, text));
+  for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
 
   TextOutput output("-");
   if (settings.format == ReportFormat::json) {
@@ -369,27 +286,35 @@ void add_evaluate(CLI::App& app) {
       ->check(number_in<uint64_t>(Range()))
       ->type_name("N")
       ->capture_default_str();
+  settings->metrics = {.chosen = {"bleu", "chrf"}, .names = {}};
+  for (const MetricEntry& row : metric_table()) settings->metrics.names.emplace_back(row.name);
+  const auto named = [](LineContent content) { return join(metric_names(metric_table(), content)); };
   add_named_option(
       command, "--metric", settings->metrics,
-      "bleu, chrf (chrF2), chrf++, exact_match (percent of lines that equal a reference), or several "
-      "separated by commas [bleu,chrf]; for labels, the beginnings of lines up to a tab: accuracy, "
-      "macro_f1; for answers, the ends of reference lines after a tab and the beginnings of the others: "
-      "squad_exact_match, squad_f1");
-  add_named_option(command, "--tokenize", settings->bleu.tokenizer,
+      fmt::format("{}, or several separated by commas [{}]; for labels, the beginnings of lines up to "
+                  "a tab: {}; for answers, the ends of reference lines after a tab and the beginnings "
+                  "of the others: {}; described below",
+                  named(LineContent::text), join(settings->metrics.chosen, ","), named(LineContent::label),
+                  named(LineContent::answer)));
+  add_named_option(command, "--tokenize", settings->options.bleu.tokenizer,
                    "tokenization of BLEU: 13a, intl, char or none [13a]");
-  add_named_option(command, "--smooth", settings->bleu.smoothing,
+  add_named_option(command, "--smooth", settings->options.bleu.smoothing,
                    "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none [exp]");
   command
-      .add_option("--smooth-value", settings->bleu.smooth_value,
+      .add_option("--smooth-value", settings->options.bleu.smooth_value,
                   "constant of --smooth floor [0.1] and add-k [1]")
       ->type_name("NUMBER");
-  command.add_flag("--lowercase", settings->lowercase, "ignore case");
+  command.add_flag("--lowercase", settings->options.lowercase, "ignore case");
   add_named_option(command, "--format", settings->format, "text or json [text]");
   command.add_option("--width", settings->width, "digits after the decimal point of a score")
       ->check(CLI::Range(0, 15))
       ->type_name("DIGITS")
       ->capture_default_str();
+  std::string described = "Metrics:\n";
+  for (const MetricEntry& row : metric_table())
+    described += fmt::format("  {:<19}{}\n", row.name, row.explanation);
   command.footer(
+      described +
       "The signature of a score contains the version of this program instead of sacreBLEU's. Intervals and\n"
       "p-values equal those of sacreBLEU's paired bootstrap (sacrebleu --paired-bs) with the same seed.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/plural.h"
-#include "metrics/chrf.h"
+#include "metrics/metrics.h"
 #include "program/kit/text_io.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
@@ -27,13 +27,19 @@ struct PlotAccuracySettings {
 
 /// The lines whose sources are about equally long, for one system.
 struct Bin {
-  int64_t lines = 0, words = 0, exact = 0;
-  ChrfStatistics chrf;
+  int64_t lines = 0, words = 0;
+  std::vector<MetricSums> sums;  // for each chart
 
   double length() const { return static_cast<double>(words) / static_cast<double>(lines); }
-  double share() const { return 100 * static_cast<double>(exact) / static_cast<double>(lines); }
 };
 using Bins = std::map<int64_t, Bin>;
+using DrawnMetrics = std::vector<std::unique_ptr<Metric>>;
+
+Bin empty_bin(const DrawnMetrics& metrics) {
+  Bin bin;
+  for (const auto& metric : metrics) bin.sums.emplace_back(*metric);
+  return bin;
+}
 
 int64_t count_words(const std::string& line) {
   std::istringstream words(line);
@@ -49,16 +55,14 @@ std::vector<std::string> read_beside(const std::string& path, const std::string&
 }
 
 Bins measure(const std::vector<std::string>& source, const std::vector<std::string>& reference,
-             const std::vector<std::string>& hypothesis, int width) {
-  const Chrf chrf;
+             const std::vector<std::string>& hypothesis, int width, const DrawnMetrics& metrics) {
   Bins bins;
   for (size_t i = 0; i < source.size(); ++i) {
     const int64_t words = count_words(source[i]);
-    Bin& bin = bins[words / width];
+    Bin& bin = bins.try_emplace(words / width, empty_bin(metrics)).first->second;
     ++bin.lines;
     bin.words += words;
-    bin.exact += hypothesis[i] == reference[i];
-    bin.chrf += chrf.statistics(hypothesis[i], {&reference[i], 1});
+    for (MetricSums& sums : bin.sums) sums.add(hypothesis[i], {&reference[i], 1});
   }
   return bins;
 }
@@ -82,33 +86,39 @@ void draw(const PlotAccuracySettings& settings) {
   require(!reference.empty(), "{}: is empty; expected one sentence on each line",
           text_name(settings.reference));
   const auto source = read_beside(settings.source, settings.reference, reference.size());
-  Chart exact{.title = "Lines translated exactly as the reference",
-              .x_label = "source length [words]",
-              .y_label = "share of the lines [%]",
-              .from_zero = true};
-  Chart chrf{.title = "chrF2 of the lines", .x_label = exact.x_label, .y_label = "chrF2", .from_zero = true};
+  DrawnMetrics metrics;
+  std::vector<Chart> charts;
+  for (const char* name : {"exact_match", "chrf"}) {
+    const MetricEntry& row = metric_named(name);
+    metrics.push_back(row.create({}));
+    charts.push_back({.title = fmt::format("{} of the lines", row.title),
+                      .x_label = "source length [words]",
+                      .y_label = std::string(row.title),
+                      .from_zero = true});
+  }
+  charts[0].title = "Lines translated exactly as the reference", charts[0].y_label = "share of the lines [%]";
   const std::vector<std::string> names = names_of(settings.hypotheses);
   for (size_t i = 0; i < names.size(); ++i) {
     const auto hypothesis = read_beside(settings.hypotheses[i], settings.reference, reference.size());
-    Series shares{.name = names[i]}, scores = shares;
-    shares.set_style(i), scores.set_style(i);
-    Bin all;
-    for (const auto& [number, bin] : measure(source, reference, hypothesis, settings.width)) {
-      shares.x.push_back(bin.length()), shares.y.push_back(bin.share());
-      scores.x.push_back(bin.length()), scores.y.push_back(Chrf().score(bin.chrf));
-      all.lines += bin.lines, all.exact += bin.exact, all.chrf += bin.chrf;
+    const Bins bins = measure(source, reference, hypothesis, settings.width, metrics);
+    for (size_t k = 0; k < charts.size(); ++k) {
+      Series series{.name = names[i]};
+      series.set_style(i);
+      MetricSums all(*metrics[k]);
+      for (const auto& [number, bin] : bins) {
+        series.x.push_back(bin.length()), series.y.push_back(bin.sums[k].score());
+        all += bin.sums[k];
+      }
+      series.note = fmt::format("all lines: {:.1f}", all.score());
+      charts[k].series.push_back(std::move(series));
     }
-    shares.note = fmt::format("all lines: {:.1f}", all.share());
-    scores.note = fmt::format("all lines: {:.1f}", Chrf().score(all.chrf));
-    exact.series.push_back(std::move(shares));
-    chrf.series.push_back(std::move(scores));
   }
-  for (Chart* chart : {&exact, &chrf})
-    if (settings.trained_to > 0) chart->series.push_back(mark(settings.trained_to));
+  for (Chart& chart : charts)
+    if (settings.trained_to > 0) chart.series.push_back(mark(settings.trained_to));
   std::vector<std::string> inputs = settings.hypotheses;
   inputs.insert(inputs.end(), {settings.source, settings.reference});
   write_picture(settings.picture,
-                charts_svg("Accuracy by length of the source", {exact, chrf}, settings.picture.theme), inputs);
+                charts_svg("Accuracy by length of the source", charts, settings.picture.theme), inputs);
 }
 
 }  // namespace

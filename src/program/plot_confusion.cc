@@ -1,9 +1,13 @@
+#include <map>
 #include <memory>
+#include <set>
 
 #include "base/error.h"
 #include "base/plural.h"
 #include "data/image_reader.h"
 #include "metrics/classification.h"
+#include "metrics/evaluation.h"
+#include "metrics/metrics.h"
 #include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/picture.h"
@@ -29,26 +33,32 @@ struct PlotConfusionSettings {
 };
 
 void draw(const PlotConfusionSettings& settings) {
-  const std::vector<std::string> truth = read_labels(settings.reference),
-                                 predicted = read_labels(settings.hypothesis);
+  std::vector<std::string> truth = read_labels(settings.reference),
+                           predicted = read_labels(settings.hypothesis);
   require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
   require(truth.size() == predicted.size(),
           "{} has {} and {} has {}; line n of both must belong to the same text",
           text_name(settings.hypothesis), counted(predicted.size(), "line"), text_name(settings.reference),
           truth.size());
   refuse_names_beside_numbers(predicted, settings.hypothesis, settings.reference);
-  LabelPairs pairs;
-  for (size_t i = 0; i < truth.size(); ++i)
-    pairs += LabelMetric().statistics(predicted[i], std::span(&truth[i], 1));
-  ConfusionMap map{.labels = pairs.labels(), .counts = {}, .title = "", .theme = settings.picture.theme};
+  for (auto* lines : {&truth, &predicted})
+    for (std::string& line : *lines) line = label_of(line);
+  std::map<std::pair<std::string, std::string>, int64_t> pairs;
+  std::set<std::string> labels(truth.begin(), truth.end());
+  labels.insert(predicted.begin(), predicted.end());
+  for (size_t i = 0; i < truth.size(); ++i) ++pairs[{truth[i], predicted[i]}];
+  ConfusionMap map{.labels = {labels.begin(), labels.end()},
+                   .counts = {},
+                   .title = counted(truth.size(), "text"),
+                   .theme = settings.picture.theme};
   require(map.labels.size() <= most_labels, "there are {} different labels; at most {} can be drawn",
           map.labels.size(), most_labels);
-  const ClassCounts counts = pairs.classes();
   for (const std::string& label : map.labels)
-    for (const std::string& predicted_label : map.labels)
-      map.counts.push_back(pairs.count(label, predicted_label));
-  map.title = fmt::format("{}, accuracy {:.1f}%, macro F1 {:.1f}%", counted(truth.size(), "text"),
-                          100 * counts.accuracy(), 100 * counts.macro_f1());
+    for (const std::string& predicted_label : map.labels) map.counts.push_back(pairs[{label, predicted_label}]);
+  for (const MetricEntry& metric : metric_table())
+    if (metric.content == LineContent::label)
+      map.title += fmt::format(", {} {:.1f}%", metric.title,
+                               score_system(*metric.create({.labels = map.labels}), predicted, {truth}).score);
   write_picture(settings.picture, confusion_svg(map), {settings.hypothesis, settings.reference});
 }
 

@@ -3,13 +3,13 @@
 #include <memory>
 
 #include "base/error.h"
+#include "metrics/metric.h"
 #include "program/kit/named_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
 #include "program/plots.h"
 #include "tasks/tasks.h"
 #include "train/schedule.h"
-#include "train/score_names.h"
 #include "train/training_log.h"
 
 namespace sixfold::cli {
@@ -70,9 +70,11 @@ void draw_curves(const CurveSettings& settings) {
     add_series(chart, runs, curve);
     charts.push_back(std::move(chart));
   };
-  for (const ScoreName& score : score_names())
-    add({.title = std::string(score.title) + " of validation", .x_label = "updates", .y_label = score.title},
-        std::string("validation ") + score.name);
+  for (const MetricEntry& metric : metric_table())
+    add({.title = fmt::format("{} of validation", metric.title),
+         .x_label = "updates",
+         .y_label = std::string(metric.title)},
+        fmt::format("validation {}", metric.name));
   add({.title = "Learning rate", .x_label = "updates", .y_label = "learning rate", .from_zero = true},
       "learning_rate");
   add({.title = "Gradient norm", .x_label = "updates", .y_label = "norm", .log_y = true}, "gradient_norm");

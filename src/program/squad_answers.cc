@@ -53,11 +53,4 @@ std::vector<std::string> read_predictions(const std::string& path, const SquadAn
   return predictions;
 }
 
-AnswerStatistics AnswerLineMetric::statistics(std::string_view hypothesis,
-                                              std::span<const std::string> references) const {
-  std::vector<std::string> answers;
-  for (const std::string& line : references) answers.push_back(line.substr(line.rfind('\t') + 1));
-  return AnswerMetric().statistics(hypothesis.substr(0, hypothesis.find('\t')), answers);
-}
-
 }  // namespace sixfold::cli

@@ -1,11 +1,8 @@
 #pragma once
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/question_reader.h"
-#include "metrics/answers.h"
 
 namespace sixfold::cli {
 
@@ -24,12 +21,5 @@ SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid);
 /// an empty answer, as in SQuAD's script, and a warning says so. Throws an input error if the file is not such
 /// an object.
 std::vector<std::string> read_predictions(const std::string& path, const SquadAnswers& answers);
-
-/// Compares lines that have answers: of a reference what follows its last tab, as in the data of training, of
-/// a hypothesis what stands before its first, as 'sixfold answer' writes it.
-class AnswerLineMetric {
- public:
-  AnswerStatistics statistics(std::string_view hypothesis, std::span<const std::string> references) const;
-};
 
 }  // namespace sixfold::cli

@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "data/lines.h"
-#include "metrics/bleu.h"
+#include "metrics/evaluation.h"
+#include "metrics/metrics.h"
 #include "model/transformer.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
@@ -65,7 +66,7 @@ class Sweep {
   void require_same_settings() const;
   void train_row(size_t index);
   void evaluate(size_t index);
-  double test_bleu(size_t index) const;
+  double test_score(size_t index) const;
   void write_table() const;
   void report() const;
   /// "recipe 2 of 5, heads-4"
@@ -96,7 +97,7 @@ Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
             table_.rows[i].name);
   if (!a.test.empty()) {
     table_.test_text = join(a.test);
-    table_.signature = Bleu().signature(1, "sixfold-" SIXFOLD_VERSION);
+    table_.signature = signature_of(*sweep_test_metric().create({}), 1);
   }
   require_new_or_sweep(a.output, runs);
   std::vector<std::string> inputs = a.recipes;
@@ -183,21 +184,17 @@ void Sweep::evaluate(size_t index) {
   row.precision = result.precision;
   row.parameters = parameter_count(load_model_config(row.run + "/model"));
   row.finished = true;
-  if (!test_.source.empty()) row.test_bleu = test_bleu(index);
+  if (!test_.source.empty()) row.test_score = test_score(index);
 }
 
-double Sweep::test_bleu(size_t index) const {
+double Sweep::test_score(size_t index) const {
   const Translator translator(table_.rows[index].run + "/model",
                               {.threads = configs_[index]->training().train.threads});
   const StopOnInterrupt interrupt;
   TranslateOptions options;
   options.cancel = interrupt.token();
   const std::vector<std::string> translations = translator.translate(test_.source, options);
-  const Bleu bleu;
-  BleuStatistics sum;
-  for (size_t i = 0; i < translations.size(); ++i)
-    sum += bleu.statistics(translations[i], std::span(test_.reference).subspan(i, 1));
-  return bleu.score(sum).score;
+  return score_system(*sweep_test_metric().create({}), translations, {test_.reference}).score;
 }
 
 void Sweep::write_table() const {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "metrics/metric.h"
 #include "program/plot/dots.h"
-#include "train/score_names.h"
 
 namespace sixfold::cli {
 namespace {
@@ -34,8 +34,9 @@ std::vector<Column> columns_of(const SweepTable& table) {
                        [name](const SweepResult& row) { return validation_score(row, name); }});
   };
   add("perplexity", "perplexity", 3);
-  for (const ScoreName& score : score_names()) add(score.name, score.title, 1);
-  columns.push_back({"BLEU (test)", 1, [](const SweepResult& row) { return row.test_bleu; }});
+  for (const MetricEntry& metric : metric_table()) add(std::string(metric.name), std::string(metric.title), 1);
+  columns.push_back({fmt::format("{} (test)", sweep_test_metric().title), 1,
+                     [](const SweepResult& row) { return row.test_score; }});
   columns.push_back({"million parameters", 3, [](const SweepResult& row) {
                        return std::optional(static_cast<double>(row.parameters) / 1e6);
                      }});
@@ -67,6 +68,8 @@ std::string state_text(const SweepResult& row) {
 
 }  // namespace
 
+const MetricEntry& sweep_test_metric() { return metric_named("bleu"); }
+
 std::string sweep_markdown(const SweepTable& table) {
   const std::vector<Column> columns = columns_of(table);
   const bool has_changes =
@@ -96,7 +99,8 @@ std::string sweep_markdown(const SweepTable& table) {
     if (has_states) text += fmt::format(" {} |", state_text(row));
     text += "\n";
   }
-  if (!table.test_text.empty()) text += fmt::format("\nTest: {}, BLEU {}\n", table.test_text, table.signature);
+  if (!table.test_text.empty())
+    text += fmt::format("\nTest: {}, {} {}\n", table.test_text, sweep_test_metric().report, table.signature);
   return text;
 }
 
@@ -114,7 +118,7 @@ std::string sweep_json(const SweepTable& table) {
       if (!row.precision.empty()) object["precision"] = row.precision;
       if (row.seconds) object["seconds"] = *row.seconds;
       if (!row.validation.empty()) object["validation"] = row.validation;
-      if (row.test_bleu) object["test_bleu"] = *row.test_bleu;
+      if (row.test_score) object[fmt::format("test_{}", sweep_test_metric().name)] = *row.test_score;
     }
     rows.push_back(std::move(object));
   }

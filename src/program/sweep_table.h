@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/metric.h"
 #include "program/plot/svg.h"
 
 namespace sixfold::cli {
@@ -21,16 +22,19 @@ struct SweepResult {
   int64_t parameters = 0;
   std::map<std::string, double> validation;  ///< the scores of the model, by name
   std::optional<double> seconds;             ///< of training
-  std::optional<double> test_bleu;
+  std::optional<double> test_score;          ///< by `sweep_test_metric`
 };
 
-/// The results of a sweep, and how test BLEU was computed.
+/// The results of a sweep, and how test scores were computed.
 struct SweepTable {
   std::string title;  ///< of the picture
   std::vector<SweepResult> rows;
   std::string test_text;  ///< "test.en, test.de"; empty: no test
-  std::string signature;  ///< of test BLEU
+  std::string signature;  ///< of test scores
 };
+
+/// The metric of translations of a test text.
+const MetricEntry& sweep_test_metric();
 
 /// The table as Markdown. Columns that no row has are left out.
 std::string sweep_markdown(const SweepTable& table);

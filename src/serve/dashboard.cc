@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "metrics/metric.h"
 #include "serve/http/json_text.h"
 #include "serve/http/page_files.h"
 #include "train/training_log.h"
@@ -33,7 +34,9 @@ HttpAnswer Dashboard::runs(const HttpRequest& request) {
     return {.body = json_text(Json{{"version", version}})};
   std::string all;
   for (const auto& run : runs_) all += (all.empty() ? "" : ",") + run->look();
-  return {.body = "{\"version\":" + std::to_string(version) + ",\"runs\":[" + all + "]}"};
+  Json titles;
+  for (const MetricEntry& metric : metric_table()) titles[std::string(metric.name)] = metric.title;
+  return {.body = fmt::format(R"({{"version":{},"titles":{},"runs":[{}]}})", version, json_text(titles), all)};
 }
 
 HttpAnswer Dashboard::answer(const HttpRequest& request) try {

@@ -27,6 +27,8 @@ struct Score {
   bool higher_is_better = false;
 };
 using Scores = std::map<std::string, Score>;  ///< by name: "loss", "bleu"
+/// The scores that the trainer computes for every task.
+inline constexpr std::string_view scores_of_trainer[] = {"loss", "perplexity"};
 
 /// Cross-attention while the decoder reads a reference.
 struct SampleAttention {

@@ -36,7 +36,7 @@ void check_validation(const Task& task, const TrainOptions& options) {
   if (!task.validation_data())
     return require(options.validation.patience == 0, "validation.patience needs validation data");
   std::vector<std::string> metrics = task.metrics();
-  for (const char* always : {"loss", "perplexity"}) metrics.emplace_back(always);
+  metrics.insert(metrics.end(), std::begin(scores_of_trainer), std::end(scores_of_trainer));
   require(std::ranges::find(metrics, options.best_by) != metrics.end(),
           "validation has no score '{}', which is to decide which model is best; it has {}", options.best_by,
           join(metrics, ", "));

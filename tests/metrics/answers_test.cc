@@ -27,28 +27,35 @@ TEST(Answers, AreNormalizedAsBySquad) {
 }
 
 TEST(Answers, AreScoredAsBySquad) {
-  const AnswerMetric metric;
-  const auto score = [&](const std::string& found, const std::vector<std::string>& right) {
-    return metric.statistics(found, right);
+  const SquadExactMatch exact_metric;
+  const SquadF1 f1_metric;
+  using Right = std::vector<std::string>;
+  const auto exact = [&](const std::string& found, const Right& right) {
+    return exact_metric.statistics(found, right).amounts[0];
   };
-  EXPECT_DOUBLE_EQ(score("the cat sat", {"a cat"}).f1, 2.0 / 3);
-  EXPECT_DOUBLE_EQ(score("cat cat dog", {"cat dog dog"}).f1, 2.0 / 3);
-  EXPECT_EQ(score("the", {"a"}).exact, 1);
-  EXPECT_EQ(score("", {""}).f1, 0) << "there is no common word";
-  EXPECT_EQ(score("red", {"blue"}).f1, 0);
+  const auto f1 = [&](const std::string& found, const Right& right) {
+    return f1_metric.statistics(found, right).amounts[0];
+  };
+  EXPECT_DOUBLE_EQ(f1("the cat sat", {"a cat"}), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(f1("cat cat dog", {"cat dog dog"}), 2.0 / 3);
+  EXPECT_EQ(exact("the", {"a"}), 1);
+  EXPECT_EQ(f1("", {""}), 0) << "there is no common word";
+  EXPECT_EQ(f1("red", {"blue"}), 0);
   // The best of several right answers counts, for each metric.
-  const AnswerStatistics best = score("New York City", {"york", "new york city!", "x"});
-  EXPECT_EQ(best.exact, 1);
-  EXPECT_EQ(best.f1, 1);
-  EXPECT_EQ(score("New York City", {"x", "york"}).f1, 0.5);
-  AnswerStatistics sum;
-  EXPECT_EQ(sum.exact_match() + sum.mean_f1(), 0);
-  sum += score("red", {"Red."});
-  sum += score("New York City", {"york"});
-  EXPECT_DOUBLE_EQ(sum.exact_match(), 0.5);
-  EXPECT_DOUBLE_EQ(sum.mean_f1(), 0.75);
-  EXPECT_NE(error_message([&] { score("a", {}); }).find("no right answer"), std::string::npos);
-  EXPECT_NE(error_message([&] { score("\xFF", {"a"}); }).find("UTF-8"), std::string::npos);
+  const Right several{"york", "new york city!", "x"};
+  EXPECT_EQ(exact("New York City", several), 1);
+  EXPECT_EQ(f1("New York City", several), 1);
+  EXPECT_EQ(f1("New York City", {"x", "york"}), 0.5);
+  MetricSums exact_sum(exact_metric), f1_sum(f1_metric);
+  EXPECT_EQ(exact_sum.score() + f1_sum.score(), 0);
+  for (MetricSums* sum : {&exact_sum, &f1_sum}) {
+    sum->add("red", Right{"Red."});
+    sum->add("New York City", Right{"york"});
+  }
+  EXPECT_DOUBLE_EQ(exact_sum.score(), 50);
+  EXPECT_DOUBLE_EQ(f1_sum.score(), 75);
+  EXPECT_NE(error_message([&] { exact("a", {}); }).find("no right answer"), std::string::npos);
+  EXPECT_NE(error_message([&] { f1("\xFF", {"a"}); }).find("UTF-8"), std::string::npos);
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ TEST(Bleu, EqualsSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     for (size_t i = 0; i < settings.size(); ++i) {
       const Bleu bleu(bleu_options(settings[i][0]));
-      const BleuScore score = bleu.score(corpus_statistics(bleu, corpus));
-      EXPECT_EQ(fmt::format("{:.6f} {}", score.score, score.details()), corpus["bleu"][i + 1])
+      const MetricSums sums = corpus_sums(bleu, corpus);
+      EXPECT_EQ(fmt::format("{:.6f} {}", sums.score(), sums.details()), corpus["bleu"][i + 1])
           << corpus["name"] << settings[i];
     }
   }
@@ -41,30 +41,28 @@ TEST(Bleu, EqualsSacreBleu) {
 TEST(Bleu, PrintsTheLineOfSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     const Bleu bleu;
-    const BleuScore score = bleu.score(corpus_statistics(bleu, corpus));
-    EXPECT_EQ(fmt::format("BLEU|{} = {:.1f} {}", bleu.signature(corpus["references"].size(), "V"), score.score,
-                          score.details()),
+    const MetricSums sums = corpus_sums(bleu, corpus);
+    EXPECT_EQ(fmt::format("{}|{} = {:.1f} {}", metric_named("bleu").report,
+                          signature_with_v(bleu, corpus["references"].size()), sums.score(), sums.details()),
               corpus["bleu"][0]);
   }
 }
 
 TEST(Bleu, SignatureEqualsSacreBleu) {
   for (const auto& item : metric_goldens()["bleu"])
-    EXPECT_EQ(Bleu(bleu_options(item[0])).signature(2, "V"), item[1]);
+    EXPECT_EQ(signature_with_v(Bleu(bleu_options(item[0])), 2), item[1]);
 }
 
 TEST(Bleu, CountsClippedMatchesOfAllReferences) {
   const std::vector<std::string> references{"the cat", "a cat on the the mat"};
-  const BleuStatistics statistics = Bleu().statistics("the the the cat", references);
-  EXPECT_EQ(statistics.hypothesis_length, 4);
-  EXPECT_EQ(statistics.reference_length, 2);  // 2 and 6 are as near to 4: the shorter
-  EXPECT_EQ(statistics.matches, (std::array<int64_t, 4>{3, 2, 0, 0}));
-  EXPECT_EQ(statistics.totals, (std::array<int64_t, 4>{4, 3, 2, 1}));
+  // Of the references' 2 and 6 words, which are as near to 4, the shorter.
+  EXPECT_EQ(Bleu().statistics("the the the cat", references).amounts,
+            (std::vector<double>{4, 2, 3, 2, 0, 0, 4, 3, 2, 1}));
 }
 
 TEST(Bleu, OfItselfIs100) {
   const std::vector<std::string> reference{"one two three four five"};
-  EXPECT_DOUBLE_EQ(Bleu().score(Bleu().statistics(reference[0], reference)).score, 100);
+  EXPECT_DOUBLE_EQ(Bleu().score(Bleu().statistics(reference[0], reference).amounts), 100);
 }
 
 TEST(Bleu, RefusesNoReferenceAndInvalidUtf8) {
@@ -74,7 +72,7 @@ TEST(Bleu, RefusesNoReferenceAndInvalidUtf8) {
   EXPECT_THROW(Bleu().statistics("a", bad), Error);
 }
 
-TEST(Bleu, OfNothingIsZero) { EXPECT_EQ(Bleu().score({}).score, 0); }
+TEST(Bleu, OfNothingIsZero) { EXPECT_EQ(MetricSums(Bleu()).score(), 0); }
 
 }  // namespace
 }  // namespace sixfold

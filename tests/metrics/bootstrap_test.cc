@@ -7,9 +7,8 @@
 
 #include "base/random.h"
 #include "error_message.h"
-#include "metrics/bleu.h"
-#include "metrics/chrf.h"
 #include "metrics/metric_goldens.h"
+#include "metrics/metrics.h"
 
 namespace sixfold {
 namespace {
@@ -57,53 +56,29 @@ TEST(Bootstrap, PairsTellDifferencesFromChance) {
   EXPECT_GT(paired_p_value(samples(a), samples(same), mean(same) - mean(a)), 0.05);
 }
 
-/// The scores of a golden pair's system in each sample, and on the whole corpus.
-template <class Metric>
-std::pair<std::vector<double>, double> scores_of(const Metric& metric, const nlohmann::json& corpus,
-                                                 const char* system) {
-  std::vector<decltype(metric.statistics({}, {}))> sentences;
-  decltype(metric.statistics({}, {})) all;
-  for (size_t i = 0; i < corpus[system].size(); ++i) {
-    const std::vector<std::string> reference{corpus["reference"][i]};
-    sentences.push_back(metric.statistics(corpus[system][i].get<std::string>(), reference));
-    all += sentences.back();
-  }
-  const auto score = [&](const auto& sum) {
-    if constexpr (std::is_same_v<Metric, Bleu>)
-      return metric.score(sum).score;
-    else
-      return metric.score(sum);
+void expect_golden(const MetricEntry& row, const nlohmann::json& corpus, const nlohmann::json& golden) {
+  const auto metric = row.create({});
+  const References references{corpus["reference"].get<std::vector<std::string>>()};
+  const auto scores_of = [&](const char* system) {
+    return score_system(*metric, corpus[system].get<std::vector<std::string>>(), references,
+                        BootstrapOptions());
   };
-  return {bootstrap(std::ssize(sentences), {},
-                    [&](std::span<const uint32_t> drawn) {
-                      decltype(all) sum;
-                      for (const uint32_t i : drawn) sum += sentences[i];
-                      return score(sum);
-                    }),
-          score(all)};
-}
-
-template <class Metric>
-void expect_golden(const Metric& metric, const nlohmann::json& corpus, const nlohmann::json& golden) {
-  const auto [first, first_score] = scores_of(metric, corpus, "first");
-  const auto [second, second_score] = scores_of(metric, corpus, "second");
+  const SystemScore first = scores_of("first"), second = scores_of("second");
   constexpr double rounding = 2e-3;  // sacreBLEU's samples are in float32
   const auto expect_confidence = [&](const std::vector<double>& samples, const nlohmann::json& expected) {
     EXPECT_NEAR(confidence(samples).mean, expected[0].get<double>(), rounding) << corpus["name"];
     EXPECT_NEAR(confidence(samples).half_width, expected[1].get<double>(), rounding) << corpus["name"];
   };
-  expect_confidence(first, golden["first"]);
-  expect_confidence(second, golden["second"]);
-  EXPECT_DOUBLE_EQ(paired_p_value(first, second, second_score - first_score), golden["p"].get<double>())
-      << corpus["name"];
+  expect_confidence(first.samples, golden["first"]);
+  expect_confidence(second.samples, golden["second"]);
+  EXPECT_DOUBLE_EQ(compare_systems(first, second).p_value, golden["p"].get<double>()) << corpus["name"];
+  EXPECT_EQ(signature_with_v(*metric, 1, BootstrapOptions()), golden["signature"]);
 }
 
 TEST(Bootstrap, EqualsSacreBleu) {
-  for (const auto& corpus : metric_goldens()["paired"]) {
-    expect_golden(Bleu(), corpus, corpus["scores"]["bleu"]);
-    expect_golden(Chrf(), corpus, corpus["scores"]["chrf"]);
-    expect_golden(Chrf({.word_order = 2}), corpus, corpus["scores"]["chrf++"]);
-  }
+  for (const auto& corpus : metric_goldens()["paired"])
+    for (const char* name : {"bleu", "chrf", "chrf++"})
+      expect_golden(metric_named(name), corpus, corpus["scores"][name]);
 }
 
 TEST(Bootstrap, RefusesNothing) {

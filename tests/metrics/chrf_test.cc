@@ -18,7 +18,7 @@ TEST(Chrf, EqualsSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     for (size_t i = 0; i < settings.size(); ++i) {
       const Chrf chrf(chrf_options(settings[i][0]));
-      EXPECT_EQ(fmt::format("{:.6f}", chrf.score(corpus_statistics(chrf, corpus))), corpus["chrf"][i + 1])
+      EXPECT_EQ(fmt::format("{:.6f}", corpus_sums(chrf, corpus).score()), corpus["chrf"][i + 1])
           << corpus["name"] << settings[i];
     }
   }
@@ -27,30 +27,26 @@ TEST(Chrf, EqualsSacreBleu) {
 TEST(Chrf, PrintsTheLineOfSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     const Chrf chrf;
-    EXPECT_EQ(fmt::format("{}|{} = {:.1f}", chrf.name(), chrf.signature(corpus["references"].size(), "V"),
-                          chrf.score(corpus_statistics(chrf, corpus))),
-              corpus["chrf"][0]);
+    EXPECT_EQ(
+        fmt::format("{}|{} = {:.1f}", metric_named("chrf").report,
+                    signature_with_v(chrf, corpus["references"].size()), corpus_sums(chrf, corpus).score()),
+        corpus["chrf"][0]);
   }
 }
 
 TEST(Chrf, SignatureEqualsSacreBleu) {
   for (const auto& item : metric_goldens()["chrf"])
-    EXPECT_EQ(Chrf(chrf_options(item[0])).signature(2, "V"), item[1]);
-}
-
-TEST(Chrf, NamesItsVariants) {
-  EXPECT_EQ(Chrf().name(), "chrF2");
-  EXPECT_EQ(Chrf({.word_order = 2}).name(), "chrF2++");
+    EXPECT_EQ(signature_with_v(Chrf(chrf_options(item[0])), 2), item[1]);
 }
 
 TEST(Chrf, IgnoresWhiteSpace) {
   const std::vector<std::string> reference{"a bc d"};
-  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("ab\u3000cd", reference)), 100);
+  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("ab\u3000cd", reference).amounts), 100);
 }
 
 TEST(Chrf, TakesTheBestReference) {
   const std::vector<std::string> references{"unlike", "the same", "also other"};
-  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("the same", references)), 100);
+  EXPECT_DOUBLE_EQ(Chrf().score(Chrf().statistics("the same", references).amounts), 100);
 }
 
 TEST(Chrf, RefusesWhatItCannotCount) {
@@ -61,7 +57,7 @@ TEST(Chrf, RefusesWhatItCannotCount) {
   EXPECT_THROW(Chrf().statistics("\xe2\x82", good), Error);
 }
 
-TEST(Chrf, OfNothingIsZero) { EXPECT_EQ(Chrf().score({}), 0); }
+TEST(Chrf, OfNothingIsZero) { EXPECT_EQ(MetricSums(Chrf()).score(), 0); }
 
 }  // namespace
 }  // namespace sixfold

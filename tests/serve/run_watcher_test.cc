@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "metrics/metric.h"
 #include "serve/dashboard.h"
 #include "temporary_folder.h"
 
@@ -198,6 +199,8 @@ TEST(Dashboard, AnswersThePageItsFilesAndTheRuns) {
   EXPECT_EQ(first.at("runs").at(0).at("name"), folder / "a/run");  // two runs have the same last name
   EXPECT_EQ(first.at("runs").at(2).at("name"), "<b>c");
   EXPECT_EQ(first.at("runs").at(0).at("settings").at("model").at("d_model"), 64);
+  for (const MetricEntry& metric : metric_table())
+    EXPECT_EQ(first.at("titles").at(std::string(metric.name)), metric.title);
   const std::string version = first.at("version").dump();
   EXPECT_FALSE(Json::parse(get("/runs", version).body).contains("runs"));
   write_file_atomically(folder / "b/run" + "/train.jsonl", line(20, 4));

@@ -53,7 +53,7 @@ class TrainerTest : public testing::Test {
     options_.checkpoint.every_updates = 7;
     options_.checkpoint.keep_last = 10;
     options_.validation.every_updates = 5;
-    options_.validation.metrics = {Metric::loss, Metric::bleu};
+    options_.validation.metrics.chosen = {"loss", "bleu"};
     options_.log.every_updates = 4;
   }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/join.h"
 #include "base/options.h"
 
 namespace sixfold::cli {
@@ -28,6 +29,16 @@ CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& v
     read_value(OptionSource{node, option, {}}, value);
   };
   return command.add_option_function<std::string>(option, parse, help)->type_name(names_to_type<T>());
+}
+
+/// The same for names that are known only when the program runs.
+inline CLI::Option* add_named_option(CLI::App& command, const std::string& option, ChosenNames& value,
+                                     const std::string& help) {
+  const auto parse = [option, &value](const std::string& text) {
+    const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
+    read_value(OptionSource{node, option, {}}, value);
+  };
+  return command.add_option_function<std::string>(option, parse, help)->type_name(join(value.names, "|"));
 }
 
 /// A check that the text of an option is a number of type T within a range. Its message is that of a config's

@@ -6,10 +6,11 @@ import {byId, duration, html, short, svg} from "/page/elements.js";
 const named = (names) => new Map(Object.entries(names));
 const UNITS = named({loss: "Loss", perplexity: "Perplexity", learning_rate: "Learning rate", gradient_norm: "Gradient norm",
   tokens_per_second: "Tokens/s", memory_mb: "Memory (MB)"});
-const SCORES = named({bleu: "BLEU", chrf: "chrF", exact_match: "Exact match", accuracy: "Accuracy", macro_f1: "Macro F1",
-  squad_exact_match: "Exact match", squad_f1: "F1"});
 const charts = new Map();
-let version = 0, runs = [];
+let version = 0, runs = [], scores = new Map();
+
+// The title of a metric stands alone: "accuracy" begins with a capital letter, "chrF2" stays.
+const alone = (title) => /^[a-z]+\b/.test(title) ? title[0].toUpperCase() + title.slice(1) : title;
 
 function key(run) {
   const line = svg("line", {x1: 1, x2: 33, y1: 7, y2: 7, stroke: colour(run), "stroke-width": 2.4});
@@ -30,7 +31,7 @@ function figures(run) {
   for (const [name, curve] of Object.entries(run.curves))
     if (name.startsWith("validation ")) {
       const score = name.slice(11);
-      rows.push([SCORES.get(score) ?? name, short(curve[1].at(-1))]);
+      rows.push([scores.get(score) ?? name, short(curve[1].at(-1))]);
     }
   const sizes = run.settings?.model;
   if (sizes?.d_model) rows.push(["d_model", sizes.d_model]);
@@ -56,7 +57,7 @@ function chartCurves() {
     for (const [name, [updates, values]] of Object.entries(run.curves)) {
       const valid = name.startsWith("validation ");
       const quantity = valid ? name.slice(11) : name;
-      const title = UNITS.get(quantity) ?? (valid ? SCORES.get(quantity) ?? quantity : null);
+      const title = UNITS.get(quantity) ?? (valid ? scores.get(quantity) ?? quantity : null);
       if (!title) continue;
       const x = share ? updates.map((update) => update / end) : updates;
       const label = valid ? `${run.name} validation` : run.name;
@@ -113,6 +114,7 @@ async function ask() {
   say("The page follows the runs as they go on. Dots are validations.", "");
   if (!data.runs) return;
   version = data.version, runs = data.runs;
+  scores = new Map(Object.entries(data.titles).map(([name, title]) => [name, alone(title)]));
   try {
     draw();
   } catch (error) {

@@ -7,17 +7,9 @@
 #include "data/lines.h"
 #include "tasks/classification/settings.h"
 #include "tasks/kit/task_options.h"
+#include "tasks/kit/validation_metrics.h"
 
 namespace sixfold {
-
-/// A metric of classification that can choose the best model.
-enum class ClassMetric { loss, accuracy, macro_f1 };
-
-template <>
-struct EnumNames<ClassMetric> {
-  static constexpr std::pair<ClassMetric, std::string_view> names[] = {
-      {ClassMetric::loss, "loss"}, {ClassMetric::accuracy, "accuracy"}, {ClassMetric::macro_f1, "macro_f1"}};
-};
 
 /// Labelled texts, and how they become batches.
 struct LabelledDataOptions : BatchOptions {
@@ -45,19 +37,10 @@ inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-struct ClassificationValidationOptions : ValidationOptions {
-  ClassMetric best_by = ClassMetric::accuracy;
+struct ClassificationValidationOptions : MetricValidationOptions {
+  ClassificationValidationOptions(MetricTable table = metric_table())
+      : MetricValidationOptions(LineContent::label, "accuracy", table) {}
 };
-
-inline void visit(OptionVisitor& v, ClassificationValidationOptions& o) {
-  visit_interval(v, o);
-  v.field("best_by", o.best_by, "metric that decides which model is best: loss, accuracy or macro_f1");
-  visit_patience(v, o);
-}
-
-inline std::string best_metric(const ClassificationValidationOptions& o) {
-  return std::string(name_of_enum(o.best_by));
-}
 
 /// The layer that predicts the label.
 struct ClassifierOptions {

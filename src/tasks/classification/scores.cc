@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch_tokens,
-                    const EvaluationRun& run) {
+Scores class_scores(const Transformer& model, const Dataset& data, const MetricValidationOptions& validation,
+                    int64_t batch_tokens, const EvaluationRun& run) {
   Batcher batcher(data, {.batch_tokens = batch_tokens, .shuffle = false});
   std::vector<double> own;  // truth and prediction, by sample
   for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
@@ -18,11 +18,12 @@ Scores class_scores(const Transformer& model, const Dataset& data, int64_t batch
       own.insert(own.end(),
                  {static_cast<double>(batch.labels[i]), static_cast<double>(likeliest(predicted[i]))});
   }
-  ClassCounts counts(static_cast<size_t>(model.config().head.classes));
+  const std::vector<std::string> labels = labels_of(model.config());
+  ValidationScores scores(validation.table, validation.names, {.labels = labels});
   for (const std::vector<double>& pairs : run.processes.gather_numbers(own))
     for (size_t i = 0; i < pairs.size(); i += 2)
-      counts.add(static_cast<size_t>(pairs[i]), static_cast<size_t>(pairs[i + 1]));
-  return {{"accuracy", {100 * counts.accuracy(), true}}, {"macro_f1", {100 * counts.macro_f1(), true}}};
+      scores.add(labels[static_cast<size_t>(pairs[i + 1])], {&labels[static_cast<size_t>(pairs[i])], 1});
+  return scores.scores();
 }
 
 }  // namespace sixfold

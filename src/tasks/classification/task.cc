@@ -69,7 +69,8 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
 class ClassificationTask : public Task {
  public:
   ClassificationTask(const ClassificationOptions& options, const TaskStart& start, StoredText text)
-      : batch_tokens_(options.data.batch_tokens),
+      : validation_(options.validation),
+        batch_tokens_(options.data.batch_tokens),
         tokenizers_(text.tokenizers),
         config_(config_of(options, start, text)),
         record_(std::move(text.record)),
@@ -89,10 +90,10 @@ class ClassificationTask : public Task {
     load_common_weights(folder, model);
   }
 
-  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
+  std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
     const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
-    return {.scores = class_scores(model, *valid_, most, run)};
+    return {.scores = class_scores(model, *valid_, validation_, most, run)};
   }
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
@@ -119,6 +120,7 @@ class ClassificationTask : public Task {
                          label_counts(map_sequences(store, /*validation=*/false), record_.names.size()));
   }
 
+  MetricValidationOptions validation_;
   int64_t batch_tokens_;
   Tokenizers tokenizers_;
   ModelConfig config_;

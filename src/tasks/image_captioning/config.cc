@@ -19,13 +19,6 @@ ImageCaptioningOptions::ImageCaptioningOptions() {
   generation.length_factor = 0;  // the number of patches says nothing about the length of a caption
 }
 
-bool CaptionValidationOptions::captions() const {
-  const auto wants = [&](CaptionMetric metric) {
-    return best_by == metric || std::ranges::count(metrics, metric) > 0;
-  };
-  return wants(CaptionMetric::exact_match) || wants(CaptionMetric::bleu);
-}
-
 ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::string& where) {
   ImageCaptioningOptions options;
   refuse_second_tokenizer(root, fmt::format("{} has one tokenizer, that of the captions", model_name),
@@ -60,8 +53,7 @@ void validate(const ImageCaptioningOptions& o) {
       model_name);
   check_pairs(o.data, "captions");
   check_batch_norm(o.model, o.data);
-  require(std::ranges::count(o.validation.metrics, o.validation.best_by) > 0,
-          "validation.best_by: '{}' is not among validation.metrics", name_of_enum(o.validation.best_by));
+  validate_metrics(o.validation);
 }
 
 std::vector<std::string> advice_for(const ImageCaptioningOptions& o) {

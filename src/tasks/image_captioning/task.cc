@@ -5,8 +5,6 @@
 
 #include "base/error.h"
 #include "data/caption_dataset.h"
-#include "metrics/bleu.h"
-#include "metrics/exact_match.h"
 #include "model/describe.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
@@ -86,11 +84,7 @@ class ImageCaptioningTask : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
 
-  std::vector<std::string> metrics() const override {
-    std::vector<std::string> names;
-    for (const CaptionMetric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
-    return names;
-  }
+  std::vector<std::string> metrics() const override { return validation_.metrics.chosen; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override;
   int64_t score_bytes(int64_t part_tokens) const override;
 
@@ -126,12 +120,9 @@ class ImageCaptioningTask : public Task {
 /// Captions are compared as the tokenizer reads them. One with a token that is not in the vocabulary has no
 /// equal.
 Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const EvaluationRun& run) const {
-  if (!validation_.captions()) return {};
+  if (!validation_.generates()) return {};
   const Tokenizer& tokenizer = *tokenizers_.target;
-  const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
-  const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
-  BleuStatistics bleu_sum;
-  ExactMatches matches;
+  ValidationScores scores = validation_.scores(tokenizer);
   Evaluation evaluation;
   const int64_t count = captioned();
   for (int64_t begin = 0; begin < count; begin += block(run.part_tokens)) {
@@ -149,20 +140,18 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
       const std::span<const int32_t> caption = valid_->caption(i);
       const std::string found = tokenizer.decode(outputs[static_cast<size_t>(i - begin)]);
       const std::string reference = tokenizer.decode(caption);
-      bleu_sum += bleu.statistics(found, {&reference, 1});
       if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
         evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
       const bool known = std::ranges::count(caption, tokenizer.unk()) == 0;
-      matches += {1, known && found == reference ? 1 : 0};
+      scores.add(found, {&reference, 1}, known);
     }
   }
-  evaluation.scores = {{"exact_match", {matches.percent(), true}},
-                       {"bleu", {bleu.score(bleu_sum).score, true}}};
+  evaluation.scores = scores.scores();
   return evaluation;
 }
 
 int64_t ImageCaptioningTask::score_bytes(int64_t part_tokens) const {
-  if (!validation_.captions()) return 0;
+  if (!validation_.generates()) return 0;
   const int64_t copies = 3;  // of the patches: in the batch, as sources, and in the requests
   const int64_t values =
       std::min(block(part_tokens), captioned()) * valid_->patches() * config_.source_ids_per_row();

@@ -83,7 +83,8 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
 class ImageClassificationTask : public Task {
  public:
   ImageClassificationTask(const ImageClassificationOptions& options, const TaskStart& start)
-      : batch_tokens_(options.data.batch_tokens),
+      : validation_(options.validation),
+        batch_tokens_(options.data.batch_tokens),
         record_(read_images(options, start)),
         config_(config_of(options, start, record_)),
         train_(dataset(encoded_data_of(start), false, options)) {
@@ -99,10 +100,10 @@ class ImageClassificationTask : public Task {
     load_common_weights(folder, model);
   }
 
-  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
+  std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
     const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
-    return {.scores = class_scores(model, *valid_, most, run)};
+    return {.scores = class_scores(model, *valid_, validation_, most, run)};
   }
   std::string history() const override { return history_of(record_); }
 
@@ -121,6 +122,7 @@ class ImageClassificationTask : public Task {
             (validation ? record_.validation : record_.training).hash};
   }
 
+  MetricValidationOptions validation_;
   int64_t batch_tokens_;
   SequenceStoreRecord record_;
   ModelConfig config_;

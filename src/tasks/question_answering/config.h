@@ -6,20 +6,10 @@
 
 #include "data/lines.h"
 #include "tasks/kit/task_options.h"
+#include "tasks/kit/validation_metrics.h"
 #include "tasks/question_answering/settings.h"
 
 namespace sixfold {
-
-/// A metric of question answering that can choose the best model.
-enum class AnswerMetricName { loss, squad_exact_match, squad_f1 };
-
-template <>
-struct EnumNames<AnswerMetricName> {
-  static constexpr std::pair<AnswerMetricName, std::string_view> names[] = {
-      {AnswerMetricName::loss, "loss"},
-      {AnswerMetricName::squad_exact_match, "squad_exact_match"},
-      {AnswerMetricName::squad_f1, "squad_f1"}};
-};
 
 /// Questions about texts, and how they become batches.
 struct QuestionDataOptions : BatchOptions {
@@ -42,19 +32,10 @@ inline void visit(OptionVisitor& v, QuestionDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-struct QuestionValidationOptions : ValidationOptions {
-  AnswerMetricName best_by = AnswerMetricName::squad_f1;
+struct QuestionValidationOptions : MetricValidationOptions {
+  QuestionValidationOptions(MetricTable table = metric_table())
+      : MetricValidationOptions(LineContent::answer, "squad_f1", table) {}
 };
-
-inline void visit(OptionVisitor& v, QuestionValidationOptions& o) {
-  visit_interval(v, o);
-  v.field("best_by", o.best_by, "metric that decides which model is best: loss, squad_exact_match or squad_f1");
-  visit_patience(v, o);
-}
-
-inline std::string best_metric(const QuestionValidationOptions& o) {
-  return std::string(name_of_enum(o.best_by));
-}
 
 /// The complete config of a run that trains a model to answer questions about texts.
 struct QuestionAnsweringOptions : TaskOptions<QuestionDataOptions, QuestionValidationOptions> {

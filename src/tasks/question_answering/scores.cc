@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "metrics/answers.h"
 #include "tasks/question_answering/answer_reader.h"
 #include "tasks/question_answering/settings.h"
 
@@ -22,38 +21,39 @@ struct Block {
   std::vector<std::vector<std::string>> answers;          // by question
 };
 
-/// Appends the statistics of each question: exact match, F1.
-void answer(const Transformer& model, Block& block, const std::shared_ptr<Arena>& arena,
-            std::vector<double>& results) {
+/// Appends the numbers of each question.
+void answer(const Transformer& model, Block& block, const ValidationScores& scores,
+            const std::shared_ptr<Arena>& arena, std::vector<double>& results) {
   for (std::vector<Batch> batches; !(batches = block.reader.next_batches(1)).empty();) {
     Context context(model.backend(), arena);
     block.reader.read(model, batches[0], context);
   }
-  const AnswerMetric metric;
   for (size_t i = 0; i < block.texts.size(); ++i) {
     const auto found = block.reader.answer(i).value_or(FoundSpan());
     const std::string answer = block.texts[i]->text.substr(found.begin, found.end - found.begin);
-    const AnswerStatistics statistics = metric.statistics(answer, block.answers[i]);
-    results.insert(results.end(), {static_cast<double>(statistics.exact), statistics.f1});
+    const std::vector<double> numbers = scores.numbers_of(answer, block.answers[i]);
+    results.insert(results.end(), numbers.begin(), numbers.end());
   }
 }
 
 /// Adds the results of the questions in their order, which does not depend on the number of processes.
-AnswerStatistics sum_of(const std::vector<std::vector<double>>& results, const QuestionDataset& data) {
+void add_all(ValidationScores& scores, const std::vector<std::vector<double>>& results,
+             const QuestionDataset& data) {
   std::vector<size_t> next(results.size(), 0);
-  AnswerStatistics sum;
   for (int64_t i = 0; i < data.texts().size(); ++i) {
     const auto process = static_cast<size_t>(i) % results.size();
-    for (int32_t k = 0; k < StoredQuestionedText(data.texts()[i]).questions(); ++k, next[process] += 2)
-      sum += {1, static_cast<int64_t>(results[process][next[process]]), results[process][next[process] + 1]};
+    for (int32_t k = 0; k < StoredQuestionedText(data.texts()[i]).questions();
+         ++k, next[process] += scores.size())
+      scores.add(std::span(results[process]).subspan(next[process], scores.size()));
   }
-  return sum;
 }
 
 }  // namespace
 
-Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
+Scores answer_scores(const Transformer& model, const QuestionDataset& data,
+                     const MetricValidationOptions& validation, int64_t batch_tokens,
                      const EvaluationRun& run) {
+  ValidationScores scores(validation.table, validation.names, {});
   const auto new_block = [&] {
     return Block{
         {data.windows(), batch_tokens, settings_of<AnswerSettings>(model.config()).max_tokens}, {}, {}};
@@ -71,14 +71,14 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data, int6
       block.texts.push_back(text);
       block.answers.push_back(std::move(question.answers));
       if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
-      answer(model, block, run.arena, own);
+      answer(model, block, scores, run.arena, own);
       block = new_block();
       tokens = 0;
     }
   }
-  answer(model, block, run.arena, own);
-  const AnswerStatistics sum = sum_of(run.processes.gather_numbers(own), data);
-  return {{"squad_exact_match", {100 * sum.exact_match(), true}}, {"squad_f1", {100 * sum.mean_f1(), true}}};
+  answer(model, block, scores, run.arena, own);
+  add_all(scores, run.processes.gather_numbers(own), data);
+  return scores.scores();
 }
 
 int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {

@@ -1,13 +1,13 @@
 #pragma once
 #include "data/question_dataset.h"
-#include "train/task.h"
+#include "tasks/kit/validation_metrics.h"
 
 namespace sixfold {
 
 /// Collective. Answers all questions of a dataset, in batches of at most `batch_tokens` tokens, and returns the
-/// scores squad_exact_match and squad_f1 in percent.
-Scores answer_scores(const Transformer& model, const QuestionDataset& data, int64_t batch_tokens,
-                     const EvaluationRun& run);
+/// scores of the metrics of answers.
+Scores answer_scores(const Transformer& model, const QuestionDataset& data,
+                     const MetricValidationOptions& validation, int64_t batch_tokens, const EvaluationRun& run);
 
 /// Returns the number of bytes that this needs besides the arena.
 int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens);

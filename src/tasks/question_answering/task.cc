@@ -58,7 +58,8 @@ ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& 
 class QuestionAnsweringTask : public Task {
  public:
   QuestionAnsweringTask(const QuestionAnsweringOptions& options, const TaskStart& start, StoredText text)
-      : batch_tokens_(options.data.batch_tokens),
+      : validation_(options.validation),
+        batch_tokens_(options.data.batch_tokens),
         tokenizers_(text.tokenizers),
         config_(config_of(options, start, text)),
         record_(std::move(text.record)),
@@ -77,9 +78,9 @@ class QuestionAnsweringTask : public Task {
     load_common_weights(folder, model);
   }
 
-  std::vector<std::string> metrics() const override { return {"squad_exact_match", "squad_f1"}; }
+  std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    return {.scores = answer_scores(model, *valid_, most_tokens(run.part_tokens), run)};
+    return {.scores = answer_scores(model, *valid_, validation_, most_tokens(run.part_tokens), run)};
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return answer_score_bytes(*valid_, most_tokens(part_tokens));
@@ -119,6 +120,7 @@ class QuestionAnsweringTask : public Task {
                   counted(cut, "question"), config_.context_tokens);
   }
 
+  MetricValidationOptions validation_;
   int64_t batch_tokens_;
   Tokenizers tokenizers_;
   ModelConfig config_;

@@ -9,13 +9,6 @@
 
 namespace sixfold {
 
-bool TranslationValidationOptions::translates() const {
-  const auto wants = [&](Metric metric) {
-    return best_by == metric || std::count(metrics.begin(), metrics.end(), metric) > 0;
-  };
-  return wants(Metric::bleu) || wants(Metric::chrf);
-}
-
 bool upgrade_translation_options(OptionNode& root) {
   OptionNode* model = root.find("model");
   if (!model || !(model->find("search") || model->find("top_steps") || model->find("embedding_steps")))
@@ -58,9 +51,7 @@ void validate(const TranslationOptions& o) {
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");
-  const auto& metrics = o.validation.metrics;
-  require(std::find(metrics.begin(), metrics.end(), o.validation.best_by) != metrics.end(),
-          "validation.best_by: '{}' is not among validation.metrics", name_of_enum(o.validation.best_by));
+  validate_metrics(o.validation);
 }
 
 std::vector<std::string> advice_for(const TranslationOptions& o) {

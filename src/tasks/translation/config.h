@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "data/lines.h"
 #include "tasks/kit/task_options.h"
+#include "tasks/kit/validation_metrics.h"
 #include "tasks/translation/settings.h"
 
 namespace sixfold {
@@ -14,21 +15,10 @@ namespace sixfold {
 /// What to do with a pair that repeats an earlier pair of the text.
 enum class Repeats { keep, drop };
 
-/// A metric that validation can compute.
-enum class Metric { loss, perplexity, bleu, chrf };
-
 template <>
 struct EnumNames<Repeats> {
   static constexpr std::pair<Repeats, std::string_view> names[] = {{Repeats::keep, "keep"},
                                                                    {Repeats::drop, "drop"}};
-};
-
-template <>
-struct EnumNames<Metric> {
-  static constexpr std::pair<Metric, std::string_view> names[] = {{Metric::loss, "loss"},
-                                                                  {Metric::perplexity, "perplexity"},
-                                                                  {Metric::bleu, "bleu"},
-                                                                  {Metric::chrf, "chrf"}};
 };
 
 /// The text of a run, and how it becomes batches.
@@ -74,23 +64,15 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-struct TranslationValidationOptions : ValidationOptions {
-  std::vector<Metric> metrics = {Metric::loss, Metric::perplexity};
-  Metric best_by = Metric::loss;
-  int beam_size = 1;
-  int64_t max_sentences = 0;
+struct TranslationValidationOptions : TextValidationOptions {
+  TranslationValidationOptions(MetricTable table = metric_table())
+      : TextValidationOptions({"bleu", "chrf"}, {"loss", "perplexity"}, table) {}
 
-  /// Whether a metric needs translations.
-  bool translates() const;
+  int64_t max_sentences = 0;
 };
 
 inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
-  visit_interval(v, o);
-  v.field("metrics", o.metrics,
-          "metrics to compute: loss, perplexity, bleu, chrf; bleu and chrf need translations");
-  v.field("best_by", o.best_by, "metric that decides which model is best");
-  visit_patience(v, o);
-  v.field("beam_size", o.beam_size, "beam size for bleu and chrf; 1: greedy search", between(1, 1000));
+  visit_text_validation(v, o, "translations");
   v.field("max_sentences", o.max_sentences, "translate only this many sentences, from the first; 0: all",
           at_least(0));
 }
@@ -99,10 +81,6 @@ inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
 struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {
   static constexpr std::string_view task_name = TranslationSettings::task;
 };
-
-inline std::string best_metric(const TranslationValidationOptions& o) {
-  return std::string(name_of_enum(o.best_by));
-}
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments ("train.minutes=5"), and
 /// validates the result. Option names of version 0.1.0 are accepted, with a warning. Throws an input error that

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "metrics/bleu.h"
-#include "metrics/chrf.h"
 #include "tasks/kit/decoding_scores.h"
 #include "tasks/kit/validation_samples.h"
 
@@ -30,23 +28,6 @@ std::vector<std::string> translate(const Transformer& model, const Tokenizer& ta
   return translations;
 }
 
-/// The scores of the translations of the first sentences.
-Scores scores_of(const std::vector<std::string>& translations, const Tokenizer& tokenizer,
-                 const ParallelText& text) {
-  // Text for a whitespace tokenizer is tokenized already.
-  const bool tokenized = tokenizer.kind() == TokenizerKind::whitespace;
-  const Bleu bleu({.tokenizer = tokenized ? BleuTokenizer::none : BleuTokenizer::v13a});
-  const Chrf chrf;
-  BleuStatistics bleu_sum;
-  ChrfStatistics chrf_sum;
-  for (size_t i = 0; i < translations.size(); ++i) {
-    const std::string reference = tokenizer.join(text.target[i]);
-    bleu_sum += bleu.statistics(translations[i], {&reference, 1});
-    chrf_sum += chrf.statistics(translations[i], {&reference, 1});
-  }
-  return {{"bleu", {bleu.score(bleu_sum).score, true}}, {"chrf", {chrf.score(chrf_sum), true}}};
-}
-
 }  // namespace
 
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,
@@ -57,17 +38,24 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
   const std::vector<size_t> shown =
       sample_pairs(std::span(text.source).first(count), std::span(text.target).first(count));
   std::vector<size_t> lines = shown;
-  if (options.translates()) {
+  if (options.generates()) {
     lines.resize(count);
     std::iota(lines.begin(), lines.end(), 0);
   }
   const auto translations = translate(model, *tokenizers.target, pairs.ids, lines,
                                       {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run);
   Evaluation evaluation;
-  if (options.translates()) evaluation.scores = scores_of(translations, *tokenizers.target, text);
+  if (options.generates()) {
+    ValidationScores scores = options.scores(*tokenizers.target);
+    for (size_t i = 0; i < translations.size(); ++i) {
+      const std::string reference = tokenizers.target->join(text.target[i]);
+      scores.add(translations[i], {&reference, 1});
+    }
+    evaluation.scores = scores.scores();
+  }
   for (size_t i = 0; i < shown.size(); ++i)
     evaluation.samples.push_back(sample_of(
-        text.source[shown[i]], translations[options.translates() ? shown[i] : i], text.target[shown[i]]));
+        text.source[shown[i]], translations[options.generates() ? shown[i] : i], text.target[shown[i]]));
   add_cross_attention(model, tokenizers, evaluation.samples, run.arena);
   return evaluation;
 }
@@ -76,7 +64,7 @@ int64_t translation_score_bytes(const ModelConfig& config, const TokenCorpus& co
                                 const TranslationValidationOptions& options, int64_t part_tokens) {
   const ScoredDecoding how{.beam_size = options.beam_size, .part_tokens = part_tokens};
   const int64_t count = considered(options, corpus.size());
-  if (options.translates())
+  if (options.generates())
     return decoding_bytes(
         config, count, [&](int64_t i) { return std::ssize(corpus.source[i]); }, how);
   int64_t longest = 0;

@@ -64,11 +64,7 @@ class TranslationTask : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_.corpus().size() > 0 ? &valid_ : nullptr; }
 
-  std::vector<std::string> metrics() const override {
-    std::vector<std::string> names;
-    for (const Metric metric : validation_.metrics) names.emplace_back(name_of_enum(metric));
-    return names;
-  }
+  std::vector<std::string> metrics() const override { return validation_.metrics.chosen; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
     return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus()}, validation_, run);
   }

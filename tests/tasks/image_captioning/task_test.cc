@@ -63,8 +63,8 @@ class ImageCaptioningTest : public testing::Test {
 TEST_F(ImageCaptioningTest, LearnsToSayWhatItSees) {
   options_.train.updates = 150;
   options_.validation.every_updates = 50;
-  options_.validation.metrics = {CaptionMetric::exact_match, CaptionMetric::bleu};
-  options_.validation.best_by = CaptionMetric::exact_match;
+  options_.validation.metrics.chosen = {"exact_match", "bleu"};
+  options_.validation.best_by.name = "exact_match";
   options_.validation.beam_size = 2;
   for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
     options_.model.positions = positions;
@@ -145,9 +145,9 @@ TEST_F(ImageCaptioningTest, HasTheDataAndAModelOfItsVocabulary) {
 }
 
 TEST_F(ImageCaptioningTest, CaptionsTakeMemoryOnlyWhereAMetricAsksForThem) {
-  options_.validation.metrics = {CaptionMetric::loss};
+  options_.validation.metrics.chosen = {"loss"};
   EXPECT_EQ(open()->score_bytes(0), 0);
-  options_.validation.metrics = {CaptionMetric::loss, CaptionMetric::exact_match};
+  options_.validation.metrics.chosen = {"loss", "exact_match"};
   const int64_t greedy = open()->score_bytes(0);
   EXPECT_GT(greedy, 0);
   const MemoryForecast forecast = forecast_memory(*open(), ImageCaptioningConfig(options_).training(), 0);
@@ -225,8 +225,8 @@ TEST_F(ImageCaptioningTest, RefusesWhatDoesNotFit) {
   expect("data.train: the caption of image");
   options_.tokenizer.joint = false;
   expect("has one tokenizer, that of the captions");
-  options_.validation.metrics = {CaptionMetric::loss};
-  options_.validation.best_by = CaptionMetric::bleu;
+  options_.validation.metrics.chosen = {"loss"};
+  options_.validation.best_by.name = "bleu";
   expect("validation.best_by: 'bleu' is not among validation.metrics");
   options_.start.freeze = {ModelPart::head};
   expect("start.freeze");

@@ -76,7 +76,7 @@ TEST_F(TranslationConfigTest, ReadsTheExample) {
   EXPECT_EQ(o.optimizer.epsilon, 1e-9);
   EXPECT_EQ(o.schedule.kind, ScheduleKind::cosine);
   EXPECT_EQ(o.schedule.learning_rate, 1e-3);
-  EXPECT_EQ(o.validation.metrics, (std::vector<Metric>{Metric::loss, Metric::bleu}));
+  EXPECT_EQ(o.validation.metrics.chosen, (std::vector<std::string>{"loss", "bleu"}));
 }
 
 TEST_F(TranslationConfigTest, AModelOfAPresetHasItsSizes) {
@@ -123,7 +123,7 @@ TEST_F(TranslationConfigTest, AnyKeyCanBeSet) {
   EXPECT_EQ(o.model.d_model, 128);
   EXPECT_EQ(o.model.dropout, 0.2f);  // what the file says of single keys holds against the preset
   EXPECT_EQ(o.generation.length_penalty, 0.5f);
-  EXPECT_EQ(o.validation.metrics.size(), 3u);
+  EXPECT_EQ(o.validation.metrics.chosen.size(), 3u);
 }
 
 TEST_F(TranslationConfigTest, ErrorsPointToTheirPlace) {

@@ -73,7 +73,7 @@ TEST_F(TranslationTest, MetricsThatNeedTranslationsTakeMoreMemoryThanSamples) {
   const int64_t samples = open()->score_bytes(0);
   EXPECT_GT(samples, 0);
   std::filesystem::remove_all(folder_ / "run");
-  options_.validation.metrics = {Metric::loss, Metric::chrf};
+  options_.validation.metrics.chosen = {"loss", "chrf"};
   const int64_t greedy = open()->score_bytes(0);
   EXPECT_GT(greedy, samples);
   options_.validation.beam_size = 16;
@@ -91,7 +91,7 @@ TEST_F(TranslationTest, ValidationLeavesOutWhatTrainingWouldDrop) {
   options_.model.max_positions = 20;
   options_.model.beyond_positions = BeyondPositions::error;
   options_.data.max_length = 15;
-  options_.validation.metrics = {Metric::loss, Metric::bleu};
+  options_.validation.metrics.chosen = {"loss", "bleu"};
   const auto task = open();
   EXPECT_EQ(task->validation_data()->size(), 2);
   const auto backend = make_backend();
@@ -115,7 +115,7 @@ TEST_F(TranslationTest, ValidationShowsShortSentencesAndTheAttentionOfOne) {
   };
   const Evaluation few = evaluate();
   EXPECT_TRUE(few.scores.empty());
-  options_.validation.metrics = {Metric::loss, Metric::bleu};
+  options_.validation.metrics.chosen = {"loss", "bleu"};
   const Evaluation all = evaluate();
   EXPECT_TRUE(all.scores.contains("bleu"));
   ASSERT_EQ(few.samples.size(), 4u);

@@ -1,0 +1,89 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sixfold {
+
+/// What the outputs and references of a metric are: whole lines of text, labels, or answers to questions.
+enum class LineContent { text, label, answer };
+
+/// What one output adds to the sums from which a metric is computed.
+struct MetricStatistics {
+  std::vector<double> amounts;
+  std::vector<uint32_t> places = {};  ///< the number of the sum for each amount; empty: 0, 1, 2, ...
+};
+
+/// A metric with its settings. Any number of threads may use one object at once.
+class Metric {
+ public:
+  virtual ~Metric() = default;
+
+  /// The number of sums.
+  virtual size_t size() const = 0;
+  /// The statistics of one output and its references, of which there must be at least one. The statistics of a
+  /// corpus are the sums of those of its outputs, whichever process computes them. Throws an input error for
+  /// invalid UTF-8.
+  virtual MetricStatistics statistics(std::string_view output,
+                                      std::span<const std::string> references) const = 0;
+  /// The score of so many outputs with these sums. Of no outputs it is a finite number.
+  virtual double score(std::span<const double> sums, int64_t outputs) const = 0;
+  /// What a report adds to the score, such as the precisions of BLEU.
+  virtual std::string details(std::span<const double> /*sums*/) const { return {}; }
+  /// The settings of the score in sacreBLEU's format: "case:mixed|eff:no|tok:13a|smooth:exp".
+  virtual std::string settings() const { return {}; }
+};
+
+/// The sums of a metric over outputs.
+class MetricSums {
+ public:
+  explicit MetricSums(const Metric& metric) : metric_(&metric), sums_(metric.size()) {}
+
+  void add(const MetricStatistics& statistics);
+  void add(std::string_view output, std::span<const std::string> references) {
+    add(metric_->statistics(output, references));
+  }
+  /// Adds the sums of other outputs.
+  MetricSums& operator+=(const MetricSums& other);
+  std::span<const double> sums() const { return sums_; }
+  double score() const { return metric_->score(sums_, outputs_); }
+  std::string details() const { return metric_->details(sums_); }
+
+ private:
+  const Metric* metric_;
+  std::vector<double> sums_;
+  int64_t outputs_ = 0;
+};
+
+struct MetricOptions;
+
+/// A row of the table of metrics.
+struct MetricEntry {
+  std::string_view name;         ///< as options and logs have it: "chrf"
+  std::string_view title;        ///< as tables and charts have it: "chrF2"
+  std::string_view report;       ///< with which its reports begin, as those of sacreBLEU do
+  std::string_view explanation;  ///< a few words, for help and documentation
+  LineContent content = LineContent::text;
+  /// Why case can't be ignored: "labels are compared as they are". Empty: it can.
+  std::string_view fixed_case = {};
+  bool higher_is_better = true;
+  std::unique_ptr<Metric> (*create)(const MetricOptions& options) = nullptr;
+};
+using MetricTable = std::span<const MetricEntry>;
+
+/// All metrics, in the order in which help, tables and charts have them. `evaluate`, validation, sweeps, plots,
+/// the dashboard and the documentation name these. To add a metric, add a row in metrics.cc.
+MetricTable metric_table();
+
+/// The row of this name; null if there is none.
+const MetricEntry* find_metric(MetricTable table, std::string_view name);
+/// The row of a metric that is known to be in `metric_table`. Throws an input error if it is not.
+const MetricEntry& metric_named(std::string_view name);
+/// The names of the rows for one kind of outputs, in their order.
+std::vector<std::string> metric_names(MetricTable table, LineContent content);
+
+}  // namespace sixfold

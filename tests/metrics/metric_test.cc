@@ -1,0 +1,90 @@
+#include "metrics/metric.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/file.h"
+#include "metrics/evaluation.h"
+#include "metrics/metrics.h"
+#include "metrics/toy_metric.h"
+
+namespace sixfold {
+namespace {
+
+TEST(MetricTable, HasNamesAndExplanationsOfEach) {
+  std::set<std::string_view> names;
+  for (const MetricEntry& row : metric_table()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_EQ(&metric_named(row.name), &row);
+    for (const std::string_view text : {row.title, row.report, row.explanation})
+      EXPECT_FALSE(text.empty()) << row.name;
+  }
+  EXPECT_EQ(find_metric(metric_table(), "length_error"), nullptr);
+}
+
+/// What is summed by parts, as several processes do, gives what is summed at once; equal outputs score best.
+TEST(MetricTable, ScoresSumsOfParts) {
+  const std::vector<std::string> references{"yes", "no it is not", "yes", "may be so"},
+      outputs{"yes", "no it was not", "may be so", "may be so"};
+  std::vector<std::string> labels = references;
+  labels.erase(labels.begin());
+  labels.push_back(outputs[1]);
+  for (const MetricEntry& row : table_with_length_error()) {
+    const auto metric = row.create({.labels = labels});
+    MetricSums all(*metric), first(*metric), second(*metric), best(*metric);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      all.add(outputs[i], {&references[i], 1});
+      (i < 1 ? first : second).add(outputs[i], {&references[i], 1});
+      best.add(references[i], {&references[i], 1});
+    }
+    EXPECT_EQ((first += second).score(), all.score()) << row.name;
+    EXPECT_EQ(score_system(*metric, outputs, {references}).score, all.score()) << row.name;
+    EXPECT_EQ(row.higher_is_better, best.score() > all.score()) << row.name;
+    EXPECT_EQ(MetricSums(*metric).score(), 0) << row.name;
+  }
+}
+
+TEST(MetricTable, TakesARowOfAnother) {
+  const std::vector<MetricEntry> table = table_with_length_error();
+  const MetricEntry* const row = find_metric(table, "length_error");
+  ASSERT_NE(row, nullptr);
+  const auto metric = row->create({});
+  std::vector<std::string> reference, near, far;
+  for (size_t i = 0; i < 200; ++i) {
+    reference.emplace_back(10 + i % 7, 'x');
+    near.emplace_back(reference.back().size() + i % 2, 'x');
+    far.emplace_back(reference.back().size() + 1 + i % 3, 'x');
+  }
+  const BootstrapOptions options{.samples = 100, .seed = 1};
+  const SystemScore first = score_system(*metric, near, {reference}, options),
+                    second = score_system(*metric, far, {reference}, options);
+  EXPECT_DOUBLE_EQ(first.score, 0.5);
+  EXPECT_DOUBLE_EQ(second.score, 1.995);
+  EXPECT_EQ(first.samples.size(), 100u);
+  const SystemDifference found = compare_systems(first, second);
+  EXPECT_DOUBLE_EQ(found.difference, 1.495);
+  EXPECT_DOUBLE_EQ(found.p_value, 1.0 / 101);
+  EXPECT_FALSE(found.same_samples);
+  EXPECT_TRUE(compare_systems(first, first).same_samples);
+  EXPECT_TRUE(signature_of(*metric, 1, options).starts_with("nrefs:1|bs:100|seed:1|version:sixfold-"));
+  EXPECT_EQ(metric_names(table, LineContent::text).back(), "length_error");
+}
+
+/// The table of the documentation is this one.
+TEST(MetricTable, IsDocumented) {
+  const std::string page = read_file(SIXFOLD_SOURCE_DIR "/docs/training.md");
+  std::string rows;
+  for (const MetricEntry& row : metric_table()) {
+    constexpr std::string_view of[] = {"texts", "labels", "answers"};
+    rows += fmt::format("| `{}` | {} | {} | {} |\n", row.name, row.title, of[static_cast<size_t>(row.content)],
+                        row.explanation);
+  }
+  EXPECT_NE(page.find("| name | title | of | what it is |\n|---|---|---|---|\n" + rows + "\n"),
+            std::string::npos)
+      << "docs/training.md should have the rows\n"
+      << rows;
+}
+
+}  // namespace
+}  // namespace sixfold

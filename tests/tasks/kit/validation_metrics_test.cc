@@ -1,0 +1,77 @@
+#include "tasks/kit/validation_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/file.h"
+#include "error_message.h"
+#include "metrics/toy_metric.h"
+#include "parallel_text.h"
+#include "tasks/tasks.h"
+#include "tasks/translation/task.h"
+#include "temporary_folder.h"
+#include "train/run_result.h"
+#include "train/trainer.h"
+
+namespace sixfold {
+namespace {
+
+/// A run is validated with a metric that the library does not have, and keeps the model that it finds best.
+TEST(ValidationMetrics, TakeARowOfAnotherTable) {
+  const TemporaryFolder folder;
+  write_parallel_text(folder / "train.a", folder / "train.b", 50, 1);
+  write_parallel_text(folder / "valid.a", folder / "valid.b", 10, 2);
+  const std::vector<MetricEntry> table = table_with_length_error();
+  TranslationOptions options;
+  options.validation = TranslationValidationOptions(table);
+  options.model = ModelOptions(Preset::tiny);
+  options.tokenizer.kind = TokenizerKind::whitespace;
+  options.tokenizer.vocab_size = 0;
+  options.data.train = {folder / "train.a", folder / "train.b"};
+  options.data.valid = {folder / "valid.a", folder / "valid.b"};
+  options.train.updates = 2;
+  options.validation.every_updates = 1;
+  options.validation.metrics.chosen = {"loss", "length_error"};
+  options.validation.best_by.name = "length_error";
+  const TrainOutcome outcome = train(TranslationConfig(options), {.run = folder / "run"});
+  const RunResult result = read_run_result(folder / "run");
+  ASSERT_TRUE(result.validation.contains("length_error")) << outcome.model;
+  EXPECT_GE(result.validation.at("length_error"), 0);
+  EXPECT_TRUE(result.validation.contains("bleu")) << "which validation reports whenever it translates";
+  EXPECT_FALSE(result.validation.contains("exact_match"));
+}
+
+TEST(ValidationMetrics, AreThoseOfTheTableForTheKindOfOutputs) {
+  const std::vector<MetricEntry> table = table_with_length_error();
+  const TextValidationOptions texts({}, {}, table);
+  EXPECT_EQ(texts.metrics.names, (std::vector<std::string>{"loss", "perplexity", "bleu", "chrf", "chrf++",
+                                                           "exact_match", "length_error"}));
+  const MetricValidationOptions labels(LineContent::label, "accuracy", table);
+  EXPECT_EQ(labels.best_by.names, (std::vector<std::string>{"loss", "accuracy", "macro_f1"}));
+}
+
+/// A reference whose words the vocabulary lacks equals nothing, but shares words.
+TEST(ValidationMetrics, DoNotFindAnUnknownReferenceEqual) {
+  ValidationScores scores(metric_table(), {"exact_match", "bleu"}, {});
+  const std::vector<std::string> reference{"one two three four"};
+  scores.add("one two three four", reference);
+  scores.add("one two three four", reference, /*known_to_the_letter=*/false);
+  const Scores found = scores.scores();
+  EXPECT_EQ(found.at("exact_match").value, 50);
+  EXPECT_DOUBLE_EQ(found.at("bleu").value, 100);
+}
+
+TEST(ValidationMetrics, AddNumbersOfOtherProcesses) {
+  ValidationScores at_once(metric_table(), {"squad_exact_match", "squad_f1"}, {}),
+      by_numbers = {metric_table(), {"squad_exact_match", "squad_f1"}, {}};
+  const std::vector<std::string> reference{"a red cat"};
+  for (const char* output : {"red cat", "cat", "dog"}) {
+    at_once.add(output, reference);
+    by_numbers.add(by_numbers.numbers_of(output, reference));
+  }
+  EXPECT_EQ(by_numbers.size(), 2u);
+  for (const auto& [name, score] : at_once.scores()) EXPECT_EQ(by_numbers.scores().at(name).value, score.value);
+}
+
+}  // namespace
+}  // namespace sixfold
