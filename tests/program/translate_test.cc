@@ -50,6 +50,30 @@ TEST_F(Translate, SaysWhatTheLibrarySays) {
   EXPECT_EQ(translate("a b c", "--beam-size 1").text, greedy[0] + "\n");
 }
 
+/// Parts of translations with other options must not be joined, whichever options there are.
+TEST_F(Translate, PartsAreDescribedByAllOptions) {
+  const Outcome outcome =
+      sixfold("translate " + model_ + " --input " + file("input", "a\n") + " --output " + (folder_ / "out") +
+              " --part 1/2 --beam-size 2 --shortlist " + file("empty", ""));
+  EXPECT_EQ(outcome.status, 2) << "the shortlist is none, but the description comes first";
+  const auto job = nlohmann::json::parse(read_file(folder_ / "out.parts/translation.json"));
+  EXPECT_EQ(job.at("--beam-size"), "2");
+  EXPECT_EQ(job.at("--n-best"), "1");
+  EXPECT_EQ(job.at("--precision"), "default");
+  EXPECT_EQ(job.at("--shortlist").get<std::string>().find("empty"), std::string::npos) << "its contents count";
+  std::istringstream help(sixfold("translate --help").text);
+  const std::vector<std::string> no_effect{"--help", "--output", "--part", "--batch-tokens", "--threads"};
+  int described = 0;
+  for (std::string line; std::getline(help, line);) {
+    const size_t name = line.find("--");
+    if (!line.starts_with("  -") || name > 5) continue;
+    const std::string option = line.substr(name, line.find_first_of(" =", name) - name);
+    EXPECT_EQ(job.contains(option), std::ranges::count(no_effect, option) == 0) << option;
+    ++described;
+  }
+  EXPECT_GT(described, 20);
+}
+
 TEST_F(Translate, KeepsLinesAndTheirOrder) {
   EXPECT_EQ(translate("").text, "");
   EXPECT_EQ(translate("\n\n").text, "\n\n");

@@ -61,7 +61,8 @@ TEST_F(MpiTranslation, PartsOfAnotherLayerAreRefused) {
   EXPECT_EQ(Process(translation("output", {"--alignments", "--layer", "0", "--part", "1/9"}), log()).wait(), 0)
       << read_file(log());
   EXPECT_EQ(Process(translation("output", {"--alignments", "--part", "2/9"}), log()).wait(), 2);
-  EXPECT_NE(read_file(log()).find("layer (null, and was 0)"), std::string::npos) << read_file(log());
+  EXPECT_NE(read_file(log()).find("--layer (\"default\", and was \"0\")"), std::string::npos)
+      << read_file(log());
 }
 
 TEST_F(MpiTranslation, WarningsOfAllProcessesAreSaid) {
@@ -88,7 +89,7 @@ TEST_F(MpiTranslation, AnotherProgramOrOtherOptionsAreRefusedByName) {
   EXPECT_EQ(start(2, translation("output"), {}, program).wait(), 2);
   EXPECT_NE(read_file(log()).find("the program of process 1 on "), std::string::npos) << read_file(log());
   EXPECT_EQ(start(2, translation("output"), {}, script(1, "set -- \"$@\" --beam-size 2")).wait(), 2);
-  EXPECT_NE(read_file(log()).find("\"beam_size\": 2"), std::string::npos) << read_file(log());
+  EXPECT_NE(read_file(log()).find("\"--beam-size\": \"2\""), std::string::npos) << read_file(log());
   EXPECT_EQ(start(2, translation("output"), {}, script(1, "set -- \"$@\" --output " + (folder_ / "other/text")))
                 .wait(),
             2);
@@ -114,8 +115,9 @@ TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
   fs::last_write_time(chunk, made - std::chrono::hours(1));
   Process other(translation("output", {"--part", "2/3", "--beam-size", "2"}), log());
   EXPECT_EQ(other.wait(), 2);
-  EXPECT_NE(read_file(log()).find("holds chunks of another translation: beam_size (2, and was 0)"),
-            std::string::npos)
+  EXPECT_NE(
+      read_file(log()).find("holds chunks of another translation: --beam-size (\"2\", and was \"default\")"),
+      std::string::npos)
       << read_file(log());
   EXPECT_EQ(Process(translation("output", {"--part", "2/3"}), log()).wait(), 0) << read_file(log());
   EXPECT_TRUE(fs::last_write_time(chunk) == made - std::chrono::hours(1));

@@ -199,6 +199,20 @@ int run(const TranslateSettings& settings, Processes& processes) {
   return 0;
 }
 
+std::vector<GivenOption> given_options(const CLI::App& command) {
+  std::vector<GivenOption> all;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) continue;
+    GivenOption& given = all.emplace_back(GivenOption{.name = option->get_name()});
+    given.file = option->get_type_name() == "FILE";
+    if (option->count() > 0)
+      given.values = option->results();
+    else if (const std::string fixed = option->get_default_str(); !fixed.empty())
+      given.values = {fixed};
+  }
+  return all;
+}
+
 void add_markup_options(CLI::App& command, TranslateSettings& settings) {
   add_named_option(command, "--markup", settings.markup,
                    "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
@@ -267,7 +281,8 @@ void add_translate(CLI::App& app) {
       "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
-  command.callback([settings] {
+  command.callback([settings, &command] {
+    settings->given = given_options(command);
     settings->options.keep_symbols = settings->keep_symbols.value_or(!is_imported(settings->model));
     const int status =
         on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });

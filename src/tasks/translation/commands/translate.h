@@ -12,6 +12,13 @@
 
 namespace sixfold::cli {
 
+/// An option of the command, as it was given.
+struct GivenOption {
+  std::string name;                 ///< "--beam-size"
+  std::vector<std::string> values;  ///< its default where it was not given, if that is a fixed value
+  bool file = false;                ///< whether its value is the name of a file
+};
+
 /// What `sixfold translate` was asked for.
 struct TranslateSettings {
   std::string model;
@@ -25,6 +32,7 @@ struct TranslateSettings {
   std::optional<bool> keep_symbols;  ///< default: unless the model is imported
   std::string part;                  ///< "3/16"; empty: all
   RuntimeOptions runtime;
+  std::vector<GivenOption> given;  ///< all options, for the description of a translation in parts
 };
 
 /// Prints progress to standard error if that is a terminal: a line that is updated, unless translations go to

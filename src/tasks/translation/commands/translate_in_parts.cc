@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -5,6 +6,7 @@
 #include "backend/backend.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "model_folder/ownership.h"
@@ -44,35 +46,26 @@ std::string hash_of_file(const std::string& path) {
   return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
-/// Describes what determines the bytes of a translation, as JSON.
+/// Options that change no byte of a translation.
+constexpr std::string_view without_effect[] = {"--help", "--output", "--part", "--batch-tokens", "--threads"};
+
+/// Describes what determines the bytes of a translation, as JSON: all options that are not known to have no
+/// effect, so that one which is added is part of it. Of files the contents count and not the names.
 std::string describe_job(const TranslateSettings& settings) {
-  nlohmann::ordered_json model;
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> model;
   for (const auto& entry : std::filesystem::directory_iterator(settings.model))
-    if (entry.is_regular_file()) files[entry.path().filename()] = hash_of_file(entry.path());
-  const TranslateOptions& options = settings.options;
-  const ExtraOutputs& details = settings.writer.details;
-  const nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
-                                   {"processor", make_backend()->name()},
-                                   {"chunk_lines", TranslationParts::chunk_lines},
-                                   {"model", files},
-                                   {"input", hash_of_file(settings.paths.input)},
-                                   {"invalid_utf8", name_of_enum(settings.paths.invalid)},
-                                   {"glossary", hash_of_file(settings.constraints.glossary)},
-                                   {"shortlist", hash_of_file(options.shortlist)},
-                                   {"beam_size", options.beam_size.value_or(0)},
-                                   {"allow_endings", settings.constraints.allow_endings},
-                                   {"n_best", options.n_best},
-                                   {"keep_symbols", options.keep_symbols},
-                                   {"max_source_length", options.max_source_length},
-                                   {"target_language", options.target_language},
-                                   {"split_sentences", options.split_sentences},
-                                   {"precision", name_of_enum(settings.runtime.weights)},
-                                   {"format", name_of_enum(settings.writer.format)},
-                                   {"token_scores", details.tokens},
-                                   {"alignments", details.alignment},
-                                   {"attention", details.attention},
-                                   {"layer", details.layer ? nlohmann::ordered_json(*details.layer) : nullptr}};
+    if (entry.is_regular_file()) model[entry.path().filename()] = hash_of_file(entry.path());
+  nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
+                             {"processor", make_backend()->name()},
+                             {"chunk_lines", TranslationParts::chunk_lines},
+                             {"model", model}};
+  for (const GivenOption& option : settings.given) {
+    if (std::ranges::find(without_effect, option.name) != std::end(without_effect)) continue;
+    std::vector<std::string> values = option.values;
+    if (option.file)
+      for (std::string& value : values) value = hash_of_file(value);
+    job[option.name] = values.empty() ? "default" : join(values);
+  }
   return job.dump(1) + "\n";
 }
 
