@@ -1,5 +1,6 @@
 #pragma once
 #include "backend/sequence_kernels.h"
+#include "base/error.h"
 
 // The kernels of recurrent cells, besides the matrix products. See kernels.h. A cell is computed step by step;
 // one step is computed for all sequences of a batch together, so that their states are the rows of a matrix.
@@ -17,7 +18,15 @@ enum class RecurrentCell {
 
 /// The number of blocks of features in the products of a cell.
 constexpr int gates_of(RecurrentCell cell) {
-  return cell == RecurrentCell::lstm ? 4 : cell == RecurrentCell::gru ? 3 : 1;
+  switch (cell) {
+    case RecurrentCell::tanh:
+      return 1;
+    case RecurrentCell::lstm:
+      return 4;
+    case RecurrentCell::gru:
+      return 3;
+  }
+  throw_unknown("recurrent cell", cell);
 }
 
 namespace kernel {

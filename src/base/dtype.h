@@ -6,6 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/enumerators.h"
+
 namespace sixfold {
 
 /// The type of a tensor's elements.
@@ -17,8 +19,9 @@ struct DTypeInfo {
 };
 
 /// Indexed by `DType`.
-inline constexpr std::array<DTypeInfo, 8> dtype_table{
+inline constexpr std::array<DTypeInfo, enumerator_count<DType>()> dtype_table{
     {{"F32", 4}, {"F64", 8}, {"BF16", 2}, {"F16", 2}, {"I64", 8}, {"I32", 4}, {"I8", 1}, {"U8", 1}}};
+static_assert(dtype_table.back().size > 0, "dtype_table lacks a type");
 
 /// Bytes of one element.
 constexpr size_t size_of(DType dtype) { return dtype_table[static_cast<size_t>(dtype)].size; }

@@ -36,9 +36,12 @@ std::string found(const OptionNode& node) {
       return "a list";
     case Kind::map:
       return "a group of keys";
-    default:
+    case Kind::plain:
+    case Kind::quoted:
+    case Kind::assigned:
       return quote(node.text);
   }
+  throw_unknown("kind of option", node.kind);
 }
 
 /// The values of type T that a range allows.

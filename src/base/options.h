@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumerators.h"
 #include "base/error.h"
 
 // Typed options. A struct of options lists its fields once:
@@ -103,11 +104,20 @@ inline Range from_to_below(double low, double high) { return {.low = low, .high 
 template <class E>
 struct EnumNames;
 
+/// Whether each enumerator has a name.
+template <class E>
+consteval bool all_are_named() {
+  return std::ranges::all_of(all_enumerators<E>, [](E value) {
+    return std::ranges::any_of(EnumNames<E>::names, [&](const auto& name) { return name.first == value; });
+  });
+}
+
 template <class E>
 constexpr std::string_view name_of_enum(E value) {
+  static_assert(all_are_named<E>(), "EnumNames lacks the name of an enumerator");
   for (const auto& [known, name] : EnumNames<E>::names)
     if (known == value) return name;
-  return "?";
+  throw_unknown("enumerator", value);
 }
 
 /// A node with the name and range of its option, for error messages.
@@ -152,6 +162,7 @@ void read_value(const OptionSource& source, ChosenNames& value);
 template <class E>
 requires std::is_enum_v<E>
 void read_value(const OptionSource& source, E& value) {
+  static_assert(all_are_named<E>(), "EnumNames lacks the name of an enumerator");
   constexpr auto& names = EnumNames<E>::names;
   value =
       names[read_name(source, std::size(names), [](size_t i) { return EnumNames<E>::names[i].second; })].first;

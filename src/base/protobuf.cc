@@ -53,20 +53,18 @@ std::optional<Field> take_field(std::string_view& message) {
   switch (static_cast<WireType>(key & 7)) {
     case WireType::number:
       field.value = take_varint(message);
-      break;
+      return field;
     case WireType::fixed64:
       field.value = take_fixed(message, 8);
-      break;
+      return field;
     case WireType::length_delimited:
       field.bytes = take(message, take_varint(message));
-      break;
+      return field;
     case WireType::fixed32:
       field.value = take_fixed(message, 4);
-      break;
-    default:
-      throw Flaw{"it holds a field of unknown type"};
+      return field;
   }
-  return field;
+  throw Flaw{"it holds a field of unknown type"};
 }
 
 std::string bytes_field(uint64_t number, std::string_view bytes) {

@@ -218,10 +218,19 @@ std::string replace_faults(std::string_view line) { return replace_nul(replace_i
 void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid) {
   const auto fault = fault_of_text(line);
   if (!fault) return;
-  require(invalid != InvalidUtf8::error,
+  switch (invalid) {
+    case InvalidUtf8::error:
+      throw_input_error(
           "{}: {}; convert the text, or choose --invalid-utf8 replace or skip (in training data.invalid_utf8)",
           reader.place(), *fault);
-  line = invalid == InvalidUtf8::replace ? replace_faults(line) : "";
+    case InvalidUtf8::replace:
+      line = replace_faults(line);
+      return;
+    case InvalidUtf8::skip:
+      line.clear();
+      return;
+  }
+  throw_unknown("way to treat invalid text", invalid);
 }
 
 std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid, ByteOrderMark mark) {

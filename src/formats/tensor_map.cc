@@ -51,9 +51,13 @@ std::vector<float> to_floats(const TensorInfo& tensor) {
     case DType::bf16:  // the upper half of a float
       return convert_all<uint16_t>(tensor.bytes,
                                    [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); });
-    default:
+    case DType::i64:
+    case DType::i32:
+    case DType::i8:
+    case DType::u8:
       throw_input_error("a tensor of type {} does not hold floating-point numbers", name_of(tensor.dtype));
   }
+  throw_unknown("type of elements", tensor.dtype);
 }
 
 const TensorInfo& of_known_type(const TensorInfo& tensor, const std::string& origin, std::string_view name) {

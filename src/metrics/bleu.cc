@@ -88,12 +88,19 @@ BleuScore Bleu::whole_score(std::span<const double> sums) const {
     }
     if (total == 0) break;
     if (options_.effective_order) orders = n + 1;
-    if (matches > 0)
-      result.precisions[n] = 100 * matches / total;
-    else if (smoothing == BleuSmoothing::exponential)
-      result.precisions[n] = 100 / ((halvings *= 2) * total);
-    else if (smoothing == BleuSmoothing::floor)
-      result.precisions[n] = 100 * smooth_value() / total;
+    result.precisions[n] = 100 * matches / total;
+    if (matches > 0) continue;
+    switch (smoothing) {
+      case BleuSmoothing::exponential:
+        result.precisions[n] = 100 / ((halvings *= 2) * total);
+        break;
+      case BleuSmoothing::floor:
+        result.precisions[n] = 100 * smooth_value() / total;
+        break;
+      case BleuSmoothing::add_k:
+      case BleuSmoothing::none:
+        break;
+    }
   }
   double log_sum = 0;
   for (size_t n = 0; n < orders; ++n) log_sum += floored_log(result.precisions[n]);

@@ -100,7 +100,7 @@ std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer) {
     case BleuTokenizer::international:
       return normalize_spaces(split_international(sentence));
   }
-  throw_input_error("unknown BLEU tokenizer {}", static_cast<int>(tokenizer));
+  throw_unknown("tokenizer of BLEU", tokenizer);
 }
 
 }  // namespace sixfold

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "base/join.h"
 #include "base/plural.h"
 
@@ -60,19 +61,28 @@ std::string describe_embeddings(const ModelConfig& c) {
     case TiedEmbeddings::source:
       return "one matrix for source and target, one for the output";
     case TiedEmbeddings::none:
-      break;
+      return "separate matrices for source, target and output";
   }
-  return "separate matrices for source, target and output";
+  throw_unknown("tying of embeddings", c.tied_embeddings);
+}
+
+/// "divided by n^1"
+static std::string describe_normalization(const GenerationConfig& rules) {
+  switch (rules.normalization) {
+    case ScoreNormalization::none:
+      return "not divided by length";
+    case ScoreNormalization::length:
+      return fmt::format("divided by n^{}", rules.length_penalty);
+    case ScoreNormalization::gnmt:
+      return fmt::format("divided by ((5 + n) / 6)^{}", rules.length_penalty);
+  }
+  throw_unknown("normalization of scores", rules.normalization);
 }
 
 std::string describe_search(const GenerationConfig& rules) {
-  std::string score = "not divided by length";
-  if (rules.normalization == ScoreNormalization::length)
-    score = fmt::format("divided by n^{}", rules.length_penalty);
-  if (rules.normalization == ScoreNormalization::gnmt)
-    score = fmt::format("divided by ((5 + n) / 6)^{}", rules.length_penalty);
   return fmt::format("beam size {}, scores {}, at most {} * source + {} tokens, until {}", rules.beam_size,
-                     score, rules.length_factor, rules.length_offset, name_of_enum(rules.stopping_criterion));
+                     describe_normalization(rules), rules.length_factor, rules.length_offset,
+                     name_of_enum(rules.stopping_criterion));
 }
 
 }  // namespace sixfold

@@ -8,7 +8,10 @@
 
 namespace sixfold {
 
-bool adds_position_vectors(Positions kind) { return is_sinusoidal(kind) || kind == Positions::learned; }
+bool adds_position_vectors(Positions kind) {
+  const PositionEffect effect = effect_of(kind);
+  return effect == PositionEffect::sinusoids || effect == PositionEffect::learned_table;
+}
 
 std::vector<float> sinusoidal_encodings(const Architecture& architecture, int64_t positions) {
   const int64_t d_model = architecture.d_model;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/error.h"
 #include "base/join.h"
 #include "program/commands.h"
 #include "program/kit/command_tree.h"
@@ -245,12 +246,22 @@ std::string fish_script(const CommandEntry& program, Tasks tasks) {
   return text;
 }
 
+std::string script_for(Shell shell, const CommandEntry& tree, Tasks tasks) {
+  switch (shell) {
+    case Shell::bash:
+      return bash_script(tree, tasks);
+    case Shell::zsh:
+      return zsh_script(tree, tasks);
+    case Shell::fish:
+      return fish_script(tree, tasks);
+  }
+  throw_unknown("shell", shell);
+}
+
 void run(const CLI::App& program, Tasks tasks, Shell shell) {
   const CommandEntry tree = command_tree(program);
   TextOutput output("-");
-  output.write(shell == Shell::bash  ? bash_script(tree, tasks)
-               : shell == Shell::zsh ? zsh_script(tree, tasks)
-                                     : fish_script(tree, tasks));
+  output.write(script_for(shell, tree, tasks));
   output.close();
 }
 

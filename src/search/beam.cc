@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error.h"
+
 namespace sixfold {
 double normalizer(const GenerationConfig& rules, int length) {
   switch (rules.normalization) {
@@ -15,7 +17,7 @@ double normalizer(const GenerationConfig& rules, int length) {
     case ScoreNormalization::gnmt:
       return std::pow((5.0 + length) / 6.0, rules.length_penalty);
   }
-  return 1;
+  throw_unknown("normalization of scores", rules.normalization);
 }
 
 int longest_output(const GenerationConfig& rules, int source_tokens) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace sixfold {
 
 const char* name_of(FinishReason reason) {
@@ -14,7 +16,7 @@ const char* name_of(FinishReason reason) {
     case FinishReason::cut:
       return "length";
   }
-  return "";
+  throw_unknown("reason to finish", reason);
 }
 
 bool ends_in_a_loop(const std::vector<int32_t>& ids) {

@@ -14,8 +14,7 @@
 namespace sixfold {
 namespace {
 
-constexpr TokenizerKind kinds[] = {TokenizerKind::sentencepiece, TokenizerKind::whitespace,
-                                   TokenizerKind::characters, TokenizerKind::bytes, TokenizerKind::byte_pairs};
+constexpr auto& kinds = all_enumerators<TokenizerKind>;
 
 std::string_view extension(TokenizerKind kind) {
   switch (kind) {
@@ -30,7 +29,7 @@ std::string_view extension(TokenizerKind kind) {
     case TokenizerKind::byte_pairs:
       return ".bpe";
   }
-  return {};
+  throw_unknown("kind of tokenizer", kind);
 }
 
 std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& bytes, const std::string& origin,
@@ -47,7 +46,7 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
     case TokenizerKind::byte_pairs:
       return load_byte_pairs(bytes, origin);
   }
-  return nullptr;
+  throw_unknown("kind of tokenizer", kind);
 }
 
 // Sources and targets are read differently, so one SentencePiece file makes two tokenizers.
@@ -128,7 +127,7 @@ std::string train(const TokenizerOptions& options, const std::vector<TrainingTex
           "model "
           "(start.model), or choose another kind");
   }
-  return {};
+  throw_unknown("kind of tokenizer", options.kind);
 }
 
 // The tokenizer file in `folder` with that stem, or an empty path.

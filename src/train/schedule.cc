@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
+
 namespace sixfold {
 
 Schedule::Schedule(const ScheduleOptions& options, int d_model, int64_t last_update)
@@ -56,15 +58,21 @@ void Schedule::change(const PlannedEnd& end) {
 
 double Schedule::rate(int64_t step) const {
   const double at = static_cast<double>(step), warmed_up = warmup_from_ + warmup_;
-  // Section 5.3, equation 3.
-  if (options_.kind == ScheduleKind::noam)
-    return options_.factor / std::sqrt(d_model_) *
-           std::min(1 / std::sqrt(at), at / (warmup_ * std::sqrt(warmup_)));
-  if (at < warmed_up) return peak_ * (at - warmup_from_) / warmup_;
-  if (options_.kind == ScheduleKind::inverse_sqrt) return peak_ * std::sqrt(warmed_up / at);
-  if (options_.kind == ScheduleKind::constant) return peak_;
-  return options_.kind == ScheduleKind::linear ? peak_ * (1 - past(at))
-                                               : peak_ * (1 + std::cos(std::numbers::pi * past(at))) / 2;
+  if (options_.kind != ScheduleKind::noam && at < warmed_up) return peak_ * (at - warmup_from_) / warmup_;
+  switch (options_.kind) {
+    case ScheduleKind::noam:  // section 5.3, equation 3
+      return options_.factor / std::sqrt(d_model_) *
+             std::min(1 / std::sqrt(at), at / (warmup_ * std::sqrt(warmup_)));
+    case ScheduleKind::inverse_sqrt:
+      return peak_ * std::sqrt(warmed_up / at);
+    case ScheduleKind::linear:
+      return peak_ * (1 - past(at));
+    case ScheduleKind::cosine:
+      return peak_ * (1 + std::cos(std::numbers::pi * past(at))) / 2;
+    case ScheduleKind::constant:
+      return peak_;
+  }
+  throw_unknown("schedule", options_.kind);
 }
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/simd.h"
+#include "base/error.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
@@ -77,9 +78,10 @@ HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
       return tanh_gelu_unit(x);
     case Activation::sigmoid:
       return sigmoid_of(x);
-    default:
+    case Activation::relu:
       return {hn::Max(x, hn::Zero(d)), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0f))};
   }
+  throw_unknown("activation", activation);
 }
 
 void activate_rows(const kernel::Activate& k, int64_t begin, int64_t end) {

@@ -46,18 +46,26 @@ void gru_row(const kernel::RecurrentStep& k, int64_t r) {
   });
 }
 
+void tanh_row(const kernel::RecurrentStep& k, int64_t r) {
+  float *g = k.gates.row<float>(r), *h = k.state.row<float>(r);
+  over_vectors(k.state.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+    const auto y = hyperbolic_tangent(load(g + i));
+    store(y, g + i), store(y, h + i);
+  });
+}
+
 void recurrent_rows(const kernel::RecurrentStep& k, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
-    if (k.cell == RecurrentCell::lstm) {
-      lstm_row(k, r);
-    } else if (k.cell == RecurrentCell::gru) {
-      gru_row(k, r);
-    } else {
-      float *g = k.gates.row<float>(r), *h = k.state.row<float>(r);
-      over_vectors(k.state.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-        const auto y = hyperbolic_tangent(load(g + i));
-        store(y, g + i), store(y, h + i);
-      });
+    switch (k.cell) {
+      case RecurrentCell::tanh:
+        tanh_row(k, r);
+        break;
+      case RecurrentCell::lstm:
+        lstm_row(k, r);
+        break;
+      case RecurrentCell::gru:
+        gru_row(k, r);
+        break;
     }
   }
 }
@@ -103,19 +111,27 @@ void gru_gradient_row(const kernel::RecurrentStepGradient& k, int64_t r) {
   });
 }
 
+void tanh_gradient_row(const kernel::RecurrentStepGradient& k, int64_t r) {
+  const float *h = k.forward.state.row<float>(r), *outer = k.grad_state.row<float>(r),
+              *carried_state = k.carried_state.row<float>(r);
+  float* to = k.grad_gates.row<float>(r);
+  over_vectors(k.grad_state.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+    store(hn::Mul(hn::Add(load(outer + i), load(carried_state + i)), tangent_slope(load(h + i))), to + i);
+  });
+}
+
 void recurrent_gradient_rows(const kernel::RecurrentStepGradient& k, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
-    if (k.forward.cell == RecurrentCell::lstm) {
-      lstm_gradient_row(k, r);
-    } else if (k.forward.cell == RecurrentCell::gru) {
-      gru_gradient_row(k, r);
-    } else {
-      const float *h = k.forward.state.row<float>(r), *outer = k.grad_state.row<float>(r),
-                  *carried = k.carried_state.row<float>(r);
-      float* to = k.grad_gates.row<float>(r);
-      over_vectors(k.grad_state.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-        store(hn::Mul(hn::Add(load(outer + i), load(carried + i)), tangent_slope(load(h + i))), to + i);
-      });
+    switch (k.forward.cell) {
+      case RecurrentCell::tanh:
+        tanh_gradient_row(k, r);
+        break;
+      case RecurrentCell::lstm:
+        lstm_gradient_row(k, r);
+        break;
+      case RecurrentCell::gru:
+        gru_gradient_row(k, r);
+        break;
     }
   }
 }

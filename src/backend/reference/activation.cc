@@ -37,7 +37,7 @@ Tangent activation_at(Activation activation, double x) {
     case Activation::sigmoid:
       return {sigmoid(x), sigmoid(x) * sigmoid(-x)};
   }
-  return {};
+  throw_unknown("activation", activation);
 }
 
 }  // namespace

@@ -60,10 +60,16 @@ void with_type(DType dtype, Function&& function) {
       return function(float{});
     case DType::f64:
       return function(double{});
-    default:
+    case DType::bf16:
+    case DType::f16:
+    case DType::i64:
+    case DType::i32:
+    case DType::i8:
+    case DType::u8:
       throw_input_error("the reference backend computes in F32 and F64, not in {}; convert the tensor first",
                         name_of(dtype));
   }
+  throw_unknown("type of elements", dtype);
 }
 
 /// Returns log(sum of exp(x[i])) without overflow; -infinity if there are no elements.

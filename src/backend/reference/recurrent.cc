@@ -71,10 +71,18 @@ void gru_gradient(const kernel::RecurrentStepGradient& k, int64_t r, int64_t i, 
 template <class T>
 void step_gradient(const kernel::RecurrentStepGradient& k, int64_t r, int64_t i) {
   const T grad = k.grad_state.row<T>(r)[i] + k.carried_state.row<T>(r)[i];
-  if (k.forward.cell == RecurrentCell::lstm) return lstm_gradient(k, r, i, grad);
-  if (k.forward.cell == RecurrentCell::gru) return gru_gradient(k, r, i, grad);
-  const T h = k.forward.state.row<T>(r)[i];
-  k.grad_gates.row<T>(r)[i] = grad * (1 - h * h);
+  switch (k.forward.cell) {
+    case RecurrentCell::tanh: {
+      const T h = k.forward.state.row<T>(r)[i];
+      k.grad_gates.row<T>(r)[i] = grad * (1 - h * h);
+      return;
+    }
+    case RecurrentCell::lstm:
+      return lstm_gradient(k, r, i, grad);
+    case RecurrentCell::gru:
+      return gru_gradient(k, r, i, grad);
+  }
+  throw_unknown("recurrent cell", k.forward.cell);
 }
 
 }  // namespace

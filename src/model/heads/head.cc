@@ -38,7 +38,7 @@ std::unique_ptr<const Head> make_head(const ParameterBuilder& builder, const Mod
     case HeadKind::span:
       return std::make_unique<SpanHead>(builder, config);
   }
-  throw_input_error("head.kind: the value {} is not known", static_cast<int>(config.head.kind));
+  throw_unknown("head", config.head.kind);
 }
 
 int64_t label_choices(const ModelConfig& config) {
@@ -50,7 +50,7 @@ int64_t label_choices(const ModelConfig& config) {
     case HeadKind::span:
       return config.context_tokens;
   }
-  throw_input_error("head.kind: the value {} is not known", static_cast<int>(config.head.kind));
+  throw_unknown("head", config.head.kind);
 }
 
 }  // namespace sixfold

@@ -24,14 +24,36 @@ Architecture preset(Preset name) {
   return a;
 }
 
+PositionEffect effect_of(Positions kind) {
+  switch (kind) {
+    case Positions::sinusoidal:
+    case Positions::sinusoidal_halves:
+    case Positions::sinusoidal_marian:
+      return PositionEffect::sinusoids;
+    case Positions::learned:
+      return PositionEffect::learned_table;
+    case Positions::rotary:
+      return PositionEffect::rotation;
+    case Positions::alibi:
+    case Positions::t5:
+      return PositionEffect::distance_bias;
+    case Positions::index:
+    case Positions::relative_index:
+      return PositionEffect::feature;
+    case Positions::none:
+      return PositionEffect::none;
+  }
+  throw_unknown("kind of positions", kind);
+}
+
 bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
 static void validate_positions(const Architecture& a) {
   const std::string_view kind = name_of_enum(a.positions);
-  const bool of_scores =
-      a.positions == Positions::rotary || a.positions == Positions::alibi || a.positions == Positions::t5;
+  const PositionEffect effect = effect_of(a.positions);
+  const bool of_scores = effect == PositionEffect::rotation || effect == PositionEffect::distance_bias;
   const bool self_attention = (a.has_encoder() && is_self_attention(a.encoder_mixer)) ||
                               (a.has_decoder() && is_self_attention(a.decoder_mixer));
   require(!of_scores || self_attention,
@@ -54,7 +76,7 @@ static void validate_positions(const Architecture& a) {
   }
   require(a.beyond_positions == BeyondPositions::last || a.positions == Positions::learned,
           "beyond_positions: 'error' is for learned positions, but positions is '{}'; leave it out", kind);
-  const bool feature = a.positions == Positions::index || a.positions == Positions::relative_index;
+  const bool feature = effect == PositionEffect::feature;
   require(!feature || a.d_model >= 2,
           "positions: '{}' takes one feature of the embedding, but d_model is {}; choose at least 2", kind,
           a.d_model);

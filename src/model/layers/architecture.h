@@ -33,6 +33,17 @@ enum class Positions {
   none,
 };
 
+/// Where positions of a kind take effect.
+enum class PositionEffect {
+  sinusoids,      ///< vectors of sines and cosines, which are added to embeddings
+  learned_table,  ///< learned vectors, which are added to embeddings
+  feature,        ///< a feature of embeddings
+  rotation,       ///< of queries and keys of self-attention
+  distance_bias,  ///< of the scores of self-attention
+  none,
+};
+PositionEffect effect_of(Positions kind);
+
 /// What happens at a position beyond the table of learned positions.
 enum class BeyondPositions {
   last,   ///< it gets the vector of the last position

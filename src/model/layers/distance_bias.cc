@@ -46,9 +46,8 @@ DistanceBias::DistanceBias(const ParameterBuilder& make, const Architecture& a, 
 
 Tensor DistanceBias::at_least(int64_t keys, Context& context) const {
   keys = std::max<int64_t>(keys, 1);  // of no tokens
-  if (kind_ == Positions::alibi) return alibi(keys);
-  if (kind_ == Positions::t5) return t5(keys, context);
-  return {};
+  if (effect_of(kind_) != PositionEffect::distance_bias) return {};
+  return kind_ == Positions::t5 ? t5(keys, context) : alibi(keys);
 }
 
 Tensor DistanceBias::alibi(int64_t keys) const {

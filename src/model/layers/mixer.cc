@@ -33,7 +33,7 @@ std::unique_ptr<const Mixer> make_mixer(ParameterBuilder make, const Architectur
     case MixerKind::bahdanau:
       return std::make_unique<BahdanauMixer>(make, a);
   }
-  throw_input_error("unknown kind of mixer: {}", static_cast<int>(kind));
+  throw_unknown("kind of mixer", kind);
 }
 
 }  // namespace sixfold

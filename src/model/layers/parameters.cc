@@ -1,7 +1,9 @@
 #include "model/layers/parameters.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace sixfold {
@@ -9,17 +11,30 @@ namespace sixfold {
 namespace {
 
 std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, RandomStream random) {
-  std::vector<double> values(static_cast<size_t>(rows * cols), initial == Initial::ones ? 1.0 : 0.0);
-  const int64_t fan_out = initial == Initial::projection ? 3 * rows : rows;
-  const double limit = std::sqrt(6.0 / static_cast<double>(fan_out + cols)),
-               deviation = 1 / std::sqrt(static_cast<double>(cols));
-  if (initial == Initial::xavier || initial == Initial::projection)
+  std::vector<double> values(static_cast<size_t>(rows * cols));
+  const auto uniform = [&](double limit) {
     for (auto& value : values) value = limit * (2 * random.uniform() - 1);
-  if (initial == Initial::filter)
-    for (auto& value : values) value = std::sqrt(3.0 / static_cast<double>(rows)) * (2 * random.uniform() - 1);
-  if (initial == Initial::embedding)
-    for (auto& value : values) value = deviation * random.normal();
-  return values;
+    return values;
+  };
+  switch (initial) {
+    case Initial::zeros:
+      return values;
+    case Initial::ones:
+      std::ranges::fill(values, 1.0);
+      return values;
+    case Initial::xavier:
+      return uniform(std::sqrt(6.0 / static_cast<double>(rows + cols)));
+    case Initial::projection:
+      return uniform(std::sqrt(6.0 / static_cast<double>(3 * rows + cols)));
+    case Initial::filter:
+      return uniform(std::sqrt(3.0 / static_cast<double>(rows)));
+    case Initial::embedding: {
+      const double deviation = 1 / std::sqrt(static_cast<double>(cols));
+      for (auto& value : values) value = deviation * random.normal();
+      return values;
+    }
+  }
+  throw_unknown("initial value", initial);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "ops/ops.h"
 
 namespace sixfold {
@@ -57,7 +58,7 @@ Tensor SequencePooling::operator()(const Tensor& states, const TokenRows& rows, 
     case Pooling::attention:
       return attend(states, rows, context);
   }
-  return {};
+  throw_unknown("pooling", kind_);
 }
 
 }  // namespace sixfold

@@ -18,10 +18,7 @@ double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model, P
   return sine ? std::sin(angle) : std::cos(angle);
 }
 
-bool is_sinusoidal(Positions kind) {
-  return kind == Positions::sinusoidal || kind == Positions::sinusoidal_halves ||
-         kind == Positions::sinusoidal_marian;
-}
+bool is_sinusoidal(Positions kind) { return effect_of(kind) == PositionEffect::sinusoids; }
 
 PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t d_model, Positions kind,
                              double base)

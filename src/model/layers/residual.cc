@@ -1,5 +1,7 @@
 #include "model/layers/residual.h"
 
+#include "base/error.h"
+
 namespace sixfold {
 
 std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
@@ -11,19 +13,28 @@ std::vector<ProcessStep> process_after_embedding(const Architecture& a) {
 ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep> steps, const Architecture& a)
     : steps_(std::move(steps)), dropout_(a.dropout) {
   if (!has_step(steps_, ProcessStep::norm)) return;
-  if (a.norm == Norm::batch)
-    batch_norm_ =
-        ops::BatchNormWeights{.weight = make.vector("weight", a.d_model, Initial::ones),
-                              .bias = make.vector("bias", a.d_model, Initial::zeros),
-                              .running_mean = make.buffer("running_mean", a.d_model, Initial::zeros),
-                              .running_variance = make.buffer("running_var", a.d_model, Initial::ones),
-                              .epsilon = a.norm_epsilon,
-                              .momentum = a.batch_norm_momentum};
-  else
-    norm_ = {.weight = make.vector("weight", a.d_model, Initial::ones),
-             .bias = a.norm == Norm::layer ? make.vector("bias", a.d_model, Initial::zeros) : Tensor(),
-             .epsilon = a.norm_epsilon,
-             .centered = a.norm == Norm::layer};
+  const Tensor weight = make.vector("weight", a.d_model, Initial::ones);
+  switch (a.norm) {
+    case Norm::layer:
+      norm_ = {.weight = weight,
+               .bias = make.vector("bias", a.d_model, Initial::zeros),
+               .epsilon = a.norm_epsilon,
+               .centered = true};
+      return;
+    case Norm::rms:
+      norm_ = {.weight = weight, .bias = {}, .epsilon = a.norm_epsilon, .centered = false};
+      return;
+    case Norm::batch:
+      batch_norm_ =
+          ops::BatchNormWeights{.weight = weight,
+                                .bias = make.vector("bias", a.d_model, Initial::zeros),
+                                .running_mean = make.buffer("running_mean", a.d_model, Initial::zeros),
+                                .running_variance = make.buffer("running_var", a.d_model, Initial::ones),
+                                .epsilon = a.norm_epsilon,
+                                .momentum = a.batch_norm_momentum};
+      return;
+  }
+  throw_unknown("norm", a.norm);
 }
 
 /// A batch norm that is frozen is the function that it is in decoding, as its weights do not change either.
@@ -39,16 +50,20 @@ Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContex
   Context& context = c.context;
   Dropped now{std::move(y), {}};
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i] == ProcessStep::dropout) {
-      now.dropout = context.dropout(dropout_, c.rows);
-      continue;
+    switch (steps_[i]) {
+      case ProcessStep::dropout:
+        now.dropout = context.dropout(dropout_, c.rows);
+        continue;
+      case ProcessStep::norm:
+        now.x = normalize(ops::dropout(context, now), context);
+        break;
+      case ProcessStep::add:
+        if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm && !batch_norm_)
+          now.x = ops::residual_norm(context, residual, now, norm_), ++i;
+        else
+          now.x = ops::add(context, residual, ops::dropout(context, now));
+        break;
     }
-    if (steps_[i] == ProcessStep::norm)
-      now.x = normalize(ops::dropout(context, now), context);
-    else if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm && !batch_norm_)
-      now.x = ops::residual_norm(context, residual, now, norm_), ++i;
-    else
-      now.x = ops::add(context, residual, ops::dropout(context, now));
     now.dropout = {};
   }
   return ops::dropout(context, now);

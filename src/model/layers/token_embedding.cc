@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
+
 namespace sixfold {
 
 TokenEmbedding::TokenEmbedding(ParameterBuilder make, const Architecture& a)
@@ -18,8 +20,8 @@ TokenEmbedding::TokenEmbedding(ParameterBuilder make, const Architecture& a)
 Tensor TokenEmbedding::operator()(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
                                   std::span<const int32_t> lengths, Context& context) const {
   const Tensor tokens = context.indices(ids);
-  if (architecture_.positions == Positions::learned || architecture_.positions == Positions::index ||
-      architecture_.positions == Positions::relative_index)
+  const PositionEffect effect = effect_of(architecture_.positions);
+  if (effect == PositionEffect::learned_table || effect == PositionEffect::feature)
     return positioned(ops::embed(context, {table, {}, scale_}, tokens, rows), rows, lengths, context);
   const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
   return ops::embed(context, {table, sinusoids_.at_least(rows.longest), scale_}, tokens, rows, dropout);
@@ -29,15 +31,25 @@ Tensor TokenEmbedding::positioned(const Tensor& x, const TokenRows& rows, std::s
                                   Context& context) const {
   require_positions(architecture_, rows.longest, "a sentence");
   const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
-  if (architecture_.positions == Positions::index || architecture_.positions == Positions::relative_index) {
-    const Tensor of = needs_lengths() ? context.indices(lengths) : Tensor();
-    return ops::dropout(context, {ops::position_feature(context, x, rows, of), dropout});
+  const auto embedded = [&](const Tensor& table) {
+    return ops::dropout(
+        context, {ops::add(context, x, ops::embed(context, {.table = table}, rows.position, rows)), dropout});
+  };
+  switch (effect_of(architecture_.positions)) {
+    case PositionEffect::sinusoids:
+      return embedded(sinusoids_.at_least(rows.longest));
+    case PositionEffect::learned_table:
+      return embedded(learned_);
+    case PositionEffect::feature: {
+      const Tensor of = needs_lengths() ? context.indices(lengths) : Tensor();
+      return ops::dropout(context, {ops::position_feature(context, x, rows, of), dropout});
+    }
+    case PositionEffect::rotation:
+    case PositionEffect::distance_bias:
+    case PositionEffect::none:
+      return ops::dropout(context, {x, dropout});
   }
-  const Tensor table =
-      architecture_.positions == Positions::learned ? learned_ : sinusoids_.at_least(rows.longest);
-  if (!table) return ops::dropout(context, {x, dropout});
-  return ops::dropout(
-      context, {ops::add(context, x, ops::embed(context, {.table = table}, rows.position, rows)), dropout});
+  throw_unknown("effect of positions", effect_of(architecture_.positions));
 }
 
 }  // namespace sixfold

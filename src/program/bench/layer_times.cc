@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr LayerSize all_sizes[] = {LayerSize::n, LayerSize::d, LayerSize::k, LayerSize::r};
+constexpr auto& all_sizes = all_enumerators<LayerSize>;
 
 /// The one of four things that belongs to a size.
 template <class T>
@@ -25,9 +25,9 @@ T& of_size(LayerSize size, T& n, T& d, T& k, T& r) {
     case LayerSize::k:
       return k;
     case LayerSize::r:
-      break;
+      return r;
   }
-  return r;
+  throw_unknown("size of a layer", size);
 }
 
 double seconds_since(Clock::time_point begin) {
@@ -162,9 +162,9 @@ PaperFormulas paper_formulas(MixerKind kind) {
     case MixerKind::ssru:
       return {"n d^2", "n", "n"};
     case MixerKind::average:
-      break;
+      return {"n d^2", "1", "1"};
   }
-  return {"n d^2", "1", "1"};
+  throw_unknown("kind of mixer", kind);
 }
 
 bool depends_on(MixerKind kind, LayerSize size) {

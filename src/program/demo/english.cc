@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "base/error.h"
 #include "program/demo/grammar.h"
 
 namespace sixfold::demo {
@@ -30,9 +31,10 @@ const char* form_of_be(Agreement agreement) {
       return "am";
     case Agreement::he:
       return "is";
-    default:
+    case Agreement::they:
       return "are";
   }
+  throw_unknown("agreement", agreement);
 }
 
 /// The text after the verb: "him up", "up the boy", "the boy a book", with preposition and time.

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "base/error.h"
 #include "program/demo/grammar.h"
 
 namespace sixfold::demo {
@@ -15,14 +16,22 @@ constexpr Endings mixed_adjective = {
     {"er", "e", "es", "en"}, {"en", "e", "es", "en"}, {"en", "en", "en", "en"}};
 constexpr Endings strong_adjective = {{"er", "e", "es", "e"}, {"en", "e", "es", "e"}, {"em", "er", "em", "en"}};
 
+const Endings& endings_of(Declension declension) {
+  switch (declension) {
+    case Declension::article:
+      return article;
+    case Declension::der_word:
+      return der_word;
+    case Declension::ein_word:
+      return ein_word;
+  }
+  throw_unknown("declension", declension);
+}
+
 std::string determiner(const NounPhrase& phrase, int which_case, int column) {
   if (phrase.count > 0) return german_number(phrase.count);
   if (!phrase.determiner) return "";
-  Declension declension = phrase.determiner->declension;
-  const Endings& endings = declension == Declension::article    ? article
-                           : declension == Declension::der_word ? der_word
-                                                                : ein_word;
-  return std::string(phrase.determiner->stem) + endings[which_case][column];
+  return std::string(phrase.determiner->stem) + endings_of(phrase.determiner->declension)[which_case][column];
 }
 
 /// The adjective shows the case where the determiner does not.
@@ -70,9 +79,10 @@ const char* conjugated(const char* ich, const char* er, const char* wir, const N
       return ich;
     case Agreement::he:
       return er;
-    default:
+    case Agreement::they:
       return wir;
   }
+  throw_unknown("agreement", subject.pronoun->agreement);
 }
 
 const char* finite_verb(const Clause& clause) {

@@ -57,7 +57,7 @@ struct Placed {
       case Shape::cross:
         return std::max(dx, std::abs(dy)) <= r && 8 * std::min(dx, std::abs(dy)) <= 3 * r;
     }
-    return false;
+    throw_unknown("shape", what.shape);
   }
   bool is_on_canvas() const {
     return std::min(centre.x, centre.y) >= radius && std::max(centre.x, centre.y) <= side - radius;
@@ -124,13 +124,13 @@ std::pair<Placed, Placed> placed(const Scene& scene, RandomStream& random) {
   switch (scene.relation) {
     case Relation::left_of:
     case Relation::above:
-      break;
+      return apart(scene, random);
     case Relation::inside:
       return nested(scene, random);
     case Relation::in_front_of:
       return overlapping(scene, random);
   }
-  return apart(scene, random);
+  throw_unknown("relation", scene.relation);
 }
 
 /// The colour of a shape, a little lighter or darker than it is named.

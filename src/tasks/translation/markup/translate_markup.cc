@@ -1,5 +1,6 @@
 #include "tasks/translation/markup/translate_markup.h"
 
+#include "base/error.h"
 #include "tasks/translation/markup/translate_pieces.h"
 
 namespace sixfold {
@@ -29,9 +30,9 @@ std::string translate_document(TextKind kind, std::string_view document, const T
     case TextKind::po:
       return translate_po(document, translate, name);
     case TextKind::plain:
-      break;
+      throw_input_error("{}: plain text is no document", name);
   }
-  throw_input_error("{}: plain text is no document", name);
+  throw_unknown("kind of text", kind);
 }
 
 }  // namespace sixfold
