@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "fuzz/targets.h"
+#include "tasks/tasks.h"
 
 namespace sixfold {
 namespace {
@@ -24,6 +27,22 @@ TEST_P(FuzzCorpus, DoesNoHarm) {
     ++files;
   }
   EXPECT_GT(files, 0) << folder;
+}
+
+/// scripts/fuzz runs the targets that have a corpus.
+TEST(FuzzTargets, AreThoseOfTheCorpus) {
+  std::set<std::string> corpora, targets;
+  for (const auto& entry : fs::directory_iterator(SIXFOLD_SOURCE_DIR "/tests/fuzz/corpus"))
+    corpora.insert(entry.path().filename());
+  for (const FuzzTarget& target : fuzz_targets()) targets.emplace(target.name);
+  EXPECT_EQ(targets, corpora);
+}
+
+TEST(FuzzTargets, ReadTheConfigOfEveryTask) {
+  for (const TaskEntry& task : tasks()) {
+    const std::string name = task.name == "translation" ? "train_config" : std::string(task.name) + "_config";
+    EXPECT_EQ(std::ranges::count(fuzz_targets(), name, &FuzzTarget::name), 1) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, FuzzCorpus, testing::ValuesIn(fuzz_targets().begin(), fuzz_targets().end()),

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
+
 #include "base/file.h"
 #include "base/options.h"
 #include "program/shell.h"
@@ -20,6 +23,25 @@ TEST(Program, TellsHelpAndVersion) {
   const Outcome version = sixfold("--version");
   EXPECT_EQ(version.status, 0);
   EXPECT_TRUE(version.text.starts_with("sixfold ")) << version.text;
+}
+
+/// A command that is declared and not added would be missing silently.
+TEST(Program, HasEveryCommandThatIsDeclared) {
+  const std::string help = sixfold("--help").text, plots = sixfold("plot --help").text;
+  const auto expect_commands = [](const std::string& header, const std::string& prefix, const std::string& in) {
+    const std::string declarations = read_file(SIXFOLD_SOURCE_DIR "/src/cli/" + header);
+    const std::regex declaration("void " + prefix + "(\\w+)\\(CLI::App&");
+    int commands = 0;
+    for (std::sregex_iterator one(declarations.begin(), declarations.end(), declaration), end; one != end;
+         ++one, ++commands) {
+      std::string name = (*one)[1];
+      std::ranges::replace(name, '_', '-');
+      EXPECT_NE(in.find("\n  " + name + " "), std::string::npos) << header << ": " << name;
+    }
+    EXPECT_GT(commands, 5) << header;
+  };
+  expect_commands("commands.h", "add_", help);
+  expect_commands("plots.h", "add_plot_", plots);
 }
 
 TEST(Program, NamesTheNearestOptionOrCommand) {
