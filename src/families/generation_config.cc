@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/join.h"
-#include "base/log.h"
 #include "families/json/keys.h"
 
 // The meaning of the settings is defined in transformers' generation/configuration_utils.py, utils.py and
@@ -221,13 +220,13 @@ std::vector<std::string> other_settings(const Settings& settings, const Generati
 }
 
 /// The maximum number of generated tokens, including the end token. `max_length` also includes the start token.
-int longest(const Settings& settings) {
+int longest(const Settings& settings, Notes& notes) {
   const JsonKeys& keys = settings.keys();
   if (keys.has("max_new_tokens")) return keys.count("max_new_tokens", 0);
   if (keys.has("max_length")) return std::max(keys.count("max_length", 0) - 1, 1);
   const int longest =
       std::min(default_new_tokens, settings.config().count("max_position_embeddings", 1024) - 1);
-  log_info(
+  notes.info(
       "{}: neither max_length nor max_new_tokens is set, so translations have at most {} tokens, as in "
       "transformers; for longer ones, increase generation.length_offset in config.json of the new model",
       keys.path(), longest);
@@ -269,7 +268,7 @@ GenerationConfig common_rules(const JsonKeys& keys, const GenerationModel& model
 }
 
 /// The id in a setting that is a number or a list of numbers: the first. Returns nothing if it is null.
-std::optional<int> first_id(const JsonKeys& keys, const char* key, int tokens) {
+std::optional<int> first_id(const JsonKeys& keys, const char* key, int tokens, Notes& notes) {
   if (!keys.has(key)) return std::nullopt;
   const json& value = keys.at(key);
   const json list = value.is_array() ? value : json::array({value});
@@ -281,17 +280,17 @@ std::optional<int> first_id(const JsonKeys& keys, const char* key, int tokens) {
   }
   require(!list.empty(), "{}: {} is empty; expected an id or a list of ids", keys.path(), key);
   if (list.size() > 1)
-    log_warning("{}: {} has {} ids; texts end with the first of them alone, {}", keys.path(), key, list.size(),
-                list[0].dump());
+    notes.warn("{}: {} has {} ids; texts end with the first of them alone, {}", keys.path(), key, list.size(),
+               list[0].dump());
   return list[0].get<int>();
 }
 
 /// The id of a special token: that of generation_config.json, then that of config.json, then `usual` if
 /// config.json does not have the key at all.
-std::optional<int> special_id(const Settings& settings, const char* key, int usual, int tokens) {
-  if (const auto own = first_id(settings.keys(), key, tokens)) return own;
+std::optional<int> special_id(const Settings& settings, const char* key, int usual, int tokens, Notes& notes) {
+  if (const auto own = first_id(settings.keys(), key, tokens, notes)) return own;
   const JsonKeys& config = settings.config();
-  if (config.names(key)) return first_id(config, key, tokens);
+  if (config.names(key)) return first_id(config, key, tokens, notes);
   require(usual < tokens, "{}: has no {}, and the usual id, {}, is not one of the model's {} tokens",
           config.path(), key, usual, tokens);
   return usual;
@@ -307,28 +306,28 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 
 }  // namespace
 
-ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model) {
+ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model, Notes& notes) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
   if (const auto others = other_settings(settings, model, reading_of_translations()); !others.empty())
-    log_warning("{}: these settings are not supported, so translations may differ from those of `generate`: {}",
-                keys.path(), join(others, ", "));
+    notes.warn("{}: these settings are not supported, so translations may differ from those of `generate`: {}",
+               keys.path(), join(others, ", "));
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
   GenerationConfig rules = common_rules(keys, model);
   rules.allow_unk = true;  // transformers suppresses it only if a setting names it
   rules.beam_size = keys.count("num_beams", 1);
   rules.length_factor = 0;
-  rules.length_offset = longest(settings);
+  rules.length_offset = longest(settings, notes);
   rules.min_new_tokens = min_new_tokens(keys);
   rules.at_longest = keys.has("forced_eos_token_id") ? AtLongest::certain_end : AtLongest::cut;
   return {rules, decoder_start_token(settings)};
 }
 
-SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int tokens) {
+SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int tokens, Notes& notes) {
   const Settings settings(folder);
-  const auto eos = special_id(settings, "eos_token_id", usual.eos, tokens),
-             bos = special_id(settings, "bos_token_id", usual.bos, tokens);
+  const auto eos = special_id(settings, "eos_token_id", usual.eos, tokens, notes),
+             bos = special_id(settings, "bos_token_id", usual.bos, tokens, notes);
   require(eos.has_value(),
           "{}: eos_token_id is null; a model without an end token can't be imported: give the id of the token "
           "that ends a text, or of one that is between texts",
@@ -336,11 +335,12 @@ SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int
   return {.bos = bos.value_or(-1), .eos = *eos};
 }
 
-GenerationConfig read_text_generation_config(const fs::path& folder, const GenerationModel& model) {
+GenerationConfig read_text_generation_config(const fs::path& folder, const GenerationModel& model,
+                                             Notes& notes) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
   if (const auto others = other_settings(settings, model, reading_of_texts()); !others.empty())
-    log_warning(
+    notes.warn(
         "{}: these settings are not stored with the model: {}; 'sixfold generate' has options for some of them",
         keys.path(), join(others, ", "));
   GenerationConfig rules = common_rules(keys, model);

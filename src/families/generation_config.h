@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 
+#include "families/family.h"
 #include "model/generation_config.h"
 
 namespace sixfold {
@@ -20,7 +21,8 @@ struct ImportedGeneration {
 /// Reads the settings by which `generate` of transformers 5 translates with a model folder. They are in
 /// generation_config.json, or in config.json in older folders. Settings that would change translations but are
 /// not supported are named in a warning. Throws an input error if a setting has the wrong type.
-ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model);
+ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
+                                          Notes& notes);
 
 /// The special tokens of a language model; -1: none.
 struct SpecialIds {
@@ -31,11 +33,13 @@ struct SpecialIds {
 /// A value of null counts as none. `usual` are the ids of a config.json without the keys, and `tokens` the size
 /// of the vocabulary. A list of several end tokens is named in a warning, and the first one counts. Throws an
 /// input error if there is no end token, or if a value is not an id of the vocabulary.
-SpecialIds read_special_ids(const std::filesystem::path& folder, const SpecialIds& usual, int tokens);
+SpecialIds read_special_ids(const std::filesystem::path& folder, const SpecialIds& usual, int tokens,
+                            Notes& notes);
 
 /// Reads the settings by which `generate` of transformers 5 continues a text, as far as they are stored with a
 /// language model here; all others that change texts are named in a warning. Throws an input error if a setting
 /// has the wrong type.
-GenerationConfig read_text_generation_config(const std::filesystem::path& folder, const GenerationModel& model);
+GenerationConfig read_text_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
+                                             Notes& notes);
 
 }  // namespace sixfold

@@ -1,20 +1,26 @@
 #pragma once
+#include <filesystem>
 #include <string>
+
+#include "families/family.h"
+
+// What all families of Hugging Face share.
 
 namespace sixfold {
 
-/// Converts a folder of Hugging Face to the model folder `output`: a MarianMTModel, or a language model
-/// (families/causal.h). Of a MarianMTModel it reads config.json,
-/// generation_config.json if there is one, model.safetensors (or its shards, or pytorch_model.bin), source.spm,
-/// target.spm, vocab.json (and target_vocab.json). The generation settings are those of `generate` with that
-/// configuration. Throws an input error that names the key, file or tensor that is not supported.
-void import_hugging_face(const std::string& folder, const std::string& output);
+extern const Program hugging_face;
 
-/// Converts a model folder to the folder `output`: a language model as families/causal.h says, a translation
-/// model for MarianMTModel and for tools that convert from it. Interleaved position encodings are converted by
-/// a permutation of d_model, others are written as tables. If the norms have another epsilon than
-/// MarianMTModel's, weights are scaled to compensate. Throws an input error that names the part of the
-/// architecture that MarianMTModel does not support.
-void export_hugging_face(const std::string& model_folder, const std::string& output);
+/// The step of an import for provenance.json.
+inline constexpr const char* hugging_face_step = R"({"step": "import", "from": "hugging_face"})";
+
+/// Whether the source is a folder whose config.json has the `model_type` of the family.
+bool has_model_type(const ImportSource& source, const Family& family);
+
+/// Reads the weights of a folder of Hugging Face: model.safetensors, its shards, or pytorch_model.bin. Throws
+/// an input error if there are none, or as the readers of these files.
+TensorMap read_tensors(const std::filesystem::path& folder);
+
+/// The tokens of a tokenizer, in the order of their ids.
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer);
 
 }  // namespace sixfold

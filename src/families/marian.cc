@@ -7,14 +7,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "families/family_rows.h"
 #include "families/vocabulary.h"
-#include "families/weights.h"
 #include "formats/npz.h"
 #include "model_folder/binding.h"
-#include "model_folder/ownership.h"
-#include "model_folder/provenance.h"
-#include "tasks/translation/alignment_layer.h"
+#include "model_folder/what_is.h"
 #include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
@@ -162,90 +159,59 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   return a;
 }
 
-/// Renames Marian's tensors to the names of parameters.
-class MarianWeights {
- public:
-  MarianWeights(const TensorMap& tensors, Architecture& architecture) : reader_(tensors), a_(architecture) {}
-
-  NamedMatrices read() {
-    reader_.skip(options_tensor);
-    embeddings();
-    for (const bool encoder : {true, false}) stack(encoder);
-    reader_.require_all_taken();
-    return std::move(weights_);
+/// The rules of the norms around a sub-layer, whose tensors begin with `theirs` there. Norms before and after
+/// it have names of their own if it has both.
+void add_norms(NameRules& rules, const Architecture& a, const std::string& theirs, const std::string& ours) {
+  const bool before = has_step(a.preprocess, ProcessStep::norm),
+             after = has_step(a.postprocess, ProcessStep::norm);
+  for (const auto& [their_part, part] : {std::pair("_ln_scale", ".weight"), std::pair("_ln_bias", ".bias")}) {
+    rules.push_back({theirs + their_part + (after ? "" : "_pre"), {ours + part}});
+    if (before && after) rules.push_back({theirs + their_part + "_pre", {ours + "_before" + part}});
   }
+}
 
- private:
-  void embeddings() {
-    if (a_.shares_embedding()) {
-      put("shared.weight", reader_.take("Wemb", -1, a_.d_model));
-    } else {
-      put("encoder.embed_tokens.weight", reader_.take("encoder_Wemb", -1, a_.d_model));
-      put("decoder.embed_tokens.weight", reader_.take("decoder_Wemb", -1, a_.d_model));
-    }
-    if (a_.tied_embeddings == TiedEmbeddings::source || a_.tied_embeddings == TiedEmbeddings::none)
-      put("output_projection.weight", reader_.has("decoder_ff_logit_out_Wt")
-                                          ? reader_.take("decoder_ff_logit_out_Wt", -1, a_.d_model)
-                                          : transposed(reader_.take("decoder_ff_logit_out_W", a_.d_model, -1)));
-    if (a_.output_bias) put("output_projection.bias", reader_.take("decoder_ff_logit_out_b", 1, -1));
-    if (a_.positions == Positions::learned) {
-      Matrix positions = reader_.take("Wpos", -1, a_.d_model);
-      a_.max_positions = static_cast<int>(positions.rows);
-      put("embed_positions.weight", std::move(positions));
-    }
+/// The rules of a linear layer. Its input comes first there.
+void add_linear(NameRules& rules, const std::string& weight, const std::string& bias, const std::string& ours) {
+  rules.push_back({weight, {ours + ".weight"}, {Step::transpose}});
+  rules.push_back({bias, {ours + ".bias"}});
+}
+
+/// `*` is first "encoder" or "decoder", then the number of the layer.
+NameRules marian_rules(const Architecture& a, const TensorMap& tensors) {
+  NameRules rules{
+      {"Wemb", {"shared.weight"}},
+      {"encoder_Wemb", {"encoder.embed_tokens.weight"}},
+      {"decoder_Wemb", {"decoder.embed_tokens.weight"}},
+      {"decoder_ff_logit_out_b", {"output_projection.bias"}},
+      {"Wpos", {"embed_positions.weight"}},
+      {options_tensor, {}, {}, Holds::nothing},
+  };
+  if (tensors.find("decoder_ff_logit_out_Wt"))
+    rules.push_back({"decoder_ff_logit_out_Wt", {"output_projection.weight"}});
+  else
+    rules.push_back({"decoder_ff_logit_out_W", {"output_projection.weight"}, {Step::transpose}});
+  const std::string theirs = "*_l#_", ours = "*.layers.*.";
+  for (const auto& [their_part, part] :
+       {std::pair("self", "self_attn"), std::pair("context", "encoder_attn")}) {
+    const std::string prefix = theirs + their_part + "_", name = ours + part;
+    for (const auto& [letter, map] : {std::pair("q", ".q_proj"), std::pair("k", ".k_proj"),
+                                      std::pair("v", ".v_proj"), std::pair("o", ".out_proj")})
+      add_linear(rules, prefix + "W" + letter, prefix + "b" + letter, name + map);
+    add_norms(rules, a, prefix + "Wo", name + "_layer_norm");
   }
-
-  void stack(bool encoder) {
-    const std::string theirs = encoder ? "encoder" : "decoder";
-    if (has_step(a_.postprocess_embedding, ProcessStep::norm))
-      norm(theirs + ".layernorm_embedding", theirs + "_emb", "_pre");
-    for (int i = 0; i < (encoder ? a_.encoder_layers : a_.decoder_layers); ++i) {
-      const std::string layer = fmt::format("{}.layers.{}.", theirs, i),
-                        prefix = fmt::format("{}_l{}_", theirs, i + 1);
-      attention(layer + "self_attn", prefix + "self");
-      if (!encoder) attention(layer + "encoder_attn", prefix + "context");
-      linear(layer + "fc1", prefix + "ffn_W1", prefix + "ffn_b1", a_.d_model, a_.d_ff);
-      linear(layer + "fc2", prefix + "ffn_W2", prefix + "ffn_b2", a_.d_ff, a_.d_model);
-      norms_around(layer + "final_layer_norm", prefix + "ffn_ffn");
-    }
-    if (has_step(a_.postprocess_top, ProcessStep::norm)) norm(theirs + ".layer_norm", theirs + "_top", "");
+  add_linear(rules, theirs + "ffn_W1", theirs + "ffn_b1", ours + "fc1");
+  add_linear(rules, theirs + "ffn_W2", theirs + "ffn_b2", ours + "fc2");
+  add_norms(rules, a, theirs + "ffn_ffn", ours + "final_layer_norm");
+  for (const auto& [their_part, part] : {std::pair("_ln_scale", "weight"), std::pair("_ln_bias", "bias")}) {
+    rules.push_back(
+        {std::string("*_emb") + their_part + "_pre", {std::string("*.layernorm_embedding.") + part}});
+    rules.push_back({std::string("*_top") + their_part, {std::string("*.layer_norm.") + part}});
   }
+  return rules;
+}
 
-  void attention(const std::string& name, const std::string& prefix) {
-    constexpr std::pair<const char*, const char*> maps[] = {
-        {"q_proj", "q"}, {"k_proj", "k"}, {"v_proj", "v"}, {"out_proj", "o"}};
-    for (const auto& [ours, theirs] : maps)
-      linear(fmt::format("{}.{}", name, ours), fmt::format("{}_W{}", prefix, theirs),
-             fmt::format("{}_b{}", prefix, theirs), a_.d_model, a_.d_model);
-    norms_around(name + "_layer_norm", prefix + "_Wo");
-  }
-
-  void norms_around(const std::string& name, const std::string& prefix) {
-    const bool after = has_step(a_.postprocess, ProcessStep::norm);
-    if (has_step(a_.preprocess, ProcessStep::norm)) norm(after ? name + "_before" : name, prefix, "_pre");
-    if (after) norm(name, prefix, "");
-  }
-
-  void norm(const std::string& name, const std::string& prefix, const char* suffix) {
-    put(name + ".weight", reader_.take(fmt::format("{}_ln_scale{}", prefix, suffix), 1, a_.d_model));
-    put(name + ".bias", reader_.take(fmt::format("{}_ln_bias{}", prefix, suffix), 1, a_.d_model));
-  }
-
-  void linear(const std::string& name, const std::string& weight, const std::string& bias, int64_t in,
-              int64_t out) {
-    put(name + ".weight", transposed(reader_.take(weight, in, out)));
-    put(name + ".bias", reader_.take(bias, 1, out));
-  }
-
-  void put(const std::string& name, Matrix matrix) { weights_.emplace(name, std::move(matrix)); }
-
-  WeightReader reader_;
-  Architecture& a_;
-  NamedMatrices weights_;
-};
-
-std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& vocab, const std::string& sentence_piece,
-                                                int64_t rows, TextSide side) {
+std::shared_ptr<const Tokenizer> marian_tokenizer(const std::string& vocab, const std::string& sentence_piece,
+                                                  int64_t rows, TextSide side) {
   if (vocab.ends_with(".spm")) return load_sentence_piece(mark_imported(read_file(vocab), vocab), vocab, side);
   require(vocab.ends_with(".yml") || vocab.ends_with(".yaml") || vocab.ends_with(".json"),
           "{}: only vocabularies in .spm, .yml or .json are supported, not factored ones", vocab);
@@ -283,6 +249,51 @@ GenerationConfig generation_config(const MarianFiles& files) {
   return rules;
 }
 
+bool is_yaml(const std::string& path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
+
+MarianFiles files_of(const ImportSource& source) {
+  MarianFiles files{.model = source.path, .vocabs = {}};
+  if (is_yaml(source.path)) files = read_marian_decoder_config(source.path);
+  if (!source.vocabularies.empty()) files.vocabs = source.vocabularies;
+  files.sentence_pieces = source.sentence_pieces;
+  return files;
+}
+
+std::string marian_advice(const std::string& path, const std::vector<const Family*>&) {
+  const fs::path name(path);
+  const std::string import = "sixfold import marian ";
+  std::error_code ignored;
+  if (fs::is_directory(name, ignored)) {
+    for (const fs::path& entry : folder_entries(path))
+      if (entry.extension() == ".npz" || entry.filename() == "decoder.yml")
+        return fmt::format(
+            "{} contains a model of Marian; convert it with: {}{} --output FOLDER", path, import,
+            fs::is_regular_file(name / "decoder.yml", ignored) ? path + "/decoder.yml" : entry.string());
+    return {};
+  }
+  if (name.extension() == ".npz")
+    return fmt::format("{} is a model of Marian; convert it with: {}{} --vocabs SOURCE TARGET --output FOLDER",
+                       path, import, path);
+  if (name.extension() == ".bin")
+    return fmt::format(
+        "{} is a binary model of another program; of Marian's models only the .npz can be imported: "
+        "{}MODEL.npz "
+        "--vocabs SOURCE TARGET --output FOLDER",
+        path, import);
+  if (is_yaml(path) && has_top_level_key(path, {"models"}))
+    return fmt::format("{} is a decoder configuration of Marian; convert the model with: {}{} --output FOLDER",
+                       path, import, path);
+  return {};
+}
+
+const Program marian = {
+    .name = "marian",
+    .title = "Marian",
+    .inputs = [](const ImportSource& source) { return inputs_of(files_of(source)); },
+    .refuse = [](const ImportSource&, const std::vector<const Family*>&) {},
+    .advise = marian_advice,
+};
+
 }  // namespace
 
 MarianFiles read_marian_decoder_config(const std::string& path) {
@@ -303,7 +314,7 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
   return files;
 }
 
-void import_marian(const MarianFiles& files, const std::string& output) {
+std::vector<std::string> inputs_of(const MarianFiles& files) {
   require(files.vocabs.size() == 2,
           "{} vocabularies are given; give two, of source and target (they may be the same file)",
           files.vocabs.size());
@@ -312,27 +323,37 @@ void import_marian(const MarianFiles& files, const std::string& output) {
   std::vector<std::string> inputs{files.model};
   inputs.insert(inputs.end(), files.vocabs.begin(), files.vocabs.end());
   inputs.insert(inputs.end(), files.sentence_pieces.begin(), files.sentence_pieces.end());
-  require_new_or_model(output, inputs);
+  return inputs;
+}
+
+Imported read_marian(const MarianFiles& files) {
   require(!files.model.ends_with(".bin"),
           "{}: is a model of Marian in its binary format; only the .npz can be imported", files.model);
   const TensorMap tensors = read_npz(files.model);
   MarianOptions options = embedded_options(tensors);
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(options, tensors);
-  const NamedMatrices weights = MarianWeights(tensors, config).read();
-
-  const bool joint = weights.contains("shared.weight");
-  const int64_t source_rows = weights.at(joint ? "shared.weight" : "encoder.embed_tokens.weight").rows,
-                target_rows = weights.at(joint ? "shared.weight" : "decoder.embed_tokens.weight").rows;
-  const auto sentence_piece = [&](size_t side) {
-    return files.sentence_pieces.empty() ? std::string() : files.sentence_pieces[side];
+  const NameRules rules = marian_rules(config, tensors);
+  if (config.positions == Positions::learned)
+    config.max_positions = rows_of(tensors, rules, "embed_positions.weight", config.d_model);
+  const bool joint = config.shares_embedding();
+  const auto rows = [&](const char* own) {
+    return rows_of(tensors, rules, joint ? "shared.weight" : own, config.d_model);
   };
-  const Tokenizers tokenizers =
-      make_tokenizer_pair(read_tokenizer(files.vocabs[0], sentence_piece(0), source_rows, TextSide::source),
-                          read_tokenizer(files.vocabs[1], sentence_piece(1), target_rows, TextSide::target));
-  bind_tokenizers(config, tokenizers);
-  config.task = TranslationSettings::task;
+  const int source_rows = rows("encoder.embed_tokens.weight"),
+            target_rows = rows("decoder.embed_tokens.weight");
+  const auto tokenizer = [&](size_t side, int size, TextSide text_side) {
+    return marian_tokenizer(files.vocabs[side],
+                            files.sentence_pieces.empty() ? std::string() : files.sentence_pieces[side], size,
+                            text_side);
+  };
+  Imported imported{.step = R"({"step": "import", "from": "marian"})", .origin = files.model};
+  imported.tokenizers = make_tokenizer_pair(tokenizer(0, source_rows, TextSide::source),
+                                            tokenizer(1, target_rows, TextSide::target));
+  bind_tokenizers(config, imported.tokenizers);
   config.bos = -1;  // targets have no start token
+  config.task = TranslationSettings::task;
+  config.settings = write_options(TranslationSettings());
   config.generation = generation_config(files);
   // The layer that was trained to align words. "last" is the default, whether one was trained or not.
   if (const auto layer = options.get<std::string>("transformer-guided-alignment-layer", "last");
@@ -343,11 +364,18 @@ void import_marian(const MarianFiles& files, const std::string& output) {
       "{}: has embeddings for {} source and {} target tokens, but the vocabularies have {} and {}; give the "
       "vocabularies of this model",
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
-  const auto model = build_model(config, weights);
-  model->set_generation(with_alignment_layer(*model, tokenizers));
-  write_model_folder(output, *model, tokenizers, [](const std::string& folder) {
-    write_provenance(folder, {}, R"({"step": "import", "from": "marian"})");
-  });
+  validate_described(config, options.where());
+  imported.model = read_weights(tensors, rules, config);
+  return imported;
+}
+
+Family marian_family() {
+  return {.program = &marian,
+          .name = "transformer",
+          .class_name = "--type transformer",
+          .title = "Transformer",
+          .recognises = [](const ImportSource&, const Family&) { return true; },
+          .read = [](const ImportSource& source) { return read_marian(files_of(source)); }};
 }
 
 }  // namespace sixfold

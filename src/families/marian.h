@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "families/family.h"
+
 namespace sixfold {
 
 /// The files of a Marian model and the settings of its decoder (marian-nmt.github.io).
@@ -22,8 +24,12 @@ struct MarianFiles {
 /// (several models, word penalty, ...).
 MarianFiles read_marian_decoder_config(const std::string& path);
 
-/// Converts a model that Marian trained with --type transformer to the model folder `output`, including its
-/// generation settings. Throws an input error that names the option or tensor that is not supported.
-void import_marian(const MarianFiles& files, const std::string& output);
+/// The files that are read, which the output of an import must not replace. Throws an input error unless there
+/// are as many vocabularies as a model has.
+std::vector<std::string> inputs_of(const MarianFiles& files);
+
+/// Reads a model that Marian trained with --type transformer, and its generation settings. Throws an input
+/// error that names the option or tensor that is not supported.
+Imported read_marian(const MarianFiles& files);
 
 }  // namespace sixfold

@@ -76,6 +76,10 @@ struct GenerationConfig {
   int alignment_layer = -2;
 };
 
+/// Returns the maximum number of tokens, including the end token, of the output for a source of `source_tokens`
+/// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, but at least 1.
+int longest_output(const GenerationConfig& rules, int source_tokens);
+
 inline void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("beam_size", o.beam_size, "number of hypotheses kept for each sentence; 1: greedy search",
           between(1, 1000));

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/threads.h"
+#include "families/families.h"
+#include "model_folder/what_is.h"
 #include "program/commands.h"
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"
@@ -123,6 +125,9 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
     std::cerr << "error: " << who << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
               << " --help\n";
     return exit_usage;
+  } catch (const NotAModelFolder& error) {
+    const std::string advice = import_advice(error.path());
+    throw Error(error.fault(), advice.empty() ? error.what() : advice);
   }
   flush_standard_output();
   return exit_success;

@@ -20,12 +20,6 @@ double normalizer(const GenerationConfig& rules, int length) {
   throw_unknown("normalization of scores", rules.normalization);
 }
 
-int longest_output(const GenerationConfig& rules, int source_tokens) {
-  constexpr double most = 1 << 30;
-  const double longest = std::floor(double{rules.length_factor} * source_tokens) + rules.length_offset;
-  return static_cast<int>(std::clamp(longest, 1.0, most));
-}
-
 Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
     : rules_(&rules),
       limits_(limits),

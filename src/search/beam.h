@@ -13,10 +13,6 @@ namespace sixfold {
 /// tokens of the output, including the end token.
 double normalizer(const GenerationConfig& rules, int length);
 
-/// Returns the maximum number of tokens, including the end token, of the output for a source of `source_tokens`
-/// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, but at least 1.
-int longest_output(const GenerationConfig& rules, int source_tokens);
-
 /// An unfinished hypothesis.
 struct LiveHypothesis {
   std::vector<int32_t> ids;  ///< tokens so far, without the start token

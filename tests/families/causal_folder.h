@@ -7,8 +7,9 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "families/hugging_face.h"
+#include "families/families.h"
 #include "model_folder/model_folder.h"
+#include "tasks/import_model.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

@@ -1,6 +1,4 @@
 // GPT-2 and Llama models as transformers saves them (tests/goldens/make_causal_goldens.py).
-#include "families/causal.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -12,7 +10,6 @@
 #include "close.h"
 #include "error_message.h"
 #include "families/causal_folder.h"
-#include "families/folder.h"
 #include "families/hugging_face.h"
 #include "formats/safetensors.h"
 #include "model_folder/model_folder.h"
@@ -315,6 +312,14 @@ TEST_F(CausalErrors, WindowsOfMistral) {
   refuse("sliding_window is \"x\"");
   change("config.json", [](json& c) { c["model_type"] = "llama"; });
   EXPECT_EQ(import().context_tokens, 4097) << "a Llama does not read the key";
+}
+
+/// Where a reader is in the middle of what it makes.
+TEST_F(CausalErrors, OfTypesAreRefusedWhereverTheyAre) {
+  use("llama");
+  for (const char* key : {"attention_bias", "mlp_bias", "tie_word_embeddings"})
+    refuse_with(
+        "config.json", [&](json& c) { c[key] = 3; }, fmt::format("{} is 3; it must be true or false", key));
 }
 
 TEST_F(CausalErrors, ScaledRotaryPositionsAreRefused) {

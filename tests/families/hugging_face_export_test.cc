@@ -8,10 +8,11 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
-#include "families/hugging_face.h"
+#include "families/families.h"
 #include "formats/safetensors.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
+#include "tasks/import_model.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

@@ -1,5 +1,3 @@
-#include "families/hugging_face.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,10 +8,10 @@
 #include "base/random.h"
 #include "error_message.h"
 #include "families/vocabulary.h"
-#include "families/weights.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "runtime/search.h"
+#include "tasks/import_model.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
 
@@ -153,12 +151,12 @@ TEST(HuggingFace, OlderFoldersKeepTheRulesInTheirConfig) {
 
 /// The rules of search of a copy of "tied" whose generation_config.json is `settings`, and what is said
 /// meanwhile.
-struct Imported {
+struct ImportedRules {
   GenerationConfig rules;
   int decoder_start_token;
   std::string said;
 };
-Imported import_with(const json& settings) {
+ImportedRules import_with(const json& settings) {
   const TemporaryFolder folder;
   fs::copy(models + "tied", folder / "copy");
   fs::remove(folder / "copy/generation_config.json");
@@ -175,17 +173,17 @@ Imported import_with(const json& settings) {
 }
 
 TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
-  const Imported all = import_with({{"max_length", 100},
-                                    {"max_new_tokens", 9},
-                                    {"min_length", 4},
-                                    {"bad_words_ids", {{0}, {54}}},
-                                    {"suppress_tokens", {7, 99, -1}},
-                                    {"renormalize_logits", true},
-                                    {"early_stopping", "never"},
-                                    {"eos_token_id", {0}},
-                                    {"temperature", 0.5},
-                                    {"_from_model_config", true},
-                                    {"transformers_version", "5.23.0"}});
+  const ImportedRules all = import_with({{"max_length", 100},
+                                         {"max_new_tokens", 9},
+                                         {"min_length", 4},
+                                         {"bad_words_ids", {{0}, {54}}},
+                                         {"suppress_tokens", {7, 99, -1}},
+                                         {"renormalize_logits", true},
+                                         {"early_stopping", "never"},
+                                         {"eos_token_id", {0}},
+                                         {"temperature", 0.5},
+                                         {"_from_model_config", true},
+                                         {"transformers_version", "5.23.0"}});
   EXPECT_EQ(all.said, "");
   EXPECT_EQ(all.rules.length_offset, 9);
   EXPECT_EQ(all.rules.min_new_tokens, 3);
@@ -193,7 +191,7 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
   EXPECT_TRUE(all.rules.renormalize_logits);
   EXPECT_EQ(all.rules.stopping_criterion, StoppingCriterion::best_cannot_improve);
   EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
-  const Imported none = import_with(json::object());
+  const ImportedRules none = import_with(json::object());
   EXPECT_EQ(none.rules.length_offset, 20);
   EXPECT_EQ(none.rules.beam_size, 1);
   EXPECT_EQ(none.decoder_start_token, 54);
@@ -232,7 +230,11 @@ TEST(HuggingFace, SettingsThatCannotBeAreRefused) {
   EXPECT_NE(refusal("eos_token_id", 3).find("eos_token_id is 3, but </s> of the vocabulary has the id 0"),
             std::string::npos);
   EXPECT_NE(refusal("length_penalty", -1).find("length_penalty is -1"), std::string::npos);
-  EXPECT_NE(refusal("num_beams", 0).find("beam_size"), std::string::npos);
+  EXPECT_NE(refusal("num_beams", 0)
+                .find("config.json: the model that it describes can't be built; in the names of "
+                      "a config of Sixfold: generation.beam_size"),
+            std::string::npos)
+      << refusal("num_beams", 0);
 }
 
 /// What a copy of the folder is refused with, once `change` has been made to it.
@@ -261,8 +263,9 @@ TEST(HuggingFace, RefusesWhatHasNoCounterpart) {
   EXPECT_NE(refusal_with_key("activation_function", "tanh").find("activation_function is tanh"),
             std::string::npos);
   EXPECT_NE(refusal_with_key("d_model", "wide").find("d_model"), std::string::npos);
-  EXPECT_NE(refusal_with_key("encoder_layers", 3).find("the weights of encoder.layers.2"), std::string::npos);
-  EXPECT_NE(refusal_with_key("encoder_layers", 1).find("there are weights without a parameter in the model"),
+  EXPECT_NE(refusal_with_key("encoder_layers", 3).find("no tensor 'model.encoder.layers.2."),
+            std::string::npos);
+  EXPECT_NE(refusal_with_key("encoder_layers", 1).find("does not belong to any supported part of the model"),
             std::string::npos);
 }
 

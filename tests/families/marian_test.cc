@@ -1,5 +1,3 @@
-#include "families/marian.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,13 +9,14 @@
 #include "base/file.h"
 #include "data/lines.h"
 #include "error_message.h"
-#include "families/hugging_face.h"
+#include "families/families.h"
 #include "model/attention_weights.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "runtime/search.h"
 #include "search/scoring.h"
 #include "shared.h"
+#include "tasks/import_model.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
 #include "text/words.h"
@@ -278,6 +277,8 @@ TEST_F(MarianFixture, RefusesWhatHasNoCounterpart) {
   };
   EXPECT_NE(refusal("\ntype: transformer\n", "\ntype: amun       \n").find("type is amun"), std::string::npos);
   EXPECT_NE(refusal("postprocess: dan", "postprocess: dhn").find("transformer-postprocess has 'h'"),
+            std::string::npos);
+  EXPECT_NE(refusal("postprocess: dan", "postprocess: dnn").find("model.yml: the model that it describes"),
             std::string::npos);
   EXPECT_NE(refusal("autoreg: self-attention", "autoreg: rnn           ").find("decoder-autoreg is rnn"),
             std::string::npos);

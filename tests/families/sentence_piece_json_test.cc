@@ -8,9 +8,10 @@
 #include "base/file.h"
 #include "base/protobuf.h"
 #include "error_message.h"
-#include "families/hugging_face.h"
+#include "families/families.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
+#include "tasks/import_model.h"
 #include "temporary_folder.h"
 #include "text/sentence_piece.h"
 

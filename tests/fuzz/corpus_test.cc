@@ -39,7 +39,7 @@ TEST(FuzzTargets, AreThoseOfTheCorpus) {
 }
 
 TEST(FuzzTargets, ReadTheConfigOfEveryTask) {
-  for (const TaskEntry& task : tasks()) {
+  for (const TaskEntry& task : builtin_tasks()) {
     const std::string name = task.name == "translation" ? "train_config" : std::string(task.name) + "_config";
     EXPECT_EQ(std::ranges::count(fuzz_targets(), name, &FuzzTarget::name), 1) << name;
   }

@@ -226,8 +226,9 @@ TEST_F(CaptionCommand, OtherModelsAreRefusedAndRefuse) {
        std::vector<std::string>{"translate " + model_ + " --input " + text, "score " + model_ + pair,
                                 "shortlist " + model_ + pair + out, "generate " + model_ + " --prompt a",
                                 "score " + model_ + " --input " + text,
-                                "classify " + model_ + " --input " + idx_, "export hf " + model_ + out})
+                                "classify " + model_ + " --input " + idx_, "score " + model_ + pair})
     expect_error(sixfold(command), "is a model for the task 'image_captioning'");
+  expect_error(sixfold("export hf " + model_ + out), "it is for the task 'image_captioning'");
   expect_error(sixfold("plot attention " + model_ + " --text a -o -"), "drawn by 'sixfold plot patches'");
 }
 

@@ -41,6 +41,10 @@ TEST(Interop, ErrorsSayWhatToMend) {
   expect_error(sixfold("export hf " + folder / "none" + " --output " + folder / "x"),
                "there is no file or folder of that name");
   EXPECT_FALSE(std::filesystem::exists(folder / "x"));
+  // Any command that is given another program's model says how it is imported.
+  expect_error(sixfold("info " + tied), "of Hugging Face; convert it with: sixfold import hf " + tied);
+  expect_error(sixfold("translate " + tied + " --input /dev/null"),
+               "convert it with: sixfold import hf " + tied);
 }
 
 }  // namespace

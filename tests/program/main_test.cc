@@ -29,7 +29,7 @@ TEST(Program, TellsHelpAndVersion) {
 TEST(Program, HasEveryCommandThatIsDeclared) {
   const std::string help = sixfold("--help").text, plots = sixfold("plot --help").text;
   const auto expect_commands = [](const std::string& header, const std::string& prefix, const std::string& in) {
-    const std::string declarations = read_file(SIXFOLD_SOURCE_DIR "/src/cli/" + header);
+    const std::string declarations = read_file(SIXFOLD_SOURCE_DIR "/src/program/" + header);
     const std::regex declaration("void " + prefix + "(\\w+)\\(CLI::App&");
     int commands = 0;
     for (std::sregex_iterator one(declarations.begin(), declarations.end(), declaration), end; one != end;

@@ -29,19 +29,6 @@ TEST(Beam, Normalizers) {
   EXPECT_EQ(normalizer(rules, 9), 1);
 }
 
-TEST(Beam, LongestOutput) {
-  GenerationConfig rules;
-  EXPECT_EQ(longest_output(rules, 7), 57);
-  rules.length_factor = 1.5f;
-  rules.length_offset = 3;
-  EXPECT_EQ(longest_output(rules, 3), 7);
-  rules.length_factor = 0;
-  rules.length_offset = 0;
-  EXPECT_EQ(longest_output(rules, 3), 1);
-  rules.length_factor = 1e30f;
-  EXPECT_GT(longest_output(rules, 3), 1'000'000);
-}
-
 /// Keeps what it is told.
 struct KeptSteps final : SearchObserver {
   void see(std::span<const SearchCandidate> candidates) override {

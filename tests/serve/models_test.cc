@@ -101,7 +101,7 @@ TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
   TranslationModel held = required_model(*service_, "en", "de");
   reload();
   EXPECT_EQ(tokens(), 4);
-  held->translator.translate("a b c d");
+  held->predictor().translate("a b c d");
   EXPECT_EQ(tokens(), 4 + 5) << "of the model that was replaced";
   translated("a");
   held.reset();

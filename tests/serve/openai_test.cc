@@ -37,7 +37,8 @@ TEST_F(ServiceTest, CompletesTexts) {
   GenerateOptions options;
   options.max_tokens = 6, options.seed = 7, options.samples = 2;
   const auto texts = as<ServedLanguageModel>(service_->models().named("text"))
-                         ->generator.generate(std::vector<std::string>{"a b", "c"}, options);
+                         ->predictor()
+                         .generate(std::vector<std::string>{"a b", "c"}, options);
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(answer["choices"][i]["text"], texts[i / 2].texts[i % 2].text);
     EXPECT_EQ(answer["choices"][i]["index"], i);

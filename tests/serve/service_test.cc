@@ -152,7 +152,7 @@ TEST_F(ServiceTest, BoundsTexts) {
 
 /// More alternatives than the beam is wide make it wider, whatever the model's settings say.
 TEST_F(ServiceTest, GivesAsManyAlternativesAsAreWanted) {
-  const int beam = required_model(*service_, "en", "de")->translator.config().generation.beam_size;
+  const int beam = required_model(*service_, "en", "de")->predictor().config().generation.beam_size;
   const Json answer =
       json(post("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}, {"alternatives", 10}}));
   EXPECT_GT(answer["alternatives"].size(), static_cast<size_t>(beam));
@@ -375,7 +375,7 @@ TEST_F(ServiceTest, LoadsModelsAgain) {
   write_small_model(en_de_, 13);
   reload();
   EXPECT_NE(translated("a b c d e"), before);
-  EXPECT_EQ(held->translator.translate("a b c d e"), before) << "a request that has begun keeps its model";
+  EXPECT_EQ(held->predictor().translate("a b c d e"), before) << "a request that has begun keeps its model";
   std::filesystem::remove_all(de_en_);
   EXPECT_NE(error_message([&] { reload(); }).find(de_en_), std::string::npos);
   EXPECT_EQ(service_->models().all().size(), 3u) << "the old ones go on";

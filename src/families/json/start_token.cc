@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "families/json/keys.h"
 
 // The meaning of a post_processor is defined in the documentation of Hugging Face's tokenizers, that of
@@ -101,12 +100,12 @@ json post_processor_with_start(int id, const std::string& text) {
            {{text, {{"id", text}, {"ids", json::array({id})}, {"tokens", json::array({text})}}}}}};
 }
 
-int start_of_sentence_piece(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
+int start_of_sentence_piece(const std::filesystem::path& folder, const Tokenizer& tokenizer, Notes& notes) {
   const auto path = folder / "tokenizer_config.json";
   const JsonKeys keys(path, std::filesystem::exists(path) ? read_regular_file(path) : "{}");
   keys.require_is("add_eos_token", false, false);
   if (!keys.has("add_bos_token"))
-    log_warning(
+    notes.warn(
         "{}: has no add_bos_token; texts begin with the start token, as the documentation of LlamaTokenizer "
         "has "
         "it. If the model was trained without, set it to false",

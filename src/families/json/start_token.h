@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "families/family.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {
@@ -20,6 +21,6 @@ nlohmann::json post_processor_with_start(int id, const std::string& text);
 /// no tokenizer.json; -1: none. `add_bos_token` of tokenizer_config.json says whether there is one; if it is
 /// missing, there is, as the documentation of LlamaTokenizer has it. `tokenizer` gives the id of `bos_token`.
 /// Throws an input error that names the key.
-int start_of_sentence_piece(const std::filesystem::path& folder, const Tokenizer& tokenizer);
+int start_of_sentence_piece(const std::filesystem::path& folder, const Tokenizer& tokenizer, Notes& notes);
 
 }  // namespace sixfold

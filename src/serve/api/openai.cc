@@ -96,10 +96,10 @@ Completion completion_of(Service& service, const HttpRequest& request) {
                                      service.options().most_characters));
   wanted.share = service.wait(bytes);
   for (size_t i = 0; i < wanted.prompts.size(); ++i)
-    if (const auto refusal = wanted.model->generator.refusal(wanted.prompts[i]))
+    if (const auto refusal = wanted.model->predictor().refusal(wanted.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
   for (Prompt& prompt : wanted.prompts)
-    if (prompt.ids) prompt.text = wanted.model->generator.text_of(*prompt.ids);
+    if (prompt.ids) prompt.text = wanted.model->predictor().text_of(*prompt.ids);
   GenerateOptions& options = wanted.options;
   wanted.echo = fields.truth("echo").value_or(false);
   if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
@@ -136,7 +136,7 @@ Completion completion_of(Service& service, const HttpRequest& request) {
 
 HttpAnswer complete(const Completion& wanted) {
   Json choices = Json::array();
-  const std::vector<GeneratedTexts> all = wanted.model->generator.generate(wanted.prompts, wanted.options);
+  const std::vector<GeneratedTexts> all = wanted.model->predictor().generate(wanted.prompts, wanted.options);
   for (const GeneratedTexts& texts : all)
     for (const GeneratedText& text : texts.texts) {
       const std::string before = wanted.echo ? wanted.prompts[texts.index].text : "";

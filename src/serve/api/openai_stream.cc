@@ -102,7 +102,7 @@ class Stream {
   void decode() {
     try {
       results_ =
-          wanted_.model->generator.generate(wanted_.prompts, wanted_.options, [this](const TextPiece& piece) {
+          wanted_.model->predictor().generate(wanted_.prompts, wanted_.options, [this](const TextPiece& piece) {
             pieces_.put({piece.prompt * samples() + piece.sample,
                          std::string(piece.text),
                          {piece.chosen.begin(), piece.chosen.end()}});

@@ -12,12 +12,13 @@ namespace sixfold::serve {
 struct ServedLanguageModel final : ServedModel {
   static constexpr std::string_view task = LanguageModelSettings::task;
 
-  Generator generator;
-
   ServedLanguageModel(const ModelSpec& spec, const EngineSettings& settings)
-      : generator(spec.folder, settings.runtime()) {}
-  const Predictor& predictor() const override { return generator; }
+      : generator_(spec.folder, settings.runtime()) {}
+  const Generator& predictor() const override { return generator_; }
   void describe(nlohmann::ordered_json& entry) const override { entry["kind"] = "language model"; }
+
+ private:
+  Generator generator_;
 };
 
 /// The row of the server's table, with the routes of `routes`.

@@ -55,11 +55,11 @@ ModelSpec checked(const ModelSpec& spec, const EngineSettings& settings) {
 }  // namespace
 
 ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings& settings)
-    : translator(spec.folder, settings.runtime()),
-      source(languages_of(spec, spec.name).first),
+    : source(languages_of(spec, spec.name).first),
       target(languages_of(spec, spec.name).second),
       splitter(source),
-      alignment_layer(settings.alignment_layer) {
+      alignment_layer(settings.alignment_layer),
+      translator_(spec.folder, settings.runtime()) {
   name = spec.name;
 }
 

@@ -15,15 +15,17 @@ namespace sixfold::serve {
 struct ServedTranslation final : ServedModel {
   static constexpr std::string_view task = TranslationSettings::task;
 
-  Translator translator;
   std::string source, target;          ///< codes of the languages
   SentenceSplitter splitter;           ///< for the source language
   std::optional<int> alignment_layer;  ///< instead of that of the model
 
   /// Throws an input error if the folder is not a translation model, or if its languages are not known.
   ServedTranslation(const ModelSpec& spec, const EngineSettings& settings);
-  const Predictor& predictor() const override { return translator; }
+  const Translator& predictor() const override { return translator_; }
   void describe(nlohmann::ordered_json& entry) const override;
+
+ private:
+  Translator translator_;
 };
 using TranslationModel = std::shared_ptr<const ServedTranslation>;
 

@@ -117,7 +117,7 @@ std::vector<TextResult> translate_documents(const ServedTranslation& model,
   TranslateOptions how = translator_options(model, options, keep_symbols);
   how.line_name = "text";
   if (splits_sentences(options.breaks)) how.split_sentences = model.source;
-  const auto placeholder = [&] { return model.translator.placeholder(how); };
+  const auto placeholder = [&] { return model.predictor().placeholder(how); };
   TextTranslator collect = [&](const std::vector<std::string>& some) {
     texts.insert(texts.end(), some.begin(), some.end());
     std::vector<TranslatedText> same;
@@ -132,7 +132,7 @@ std::vector<TextResult> translate_documents(const ServedTranslation& model,
   }
   std::vector<std::vector<TranslatedText>> translations;
   std::vector<bool> cut;
-  model.translator.translate(texts, how, [&](const TranslatedLine& line) {
+  model.predictor().translate(texts, how, [&](const TranslatedLine& line) {
     std::vector<TranslatedText>& best = translations.emplace_back();
     for (const Translation& translation : line.translations)
       best.push_back({translation.text, translation.alignment});
@@ -177,7 +177,7 @@ std::vector<TextResult> translate_lines(const ServedTranslation& model, std::spa
   std::vector<TranslatedLine> sentences;
   sentences.reserve(sources.size());
   size_t weights = 0;
-  model.translator.translate(sources, how, [&](const TranslatedLine& line) {
+  model.predictor().translate(sources, how, [&](const TranslatedLine& line) {
     sentences.push_back(line);
     for (Translation& translation : sentences.back().translations) {
       if (!translation.attention) continue;

@@ -1,0 +1,76 @@
+#include "families/families.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "families/family_rows.h"
+#include "model_folder/binding.h"
+#include "model_folder/provenance.h"
+
+namespace sixfold {
+namespace {
+
+/// The programs of the families, in the order of the table.
+std::vector<const Program*> programs_of(Families families) {
+  std::vector<const Program*> programs;
+  for (const Family& family : families)
+    if (std::ranges::find(programs, family.program) == programs.end()) programs.push_back(family.program);
+  return programs;
+}
+
+}  // namespace
+
+Families families() {
+  static const Family table[] = {marian_mt_family(), gpt2_family(), llama_family(), mistral_family(),
+                                 marian_family()};
+  return table;
+}
+
+std::vector<const Family*> families_of(std::string_view program, Families families) {
+  std::vector<const Family*> found;
+  std::vector<std::string> names;
+  for (const Family& family : families) {
+    names.emplace_back(family.program->name);
+    if (family.program->name == program) found.push_back(&family);
+  }
+  require(!found.empty(), "there is no program '{}' whose models are imported{}", program,
+          suggestion(program, names));
+  return found;
+}
+
+std::vector<std::string> inputs_of(const ImportSource& source, Families families) {
+  return families_of(source.program, families).front()->program->inputs(source);
+}
+
+void validate_described(const ModelConfig& config, const std::string& where) {
+  try {
+    validate(config);
+  } catch (const Error& error) {  // it names keys as Sixfold does
+    throw_input_error("{}: the model that it describes can't be built; in the names of a config of Sixfold: {}",
+                      where, error.what());
+  }
+}
+
+Imported read_model(const ImportSource& source, Families families) {
+  const std::vector<const Family*> candidates = families_of(source.program, families);
+  const Program& program = *candidates.front()->program;
+  for (const Family* family : candidates)
+    if (family->recognises(source, *family)) return family->read(source);
+  program.refuse(source, candidates);
+  throw_input_error("{}: is not a model of {} that can be imported", source.path, program.title);
+}
+
+void write_imported(const Imported& imported, const std::string& output) {
+  write_model_folder(output, *imported.model, imported.tokenizers,
+                     [&](const std::string& folder) { write_provenance(folder, {}, imported.step); });
+}
+
+std::string import_advice(const std::string& path, Families families) {
+  for (const Program* program : programs_of(families))
+    if (std::string advice = program->advise(path, families_of(program->name, families)); !advice.empty())
+      return advice;
+  return {};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,112 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "families/name_rules.h"
+#include "model/transformer.h"
+#include "text/tokenizers.h"
+
+// A family is a kind of model that other programs have. Its file contains how a model is recognised, its
+// architecture by their config, and rules of names; import and export use the same rules. All families are rows
+// of one table (families/families.h), which is handed to those who walk it.
+
+namespace sixfold {
+
+/// The files of a model of another program, as a user names them.
+struct ImportSource {
+  std::string program;  ///< `Program::name`
+  std::string path;     ///< a file or a folder
+  // Of a model whose files do not name them:
+  std::vector<std::string> vocabularies = {};     ///< of source and target
+  std::vector<std::string> sentence_pieces = {};  ///< SentencePiece models of source and target
+};
+
+/// What a reader has to say besides errors, for the caller to print.
+struct Notes {
+  struct Note {
+    bool warning;
+    std::string text;
+  };
+  std::vector<Note> all;
+
+  template <class... Args>
+  void info(fmt::format_string<Args...> format, Args&&... args) {
+    all.push_back({false, fmt::format(format, std::forward<Args>(args)...)});
+  }
+  template <class... Args>
+  void warn(fmt::format_string<Args...> format, Args&&... args) {
+    all.push_back({true, fmt::format(format, std::forward<Args>(args)...)});
+  }
+};
+
+/// A model of another program that was read.
+struct Imported {
+  std::unique_ptr<Transformer> model = {};  ///< its config has the generation settings too
+  Tokenizers tokenizers = {};
+  std::string step;    ///< for provenance.json: {"step": "import", "from": "marian"}
+  std::string origin;  ///< the file or folder, for messages
+  Notes notes = {};
+};
+
+/// Throws an input error that begins with `where`, the other program's config, if the model that it describes
+/// can't be built.
+void validate_described(const ModelConfig& config, const std::string& where);
+
+/// A model folder that is exported.
+struct ExportSource {
+  const std::string& folder;
+  const Transformer& model;
+  const Tokenizers& tokenizers;
+
+  /// Throws an input error unless `supported`: that the model can't be exported as a `class_name`, and why.
+  void need(bool supported, std::string_view class_name, const std::string& difference) const;
+};
+
+/// What an export has written: the model as the other program has it. Reading it back must give the same.
+struct Exported {
+  ModelConfig config = {};
+  WeightValues values = {};                                         ///< of the weights of a model of `config`
+  std::vector<std::string> source_pieces = {}, target_pieces = {};  ///< the vocabularies, in the order of ids
+  float precision =
+      0;  ///< a value x may differ by this times max(1, |x|), if the format does not keep its bits
+};
+
+struct Family;
+using Families = std::span<const Family>;
+
+/// A program whose models are imported. Its families share the kind of files.
+struct Program {
+  std::string_view name;   ///< of `sixfold import NAME` and `sixfold export NAME`
+  std::string_view title;  ///< "Hugging Face"
+  /// The files and folders of a source, which its output must not replace. Throws an input error if they are
+  /// not those of this program.
+  std::vector<std::string> (*inputs)(const ImportSource& source);
+  /// Throws an input error that says why no family recognises a source; `families` are this program's.
+  void (*refuse)(const ImportSource& source, const std::vector<const Family*>& families);
+  /// What a path is that is not a model folder, and how it is imported; empty if it is not of this program.
+  std::string (*advise)(const std::string& path, const std::vector<const Family*>& families);
+};
+
+/// A kind of models of another program.
+struct Family {
+  const Program* program;
+  std::string_view name;        ///< of Hugging Face: the `model_type` of its config.json
+  std::string_view class_name;  ///< "GPT2LMHeadModel"
+  std::string_view title;       ///< its short name in the help: "GPT-2"
+  bool (*recognises)(const ImportSource& source, const Family& family);
+  /// Throws an input error that names the key, file or tensor that is not supported.
+  Imported (*read)(const ImportSource& source);
+  /// The models that are exported as one of this family: in words, and whether a model is one of them. Null:
+  /// none are.
+  std::string_view exports = {};
+  bool (*takes)(const ModelConfig& config) = nullptr;
+  /// Writes all files into an existing folder. Throws an input error that names what this family lacks.
+  Exported (*write)(const ExportSource& source, const std::string& folder) = nullptr;
+};
+
+}  // namespace sixfold

@@ -1,0 +1,238 @@
+#include "families/json/causal.h"
+
+#include <algorithm>
+
+#include "families/json/sentence_piece_json.h"
+#include "families/json/start_token.h"
+#include "families/model_card.h"
+#include "model_folder/binding.h"
+#include "tasks/language_model/settings.h"
+#include "text/byte_pairs.h"
+#include "text/sentence_piece.h"
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* embedding = "decoder.embed_tokens.weight";
+
+/// The names of activations there, the first of each being the one that is written.
+constexpr std::pair<std::string_view, Activation> activation_names[] = {
+    {"gelu_new", Activation::tanh_gelu}, {"gelu_pytorch_tanh", Activation::tanh_gelu},
+    {"gelu", Activation::gelu},          {"quick_gelu", Activation::sigmoid_gelu},
+    {"relu", Activation::relu},          {"silu", Activation::swish},
+    {"swish", Activation::swish}};
+
+/// A tokenizer, and the token that transformers puts before each text; -1: none.
+struct StartingTokenizer {
+  std::shared_ptr<const Tokenizer> tokenizer;
+  int start = -1;
+};
+
+/// Reads the tokenizer of a folder; `rows` is the number of tokens of the model. A tokenizer.json beside
+/// tokenizer.model is a copy of it in another form, and says how texts begin.
+StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, int rows, Notes& notes) {
+  const fs::path json = folder / "tokenizer.json", sentence_piece = folder / "tokenizer.model";
+  const bool has_json = fs::exists(json), has_model = fs::exists(sentence_piece);
+  require(has_json || has_model, "{}: has no tokenizer; expected tokenizer.json or tokenizer.model",
+          folder.string());
+  const std::string text = has_json ? read_regular_file(json) : "{}";
+  const nlohmann::json all = parse_json(text, json);
+  require(all.is_object(), "{}: expected a JSON object", json.string());
+  StartingTokenizer result;
+  if (has_model) {
+    std::string model = read_regular_file(sentence_piece);
+    model = splits_by_lines(all) ? mark_imported(std::move(model), sentence_piece)
+                                 : mark_whole_texts(std::move(model), sentence_piece);
+    result.tokenizer = load_sentence_piece(std::move(model), sentence_piece, TextSide::exact);
+    require(result.tokenizer->vocab_size() == rows, "{}: has {} tokens, but the model has {}",
+            sentence_piece.string(), result.tokenizer->vocab_size(), rows);
+  } else {
+    const BytePairSettings settings{.bos = ids.bos, .eos = ids.eos, .size = rows};
+    result.tokenizer = load_byte_pairs(add_settings(text, settings, json), json);
+  }
+  result.start =
+      has_json ? start_of_post_processor(all, json) : start_of_sentence_piece(folder, *result.tokenizer, notes);
+  require(result.start < rows, "{}: post_processor puts the id {} before a text, but the model has {} tokens",
+          json.string(), result.start, rows);
+  for (const char* key : {"truncation", "padding"})
+    if (all.contains(key) && !all[key].is_null())
+      notes.warn("{}: {} has no effect; texts are read as they are", json.string(), key);
+  return result;
+}
+
+/// Sets what the config says about the tokens of a text.
+void set_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start) {
+  bind_tokenizers(config, tokenizers);
+  config.eos = ids.eos;
+  config.bos = -1;  // transformers does not suppress it
+  config.generation.start_before_text = start >= 0;
+  // Without a start token, what follows an end token is the beginning of a text.
+  config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
+  config.task = LanguageModelSettings::task;
+  config.settings = write_options(LanguageModelSettings{TextUnit::file});
+}
+
+/// The tokens that are never generated here are suppressed there.
+ordered_json generation_json(const ModelConfig& c) {
+  ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", c.eos}};
+  if (!c.generation.suppress_tokens.empty()) json["suppress_tokens"] = c.generation.suppress_tokens;
+  if (c.generation.min_new_tokens > 0) json["min_new_tokens"] = c.generation.min_new_tokens;
+  return json;
+}
+
+/// The tokenizer.json of a tokenizer whose texts begin as those of the model do. That of an imported tokenizer
+/// is unchanged unless it begins texts otherwise.
+std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, const std::string& origin) {
+  const int start = c.generation.start_before_text ? c.decoder_start_token : -1;
+  nlohmann::json json;
+  if (tokenizer.kind() == TokenizerKind::byte_pairs) {
+    std::string text(tokenizer_json_of(tokenizer.serialized()));
+    json = nlohmann::json::parse(text);
+    if (start_of_post_processor(json, origin) == start) return text;
+  } else {
+    json = tokenizer_json_of_sentence_piece(plain_model(tokenizer.serialized(), TextSide::exact),
+                                            !tokenizer.encodes_whole_texts(), origin);
+  }
+  json["post_processor"] = post_processor_with_start(start, tokenizer.token_text(c.decoder_start_token));
+  return json.dump(2) + "\n";
+}
+
+/// transformers reads tokenizer.json alone. tokenizer.model is for other programs, and for an import.
+void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const ModelConfig& c,
+                     const std::string& origin) {
+  ordered_json settings{{"tokenizer_class", "PreTrainedTokenizerFast"},
+                        {"bos_token", tokenizer.token_text(c.decoder_start_token)},
+                        {"eos_token", tokenizer.token_text(c.eos)}};
+  if (tokenizer.kind() == TokenizerKind::sentencepiece) {
+    settings["unk_token"] = tokenizer.token_text(tokenizer.unk());
+    write_file_atomically(folder / "tokenizer.model", plain_model(tokenizer.serialized(), TextSide::exact));
+  }
+  settings["add_bos_token"] = c.generation.start_before_text;
+  write_file_atomically(folder / "tokenizer.json", tokenizer_json(tokenizer, c, origin));
+  write_json(folder / "tokenizer_config.json", settings);
+}
+
+}  // namespace
+
+Architecture causal_architecture() {
+  Architecture a;
+  a.encoder_layers = 0;
+  a.preprocess = {ProcessStep::norm};
+  a.postprocess = {ProcessStep::dropout, ProcessStep::add};
+  a.postprocess_top = {ProcessStep::norm};
+  a.embedding_scale = false;
+  return a;
+}
+
+Activation causal_activation(const JsonKeys& keys, const char* key, const char* usual) {
+  const std::string name = keys.get<std::string>(key, usual);
+  for (const auto& [theirs, activation] : activation_names)
+    if (theirs == name) return activation;
+  throw_input_error("{}: {} is {}; only gelu_new, gelu, quick_gelu, relu and silu are supported", keys.path(),
+                    key, name);
+}
+
+std::string_view causal_activation_name(Activation activation) {
+  const auto found =
+      std::ranges::find(activation_names, activation, [](const auto& pair) { return pair.second; });
+  return found == std::end(activation_names) ? std::string_view() : found->first;
+}
+
+Imported read_causal(const ImportSource& source, const JsonKeys& keys, const TensorMap& tensors,
+                     CausalModel theirs) {
+  ModelConfig& config = theirs.config;
+  const int rows = rows_of(tensors, theirs.rules, embedding, config.d_model),
+            tokens = keys.positive("vocab_size", rows);
+  require(tokens == rows, "{}: vocab_size is {}, but the embedding has {} rows; correct vocab_size",
+          keys.path(), tokens, rows);
+  const fs::path folder(source.path);
+  Imported imported{.step = hugging_face_step, .origin = source.path};
+  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows, imported.notes);
+  const StartingTokenizer read = read_tokenizer(folder, ids, rows, imported.notes);
+  imported.tokenizers = {read.tokenizer, read.tokenizer, true};
+  config.generation =
+      read_text_generation_config(folder, {.eos = ids.eos, .target_tokens = rows}, imported.notes);
+  set_tokens(config, imported.tokenizers, ids, read.start);
+  validate_described(config, keys.path());
+  imported.model = read_weights(tensors, theirs.rules, config);
+  return imported;
+}
+
+void check_causal_model(const ExportSource& source, std::string_view class_name) {
+  const ModelConfig& c = source.model.config();
+  const auto need = [&](bool condition, const std::string& difference) {
+    source.need(condition, class_name, difference);
+  };
+  need(c.preprocess == std::vector{ProcessStep::norm} && c.postprocess_top == std::vector{ProcessStep::norm} &&
+           !has_step(c.postprocess, ProcessStep::norm) && has_step(c.postprocess, ProcessStep::add) &&
+           !has_step(c.postprocess_embedding, ProcessStep::norm),
+       "its norms are not before the sub-layers, with one at the top");
+  need(c.decoder_mixer == MixerKind::attention && c.attention_score == Architecture().attention_score,
+       "its decoder_mixer or attention_score is not the paper's");
+  need(!causal_activation_name(c.activation).empty(),
+       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
+  need(c.d_model % c.heads == 0, "d_model is not divisible by the number of heads");
+  need(!c.embedding_scale, "it multiplies embeddings by sqrt(d_model) (embedding_scale)");
+  need(!c.output_bias, "its output projection has a bias (output_bias)");
+  need(c.decoder_start_token >= 0, "its texts begin with an embedding of zeros instead of a start token");
+  const TokenizerKind kind = source.tokenizers.target->kind();
+  need(kind == TokenizerKind::byte_pairs || kind == TokenizerKind::sentencepiece,
+       fmt::format("its tokenizer is of the kind '{}'; byte_pairs and sentencepiece have a form there",
+                   name_of_enum(kind)));
+}
+
+ModelConfig exported_causal_config(const ModelConfig& config) {
+  ModelConfig c = config;
+  const Architecture usual = causal_architecture();
+  c.postprocess = usual.postprocess;
+  c.postprocess_embedding = usual.postprocess_embedding;
+  c.tied_embeddings = c.shares_output() ? TiedEmbeddings::decoder : TiedEmbeddings::none;
+  c.activation_dropout = 0;
+  c.bos = -1;
+  c.settings = write_options(LanguageModelSettings{TextUnit::file});
+  c.generation = {.normalization = ScoreNormalization::length,
+                  .length_penalty = 1,
+                  .stopping_criterion = StoppingCriterion::best_is_no_better_now,
+                  .at_longest = AtLongest::cut,
+                  .suppress_tokens = tokens_never_generated(config, config.generation),
+                  .min_new_tokens = config.generation.min_new_tokens,
+                  .start_before_text = config.generation.start_before_text};
+  std::vector<int>& never = c.generation.suppress_tokens;
+  std::ranges::sort(never);
+  never.erase(std::unique(never.begin(), never.end()), never.end());
+  return c;
+}
+
+Exported write_causal(const ExportSource& source, const std::string& output, std::string_view class_name,
+                      const CausalModel& theirs, const ordered_json& own_keys) {
+  const fs::path folder(output);
+  const ModelConfig& c = theirs.config;
+  const Transformer& model = source.model;
+  const Tokenizer& tokenizer = *source.tokenizers.target;
+  ordered_json json{{"architectures", {class_name}}, {"vocab_size", c.target_vocab}};
+  json["bos_token_id"] = c.decoder_start_token;
+  json["eos_token_id"] = c.eos;
+  json["tie_word_embeddings"] = c.shares_output();
+  json["dtype"] = "float32";
+  json.update(own_keys);
+  write_json(folder / "config.json", json);
+  write_json(folder / "generation_config.json", generation_json(c));
+  Exported exported;
+  exported.config = c;
+  exported.values = [&model](const Parameter& weight) {
+    const bool shared = weight.name == embedding && model.config().shares_embedding();
+    std::vector<float> own = values_of(model, shared ? "shared.weight" : weight.name);
+    own.resize(static_cast<size_t>(weight.tensor.size()));  // only the positions that it reads at once
+    return own;
+  };
+  write_weights(folder / "model.safetensors", theirs.rules, c, exported.values);
+  write_tokenizer(folder, tokenizer, c, source.folder);
+  write_file_atomically(folder / "README.md", language_model_card(model.config(), class_name, source.folder));
+  exported.source_pieces = exported.target_pieces = pieces_of(tokenizer);
+  return exported;
+}
+
+}  // namespace sixfold

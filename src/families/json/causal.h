@@ -1,0 +1,43 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "families/generation_config.h"
+#include "families/hugging_face.h"
+#include "families/json/keys.h"
+
+// What the language models of Hugging Face share: tokenizer, special tokens, generation settings.
+
+namespace sixfold {
+
+/// What the file of a family says of a language model.
+struct CausalModel {
+  ModelConfig config = {};  ///< its architecture and `context_tokens`
+  NameRules rules = {};
+  SpecialIds usual = {};  ///< of a config.json without the keys
+};
+
+/// The architecture that they share: a decoder with norms before its sub-layers and one at the top.
+Architecture causal_architecture();
+
+/// The activation that a key names. Throws an input error if it is not supported.
+Activation causal_activation(const JsonKeys& keys, const char* key, const char* usual);
+/// The name of an activation there; none of one that `check_causal_model` refuses.
+std::string_view causal_activation_name(Activation activation);
+
+/// Reads a source with these keys of config.json and these tensors: tokenizer.json of byte-level BPE, or
+/// tokenizer.model of SentencePiece, and the generation settings. Throws an input error that names the key,
+/// file or tensor that is not supported.
+Imported read_causal(const ImportSource& source, const JsonKeys& keys, const TensorMap& tensors,
+                     CausalModel theirs);
+
+/// Throws an input error unless a model has what all language models there have.
+void check_causal_model(const ExportSource& source, std::string_view class_name);
+
+/// The config of a model as transformers has it, without what only its own kind has.
+ModelConfig exported_causal_config(const ModelConfig& config);
+
+/// Writes the folder of a language model. `own_keys` of config.json are those that only its kind has.
+Exported write_causal(const ExportSource& source, const std::string& folder, std::string_view class_name,
+                      const CausalModel& theirs, const nlohmann::ordered_json& own_keys);
+
+}  // namespace sixfold

@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/language_code.h"
+#include "families/family_rows.h"
+#include "families/generation_config.h"
+#include "families/hugging_face.h"
+#include "families/json/keys.h"
+#include "families/marian_mt_weights.h"
+#include "families/model_card.h"
+#include "families/vocabulary.h"
+#include "model/layers/positions.h"
+#include "model_folder/binding.h"
+#include "tasks/translation/settings.h"
+#include "text/sentence_piece.h"
+
+// MarianMTModel of Hugging Face. The meaning of keys and tensors is defined in transformers'
+// configuration_marian.py and modeling_marian.py.
+
+namespace sixfold {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* pad = "<pad>";
+constexpr std::string_view marian_mt_class = "MarianMTModel";
+constexpr int longest_source = 512;  // maximum of its tokenizer, including the end token
+constexpr int usual_positions = 1024;
+constexpr int most_positions = 1 << 14;
+
+/// The names of activations there, the first of each being the one that is written.
+constexpr std::pair<std::string_view, Activation> activations[] = {{"relu", Activation::relu},
+                                                                   {"swish", Activation::swish},
+                                                                   {"silu", Activation::swish},
+                                                                   {"gelu", Activation::gelu},
+                                                                   {"quick_gelu", Activation::sigmoid_gelu}};
+
+/// Most names differ by "model." alone. `positions` is the table to write of positions that are computed here.
+NameRules marian_mt_rules(const Architecture& a, const std::optional<Matrix>& positions = {}) {
+  const std::string encoder = "model.encoder.embed_positions.weight",
+                    decoder = "model.decoder.embed_positions.weight";
+  // Without tie_word_embeddings, transformers reads the embeddings of both sides and not what they share.
+  const Holds of_side = a.tied_embeddings == TiedEmbeddings::source ? Holds::written_copy : Holds::copy;
+  NameRules rules{
+      {"lm_head.weight", {"output_projection.weight"}},
+      {"final_logits_bias", {"output_projection.bias"}, {Step::to_vector}},
+      {encoder, {"embed_positions.weight"}},
+      {decoder, {"embed_positions.weight"}, {}, Holds::written_copy},
+      {"model.*", {"*"}},
+      {"lm_head.weight", {"shared.weight"}, {}, Holds::copy},
+      {"lm_head.weight", {"decoder.embed_tokens.weight"}, {}, Holds::copy},
+      {"model.encoder.embed_tokens.weight", {"shared.weight"}, {}, of_side},
+      {"model.decoder.embed_tokens.weight", {"shared.weight"}, {}, of_side},
+  };
+  if (a.positions != Positions::learned)
+    for (const std::string& table : {encoder, decoder}) {
+      NameRule& rule = rules.emplace_back(NameRule{table, {}, {}, Holds::nothing});
+      if (positions) rule.computed = [values = *positions] { return values; };
+    }
+  return rules;
+}
+
+Activation activation_of(const JsonKeys& config) {
+  const std::string name = config.get<std::string>("activation_function", "gelu");
+  for (const auto& [theirs, activation] : activations)
+    if (theirs == name) return activation;
+  throw_input_error("{}: activation_function is {}; only relu, swish, silu, gelu and quick_gelu are supported",
+                    config.path(), name);
+}
+
+TiedEmbeddings tied_of(const JsonKeys& config) {
+  const bool joint = config.get("share_encoder_decoder_embeddings", true),
+             output = config.get("tie_word_embeddings", true);
+  if (joint) return output ? TiedEmbeddings::all : TiedEmbeddings::source;
+  return output ? TiedEmbeddings::decoder : TiedEmbeddings::none;
+}
+
+Architecture architecture_of(const JsonKeys& config) {
+  config.require_is("static_position_embeddings", true, true);
+  for (const char* key : {"normalize_before", "normalize_embedding", "add_final_layer_norm"})
+    config.require_is(key, false, false);
+  Architecture a;
+  a.d_model = config.size("d_model");
+  a.heads = config.size("encoder_attention_heads");
+  a.d_ff = config.size("encoder_ffn_dim");
+  a.encoder_layers = config.size("encoder_layers");
+  a.decoder_layers = config.size("decoder_layers");
+  config.require_is<int64_t>("decoder_attention_heads", a.heads, a.heads);
+  config.require_is<int64_t>("decoder_ffn_dim", a.d_ff, a.d_ff);
+  a.tied_embeddings = tied_of(config);
+  a.activation = activation_of(config);
+  a.embedding_scale = config.get("scale_embedding", false);
+  a.output_bias = true;
+  a.dropout = config.get("dropout", 0.1f);
+  a.attention_dropout = config.get("attention_dropout", 0.0f);
+  a.activation_dropout = config.get("activation_dropout", 0.0f);
+  require_encoder_and_decoder(a, config.path());
+  return a;
+}
+
+/// The formula that gives a table of positions, of those that MarianMTModel or Marian compute.
+std::optional<Positions> formula_of(const Matrix& table) {
+  for (const Positions kind : {Positions::sinusoidal_halves, Positions::sinusoidal_marian}) {
+    bool same = true;
+    for (int64_t p = 0; same && p < table.rows; ++p)
+      for (int64_t i = 0; same && i < table.cols; ++i)
+        same = std::abs(table.at(p, i) - sinusoidal_position(p, i, table.cols, kind)) < 1e-2;
+    if (same) return kind;
+  }
+  return std::nullopt;
+}
+
+/// Sets the kind of the positions: sinusoidal ones, unless the model has tables of others.
+void set_positions(const TensorMap& tensors, Architecture& a) {
+  const std::string encoder = "model.encoder.embed_positions.weight",
+                    decoder = "model.decoder.embed_positions.weight";
+  std::vector<Matrix> tables;
+  for (const std::string& name : {encoder, decoder})
+    if (tensors.find(name)) tables.push_back(matrix_of(tensors, name));
+  a.positions = Positions::sinusoidal_halves;
+  if (tables.empty()) return;
+  const std::optional<Positions> first = formula_of(tables.front());
+  if (first && formula_of(tables.back()) == first) {
+    a.positions = *first;
+    return;
+  }
+  require(tables.size() == 2 && tables[0].values == tables[1].values,
+          "tensors '{}' and '{}' differ; only sinusoidal positions or one table for encoder and decoder are "
+          "supported",
+          encoder, decoder);
+  a.positions = Positions::learned;
+  a.max_positions = static_cast<int>(tables[0].rows);
+}
+
+std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, const fs::path& vocabulary,
+                                                int64_t rows, TextSide side) {
+  const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
+  const std::string bytes =
+      add_vocabulary(read_regular_file(sentence_piece), fitted(pieces, rows), sentence_piece);
+  return load_sentence_piece(bytes, sentence_piece, side);
+}
+
+Tokenizers read_tokenizers(const fs::path& folder, int source_rows, int target_rows) {
+  const fs::path source = folder / "vocab.json", own = folder / "target_vocab.json",
+                 target = fs::exists(own) ? own : source;
+  return make_tokenizer_pair(read_tokenizer(folder / "source.spm", source, source_rows, TextSide::source),
+                             read_tokenizer(folder / "target.spm", target, target_rows, TextSide::target));
+}
+
+/// The languages that tokenizer_config.json names, if it does.
+TranslationSettings read_languages(const fs::path& folder) {
+  const fs::path path = folder / "tokenizer_config.json";
+  if (!fs::exists(path)) return {};
+  const JsonKeys keys(path);
+  const auto code = [&](const char* key) {
+    const std::string name = keys.get<std::string>(key, "");
+    return is_language_code(name) ? name : "";
+  };
+  return {code("source_lang"), code("target_lang")};
+}
+
+Imported read_marian_mt(const ImportSource& source) {
+  const fs::path folder(source.path);
+  ModelConfig config;
+  const JsonKeys keys(folder / "config.json");
+  static_cast<Architecture&>(config) = architecture_of(keys);
+  const TensorMap tensors = read_tensors(folder);
+  set_positions(tensors, config);
+  const NameRules rules = marian_mt_rules(config);
+  const bool joint = config.shares_embedding();
+  const auto rows = [&](const char* own) {
+    return rows_of(tensors, rules, joint ? "shared.weight" : own, config.d_model);
+  };
+  Imported imported{.step = hugging_face_step, .origin = source.path};
+  imported.tokenizers =
+      read_tokenizers(folder, rows("encoder.embed_tokens.weight"), rows("decoder.embed_tokens.weight"));
+  bind_tokenizers(config, imported.tokenizers);
+  config.task = TranslationSettings::task;
+  config.settings = write_options(read_languages(folder));
+  config.bos = -1;  // targets begin with decoder_start_token_id, and only bad_words_ids are suppressed
+  const ImportedGeneration read =
+      read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab}, imported.notes);
+  config.generation = read.generation;
+  config.decoder_start_token = read.decoder_start_token;
+  validate_described(config, keys.path());
+  imported.model = read_weights(tensors, rules, config);
+  return imported;
+}
+
+/// Whether the model's vocabulary already ends with the padding token, which MarianMTModel uses as start token.
+bool has_pad(const ExportSource& source) {
+  return source.tokenizers.target->token_text(source.model.config().target_vocab - 1) == pad;
+}
+
+/// Throws an input error if MarianMTModel does not support the model.
+void check_marian_architecture(const ExportSource& source) {
+  const ModelConfig& c = source.model.config();
+  const auto need = [&](bool supported, const std::string& difference) {
+    source.need(supported, marian_mt_class, difference);
+  };
+  need(c.preprocess.empty() && c.postprocess_top.empty() &&
+           !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
+       "its norms are not placed as in the paper");
+  need(is_sinusoidal(c.positions) || c.positions == Positions::learned || c.positions == Positions::none,
+       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
+  need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
+       fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
+                   name_of_enum(c.decoder_mixer)));
+  need(c.attention_score == AttentionScore::scaled_dot,
+       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+  need(c.key_value_heads() == c.heads,
+       fmt::format("its {} heads of queries share {} of keys and values (kv_heads)", c.heads, c.kv_heads));
+  need(c.norm == Norm::layer, "norm is not 'layer'");
+  need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
+  need(std::ranges::count(activations, c.activation, [](const auto& pair) { return pair.second; }) > 0,
+       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
+  need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
+       "its d_k or d_v differs from d_model / heads");
+  need(c.source_vocab == c.target_vocab,
+       "its vocabularies differ in size, but MarianMTModel has one id for the padding token in both");
+  need(c.decoder_start_token == ModelConfig::zero_start ||
+           (has_pad(source) && c.decoder_start_token == c.target_vocab - 1),
+       fmt::format(
+           "its decoder begins with token {}, but that of MarianMTModel begins with an embedding of zeros",
+           c.decoder_start_token));
+  need(source.tokenizers.source->kind() == TokenizerKind::sentencepiece &&
+           source.tokenizers.target->kind() == TokenizerKind::sentencepiece,
+       "its tokenizer is not SentencePiece");
+}
+
+/// The generation settings that `generate` has for these.
+GenerationConfig exported_generation(const ModelConfig& c, int pad_id) {
+  GenerationConfig g = c.generation;
+  if (g.normalization == ScoreNormalization::none) g.length_penalty = 0;
+  g.normalization = ScoreNormalization::length;
+  g.finished_keeps_slot = false;
+  g.length_factor = 0;  // it has one limit for all sources, here that of the longest
+  g.length_offset = std::min(longest_output(c.generation, longest_source), most_positions - 1);
+  if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
+  g.suppress_tokens = {pad_id};  // and the unknown token, unless it is allowed; the end is never suppressed
+  for (const int id : tokens_never_generated(c, c.generation))
+    if (id != pad_id && id != c.eos) g.suppress_tokens.push_back(id);
+  g.allow_unk = true;
+  g.start_before_text = GenerationConfig().start_before_text;
+  g.alignment_layer = GenerationConfig().alignment_layer;
+  return g;
+}
+
+/// The config of the model there. `tokens` is the size of the vocabulary, whose last token is that of padding.
+ModelConfig exported_config(const ModelConfig& own, int tokens) {
+  ModelConfig c = own;
+  c.source_vocab = c.target_vocab = tokens;
+  c.decoder_start_token = tokens - 1;
+  c.bos = -1;
+  c.output_bias = true;
+  c.norm_epsilon = 1e-5f;
+  c.postprocess_embedding = Architecture().postprocess_embedding;
+  c.beyond_positions = Architecture().beyond_positions;
+  c.generation = exported_generation(own, tokens - 1);
+  return c;
+}
+
+ordered_json early_stopping(StoppingCriterion end) {
+  if (end == StoppingCriterion::best_cannot_improve) return "never";
+  return end == StoppingCriterion::beam_finished;
+}
+
+/// The token that is forced at the maximum length, or null if the output is cut.
+ordered_json forced_end(const ModelConfig& c) {
+  return c.generation.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
+}
+
+ordered_json marian_generation_json(const ModelConfig& c) {
+  const GenerationConfig& rules = c.generation;
+  ordered_json json{{"decoder_start_token_id", c.decoder_start_token},
+                    {"eos_token_id", c.eos},
+                    {"forced_eos_token_id", forced_end(c)},
+                    {"pad_token_id", c.decoder_start_token},
+                    {"num_beams", rules.beam_size},
+                    {"early_stopping", early_stopping(rules.stopping_criterion)},
+                    {"max_length", rules.length_offset + 1}};  // with the start token
+  for (const int id : rules.suppress_tokens) json["bad_words_ids"].push_back({id});
+  if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
+  if (rules.renormalize_logits) json["renormalize_logits"] = true;
+  json["length_penalty"] = as_written(rules.length_penalty);
+  return json;
+}
+
+ordered_json config_json(const ModelConfig& c, int positions) {
+  const auto activation =
+      std::ranges::find(activations, c.activation, [](const auto& pair) { return pair.second; });
+  ordered_json json{{"architectures", {marian_mt_class}},
+                    {"model_type", "marian"},
+                    {"is_encoder_decoder", true},
+                    {"vocab_size", c.target_vocab},
+                    {"decoder_vocab_size", c.target_vocab},
+                    {"d_model", c.d_model},
+                    {"encoder_layers", c.encoder_layers},
+                    {"decoder_layers", c.decoder_layers},
+                    {"encoder_attention_heads", c.heads},
+                    {"decoder_attention_heads", c.heads},
+                    {"encoder_ffn_dim", c.d_ff},
+                    {"decoder_ffn_dim", c.d_ff},
+                    {"activation_function", activation->first},
+                    {"dropout", as_written(c.dropout)},
+                    {"attention_dropout", as_written(c.attention_dropout)},
+                    {"activation_dropout", as_written(c.activation_dropout)},
+                    {"scale_embedding", c.embedding_scale},
+                    {"static_position_embeddings", true},
+                    {"normalize_before", false},
+                    {"normalize_embedding", false},
+                    {"add_final_layer_norm", false},
+                    {"add_bias_logits", false},
+                    {"max_position_embeddings", positions},
+                    {"share_encoder_decoder_embeddings", c.shares_embedding()},
+                    {"tie_word_embeddings", c.shares_output()},
+                    {"torch_dtype", "float32"}};
+  json["decoder_start_token_id"] = json["pad_token_id"] = c.decoder_start_token;
+  json["eos_token_id"] = c.eos;
+  json["forced_eos_token_id"] = forced_end(c);
+  return json;
+}
+
+/// The pieces of the vocabulary, with the padding token as the last. Another piece of its name is renamed.
+std::vector<std::string> padded_pieces(const Tokenizer& tokenizer, int tokens) {
+  std::vector<std::string> pieces = pieces_of(tokenizer);
+  std::replace(pieces.begin(), pieces.begin() + std::min<ptrdiff_t>(tokens - 1, std::ssize(pieces)),
+               std::string(pad), std::string("<own_pad>"));
+  if (std::ssize(pieces) < tokens) pieces.emplace_back(pad);
+  return pieces;
+}
+
+void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, const Exported& exported) {
+  const ModelConfig& config = exported.config;
+  const bool joint = config.shares_embedding();
+  write_file_atomically(folder / "source.spm", plain_model(tokenizers.source->serialized(), TextSide::source));
+  write_file_atomically(folder / "target.spm", plain_model(tokenizers.target->serialized(), TextSide::target));
+  write_file_atomically(folder / "vocab.json", vocabulary_json(exported.source_pieces));
+  if (!joint) write_file_atomically(folder / "target_vocab.json", vocabulary_json(exported.target_pieces));
+  ordered_json settings = {{"tokenizer_class", "MarianTokenizer"},
+                           {"unk_token", "<unk>"},
+                           {"eos_token", "</s>"},
+                           {"pad_token", pad},
+                           {"model_max_length", longest_source},
+                           {"separate_vocabs", !joint}};
+  const auto languages = settings_of<TranslationSettings>(config);
+  if (!languages.source_language.empty()) settings["source_lang"] = languages.source_language;
+  if (!languages.target_language.empty()) settings["target_lang"] = languages.target_language;
+  write_json(folder / "tokenizer_config.json", settings);
+}
+
+Exported write_marian_mt(const ExportSource& source, const std::string& output) {
+  check_marian_architecture(source);
+  const ModelConfig& own = source.model.config();
+  const int tokens = own.target_vocab + (has_pad(source) ? 0 : 1);
+  Exported exported;
+  exported.config = exported_config(own, tokens);
+  exported.source_pieces = padded_pieces(*source.tokenizers.source, tokens);
+  exported.target_pieces = padded_pieces(*source.tokenizers.target, tokens);
+  ModelConfig& config = exported.config;
+  const int positions = std::max(config.generation.length_offset + 1, usual_positions);
+  const auto converted = std::make_shared<const MarianMTWeights>(source.model, positions);
+  exported.values = [converted](const Parameter& weight) { return converted->values(weight); };
+  const std::optional<Matrix>& table = converted->positions();
+  config.positions = table ? formula_of(*table).value_or(Positions::learned) : Positions::sinusoidal_halves;
+  if (config.positions == Positions::learned) config.max_positions = positions;
+
+  const fs::path folder(output);
+  write_json(folder / "config.json", config_json(config, positions));
+  write_json(folder / "generation_config.json", marian_generation_json(config));
+  write_weights(folder / "model.safetensors", marian_mt_rules(config, table), config, exported.values);
+  write_tokenizers(folder, source.tokenizers, exported);
+  write_file_atomically(folder / "README.md", model_card(own, source.tokenizers, source.folder));
+  return exported;
+}
+
+}  // namespace
+
+Family marian_mt_family() {
+  return {.program = &hugging_face,
+          .name = "marian",
+          .class_name = marian_mt_class,
+          .title = "MarianMTModel",
+          .recognises = has_model_type,
+          .read = read_marian_mt,
+          .exports = "translation models",
+          .takes = [](const ModelConfig& c) { return c.task == TranslationSettings::task; },
+          .write = write_marian_mt};
+}
+
+}  // namespace sixfold

@@ -1,0 +1,335 @@
+#include "families/name_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "backend/meta_backend.h"
+#include "base/error.h"
+#include "base/join.h"
+#include "formats/safetensors.h"
+
+namespace sixfold {
+namespace {
+
+/// Whether a name matches a pattern, and the texts that its `*` stand for: each the shortest that fits.
+bool matches(std::string_view pattern, std::string_view name, std::vector<std::string>& texts) {
+  const size_t star = pattern.find('*');
+  if (star == pattern.npos) return pattern == name;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  for (size_t length = 1; star + length <= name.size(); ++length) {
+    texts.emplace_back(name.substr(star, length));
+    if (matches(pattern.substr(star + 1), name.substr(star + length), texts)) return true;
+    texts.pop_back();
+  }
+  return false;
+}
+
+/// The name that a pattern gives with these texts.
+std::string filled(std::string_view pattern, const std::vector<std::string>& texts) {
+  std::string name;
+  size_t next = 0;
+  for (const char c : pattern) {
+    if (c == '*') name += texts.at(next++);
+    if (c == '#') name += std::to_string(std::stoi(texts.at(next++)) + 1);
+    if (c != '*' && c != '#') name += c;
+  }
+  return name;
+}
+
+bool repeats(const NameRule& rule) { return rule.holds == Holds::copy || rule.holds == Holds::written_copy; }
+
+/// A tensor of theirs, and the numbers of the weights of ours that it holds.
+struct Holder {
+  const NameRule* rule;
+  std::string theirs;
+  std::vector<size_t> parts;
+};
+
+/// The tensors that rules give for these weights: first those that hold them, each weight once, then copies.
+std::vector<Holder> holders_of(const NameRules& rules, const std::vector<Parameter>& weights) {
+  std::map<std::string_view, size_t> places;
+  for (size_t i = 0; i < weights.size(); ++i) places[weights[i].name] = i;
+  std::vector<bool> held(weights.size());
+  std::set<std::string> used;
+  std::vector<Holder> holders;
+  for (const bool copies : {false, true})
+    for (const NameRule& rule : rules)
+      for (size_t i = 0; i < weights.size() && rule.holds != Holds::nothing; ++i) {
+        std::vector<std::string> texts;
+        if (repeats(rule) != copies || (!copies && held[i]) || !matches(rule.ours[0], weights[i].name, texts))
+          continue;
+        Holder holder{&rule, filled(rule.theirs, texts), {}};
+        if (copies && used.contains(holder.theirs)) continue;  // it holds a weight of its own
+        for (const std::string& ours : rule.ours) {
+          const auto place = places.find(filled(ours, texts));
+          require(place != places.end(), "tensor '{}' holds {}, which the model does not have", holder.theirs,
+                  filled(ours, texts));
+          holder.parts.push_back(place->second);
+          held[place->second] = true;
+        }
+        used.insert(holder.theirs);
+        holders.push_back(std::move(holder));
+      }
+  for (size_t i = 0; i < weights.size(); ++i)
+    require(held[i], "no rule names the tensor of the weights of {}", weights[i].name);
+  return holders;
+}
+
+/// The weights of a model of this config. They have shapes, but no values.
+std::vector<Parameter> weights_of(const ModelConfig& config) {
+  return Transformer(config, std::make_shared<MetaBackend>(), DType::f32, std::nullopt).stored();
+}
+
+/// The rows of a matrix are what is joined, and the elements of a vector.
+int64_t length_of(const Matrix& m) { return m.vector ? m.cols : m.rows; }
+void set_length(Matrix& m, int64_t length) { (m.vector ? m.cols : m.rows) = length; }
+
+/// Reorders the features of each head of `d_k` rows, between pairs side by side, as ours are, and halves.
+Matrix reordered(const Matrix& matrix, int64_t d_k, bool to_pairs) {
+  Matrix result = matrix;
+  const int64_t width = matrix.vector ? 1 : matrix.cols, half = d_k / 2;
+  for (int64_t i = 0; i < length_of(matrix); ++i) {
+    const int64_t feature = i % d_k;
+    const int64_t pair =
+        i - feature + feature % half * 2 + feature / half;  // of the feature that is i in halves
+    const auto from = matrix.values.begin() + (to_pairs ? i : pair) * width;
+    std::copy(from, from + width, result.values.begin() + (to_pairs ? pair : i) * width);
+  }
+  return result;
+}
+
+Matrix plus(Matrix m, float number) {
+  for (float& value : m.values) value += number;
+  return m;
+}
+
+/// A tensor without its first rows, or if `rows` is negative with so many rows of zeros before it.
+Matrix without_rows(Matrix m, int64_t rows) {
+  const int64_t count = rows * (m.vector ? 1 : m.cols);
+  if (rows < 0) m.values.insert(m.values.begin(), static_cast<size_t>(-count), 0.0f);
+  if (rows > 0) m.values.erase(m.values.begin(), m.values.begin() + count);
+  set_length(m, length_of(m) - rows);
+  return m;
+}
+
+/// Takes a step in reading, or undoes it in writing.
+Matrix stepped(Matrix m, Step step, const NameRule& rule, const Architecture& a, bool reading) {
+  switch (step) {
+    case Step::transpose:
+      return transposed(m);
+    case Step::rotate_halves:
+      return reordered(m, a.key_width(), reading);
+    case Step::plus_one:
+      return plus(std::move(m), reading ? 1.0f : -1.0f);
+    case Step::skip_rows:
+      return without_rows(std::move(m), reading ? rule.skipped_rows : -rule.skipped_rows);
+    case Step::to_vector:
+      m.vector = reading;
+      break;
+  }
+  return m;
+}
+
+/// The shape of the weights of a holder, one after the other; without values.
+Matrix joined_shape(const Holder& holder, const std::vector<Parameter>& weights) {
+  const Tensor& first = weights[holder.parts[0]].tensor;
+  Matrix shape{first.rows(), first.cols(), {}, weights[holder.parts[0]].shape.size() == 1};
+  for (size_t i = 1; i < holder.parts.size(); ++i) {
+    const Tensor& part = weights[holder.parts[i]].tensor;
+    set_length(shape, length_of(shape) + (shape.vector ? part.cols() : part.rows()));
+  }
+  return shape;
+}
+
+/// The shape of the tensor of a holder, without values.
+Matrix their_shape(const Holder& holder, const std::vector<Parameter>& weights) {
+  Matrix shape = joined_shape(holder, weights);
+  const auto& steps = holder.rule->steps;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (*step == Step::transpose) std::swap(shape.rows, shape.cols);
+    if (*step == Step::skip_rows) set_length(shape, length_of(shape) + holder.rule->skipped_rows);
+    if (*step == Step::to_vector) shape.vector = false;
+  }
+  return shape;
+}
+
+/// Calls `use(begin, part, done, count)` for each run of elements of the joined weights of a holder: from
+/// `begin` on they are `count` elements of a weight, from its element `done` on.
+template <class Use>
+void for_each_run(const Holder& holder, const std::vector<Parameter>& weights, const Architecture& a, Use use) {
+  const auto heads = holder.rule->fused == Fused::by_head ? a.key_value_heads() : 1;
+  ptrdiff_t begin = 0;
+  for (int head = 0; head < heads; ++head)
+    for (const size_t part : holder.parts) {
+      const ptrdiff_t count = weights[part].tensor.size() / heads;
+      use(begin, part, head * count, count);
+      begin += count;
+    }
+}
+
+/// The tensor of a holder, made of the values of its weights.
+Matrix written(const Holder& holder, const std::vector<Parameter>& weights, const Architecture& a,
+               const WeightValues& values) {
+  Matrix whole = joined_shape(holder, weights);
+  whole.values.resize(static_cast<size_t>(whole.rows * whole.cols));
+  std::map<size_t, std::vector<float>> parts;
+  for (const size_t part : holder.parts) parts[part] = values(weights[part]);
+  for_each_run(holder, weights, a, [&](ptrdiff_t begin, size_t part, ptrdiff_t done, ptrdiff_t count) {
+    std::copy_n(parts[part].begin() + done, count, whole.values.begin() + begin);
+  });
+  const auto& steps = holder.rule->steps;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+    whole = stepped(std::move(whole), *step, *holder.rule, a, /*reading=*/false);
+  return whole;
+}
+
+/// Copies the tensor of a holder to its weights. One without a name has zeros.
+void read_holder(const TensorMap& tensors, const Holder& holder, std::vector<Parameter>& weights,
+                 const Transformer& model) {
+  Matrix whole = holder.theirs.empty() ? Matrix() : matrix_of(tensors, holder.theirs);
+  whole.vector = their_shape(holder, weights).vector;  // whether it has one dimension in the file or two
+  for (const Step step : holder.rule->steps)
+    whole = stepped(std::move(whole), step, *holder.rule, model.config(), /*reading=*/true);
+  std::map<size_t, std::vector<float>> parts;
+  for (const size_t part : holder.parts) parts[part].resize(static_cast<size_t>(weights[part].tensor.size()));
+  if (!holder.theirs.empty())
+    for_each_run(holder, weights, model.config(),
+                 [&](ptrdiff_t begin, size_t part, ptrdiff_t done, ptrdiff_t count) {
+                   std::copy_n(whole.values.begin() + begin, count, parts[part].begin() + done);
+                 });
+  for (const auto& [part, values] : parts) weights[part].tensor.copy_from(*model.backend(), values);
+}
+
+/// Throws an input error for a tensor that is missing, has another shape, or has no rule.
+void check_tensors(const TensorMap& tensors, const NameRules& rules, const std::vector<Holder>& holders,
+                   const std::vector<Parameter>& weights) {
+  std::set<std::string> known;
+  for (const Holder& holder : holders) {
+    known.insert(holder.theirs);
+    if (holder.theirs.empty() || (repeats(*holder.rule) && !tensors.find(holder.theirs))) continue;
+    const TensorInfo& tensor = tensors.at(holder.theirs);
+    const Matrix needed = their_shape(holder, weights);
+    const bool matrix = tensor.shape.size() == 2, vector = tensor.shape.size() == 1;
+    require((matrix || vector) && tensor.shape.back() == needed.cols &&
+                (matrix ? tensor.shape[0] : 1) == needed.rows,
+            "{}: tensor '{}' has the shape [{}], but the config needs [{}, {}]", tensors.origin(),
+            holder.theirs, join(tensor.shape), needed.rows, needed.cols);
+  }
+  for (const std::string& name : tensors.names()) {
+    const bool ignored = std::ranges::any_of(rules, [&](const NameRule& rule) {
+      std::vector<std::string> texts;
+      return rule.holds == Holds::nothing && matches(rule.theirs, name, texts);
+    });
+    require(ignored || known.contains(name),
+            "{}: tensor '{}' does not belong to any supported part of the model", tensors.origin(), name);
+  }
+}
+
+/// Throws an input error unless a tensor that may be there repeats the weight that another tensor holds.
+void check_copy(const TensorMap& tensors, const NameRules& rules, const Holder& holder, const Parameter& weight,
+                const Transformer& model) {
+  if (tensors.find(holder.theirs))
+    require(matrix_of(tensors, holder.theirs).values == weight.tensor.to_floats(*model.backend()),
+            "{}: tensor '{}' differs from '{}', but the config ties them; correct the keys that tie embeddings "
+            "in config.json",
+            tensors.origin(), holder.theirs, their_name(rules, weight.name));
+}
+
+}  // namespace
+
+Matrix transposed(const Matrix& matrix) {
+  Matrix result{matrix.cols, matrix.rows, std::vector<float>(matrix.values.size()), false};
+  for (int64_t r = 0; r < matrix.rows; ++r)
+    for (int64_t c = 0; c < matrix.cols; ++c) result.at(c, r) = matrix.at(r, c);
+  return result;
+}
+
+std::string their_name(const NameRules& rules, std::string_view ours) {
+  for (const NameRule& rule : rules) {
+    std::vector<std::string> texts;
+    if (rule.holds == Holds::weights && matches(rule.ours[0], ours, texts)) return filled(rule.theirs, texts);
+  }
+  throw_input_error("no rule names the tensor of the weights of {}", ours);
+}
+
+int rows_of(const TensorMap& tensors, const NameRules& rules, std::string_view ours, int64_t cols) {
+  const std::string name = their_name(rules, ours);
+  const TensorInfo& tensor = tensors.at(name);
+  require(
+      tensor.shape.size() == 2 && tensor.shape[0] > 0 && tensor.shape[0] < (1 << 30) && tensor.shape[1] == cols,
+      "{}: tensor '{}' has the shape [{}], but the config needs [any, {}]", tensors.origin(), name,
+      join(tensor.shape), cols);
+  return static_cast<int>(tensor.shape[0]);
+}
+
+Matrix matrix_of(const TensorMap& tensors, const std::string& name) {
+  const TensorInfo& tensor = tensors.at(name);
+  require(tensor.shape.size() == 1 || tensor.shape.size() == 2,
+          "{}: tensor '{}' has the shape [{}]; expected a matrix or vector", tensors.origin(), name,
+          join(tensor.shape));
+  require(tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16 ||
+              tensor.dtype == DType::f64,
+          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
+          tensors.origin(), name, name_of(tensor.dtype));
+  const bool vector = tensor.shape.size() == 1;
+  Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor), vector};
+  require(std::all_of(matrix.values.begin(), matrix.values.end(), [](float x) { return std::isfinite(x); }),
+          "{}: tensor '{}' contains values that are not finite; the weights are damaged", tensors.origin(),
+          name);
+  return matrix;
+}
+
+std::vector<float> values_of(const Transformer& model, std::string_view name) {
+  for (const auto weights : {model.parameters(), model.buffers()})
+    for (const Parameter& weight : weights)
+      if (weight.name == name) return weight.tensor.to_floats(*model.backend());
+  throw_input_error("the model has no weights {}", name);
+}
+
+std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRules& rules,
+                                          const ModelConfig& config) {
+  const std::vector<Parameter> shapes = weights_of(config);
+  const std::vector<Holder> holders = holders_of(rules, shapes);
+  check_tensors(tensors, rules, holders, shapes);  // before memory is taken for sizes that a file claims
+  auto model = std::make_unique<Transformer>(config, make_backend(), DType::f32, std::nullopt);
+  std::vector<Parameter> weights = model->stored();
+  for (const Holder& holder : holders) {
+    if (repeats(*holder.rule))
+      check_copy(tensors, rules, holder, weights[holder.parts[0]], *model);
+    else
+      read_holder(tensors, holder, weights, *model);
+  }
+  return model;
+}
+
+void write_weights(const std::string& path, const NameRules& rules, const ModelConfig& config,
+                   const WeightValues& values) {
+  const std::vector<Parameter> weights = weights_of(config);
+  const std::vector<Holder> holders = holders_of(rules, weights);
+  std::map<std::string, std::function<Matrix()>> tensors;  // in the order in which they are written
+  std::vector<TensorEntry> entries;
+  const auto add = [&](const std::string& name, const Matrix& shape, std::function<Matrix()> value) {
+    std::vector<int64_t> sizes{shape.rows, shape.cols};
+    if (shape.vector) sizes.erase(sizes.begin());
+    entries.push_back({name, DType::f32, sizes});
+    tensors[name] = std::move(value);
+  };
+  for (const Holder& holder : holders) {
+    const auto value = [&] { return written(holder, weights, config, values); };
+    if (holder.theirs.empty())
+      require(std::ranges::all_of(value().values, [](float x) { return x == 0; }),
+              "the weights of {} are not zero, but the other program does not store them",
+              weights[holder.parts[0]].name);
+    else if (holder.rule->holds != Holds::copy)
+      add(holder.theirs, their_shape(holder, weights), value);
+  }
+  for (const NameRule& rule : rules)
+    if (rule.computed) add(rule.theirs, rule.computed(), rule.computed);
+  std::ranges::sort(entries, {}, &TensorEntry::name);
+  SafetensorsWriter file(path, entries, {{"format", "pt"}});
+  for (const auto& [name, value] : tensors) file.add(value().values.data());
+  file.commit();
+}
+
+}  // namespace sixfold
