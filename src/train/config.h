@@ -247,18 +247,22 @@ inline void visit(OptionVisitor& v, LogOptions& o) {
           at_least(1));
 }
 
-/// The part of a run's config (CONFIG.yaml) that the trainer reads. The other groups, and the other keys of
-/// `data` and `validation`, belong to the task.
-struct TrainOptions {
+/// The groups of a run's config (CONFIG.yaml) that are the same for all tasks.
+struct TrainingGroups {
   StartOptions start;
-  BatchOptions data;
   TrainingOptions train;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   CheckpointOptions checkpoint;
-  ValidationOptions validation;
   LogOptions log;
   DistributedOptions distributed;
+};
+
+/// The part of a run's config that the trainer reads. The other groups, and the other keys of `data` and
+/// `validation`, belong to the task.
+struct TrainOptions : TrainingGroups {
+  BatchOptions data;
+  ValidationOptions validation;
   /// The validation score that decides which model is best. It is a key of the config only if the task offers a
   /// choice.
   std::string best_by = "loss";

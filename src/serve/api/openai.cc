@@ -86,7 +86,8 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
   wanted.model = as<ServedLanguageModel>(model);
   if (!wanted.model)
-    throw HttpError(400, fmt::format("The model {} translates; it does not continue texts.", name));
+    throw HttpError(400,
+                    fmt::format("The model {} does not continue texts; its task is {}.", name, model->task));
   wanted.prompts = prompts_of(fields, service.options());
   size_t bytes = 0;
   for (const Prompt& prompt : wanted.prompts)

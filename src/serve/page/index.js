@@ -41,12 +41,12 @@ async function choose() {
   byId("problem").textContent = "";
   byId("model-sizes").textContent = sizes(model);
   byId("translation-panels").hidden = !translates;
-  byId("language-panels").hidden = translates;
+  byId("language-panels").hidden = model.kind !== "language model";
   byId("panel-links").replaceChildren(...panels.filter(isOffered).map(link));
   if (translates) {
     describeScores(model);
     useModel(model, limits);
-  } else {
+  } else if (model.kind === "language model") {
     useLanguageModel(model, limits);
   }
   await showPositions(model);

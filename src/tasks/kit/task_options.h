@@ -15,19 +15,12 @@ namespace sixfold {
 /// The config of a run: the groups that all tasks have. `Data` (derived from `BatchOptions`) and `Validation`
 /// (derived from `ValidationOptions`) are the task's own.
 template <class Data, class Validation = ValidationOptions>
-struct TaskOptions {
+struct TaskOptions : TrainingGroups {
   ModelOptions model;
   GenerationConfig generation;  ///< stored with the model
-  StartOptions start;
   TokenizerOptions tokenizer;
   Data data;
-  TrainingOptions train;
-  OptimizerOptions optimizer;
-  ScheduleOptions schedule;
-  CheckpointOptions checkpoint;
   Validation validation;
-  LogOptions log;
-  DistributedOptions distributed;
 };
 
 /// The metric that decides which model is best. Tasks with metrics of their own overload it.
@@ -36,16 +29,12 @@ inline std::string best_metric(const ValidationOptions& /*validation*/) { return
 /// Returns the options that the trainer reads.
 template <class Data, class Validation>
 TrainOptions training_of(const TaskOptions<Data, Validation>& o) {
-  return {.start = o.start,
-          .data = o.data,
-          .train = o.train,
-          .optimizer = o.optimizer,
-          .schedule = o.schedule,
-          .checkpoint = o.checkpoint,
-          .validation = o.validation,
-          .log = o.log,
-          .distributed = o.distributed,
-          .best_by = best_metric(o.validation)};
+  TrainOptions options;
+  static_cast<TrainingGroups&>(options) = o;
+  options.data = o.data;
+  options.validation = o.validation;
+  options.best_by = best_metric(o.validation);
+  return options;
 }
 
 template <class Data, class Validation>
