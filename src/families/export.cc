@@ -144,6 +144,8 @@ void export_model(const std::string& model_folder, std::string_view program, con
   const auto model =
       load_model(model_folder, make_backend({.device = "reference"}), DType::f32, WeightType::fp32);
   const Tokenizers tokenizers = load_bound_tokenizers(model_folder, model->config());
+  require(tokenizers.source != nullptr, "{}: has no tokenizer, without which it can't be exported",
+          model_folder);
   AtomicDirectory folder(output);
   const Exported exported = family.write({model_folder, *model, tokenizers}, folder.path());
   ReadBack(model_folder, exported, read_back(family, folder.path(), model_folder)).check(tokenizers);

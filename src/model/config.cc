@@ -83,10 +83,15 @@ std::vector<int32_t> tokens_never_generated(const ModelConfig& c, const Generati
   return tokens;
 }
 
-void require_task(const ModelConfig& config, std::string_view task, const std::string& where) {
-  require(config.task == task,
+void require_task(const ModelConfig& config, const TaskNetwork& task, const std::string& where) {
+  require(config.task == task.task,
           "{0}: is a model for the task '{1}', not '{2}'; 'sixfold info {0}' says what it can do", where,
-          config.task, task);
+          config.task, task.task);
+  require(config.has_encoder() == task.encoder && config.has_decoder() == task.decoder &&
+              config.reads_images() == task.images && config.head.kind == task.head,
+          "{}: its config.json says that it is for the task '{}', but its network is not that of such a model; "
+          "restore the file",
+          where, config.task);
 }
 
 }  // namespace sixfold

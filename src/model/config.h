@@ -124,7 +124,15 @@ void validate(const ModelConfig& config);
 /// may contain them.
 std::vector<int32_t> tokens_never_generated(const ModelConfig& config, const GenerationConfig& rules);
 
-/// Throws an input error that begins with `where` unless the model is for this task.
-void require_task(const ModelConfig& config, std::string_view task, const std::string& where);
+/// A task, and the network that its models have.
+struct TaskNetwork {
+  std::string_view task;
+  bool encoder = true, decoder = true;
+  bool images = false;  ///< the encoder reads images, and not tokens
+  HeadKind head = HeadKind::vocabulary;
+};
+
+/// Throws an input error that begins with `where` unless the model is for this task and has its network.
+void require_task(const ModelConfig& config, const TaskNetwork& task, const std::string& where);
 
 }  // namespace sixfold

@@ -1,9 +1,21 @@
 #include "model_folder/binding.h"
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "model_folder/model_folder.h"
+#include "model_folder/ownership.h"
 
 namespace sixfold {
+namespace {
+
+bool has_tokenizer_file(const std::string& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (is_model_tokenizer(entry.path().filename().string())) return true;
+  return false;
+}
+
+}  // namespace
 
 void bind_tokenizers(ModelConfig& config, const Tokenizers& tokenizers) {
   const Tokenizer &source = *tokenizers.source, &target = *tokenizers.target;
@@ -32,12 +44,12 @@ TextSide target_side_of(const ModelConfig& config) {
 
 Tokenizers load_text_tokenizers(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
-  require(config.has_tokenizer(), "{}: has no tokenizer, as a classifier of images", folder);
+  require(config.has_tokenizer(), "{}: has no tokenizer", folder);
   return load_tokenizers(folder, target_side_of(config));
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
-  if (!config.has_tokenizer()) return {};
+  if (!config.has_tokenizer() && !has_tokenizer_file(folder)) return {};
   Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),

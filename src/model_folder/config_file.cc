@@ -66,6 +66,10 @@ std::string task_of_format_2(OptionNode& root) {
 void suppress_end_token(OptionNode& root) {
   OptionNode& generation = child_of(root, "generation", OptionNode::Kind::map);
   OptionNode& suppressed = child_of(generation, "suppress_tokens", OptionNode::Kind::list);
+  if (suppressed.kind != OptionNode::Kind::list) {  // a single value is a list of one
+    OptionNode one = std::exchange(suppressed, {.kind = OptionNode::Kind::list, .where = root.where});
+    suppressed.children.emplace_back("", std::move(one));
+  }
   suppressed.children.emplace_back(
       "", OptionNode{.kind = OptionNode::Kind::plain, .text = text_of(root, "eos", "2"), .where = root.where});
 }
@@ -94,7 +98,11 @@ void upgrade_format_2(OptionNode& root) {
     move_to(settings, "text_unit", "text_unit");
   }
   if (task == "question_answering")
-    if (auto answers = take_child(root, "answers")) settings.children = std::move(answers->children);
+    if (auto answers = take_child(root, "answers")) {
+      require(answers->kind == OptionNode::Kind::map, "{}: answers: expected a group of keys with values",
+              answers->where);
+      settings.children = std::move(answers->children);
+    }
   drop({"source_language", "target_language", "labels", "text_unit", "answers"});
   root.children.emplace_back("head", std::move(head));
   root.children.emplace_back("task", OptionNode{.kind = OptionNode::Kind::quoted, .text = task});
@@ -111,8 +119,9 @@ void upgrade_format_2(OptionNode& root) {
 /// Takes the version out of the tree, which then is of the present format.
 void upgrade(OptionNode& root, const std::string& path) {
   const std::optional<OptionNode> version = take_child(root, "format_version");
-  int number = config_format_version;
-  if (version) read_value(OptionSource{*version, "format_version", at_least(1)}, number);
+  require(version.has_value(), "{}: format_version: is missing", path);
+  int number = 0;
+  read_value(OptionSource{*version, "format_version", at_least(1)}, number);
   if (number > config_format_version) throw_newer_format(path, version->text);
   if (number == 1) upgrade_architecture(root, root);
   if (number < 3) upgrade_format_2(root);
@@ -144,6 +153,10 @@ ModelConfig load_config(const std::string& path) {
   OptionNode root = parse_json_options(read_regular_file(path), path);
   upgrade(root, path);
   const std::string task = text_of(root, "task", "");
+  const bool is_name =
+      task.size() <= 64 && task.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == task.npos;
+  require(is_name && !write_options(ModelConfig()).find(task),
+          "{}: task: expected the name of a task, such as translation", path);
   if (auto settings = take_child(root, task)) config.settings = std::move(*settings);
   read_options(root, config);
   try {

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Throws an input error unless both models have the same architecture, vocabularies and task. Dropout and
-/// generation settings may differ, and a setting of the task that only one of them has.
+/// generation settings may differ, and of the task numbers and what only one of them has.
 void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
@@ -35,7 +35,8 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
     refuse(key, left.find_path(key), right.find_path(key));
   for (const auto& [key, value] : a.settings.children)
     if (const OptionNode* other = b.settings.find(key))
-      if (!value_text(value).empty() && !value_text(*other).empty() && value_text(value) != value_text(*other))
+      if (value.kind != OptionNode::Kind::plain && !value_text(value).empty() && !value_text(*other).empty() &&
+          to_json(value) != to_json(*other))
         refuse(key, &value, other);
 }
 

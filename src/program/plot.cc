@@ -43,7 +43,7 @@ void run(const PlotSettings& settings) {
   const ModelConfig config = load_model_config(settings.model);
   require(config.task != ImageCaptioningOptions::task_name,
           "{}: captions images; its attention is drawn by 'sixfold plot patches'", settings.model);
-  require_task(config, TranslationSettings::task, settings.model);
+  require_task(config, TranslationSettings::network, settings.model);
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",

@@ -140,10 +140,13 @@ TEST(CaptionModelConfig, IsChecked) {
 TEST(CaptionModelConfig, ModelsSayWhatTheyAreFor) {
   ModelConfig config = small_config();
   config.task = "translation";
-  EXPECT_NO_THROW(require_task(config, "translation", "folder"));
-  EXPECT_EQ(error_message([&] { require_task(config, "classification", "folder"); }),
+  EXPECT_NO_THROW(require_task(config, {.task = "translation"}, "folder"));
+  EXPECT_EQ(error_message([&] { require_task(config, {.task = "classification"}, "folder"); }),
             "folder: is a model for the task 'translation', not 'classification'; 'sixfold info folder' says "
             "what it can do");
+  expect_holds(error_message(
+                   [&] { require_task(config, {.task = "translation", .head = HeadKind::classes}, "folder"); }),
+               "its network is not that of such a model");
 }
 
 ModelConfig golden_config(const std::vector<int32_t>& sizes) {

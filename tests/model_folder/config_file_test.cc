@@ -97,6 +97,9 @@ TEST(ConfigFile, OfFormat2SaysItsTaskByItsParts) {
   EXPECT_EQ(stream.task, "language_model");
   EXPECT_EQ(settings_of<LanguageModelSettings>(stream).text_unit, TextUnit::stream);
   EXPECT_EQ(stream.generation.suppress_tokens, (std::vector{7, 3})) << "no text ends";
+  const ModelConfig one =
+      loaded(R"("encoder_layers": 0, "decoder_layers": 1, "generation": {"suppress_tokens": 7})");
+  EXPECT_EQ(one.generation.suppress_tokens, (std::vector{7, 3})) << "a single value is a list of one";
   const ModelConfig lines = loaded(R"("encoder_layers": 0, "decoder_layers": 1, "text_unit": "line")");
   EXPECT_EQ(settings_of<LanguageModelSettings>(lines).text_unit, TextUnit::line);
   EXPECT_TRUE(lines.generation.suppress_tokens.empty());
@@ -136,9 +139,14 @@ TEST(ConfigFile, SettingsAreThoseOfTheTask) {
   EXPECT_EQ(error_message([&] { settings_of<TranslationSettings>(load_config(path)); }),
             path + ": 'not a code' is not the code of a language, such as de or pt-BR");
   config.settings = {};
-  config.task = "something else";
+  config.task = "something_else";
   save_config(path, config);
-  EXPECT_EQ(load_config(path).task, "something else");
+  EXPECT_EQ(load_config(path).task, "something_else");
+  for (const char* name : {"generation", "d_model", "../translation", "Translation"}) {
+    config.task = name;
+    save_config(path, config);
+    expect_holds(error_message([&] { load_config(path); }), "task: expected the name of a task");
+  }
 }
 
 TEST(ClassificationSettings, NamesOfLabelsAreChecked) {

@@ -67,7 +67,7 @@ class NamedCopyingConfig : public CopyingConfig {
 class Copier final : public Predictor {
  public:
   explicit Copier(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-    require_task(config(), task_name, model().folder());
+    require_task(config(), {.task = task_name, .decoder = false}, model().folder());
   }
   std::string copy(const std::string& digits) const {
     BatchBuilder builder;

@@ -15,7 +15,7 @@ ModelFolder open_model_folder(const std::string& folder) {
 
 ModelFolder open_text_model(const std::string& folder) {
   ModelFolder opened = open_model_folder(folder);
-  require(opened.tokenizers.source != nullptr, "{}: has no tokenizer, as a classifier of images", folder);
+  require(opened.tokenizers.source != nullptr, "{}: has no tokenizer", folder);
   return opened;
 }
 

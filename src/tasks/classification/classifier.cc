@@ -71,7 +71,8 @@ std::vector<Classification> classify_all(ModelRuntime& model, std::span<const st
 
 Classifier::Classifier(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
   const bool images = config().task == ClassificationSettings::task_on_images;
-  require_task(config(), images ? config().task : ClassificationSettings::task, model().folder());
+  require_task(config(), images ? ClassificationSettings::network_on_images : ClassificationSettings::network,
+               model().folder());
   labels_ = labels_of(config());
 }
 

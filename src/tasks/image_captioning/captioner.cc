@@ -65,7 +65,7 @@ class CaptionJob final : public RequestGroup {
 }  // namespace
 
 Captioner::Captioner(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_task(config(), ImageCaptioningOptions::task_name, model().folder());
+  require_task(config(), ImageCaptioningOptions::network, model().folder());
 }
 
 ImageSize Captioner::size() const {

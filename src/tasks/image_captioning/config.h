@@ -33,6 +33,7 @@ inline void visit(OptionVisitor& v, CaptionValidationOptions& o) {
 /// The complete config of a run that trains a model to caption images.
 struct ImageCaptioningOptions : TaskOptions<CaptionDataOptions, CaptionValidationOptions> {
   static constexpr std::string_view task_name = "image_captioning";
+  static constexpr TaskNetwork network{.task = task_name, .images = true};
   std::string task = std::string(task_name);
   PatchOptions image;
 

@@ -19,7 +19,7 @@ namespace {
 StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart& start) {
   const CaptionDataOptions& data = options.data;
   if (!start.model.empty())
-    require_task(load_model_config(start.model), ImageCaptioningOptions::task_name, start.model);
+    require_task(load_model_config(start.model), ImageCaptioningOptions::network, start.model);
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       for (size_t i = 1; i < data.train.size(); i += 2) {

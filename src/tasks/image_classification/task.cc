@@ -67,7 +67,7 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
       !start.resumed || labels_of(config) == record.names,
       "{}: the labels are not those that the run began with; remove the folder, restore the files and resume",
       encoded_data_of(start));
-  if (!start.model.empty()) require_task(config, ImageClassificationOptions::task_name, start.model);
+  if (!start.model.empty()) require_task(config, ClassificationSettings::network_on_images, start.model);
   set_image_input(config, options.image, options.data.augmentation, start);
   config.max_positions = config.image.patches();
   config.tied_embeddings = TiedEmbeddings::none;

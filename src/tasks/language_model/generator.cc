@@ -93,7 +93,9 @@ double TextScore::bits_per_byte() const {
 }
 
 Generator::Generator(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_task(config(), LanguageModelSettings::task, model().folder());
+  require_task(config(), LanguageModelSettings::network, model().folder());
+  settings_of<LanguageModelSettings>(config());
+  model().target();  // it has a tokenizer
 }
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,

@@ -9,6 +9,7 @@ namespace sixfold {
 /// What config.json says of a language model besides its network.
 struct LanguageModelSettings {
   static constexpr std::string_view task = "language_model";
+  static constexpr TaskNetwork network{.task = task, .encoder = false};
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
 };
 

@@ -1,5 +1,6 @@
 #include "tasks/language_model/task.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ namespace {
 /// Reads the text, or finds it encoded in the run's folder.
 StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
   if (!start.model.empty())
-    require_task(load_model_config(start.model), LanguageModelSettings::task, start.model);
+    require_task(load_model_config(start.model), LanguageModelSettings::network, start.model);
   return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
                                TextSide::exact);
 }
@@ -30,10 +31,14 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
     config.decoder_start_token = tokenizers.target->bos();
   config.context_tokens = options.data.block_tokens;
   config.task = LanguageModelSettings::task;
-  config.settings = write_options(LanguageModelSettings{options.data.unit});
+  // A stream does not end, so that its end token is suppressed. Otherwise it is where the settings say so.
+  const bool was_stream =
+      !from.empty() && settings_of<LanguageModelSettings>(config).text_unit == TextUnit::stream;
   std::vector<int>& suppressed = config.generation.suppress_tokens;
-  std::erase(suppressed, config.eos);
-  if (options.data.unit == TextUnit::stream) suppressed.push_back(config.eos);  // a stream does not end
+  if (was_stream) std::erase(suppressed, config.eos);
+  if (options.data.unit == TextUnit::stream && std::ranges::count(suppressed, config.eos) == 0)
+    suppressed.push_back(config.eos);
+  config.settings = write_options(LanguageModelSettings{options.data.unit});
   require(config.positions != Positions::learned || config.max_positions >= config.context_tokens,
           "{}: has {} learned positions, but data.block_tokens is {}; choose fewer", from, config.max_positions,
           config.context_tokens);

@@ -22,6 +22,7 @@ inline void visit(OptionVisitor& v, MaskedDataOptions& o) {
 /// The complete config of a run that trains an encoder to predict masked tokens (Devlin et al. 2019).
 struct MaskedLanguageModelOptions : TaskOptions<MaskedDataOptions> {
   static constexpr std::string_view task_name = "masked_language_model";
+  static constexpr TaskNetwork network{.task = task_name, .decoder = false};
   std::string task = std::string(task_name);
 
   MaskedLanguageModelOptions();

@@ -129,7 +129,7 @@ class FillJob {
 }  // namespace
 
 MaskFiller::MaskFiller(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_task(config(), MaskedLanguageModelOptions::task_name, model().folder());
+  require_task(config(), MaskedLanguageModelOptions::network, model().folder());
   const Tokenizer& tokenizer = model().source();
   require(std::cmp_greater(tokenizer.vocab_size(), banned_ids(tokenizer).size()),
           "{}: the vocabulary has no token that a mask could be filled with", model().folder());

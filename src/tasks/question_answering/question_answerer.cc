@@ -61,7 +61,9 @@ void finish(const std::optional<FoundSpan>& found, const TextQuestion& question,
 }  // namespace
 
 QuestionAnswerer::QuestionAnswerer(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_task(config(), QuestionAnsweringOptions::task_name, model().folder());
+  require_task(config(), AnswerSettings::network, model().folder());
+  settings_of<AnswerSettings>(config());
+  model().source();  // it has a tokenizer
 }
 
 std::vector<TextAnswer> QuestionAnswerer::answers(std::span<const TextQuestion> questions,

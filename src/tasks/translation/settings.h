@@ -11,6 +11,7 @@ namespace sixfold {
 /// What config.json says of a translation model besides its network.
 struct TranslationSettings {
   static constexpr std::string_view task = "translation";
+  static constexpr TaskNetwork network{.task = task};
   std::string source_language, target_language;  ///< codes such as "en" and "pt-BR", or empty if not known
 };
 

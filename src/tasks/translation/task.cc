@@ -19,7 +19,7 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
   if (!from.empty()) {
-    require_task(config, TranslationSettings::task, from);
+    require_task(config, TranslationSettings::network, from);
     config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
   }
   bind_tokenizers(config, tokenizers);

@@ -88,7 +88,9 @@ struct Translator::State {
 
 Translator::Translator(std::shared_ptr<ModelRuntime> opened)
     : Predictor(std::move(opened)), state_(std::make_shared<State>()) {
-  require_task(config(), TranslationSettings::task, model().folder());
+  require_task(config(), TranslationSettings::network, model().folder());
+  settings_of<TranslationSettings>(config());
+  model().source(), model().target();  // it has tokenizers
 }
 
 std::string Translator::placeholder(const TranslateOptions& options) const {

@@ -71,6 +71,13 @@ TEST_F(LanguageModelTest, HasTheTextAndAModelOfItsVocabulary) {
   EXPECT_EQ(config.context_tokens, 24);
   EXPECT_EQ(settings_of<LanguageModelSettings>(config).text_unit, TextUnit::stream);
   EXPECT_EQ(config.generation.suppress_tokens, std::vector{config.eos});  // a stream does not end
+  options_.generation.suppress_tokens = {config.eos, 5};
+  options_.data.unit = TextUnit::line;
+  std::filesystem::create_directories(folder_ / "lines");
+  const auto lines = LanguageModelConfig(options_).open({.run = folder_ / "lines", .model = ""});
+  EXPECT_EQ(lines->model_config().generation.suppress_tokens, (std::vector{config.eos, 5}))
+      << "as it was asked for";
+  options_.generation.suppress_tokens = {}, options_.data.unit = TextUnit::stream;
   EXPECT_EQ(task->training_data().size(), 400 * 19 / 24);
   EXPECT_EQ(task->validation_data()->size(), (40 * 19 + 23) / 24);
   const auto history = nlohmann::json::parse(task->history());
