@@ -68,6 +68,8 @@ struct ModelConfig : Architecture {
   /// Whether the encoder reads patches of images, and not tokens.
   bool reads_images() const { return image.height > 0; }
   bool source_is_tokens() const { return !reads_images(); }
+  /// Whether the model reads or writes tokens.
+  bool has_tokens() const { return source_is_tokens() || has_decoder(); }
   bool has_tokenizer() const { return !source_tokenizer_hash.empty() || !target_tokenizer_hash.empty(); }
   /// Whether the model has a text to read and another one to write.
   bool has_two_texts() const { return source_is_tokens() && has_encoder() && has_decoder(); }

@@ -49,7 +49,7 @@ Tokenizers load_text_tokenizers(const std::string& folder) {
 }
 
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
-  if (!config.has_tokenizer() && !has_tokenizer_file(folder)) return {};
+  if (!config.has_tokens() || (!config.has_tokenizer() && !has_tokenizer_file(folder))) return {};
   Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),

@@ -12,6 +12,7 @@
 #include "families/causal_folder.h"
 #include "families/hugging_face.h"
 #include "formats/safetensors.h"
+#include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "tasks/language_model/generator.h"
 #include "temporary_folder.h"
@@ -154,7 +155,7 @@ TEST_P(Causal, IsExportedWithThePositionsThatItHasLearned) {
   ModelConfig config = load_model_config(model);
   if (config.positions != Positions::learned) return;
   config.context_tokens = 24;
-  write_file_atomically(model + "/config.json", to_json(write_options(config)));
+  write_file_atomically(model + "/config.json", to_json(config_tree(config)));
   export_hugging_face(model, exported);
   EXPECT_EQ(json::parse(read_file(exported + "/config.json")).at("n_positions"), 24);
   EXPECT_EQ(shapes(exported).at("transformer.wpe.weight"), (std::vector<int64_t>{24, config.d_model}));

@@ -57,7 +57,7 @@ TEST_F(Info, RefusesFoldersWhosePartsDontBelongTogether) {
 TEST_F(Info, RefusesWhatIsNoModel) {
   expect_error(sixfold("info " + (folder_ / "nowhere")), "there is no file or folder of that name");
   expect_error(sixfold("info"), "model is required");
-  write_file_atomically(model_ + "/config.json", "{\"heads\": 4, \"d_modle\": 3}");
+  write_file_atomically(model_ + "/config.json", "{\"format_version\": 3, \"heads\": 4, \"d_modle\": 3}");
   expect_error(sixfold("info " + model_), "d_modle");
   write_small_model(model_, 1);
   write_file_atomically(model_ + "/model.safetensors", "");

@@ -179,7 +179,7 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
     EXPECT_TRUE(Json::parse(answer.body)["error"]["message"].is_string());
     EXPECT_EQ(Json::parse(answer.body)["error"]["code"], answer.status);
   };
-  refused({{"model", "en-de"}}, 400, "translates");
+  refused({{"model", "en-de"}}, 400, "its task is translation");
   refused({{"model", "none"}}, 404, "no model named none");
   refused({{"prompt", "a"}, {"logprobs", 6}}, 400, "logprobs");
   refused({{"prompt", "a"}, {"presence_penalty", 1}}, 400, "presence_penalty");
