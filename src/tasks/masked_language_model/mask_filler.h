@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/predictor.h"
+
 namespace sixfold {
 
 /// A token that may stand in the place of a mask.

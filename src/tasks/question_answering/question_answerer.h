@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/predictor.h"
+
 namespace sixfold {
 
 /// A question about a text.
