@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "families/family_rows.h"
+#include "families/families.h"
 #include "model_folder/binding.h"
 #include "model_folder/provenance.h"
 

@@ -1,4 +1,4 @@
-#include "families/family_rows.h"
+#include "families/families.h"
 #include "families/json/causal.h"
 #include "tasks/language_model/settings.h"
 

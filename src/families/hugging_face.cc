@@ -20,13 +20,6 @@ std::string model_type_of(const fs::path& folder) {
   return fs::is_regular_file(config) ? JsonKeys(config).get<std::string>("model_type", "") : "";
 }
 
-/// "a, b and c"
-std::string listed(std::vector<std::string> names, const char* last_word) {
-  const std::string last = names.back();
-  names.pop_back();
-  return names.empty() ? last : fmt::format("{} {} {}", join(names), last_word, last);
-}
-
 std::vector<std::string> types_of(const std::vector<const Family*>& families) {
   std::vector<std::string> types;
   for (const Family* family : families) types.emplace_back(family->name);
@@ -43,9 +36,9 @@ void refuse_folder(const ImportSource& source, const std::vector<const Family*>&
   std::vector<std::string> classes;
   for (const Family* family : families) classes.emplace_back(family->class_name);
   require(fs::is_regular_file(folder / "config.json"), "{}: has no config.json; give the folder of a {}",
-          source.path, listed(classes, "or"));
+          source.path, join_words(classes, "or"));
   throw_input_error("{}: model_type is '{}'; only {} are supported", (folder / "config.json").string(),
-                    model_type_of(folder), listed(types_of(families), "and"));
+                    model_type_of(folder), join_words(types_of(families), "and"));
 }
 
 std::string advice_on(const std::string& path, const std::vector<const Family*>& families) {
@@ -67,7 +60,7 @@ std::string advice_on(const std::string& path, const std::vector<const Family*>&
   if (std::ranges::find(types, type) != types.end())
     return fmt::format("{}; convert it with: sixfold import hf {} --output FOLDER", found, folder);
   return fmt::format("{} of type '{}', which can't be imported; models of the types {} can", found, type,
-                     listed(types, "and"));
+                     join_words(types, "and"));
 }
 
 }  // namespace

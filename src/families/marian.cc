@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "families/family_rows.h"
+#include "families/families.h"
 #include "families/vocabulary.h"
 #include "formats/npz.h"
 #include "model_folder/binding.h"

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/language_code.h"
-#include "families/family_rows.h"
+#include "families/families.h"
 #include "families/generation_config.h"
 #include "families/hugging_face.h"
 #include "families/json/keys.h"

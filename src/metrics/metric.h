@@ -70,6 +70,7 @@ struct MetricEntry {
   LineContent content = LineContent::text;
   /// Why case can't be ignored: "labels are compared as they are". Empty: it can.
   std::string_view fixed_case = {};
+  bool compares_whole_lines = false;  ///< one letter of a reference that is not known counts for all of it
   bool higher_is_better = true;
   std::unique_ptr<Metric> (*create)(const MetricOptions& options) = nullptr;
 };

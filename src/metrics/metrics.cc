@@ -52,6 +52,7 @@ constexpr MetricEntry table[] = {
      .report = "exact_match",
      .explanation = "percent of lines that equal a reference",
      .fixed_case = "exact_match compares lines as they are",
+     .compares_whole_lines = true,
      .create = plain<ExactMatch>},
     {.name = "accuracy",
      .title = "accuracy",

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "model/heads/head.h"
+#include "model/head.h"
 #include "model/layer.h"
 #include "model/layers/token_embedding.h"
 #include "ops/batch.h"

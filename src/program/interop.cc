@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "families/families.h"
 #include "program/commands.h"
@@ -31,13 +32,10 @@ void run_export(const InteropSettings& settings) {
 
 /// The models of Hugging Face that `listed` has: "MarianMTModel, GPT-2 or Llama".
 std::string titles_of(bool (*listed)(const Family&)) {
-  std::string text;
-  std::vector<std::string> titles;
+  std::vector<std::string_view> titles;
   for (const Family* family : families_of("hf", families()))
-    if (listed(*family)) titles.emplace_back(family->title);
-  for (size_t i = 0; i < titles.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < titles.size() ? ", " : " or ") + titles[i];
-  return text;
+    if (listed(*family)) titles.push_back(family->title);
+  return join_words(titles, "or");
 }
 
 CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::string& description,

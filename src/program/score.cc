@@ -10,7 +10,7 @@
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "tasks/language_model/generator.h"
-#include "tasks/translation/commands/options.h"
+#include "tasks/translation/commands/commands.h"
 #include "tasks/translation/commands/translation_writer.h"
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/heads/head.h"
+#include "model/head.h"
 
 namespace sixfold {
 

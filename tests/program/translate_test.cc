@@ -59,7 +59,9 @@ TEST_F(Translate, PartsAreDescribedByAllOptions) {
   const auto job = nlohmann::json::parse(read_file(folder_ / "out.parts/translation.json"));
   EXPECT_EQ(job.at("--beam-size"), "2");
   EXPECT_EQ(job.at("--n-best"), "1");
-  EXPECT_EQ(job.at("--precision"), "default");
+  EXPECT_EQ(job.at("--precision"), "stored");
+  EXPECT_EQ(job.at("--keep-symbols"), "true") << "what counts where nothing is given";
+  EXPECT_EQ(job.at("--target-language"), "default");
   EXPECT_EQ(job.at("--shortlist").get<std::string>().find("empty"), std::string::npos) << "its contents count";
   std::istringstream help(sixfold("translate --help").text);
   const std::vector<std::string> no_effect{"--help", "--output", "--part", "--batch-tokens", "--threads"};
@@ -72,6 +74,18 @@ TEST_F(Translate, PartsAreDescribedByAllOptions) {
     ++described;
   }
   EXPECT_GT(described, 20);
+}
+
+/// An option that is given with the value that counts without it changes nothing.
+TEST_F(Translate, PartsWithDefaultsWrittenOutAreTheSameTranslation) {
+  const std::string command =
+      "translate " + model_ + " --input " + file("input", many_lines(5)) + " --output " + (folder_ / "out");
+  EXPECT_EQ(sixfold(command + " --part 1/2").status, 0);
+  for (const char* option : {"--format text", "--invalid-utf8 error", "--precision stored", "--markup none",
+                             "--keep-symbols true", "--n-best 1", "--max-source-length 1024"})
+    EXPECT_EQ(sixfold(command + " --part 2/2 " + option).status, 0) << option;
+  expect_error(sixfold(command + " --part 2/2 --keep-symbols false"),
+               "--keep-symbols (\"false\", and was \"true\")");
 }
 
 TEST_F(Translate, KeepsLinesAndTheirOrder) {

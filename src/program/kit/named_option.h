@@ -28,7 +28,10 @@ CLI::Option* add_named_option(CLI::App& command, const std::string& option, T& v
     const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
     read_value(OptionSource{node, option, {}}, value);
   };
-  return command.add_option_function<std::string>(option, parse, help)->type_name(names_to_type<T>());
+  const auto text = [&value] { return value_text(node_of(value)); };
+  return command.add_option_function<std::string>(option, parse, help)
+      ->type_name(names_to_type<T>())
+      ->default_function(text);
 }
 
 /// The same for names that are known only when the program runs.

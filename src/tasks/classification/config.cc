@@ -12,21 +12,10 @@
 
 namespace sixfold {
 
-ClassificationOptions::ClassificationOptions() {
-  normalize_alike(tokenizer);
-  set_encoder_defaults(model);
-  tokenizer.byte_fallback = true;
-  train.label_smoothing = 0;
-}
+ClassificationOptions::ClassificationOptions() { set_encoder_defaults(*this); }
 
 ClassificationOptions classification_options_of(OptionNode root, const std::string& where) {
-  refuse_keys_of_a_decoder(root, "a classifier");
-  ClassificationOptions options;
-  read_options(root, options);
-  options.model.decoder_layers = 0;  // a preset has a decoder
-  normalize_alike(options.tokenizer);
-  validate_at(options, where);
-  return options;
+  return read_encoder_options<ClassificationOptions>(std::move(root), where, "a classifier");
 }
 
 std::string describe_classes(const ModelConfig& config, const std::string& what) {
@@ -42,8 +31,6 @@ void validate(const ClassificationOptions& o) {
   require_encoder_only(o.model, "a classifier");
   check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file whose lines are a label, a tab and a text");
-  require(o.task == ClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
-          ClassificationOptions::task_name);
   const int64_t longest = o.data.max_tokens + 2;  // with the start token and the end token
   require(!o.model.limits_length() || o.model.max_positions >= longest,
           "model.max_positions: is {}, but data.max_tokens is {}; there must be a position for each token, and "

@@ -36,8 +36,6 @@ ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::s
 
 void validate(const ImageCaptioningOptions& o) {
   validate_groups(o, "a file of images and a file of their captions");
-  require(o.task == ImageCaptioningOptions::task_name, "task: is '{}', expected {}", o.task,
-          ImageCaptioningOptions::task_name);
   require(o.model.has_encoder() && o.model.has_decoder(),
           "model.{0}_layers: is 0; {1} needs an encoder of images and a decoder",
           o.model.has_encoder() ? "decoder" : "encoder", model_name);

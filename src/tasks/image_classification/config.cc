@@ -29,8 +29,6 @@ void validate(const ImageClassificationOptions& o) {
   require_encoder_only(o.model, "a classifier");
   check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file of images and a file of their labels");
-  require(o.task == ImageClassificationOptions::task_name, "task: is '{}', expected {}", o.task,
-          ImageClassificationOptions::task_name);
   check_pairs(o.data, "labels");
   require(o.classifier.pooling != Pooling::first,
           "classifier.pooling: is 'first', but images have no first token; choose mean or attention");

@@ -4,6 +4,7 @@
 
 #include "model/transformer.h"
 #include "tasks/kit/model_options.h"
+#include "tasks/kit/task_options.h"
 #include "text/tokenizer_options.h"
 #include "train/config.h"
 
@@ -17,6 +18,28 @@ void set_encoder_defaults(ModelOptions& model);
 /// Throws an input error that begins with the place of the key if a config has a key that only a decoder gives
 /// a meaning. `what` is the model: "a classifier".
 void refuse_keys_of_a_decoder(OptionNode& root, std::string_view what);
+
+/// Sets what the options of a task on texts have by default if it trains an encoder alone.
+template <class Options>
+void set_encoder_defaults(Options& o) {
+  normalize_alike(o.tokenizer);
+  set_encoder_defaults(o.model);
+  o.tokenizer.byte_fallback = true;
+  o.train.label_smoothing = 0;
+}
+
+/// Reads the options of such a task, and sets those that it does not choose. `what` is the model. Throws as
+/// `refuse_keys_of_a_decoder`, and as `validate` an input error that begins with `where`.
+template <class Options>
+Options read_encoder_options(OptionNode root, const std::string& where, std::string_view what) {
+  refuse_keys_of_a_decoder(root, what);
+  Options options;
+  read_options(root, options);
+  options.model.decoder_layers = 0;  // a preset has a decoder
+  normalize_alike(options.tokenizer);
+  validate_at(options, where);
+  return options;
+}
 
 /// Throws an input error if a part is frozen that the model does not have, or that would stay random.
 void check_frozen_parts(const StartOptions& start, std::string_view what);

@@ -52,6 +52,8 @@ void visit(OptionVisitor& v, TaskOptions<Data, Validation>& o) {
 template <class Options>
 void validate_groups(const Options& o, std::string_view data) {
   check_ranges(o);
+  if constexpr (requires { o.task; })
+    require(o.task == Options::task_name, "task: is '{}', expected {}", o.task, Options::task_name);
   validate(static_cast<const Architecture&>(o.model));
   require(!o.data.train.empty(), "data.train: there is no training data; give {}", data);
   validate(training_of(o));

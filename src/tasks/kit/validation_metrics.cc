@@ -6,17 +6,6 @@
 #include "base/join.h"
 
 namespace sixfold {
-namespace {
-
-/// "loss, accuracy or macro_f1"
-std::string enumerated(std::vector<std::string> names, std::string_view last) {
-  const std::string end = std::move(names.back());
-  names.pop_back();
-  return names.empty() ? end : fmt::format("{} {} {}", join(names), last, end);
-}
-
-}  // namespace
-
 ValidationScores::ValidationScores(MetricTable table, const std::vector<std::string>& names,
                                    const MetricOptions& options) {
   for (const MetricEntry& entry : table) {
@@ -30,7 +19,7 @@ ValidationScores::ValidationScores(MetricTable table, const std::vector<std::str
 void ValidationScores::add(std::string_view output, std::span<const std::string> references,
                            bool known_to_the_letter) {
   for (Row& row : rows_) {
-    const bool no_equal = !known_to_the_letter && row.entry->name == "exact_match";
+    const bool no_equal = !known_to_the_letter && row.entry->compares_whole_lines;
     row.sums.add(output, no_equal ? std::span<const std::string>() : references);
   }
 }
@@ -77,7 +66,7 @@ MetricValidationOptions::MetricValidationOptions(LineContent content, std::strin
 void visit(OptionVisitor& v, MetricValidationOptions& o) {
   visit_interval(v, o);
   v.field("best_by", o.best_by,
-          fmt::format("metric that decides which model is best: {}", enumerated(o.best_by.names, "or")));
+          fmt::format("metric that decides which model is best: {}", join_words(o.best_by.names, "or")));
   visit_patience(v, o);
 }
 
@@ -108,12 +97,12 @@ ValidationScores TextValidationOptions::scores(const Tokenizer& tokenizer) const
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs) {
   visit_interval(v, o);
   v.field("metrics", o.metrics,
-          fmt::format("metrics to compute: {}; {} need {}", join(o.metrics.names), enumerated(o.names, "and"),
+          fmt::format("metrics to compute: {}; {} need {}", join(o.metrics.names), join_words(o.names, "and"),
                       outputs));
   v.field("best_by", o.best_by, "metric that decides which model is best");
   visit_patience(v, o);
   v.field("beam_size", o.beam_size,
-          fmt::format("beam size for {}; 1: greedy search", enumerated(o.names, "and")), between(1, 1000));
+          fmt::format("beam size for {}; 1: greedy search", join_words(o.names, "and")), between(1, 1000));
 }
 
 void validate_metrics(const TextValidationOptions& o) {

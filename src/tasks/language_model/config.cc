@@ -33,8 +33,6 @@ void validate(const LanguageModelOptions& o) {
           "model.encoder_layers: is {}, but a language model has no encoder; set it to 0",
           o.model.encoder_layers);
   validate_groups(o, "a text file");
-  require(o.task == LanguageModelOptions::task_name, "task: is '{}', expected {}", o.task,
-          LanguageModelOptions::task_name);
   require(
       o.model.norm != Norm::batch,
       "model.norm: 'batch' normalizes over the tokens of a batch, among them those that a language model is to "

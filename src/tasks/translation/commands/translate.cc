@@ -17,7 +17,6 @@
 #include "program/kit/model_folder.h"
 #include "program/kit/named_option.h"
 #include "tasks/translation/commands/commands.h"
-#include "tasks/translation/commands/options.h"
 #include "tasks/translation/commands/translation_parts.h"
 
 namespace sixfold {
@@ -199,16 +198,19 @@ int run(const TranslateSettings& settings, Processes& processes) {
   return 0;
 }
 
-std::vector<GivenOption> given_options(const CLI::App& command) {
+/// The values of all options, which are those that count where none was given.
+std::vector<GivenOption> given_options(CLI::App& command) {
   std::vector<GivenOption> all;
-  for (const CLI::Option* option : command.get_options()) {
+  for (CLI::Option* option : command.get_options()) {
     if (option->get_positional()) continue;
     GivenOption& given = all.emplace_back(GivenOption{.name = option->get_name()});
     given.file = option->get_type_name() == "FILE";
-    if (option->count() > 0)
+    if (option->count() > 0) {
       given.values = option->results();
-    else if (const std::string fixed = option->get_default_str(); !fixed.empty())
-      given.values = {fixed};
+    } else {
+      option->capture_default_str();
+      if (const std::string counts = option->get_default_str(); !counts.empty()) given.values = {counts};
+    }
   }
   return all;
 }
@@ -258,7 +260,9 @@ void add_translate(CLI::App& app) {
           "--keep-symbols", settings->keep_symbols,
           "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
           "which translate it as the original program does]")
-      ->type_name("BOOL");
+      ->type_name("BOOL")
+      ->default_function(
+          [settings = settings.get()] { return value_text(node_of(settings->keep_symbols.value_or(true))); });
   command
       .add_option("--part", settings->part,
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
@@ -282,8 +286,9 @@ void add_translate(CLI::App& app) {
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
   command.callback([settings, &command] {
+    if (!settings->keep_symbols) settings->keep_symbols = !is_imported(settings->model);
+    settings->options.keep_symbols = *settings->keep_symbols;
     settings->given = given_options(command);
-    settings->options.keep_symbols = settings->keep_symbols.value_or(!is_imported(settings->model));
     const int status =
         on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });
     if (status != 0) std::exit(status);

@@ -1,0 +1,121 @@
+#include "model/head.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "model/layers/pooling.h"
+
+namespace sixfold {
+
+Tensor Head::input(const Tensor& states, const Batch& batch, Context& context) const {
+  if (batch.label_rows.empty()) return states;
+  std::vector<int32_t> inverse(static_cast<size_t>(states.rows()), -1);
+  for (size_t label = 0; label < batch.label_rows.size(); ++label)
+    inverse[static_cast<size_t>(batch.label_rows[label])] = static_cast<int32_t>(label);
+  return ops::gather_rows(context, states, context.indices(batch.label_rows), context.indices(inverse));
+}
+
+Tensor Head::loss(const Tensor& states, const Batch& batch, const ops::LossOptions& options,
+                  Context& context) const {
+  for (const int32_t label : batch.labels)
+    require(label >= 0 && label < choices_, "label id {} is not one of the {} that the model predicts", label,
+            choices_);
+  ops::LossOptions weighted = options;
+  if (!batch.label_weights.empty()) weighted.weights = context.numbers(batch.label_weights);
+  return ops::cross_entropy(context, input(states, batch, context), output_, context.indices(batch.labels),
+                            weighted);
+}
+
+namespace {
+
+/// Predicts a token for each row (section 3.4).
+class VocabularyHead final : public Head {
+ public:
+  VocabularyHead(const ParameterBuilder& builder, const ModelConfig& config, const Tensor& embedding)
+      : Head(projection(builder.in("output_projection"), config, embedding), config.target_vocab) {}
+
+ private:
+  static ops::OutputWeights projection(ParameterBuilder builder, const ModelConfig& c,
+                                       const Tensor& embedding) {
+    const Tensor weight = c.shares_output()
+                              ? embedding
+                              : builder.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
+    return {weight, c.output_bias ? builder.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
+  }
+};
+
+/// Predicts a label for each sequence: pools its states, and projects the pooled state to the labels.
+class ClassHead final : public Head {
+ public:
+  ClassHead(const ParameterBuilder& builder, const ModelConfig& config)
+      : Head(projection(builder.of(ModelPart::head).in("classifier"), config), config.head.classes),
+        pooling_(builder.of(ModelPart::head).in("pooling"), config.head.pooling, config.d_model),
+        dropout_(config.dropout) {}
+
+  /// states [source tokens, d_model] -> [sequences, d_model].
+  Tensor input(const Tensor& states, const Batch& batch, Context& context) const override {
+    const TokenRows rows = context.token_rows(batch.source.rows, batch.samples);
+    const Tensor pooled = pooling_(states, rows, context);
+    Ragged single;
+    for (int64_t i = 0; i < pooled.rows(); ++i) single.add(1);
+    const TokenRows pooled_rows = context.token_rows(single, batch.samples);
+    return ops::dropout(context, {pooled, context.dropout(dropout_, pooled_rows)});
+  }
+
+ private:
+  static ops::OutputWeights projection(ParameterBuilder builder, const ModelConfig& c) {
+    const auto weight = builder.matrix("weight", c.head.classes, c.d_model);
+    return {weight, builder.vector("bias", c.head.classes, Initial::zeros)};
+  }
+
+  SequencePooling pooling_;
+  float dropout_;
+};
+
+/// Predicts where the answer to a question starts and ends: two logits for each token (Devlin et al. 2019,
+/// section 4.2).
+class SpanHead final : public Head {
+ public:
+  // A bias would change nothing: it is the same for all rows that the softmax compares.
+  SpanHead(const ParameterBuilder& builder, const ModelConfig& config)
+      : Head({builder.of(ModelPart::head).in("qa_outputs").matrix("weight", start_and_end, config.d_model), {}},
+             start_and_end) {}
+
+  Tensor loss(const Tensor& states, const Batch& batch, const ops::LossOptions& options,
+              Context& context) const override {
+    return ops::span_loss(context, states, output().weight, {batch.choices, context.indices(batch.labels)},
+                          options);
+  }
+
+ private:
+  static constexpr int start_and_end = 2;
+};
+
+}  // namespace
+
+std::unique_ptr<const Head> make_head(const ParameterBuilder& builder, const ModelConfig& config,
+                                      const Tensor& embedding) {
+  switch (config.head.kind) {
+    case HeadKind::vocabulary:
+      return std::make_unique<VocabularyHead>(builder, config, embedding);
+    case HeadKind::classes:
+      return std::make_unique<ClassHead>(builder, config);
+    case HeadKind::span:
+      return std::make_unique<SpanHead>(builder, config);
+  }
+  throw_unknown("head", config.head.kind);
+}
+
+int64_t label_choices(const ModelConfig& config) {
+  switch (config.head.kind) {
+    case HeadKind::vocabulary:
+      return config.target_vocab;
+    case HeadKind::classes:
+      return config.head.classes;
+    case HeadKind::span:
+      return config.context_tokens;
+  }
+  throw_unknown("head", config.head.kind);
+}
+
+}  // namespace sixfold
