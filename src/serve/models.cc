@@ -63,7 +63,7 @@ std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
     const auto task = std::ranges::find(tasks_, config.task, &ServedTask::task);
     require(task != tasks_.end(), "{}: is a model for the task '{}', which is not served", spec.folder,
             config.task);
-    std::unique_ptr<ServedModel> loading = task->open(spec, settings);
+    std::unique_ptr<ServedModel> loading = task->open(spec, config, settings);
     loading->folder = spec.folder;
     loading->task = config.task;
     loading->created = seconds_of(std::filesystem::last_write_time(spec.folder + "/config.json"));

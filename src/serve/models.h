@@ -58,9 +58,10 @@ struct Route;
 /// What a task adds to the server: a row of its table.
 struct ServedTask {
   std::string_view task;
-  /// Loads a model of the task from `spec.folder`, and gives it a name if `spec` has none. Throws an input
-  /// error if it can't be served.
-  std::unique_ptr<ServedModel> (*open)(const ModelSpec& spec, const EngineSettings& settings);
+  /// Loads a model of the task from `spec.folder`, whose config is given, and names it if `spec` does not.
+  /// Throws an input error if it can't be served.
+  std::unique_ptr<ServedModel> (*open)(const ModelSpec& spec, const ModelConfig& config,
+                                       const EngineSettings& settings);
   /// The routes for the models of the task.
   std::vector<Route> (*routes)(Service& service);
 };

@@ -17,7 +17,8 @@ std::string last_part(const std::string& folder) {
 
 ServedTask served_language_model(std::vector<Route> (*routes)(Service& service)) {
   return {.task = ServedLanguageModel::task,
-          .open = [](const ModelSpec& spec, const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
+          .open = [](const ModelSpec& spec, const ModelConfig&,
+                     const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
             auto model = std::make_unique<ServedLanguageModel>(spec, settings);
             model->name = spec.name.empty() ? last_part(spec.folder) : spec.name;
             return model;

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/language_code.h"
-#include "model_folder/model_folder.h"
 
 namespace sixfold::serve {
 namespace {
@@ -40,8 +39,7 @@ std::pair<std::string, std::string> languages_of(const ModelSpec& spec, const st
 }
 
 /// Checks what can be known before the weights are loaded.
-ModelSpec checked(const ModelSpec& spec, const EngineSettings& settings) {
-  const ModelConfig config = load_model_config(spec.folder);
+ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const EngineSettings& settings) {
   ModelSpec named = spec;
   named.name = name_of(spec, config);
   languages_of(spec, named.name);
@@ -73,8 +71,9 @@ void ServedTranslation::describe(nlohmann::ordered_json& entry) const {
 
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service)) {
   return {.task = ServedTranslation::task,
-          .open = [](const ModelSpec& spec, const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
-            return std::make_unique<ServedTranslation>(checked(spec, settings), settings);
+          .open = [](const ModelSpec& spec, const ModelConfig& config,
+                     const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
+            return std::make_unique<ServedTranslation>(checked(spec, config, settings), settings);
           },
           .routes = routes};
 }
