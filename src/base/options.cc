@@ -132,8 +132,10 @@ void set_option(OptionNode& root, const std::string& assignment) {
 std::string Range::describe() const {
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
   const std::string_view to = half_open ? "below " : "";
-  if (has_low && has_high) return fmt::format("from {} to {}{}", low, to, high);
-  if (has_low) return fmt::format("at least {}", low);
+  if (has_low && has_high)
+    return above ? fmt::format("above {} and {} {}", low, half_open ? "below" : "at most", high)
+                 : fmt::format("from {} to {}{}", low, to, high);
+  if (has_low) return fmt::format("{} {}", above ? "above" : "at least", low);
   if (has_high) return fmt::format("{} {}", half_open ? "below" : "at most", high);
   return "";
 }

@@ -15,6 +15,7 @@
 
 #include "base/enumerators.h"
 #include "base/error.h"
+#include "base/join.h"
 
 // Typed options. A struct of options lists its fields once:
 //
@@ -90,12 +91,17 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool half_open = false;
+  bool above = false;  ///< excludes `low`
 
-  bool contains(double value) const { return value >= low && (half_open ? value < high : value <= high); }
-  /// "at least 1", "from 0 to 1", "from 0 to below 1", or an empty text if every value is allowed.
+  bool contains(double value) const {
+    return (above ? value > low : value >= low) && (half_open ? value < high : value <= high);
+  }
+  /// "at least 1", "above 0", "from 0 to 1", "from 0 to below 1", "above 0 and at most 1", or an empty text if
+  /// every value is allowed.
   std::string describe() const;
 };
 inline Range at_least(double low) { return {.low = low}; }
+inline Range above(double low) { return {.low = low, .above = true}; }
 inline Range between(double low, double high) { return {.low = low, .high = high}; }
 inline Range from_to_below(double low, double high) { return {.low = low, .high = high, .half_open = true}; }
 
@@ -202,27 +208,70 @@ OptionNode node_of(const std::vector<T>& values) {
 inline OptionNode node_of(const ChosenName& value) { return node_of(value.name); }
 inline OptionNode node_of(const ChosenNames& value) { return node_of(value.chosen); }
 
+/// An option without a value of its own: null, until one is given.
+template <class T>
+void read_value(const OptionSource& source, std::optional<T>& value) {
+  T given{};
+  if (source.node.kind != OptionNode::Kind::null) read_value(source, given);
+  value = source.node.kind == OptionNode::Kind::null ? std::nullopt : std::optional<T>(std::move(given));
+}
+template <class T>
+OptionNode node_of(const std::optional<T>& value) {
+  return value ? node_of(*value) : OptionNode{};
+}
+
+/// What stands for a value in a text about its option: N, X, BOOL, TEXT, or the names that it may have: "a|b".
+inline constexpr std::string_view text_type_name = "TEXT";
+template <class T>
+std::string type_name_of(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return "BOOL";
+  } else if constexpr (std::is_enum_v<T>) {
+    std::string names;
+    for (const auto& [enumerator, name] : EnumNames<T>::names)
+      names += (names.empty() ? "" : "|") + std::string(name);
+    return names;
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return std::is_integral_v<T> ? "N" : "X";
+  } else if constexpr (requires { value.names; }) {
+    return join(value.names, "|");
+  } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
+    return type_name_of(typename T::value_type{});
+  } else {
+    return std::string(text_type_name);
+  }
+}
+
 /// A field of any type that an option can have.
 class OptionValue {
  public:
   template <class T>
-  explicit OptionValue(T& value) : value_(&value), type_(&type<T>) {}
+  requires(!std::is_same_v<T, OptionValue>) explicit OptionValue(T& value) : value_(&value), type_(&type<T>) {}
   void read(const OptionSource& source) const { type_->read(source, value_); }
   OptionNode node() const { return type_->node(value_); }
+  std::string type_name() const { return type_->name(value_); }
+  bool is_list() const { return type_->list; }
 
  private:
   struct Type {
     void (*read)(const OptionSource& source, void* value);
     OptionNode (*node)(const void* value);
+    std::string (*name)(const void* value);
+    bool list;
   };
   template <class T>
   static constexpr Type type{
       [](const OptionSource& source, void* value) { read_value(source, *static_cast<T*>(value)); },
-      [](const void* value) { return node_of(*static_cast<const T*>(value)); }};
+      [](const void* value) { return node_of(*static_cast<const T*>(value)); },
+      [](const void* value) { return type_name_of(*static_cast<const T*>(value)); },
+      requires(T value){value.emplace_back();
+}
+};  // namespace sixfold
 
-  void* value_;
-  const Type* type_;
-};
+void* value_;
+const Type* type_;
+}
+;
 
 /// What walks over the fields of a struct.
 class OptionVisitor {

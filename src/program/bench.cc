@@ -11,8 +11,8 @@
 #include "program/bench/layer_times.h"
 #include "program/commands.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
 #include "train/precision.h"
@@ -230,7 +230,7 @@ void add_layers(CLI::App& bench) {
   study.timing.threads = 0;
   CLI::App& command =
       *bench.add_subcommand("layers", "Measure table 1 of the paper: the time of one layer of each kind");
-  add_named_option(command, "--kinds", study.kinds,
+  add_value_option(command, "--kinds", study.kinds,
                    "what mixes the tokens of the layer, one or several separated by commas "
                    "[attention,restricted_attention,lstm,convolution,separable]");
   add_sizes(command, "--n", study.n, "lengths of the sequence");
@@ -239,11 +239,8 @@ void add_layers(CLI::App& bench) {
   add_sizes(command, "--r", study.r, "neighbours that restricted attention sees (model.attention_window)");
   command.add_flag("--decoder", settings->decoder,
                    "measure layers of a decoder, which see only earlier tokens, instead of an encoder");
-  command
-      .add_option("--repeat", study.timing.repeat, "minimum number of repetitions, of which the median counts")
-      ->check(CLI::Range(1, 100'000))
-      ->type_name("N")
-      ->capture_default_str();
+  add_value_option(command, "--repeat", study.timing.repeat,
+                   "minimum number of repetitions, of which the median counts", between(1, 100'000));
   add_threads_option(command, study.timing.threads);
   command.add_flag("--json", settings->json, "print the results as JSON");
   command
@@ -251,8 +248,8 @@ void add_layers(CLI::App& bench) {
                   "also write a picture (.svg or .png) or the results (.json)")
       ->type_name("FILE")
       ->check(fault_of_output);
-  add_named_option(command, "--theme", settings->picture.theme,
-                   "colours: light, dark, or auto, which follows the viewer's system [auto]");
+  add_value_option(command, "--theme", settings->picture.theme,
+                   "colours: light, dark, or auto, which follows the viewer's system");
   command.footer(
       "While one size grows, the others stay in the middle of their values. The path length follows from the\n"
       "places that a layer declares to read. The defaults take about a minute on two cores.\n"

@@ -7,8 +7,8 @@
 #include "base/join.h"
 #include "program/commands.h"
 #include "program/kit/command_tree.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/tasks.h"
 
 namespace sixfold {
@@ -271,7 +271,7 @@ void add_completion(CLI::App& app, Tasks tasks) {
   const auto shell = std::make_shared<Shell>();
   CLI::App& command =
       *app.add_subcommand("completion", "Write a script that completes commands and options in a shell");
-  add_named_option(command, "shell", *shell, "bash, zsh or fish")->required();
+  add_value_option(command, "shell", *shell, "bash, zsh or fish")->required();
   command.footer("Example:\n  source <(sixfold completion bash)");
   command.callback([&app, shell, tasks] { run(app, tasks, *shell); });
 }

@@ -9,8 +9,8 @@
 #include "data/measure.h"
 #include "program/commands.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -120,22 +120,14 @@ void add_corpus(CLI::App& app) {
       ->required();
   command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
       ->type_name("MODEL");
-  command
-      .add_option("--max-length", settings->options.encode.max_length,
-                  "count pairs with more tokens on a side as dropped; 0: no limit")
-      ->check(number_in<int>(at_least(0)))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--max-ratio", settings->options.encode.max_ratio,
-          "count pairs with more than this many times as many tokens on one side as dropped; 0: no limit")
-      ->check(number_in<double>(at_least(0)))
-      ->type_name("N")
-      ->capture_default_str();
-  add_named_option(
-      command, "--invalid-utf8", settings->options.invalid,
-      "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [replace]");
+  add_value_option(command, "--max-length", settings->options.encode.max_length,
+                   "count pairs with more tokens on a side as dropped; 0: no limit", at_least(0));
+  add_value_option(
+      command, "--max-ratio", settings->options.encode.max_ratio,
+      "count pairs with more than this many times as many tokens on one side as dropped; 0: no limit",
+      at_least(0));
+  add_value_option(command, "--invalid-utf8", settings->options.invalid,
+                   "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   command.add_flag("--json", settings->json, "print the report as JSON, which 'sixfold plot corpus' can draw");
   command.footer("Example:\n  sixfold corpus train.en train.de --max-length 200 --max-ratio 3");
   command.callback([settings] { run(*settings); });

@@ -8,7 +8,7 @@
 #include "program/commands.h"
 #include "program/demo/corpus.h"
 #include "program/demo_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -79,9 +79,7 @@ void add_demo_corpus(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--held-out-sentences", settings->corpus.test_sentences,
                       "the same for test.* [as --sentences]");
-  command->add_option("--seed", settings->corpus.seed, "random seed of the corpus")
-      ->check(number_in<uint64_t>(Range()))
-      ->capture_default_str();
+  add_value_option(*command, "--seed", settings->corpus.seed, "random seed of the corpus");
   command->footer(
       "Example:\n  sixfold demo-corpus --output demo --pairs 24000 --held-out 500\n"
       "Train on short lines and test on longer ones:\n"

@@ -7,7 +7,7 @@
 #include "program/commands.h"
 #include "program/demo/images.h"
 #include "program/demo_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -66,9 +66,7 @@ void add_demo_images(CLI::App& app) {
       .add_option("--held-out", pictures.test,
                   "number of pictures in test.*; training has no picture with the same caption")
       ->capture_default_str();
-  command.add_option("--seed", pictures.seed, "random seed of the pictures")
-      ->check(number_in<uint64_t>(Range()))
-      ->capture_default_str();
+  add_value_option(command, "--seed", pictures.seed, "random seed of the pictures");
   command.footer(
       "A picture has 32 x 32 pixels and shows two shapes: \"a red circle left of a blue square\". Images are "
       "IDX\n"

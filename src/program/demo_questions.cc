@@ -7,7 +7,7 @@
 #include "program/commands.h"
 #include "program/demo/questions.h"
 #include "program/demo_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -53,9 +53,7 @@ void add_demo_questions(CLI::App& app) {
       ->capture_default_str();
   command.add_option("--held-out", questions.test, "number of texts in test.tsv, which are not in training")
       ->capture_default_str();
-  command.add_option("--seed", questions.seed, "random seed of the facts")
-      ->check(number_in<uint64_t>(Range()))
-      ->capture_default_str();
+  add_value_option(command, "--seed", questions.seed, "random seed of the facts");
   command.footer(
       "A text says of some people where they live, what they own and the like; a line is a text, a tab, a "
       "question,\n"

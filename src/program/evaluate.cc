@@ -17,8 +17,8 @@
 #include "metrics/metrics.h"
 #include "program/commands.h"
 #include "program/kit/label_files.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/squad_answers.h"
 #include "text/utf8.h"
 
@@ -278,38 +278,31 @@ void add_evaluate(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
-  command.add_option("--samples", settings->bootstrap.samples, "number of bootstrap samples")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", settings->bootstrap.seed, "random seed of the bootstrap")
-      ->check(number_in<uint64_t>(Range()))
-      ->type_name("N")
-      ->capture_default_str();
+  add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
+                   between(1, 1'000'000));
+  add_value_option(command, "--seed", settings->bootstrap.seed, "random seed of the bootstrap");
   settings->metrics = {.chosen = {"bleu", "chrf"}, .names = {}};
   for (const MetricEntry& row : metric_table()) settings->metrics.names.emplace_back(row.name);
   const auto named = [](LineContent content) { return join(metric_names(metric_table(), content)); };
-  add_named_option(
+  add_value_option(
       command, "--metric", settings->metrics,
-      fmt::format("{}, or several separated by commas [{}]; for labels, the beginnings of lines up to "
+      fmt::format("{}, or several separated by commas; for labels, the beginnings of lines up to "
                   "a tab: {}; for answers, the ends of reference lines after a tab and the beginnings "
                   "of the others: {}; described below",
-                  named(LineContent::text), join(settings->metrics.chosen, ","), named(LineContent::label),
-                  named(LineContent::answer)));
-  add_named_option(command, "--tokenize", settings->options.bleu.tokenizer,
-                   "tokenization of BLEU: 13a, intl, char or none [13a]");
-  add_named_option(command, "--smooth", settings->options.bleu.smoothing,
-                   "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none [exp]");
+                  named(LineContent::text), named(LineContent::label), named(LineContent::answer)));
+  add_value_option(command, "--tokenize", settings->options.bleu.tokenizer,
+                   "tokenization of BLEU: 13a, intl, char or none");
+  add_value_option(command, "--smooth", settings->options.bleu.smoothing,
+                   "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none");
   command
       .add_option("--smooth-value", settings->options.bleu.smooth_value,
                   "constant of --smooth floor [0.1] and add-k [1]")
       ->type_name("NUMBER");
   command.add_flag("--lowercase", settings->options.lowercase, "ignore case");
-  add_named_option(command, "--format", settings->format, "text or json [text]");
-  command.add_option("--width", settings->width, "digits after the decimal point of a score")
-      ->check(CLI::Range(0, 15))
-      ->type_name("DIGITS")
-      ->capture_default_str();
+  add_value_option(command, "--format", settings->format, "text or json");
+  add_value_option(command, "--width", settings->width, "digits after the decimal point of a score",
+                   between(0, 15))
+      ->type_name("DIGITS");
   std::string described = "Metrics:\n";
   for (const MetricEntry& row : metric_table())
     described += fmt::format("  {:<19}{}\n", row.name, row.explanation);

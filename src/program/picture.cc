@@ -5,8 +5,8 @@
 
 #include "base/join.h"
 #include "base/log.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/plot/png.h"
 
 namespace sixfold::cli {
@@ -44,8 +44,8 @@ void add_picture_options(CLI::App& command, PictureOptions& options) {
       ->type_name("FILE")
       ->check(fault_of_name)
       ->required();
-  add_named_option(command, "--theme", options.theme,
-                   "colours: light, dark, or auto, which follows the viewer's system [auto]");
+  add_value_option(command, "--theme", options.theme,
+                   "colours: light, dark, or auto, which follows the viewer's system");
 }
 
 void write_picture(const PictureOptions& options, const std::string& svg,

@@ -5,7 +5,7 @@
 #include "model_folder/model_folder.h"
 #include "program/commands.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/attention.h"
 #include "program/plots.h"
@@ -68,8 +68,8 @@ void add_attention(CLI::App& plot) {
   command.add_option("--text", settings->text, "the source sentence")->type_name("TEXT")->required();
   command.add_option("--target", settings->target, "a translation of the sentence [the model's own]")
       ->type_name("TEXT");
-  add_named_option(command, "--kind", settings->kind,
-                   "cross-attention, or self-attention of the encoder or decoder [cross]");
+  add_value_option(command, "--kind", settings->kind,
+                   "cross-attention, or self-attention of the encoder or decoder");
   command
       .add_option("--layer", settings->layer,
                   "layer, counted from 0, or from the last with -1, -2, ...; the picture counts layers and "

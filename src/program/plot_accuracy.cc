@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "metrics/metrics.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
 #include "program/plots.h"
@@ -136,15 +137,11 @@ void add_plot_accuracy(CLI::App& plot) {
   command.add_option("-r,--reference", settings->reference, "file of reference translations")
       ->type_name("FILE")
       ->required();
-  command.add_option("--width", settings->width, "lengths that share a point, in words")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--trained-to", settings->trained_to,
-                  "length of the longest lines in training, in words, to mark in the picture")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  add_value_option(command, "--width", settings->width, "lengths that share a point, in words",
+                   between(1, 1000));
+  add_value_option(command, "--trained-to", settings->trained_to,
+                   "length of the longest lines in training, in words, to mark in the picture [none]",
+                   between(1, 1'000'000));
   add_picture_options(command, settings->picture);
   command.footer(
       "Example:\n  sixfold plot accuracy sinusoidal.de alibi.de --source test.en --reference test.de --output "

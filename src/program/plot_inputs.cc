@@ -10,6 +10,7 @@
 #include "model/position_encodings.h"
 #include "model_folder/model_folder.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
 #include "program/plot/grid.h"
@@ -178,11 +179,8 @@ void add_plot_positions(CLI::App& plot, Tasks tasks) {
   command.add_option("model", settings->model, "model folder, or a training config")
       ->type_name("MODEL|CONFIG.yaml")
       ->required();
-  command
-      .add_option("--positions", settings->positions,
-                  "number of positions (default: 64, or as many as were learned)")
-      ->check(CLI::Range(2, 512))
-      ->type_name("N");
+  add_value_option(command, "--positions", settings->positions,
+                   "number of positions (default: 64, or as many as were learned)", between(2, 512));
   command.add_flag("--similarity", settings->similarity,
                    "draw the mean similarity of two encodings by their distance");
   add_picture_options(command, settings->picture);

@@ -6,8 +6,8 @@
 #include "formats/encode_image.h"
 #include "model_folder/ownership.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/patches.h"
 #include "program/plots.h"
@@ -95,19 +95,16 @@ void add_plot_patches(CLI::App& plot) {
       .add_option("-i,--input", settings->input, "image file, or IDX file or list of image files with --number")
       ->type_name("FILE")
       ->required();
-  command.add_option("--number", settings->number, "which image of the input, counted from 1")
-      ->check(number_in<int64_t>(at_least(1)))
-      ->type_name("N")
-      ->capture_default_str();
+  add_value_option(command, "--number", settings->number, "which image of the input, counted from 1",
+                   at_least(1));
   command
       .add_option("--layer", settings->layer,
                   "layer of the decoder, counted from 0, or from the last with -1, -2, ...; the picture counts "
                   "layers and heads from 1")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--head", settings->head, "draw only this head, counted from 0 [the mean of all heads]")
-      ->check(CLI::Range(0, 1 << 16))
-      ->type_name("N");
+  add_value_option(command, "--head", settings->head,
+                   "draw only this head, counted from 0 [the mean of all heads]", between(0, 1 << 16));
   add_picture_options(command, settings->picture);
   command.footer(
       "For each token of the caption, the picture is clear where the token looks, and veiled elsewhere. The\n"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "metrics/metric.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
 #include "program/plots.h"
@@ -137,11 +137,9 @@ void add_plot_schedule(CLI::App& plot, Tasks tasks) {
   const auto settings = std::make_shared<ScheduleSettings>();
   CLI::App& command = *plot.add_subcommand("schedule", "Draw the learning rate schedules of training configs");
   command.add_option("configs", settings->configs, "training configs")->type_name("CONFIG.yaml")->required();
-  command
-      .add_option("--updates", settings->updates,
-                  "number of updates of the run, if the config gives only epochs or minutes")
-      ->check(number_in<int64_t>(at_least(1)))
-      ->type_name("N");
+  add_value_option(command, "--updates", settings->updates,
+                   "number of updates of the run, if the config gives only epochs or minutes [none]",
+                   at_least(1));
   add_picture_options(command, settings->picture);
   command.footer("Example:\n  sixfold plot schedule recipes/demo.yaml --output schedule.svg");
   command.callback([settings, tasks] { draw_schedule(*settings, tasks); });

@@ -9,8 +9,8 @@
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/language_model/generator.h"
-#include "tasks/translation/commands/commands.h"
 #include "tasks/translation/commands/translation_writer.h"
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"
@@ -179,7 +179,9 @@ void add_score(CLI::App& app) {
   add_text_output_option(command, settings->output);
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
-  add_translator_options(command, settings->options, settings->runtime);
+  add_field_options(command, OptionVisitor::Walk(settings->options),
+                    {.only = {"batch_tokens", "max_source_length", "target_language"}});
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "With --format text each line has the natural logarithm of the translation's probability, including the\n"
       "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"

@@ -29,6 +29,15 @@ class FunctionSink final : public ResultSink {
 
 }  // namespace
 
+void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_t& batch_tokens) {
+  v.field("beam_size", beam_size,
+          "number of hypotheses kept in each step; 1: greedy search [as stored with the model]",
+          between(1, 1000));
+  v.field("batch_tokens", batch_tokens,
+          "maximum number of tokens in a batch of one thread; 0: depends on the size of the model",
+          at_least(0));
+}
+
 BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& options)
     : plan_((require_encoder_and_decoder(model, "search"),
              std::make_shared<BeamPlan>(model, options.rules, options.n_best))),

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct SearchOptions {
   const Shortlist* shortlist = nullptr;  ///< null: all target tokens are allowed
   std::stop_token cancel = {};           ///< when stop is requested, the search throws `Cancelled`
 };
+
+/// The fields of the options of predictors that search: null and 0 are what the model says and what fits it.
+void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_t& batch_tokens);
 
 /// Creates beam search requests that share options. Safe to share between threads.
 class BeamRequests {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "base/options.h"
 
 namespace sixfold {
 namespace {
@@ -125,17 +125,15 @@ std::vector<Drawn> likeliest(std::span<const float> logits, int count) {
   return drawn;
 }
 
-void validate(const DrawOptions& o) {
-  const auto check = [](bool fits, const char* name, float value, const char* expected) {
-    require(fits, "{} is {}; it must be {}", name, value, expected);
-  };
-  check(o.temperature >= 0 && std::isfinite(o.temperature), "temperature", o.temperature,
-        "a finite number of at least 0");
-  check(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty), "repetition_penalty",
-        o.repetition_penalty, "above 0");
-  require(o.top_k >= 0, "top_k is {}; it must be at least 0 (0: all tokens)", o.top_k);
-  check(o.top_p > 0 && o.top_p <= 1, "top_p", o.top_p, "above 0 and at most 1");
-  check(o.min_p >= 0 && o.min_p < 1, "min_p", o.min_p, "at least 0 and below 1");
+void visit(OptionVisitor& v, DrawOptions& o) {
+  v.field("temperature", o.temperature, "divide logits by this before drawing; 0: greedy search", at_least(0));
+  v.field("top_k", o.top_k, "draw among this many likeliest tokens; 0: all", at_least(0));
+  v.field("top_p", o.top_p, "draw among the fewest likeliest tokens with this probability; 1: all",
+          {.low = 0, .high = 1, .above = true});
+  v.field("min_p", o.min_p, "draw among tokens with this share of the probability of the likeliest",
+          from_to_below(0, 1));
+  v.field("repetition_penalty", o.repetition_penalty,
+          "make tokens that occur before less likely by this factor of their logits; 1: off", above(0));
 }
 
 }  // namespace sixfold

@@ -5,6 +5,8 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
 /// How a token is drawn from the distribution of a model. The steps act in the order of the fields, as those of
 /// Hugging Face's transformers do.
 struct DrawOptions {
@@ -38,7 +40,6 @@ Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const 
 /// logit is NaN or infinite. Equally likely ones are ordered by their ids.
 std::vector<Drawn> likeliest(std::span<const float> logits, int count);
 
-/// Throws an input error that names the setting if a value is out of range.
-void validate(const DrawOptions& options);
+void visit(OptionVisitor& v, DrawOptions& o);
 
 }  // namespace sixfold

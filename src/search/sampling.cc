@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "base/random.h"
 
 namespace sixfold {
@@ -20,7 +21,7 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 }  // namespace
 
 SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
-    : draw((validate(options), options)),
+    : draw((check_ranges(options), options)),
       max_tokens(most),
       seed(random_seed),
       start{model.decoder_start_token, model.generation.start_before_text},

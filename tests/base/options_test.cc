@@ -184,6 +184,41 @@ TEST(Options, BoundsAreAllowed) {
     EXPECT_THROW(read_options(parse_yaml_options(fmt::format("single: {}", outside), "a"), epsilons), Error);
 }
 
+TEST(Options, ABoundMayBeExcluded) {
+  EXPECT_EQ(above(0).describe(), "above 0");
+  EXPECT_FALSE(above(0).contains(0));
+  EXPECT_TRUE(above(0).contains(1e-300));
+  const Range share{.low = 0, .high = 1, .above = true};
+  EXPECT_EQ(share.describe(), "above 0 and at most 1");
+  EXPECT_TRUE(share.contains(1));
+}
+
+TEST(Options, AValueMayBeAbsent) {
+  std::optional<int> count;
+  EXPECT_EQ(node_of(count).kind, OptionNode::Kind::null);
+  const OptionNode five{.kind = OptionNode::Kind::plain, .text = "5"};
+  read_value(OptionSource{five, "count", at_least(1)}, count);
+  EXPECT_EQ(count, 5);
+  EXPECT_EQ(node_of(count).text, "5");
+  const OptionNode bad{.kind = OptionNode::Kind::plain, .text = "0"};
+  EXPECT_ANY_THROW(read_value(OptionSource{bad, "count", at_least(1)}, count));
+  EXPECT_EQ(count, 5) << "what can't be read changes nothing";
+  read_value(OptionSource{OptionNode(), "count", at_least(1)}, count);
+  EXPECT_FALSE(count);
+}
+
+TEST(Options, TypesHaveNames) {
+  EXPECT_EQ(type_name_of(true), "BOOL");
+  EXPECT_EQ(type_name_of(uint64_t{1}), "N");
+  EXPECT_EQ(type_name_of(1.0f), "X");
+  EXPECT_EQ(type_name_of(std::string()), "TEXT");
+  EXPECT_EQ(type_name_of(std::vector<std::string>()), "TEXT");
+  EXPECT_EQ(type_name_of(std::optional<int>()), "N");
+  EXPECT_EQ(type_name_of(Fruit::plum), "apple|pear|plum");
+  EXPECT_EQ(type_name_of(std::vector<Fruit>()), "apple|pear|plum");
+  EXPECT_EQ(type_name_of(ChosenNames{{}, {"a", "b"}}), "a|b");
+}
+
 TEST(Options, NumbersTooLargeForTheirTypeNameItsLimits) {
   EXPECT_EQ(yaml_error("count: 3000000000"),
             "shop.yaml:1: count: expected a whole number from 1 to 2147483647, found '3000000000'");

@@ -75,17 +75,17 @@ TEST_F(GenerateCommand, ServesTheOthersIfAPromptIsTooLong) {
 }
 
 TEST_F(GenerateCommand, RefusesBadInput) {
-  expect_error(generate("--temperature -1"), "temperature is -1");
-  expect_error(generate("--top-p 0"), "top_p is 0");
-  expect_error(generate("--max-tokens 0"), "--max-tokens");
+  expect_error(generate("--temperature -1"), "--temperature: expected a number at least 0, found '-1'");
+  expect_error(generate("--top-p 0"), "--top-p: expected a number above 0 and at most 1");
+  expect_error(generate("--max-tokens 0"), "max_tokens is 0");
+  expect_error(generate("--max-tokens -1"), "--max-tokens: expected a whole number from 0");
   expect_error(generate("--prompt a --beam-size 2 --stop b"),
                "beam search knows no stop strings");  // and no prompt
   expect_error(generate("--prompt $(printf '\\377')"), "--prompt: byte 1 is not valid UTF-8");
   EXPECT_EQ(generate("--prompt $(printf 'a\\377') --invalid-utf8 skip --max-tokens 3").text,
             generate("--prompt '' --max-tokens 3").text);
   expect_error(generate("--stop $(printf '\\377')"), "--stop: byte 1 is not valid UTF-8");
-  expect_error(generate("--max-tokens 3 --min-tokens 4"),
-               "min_tokens is 4; it must be from 0 to max_tokens, 3");
+  expect_error(generate("--max-tokens 3 --min-tokens 4"), "min_tokens is 4; it must be at most max_tokens, 3");
   expect_error(generate("--prompt aaaaaaaaaaaaaaaa"), "the prompt has 16 tokens");
   expect_error(generate("--seed -1"), "--seed");
   expect_error(generate("--prompt-file - --input - < /dev/null"), "can't both be standard input");

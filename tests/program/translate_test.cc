@@ -373,7 +373,7 @@ TEST_F(Translate, RefusesWhatItCanNotUse) {
   expect_error(sixfold("translate " + model_ + " --beem-size 2"),
                "unknown option --beem-size; did you mean --beam-size?");
   expect_error(sixfold("translate " + model_ + " --beam-size 0"), "--beam-size");
-  expect_error(sixfold("translate " + model_ + " --batch-tokens 0"), "--batch-tokens");
+  expect_error(sixfold("translate " + model_ + " --batch-tokens -1"), "--batch-tokens");
   expect_error(sixfold("translate " + model_ + " --threads -1"), "--threads");
 }
 

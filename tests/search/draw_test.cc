@@ -101,16 +101,16 @@ TEST(Draw, SurvivesStrangeLogits) {
 
 TEST(Draw, RefusesImpossibleOptions) {
   const auto refuse = [](const DrawOptions& options, const char* part) {
-    EXPECT_NE(error_message([&] { validate(options); }).find(part), std::string::npos) << part;
+    EXPECT_NE(error_message([&] { check_ranges(options); }).find(part), std::string::npos) << part;
   };
-  refuse({.repetition_penalty = 0}, "repetition_penalty is 0");
-  refuse({.temperature = -1}, "temperature is -1");
-  refuse({.temperature = std::nanf("")}, "temperature is nan");
-  refuse({.top_k = -1}, "top_k is -1");
-  refuse({.top_p = 0}, "top_p is 0");
-  refuse({.top_p = 1.5f}, "top_p is 1.5");
-  refuse({.min_p = 1}, "min_p is 1");
-  EXPECT_NO_THROW(validate(DrawOptions()));
+  refuse({.repetition_penalty = 0}, "repetition_penalty: expected a number");
+  refuse({.temperature = -1}, "temperature: expected a number");
+  refuse({.temperature = std::nanf("")}, "temperature: expected a number");
+  refuse({.top_k = -1}, "top_k: expected a whole number at least 0");
+  refuse({.top_p = 0}, "top_p: expected a number");
+  refuse({.top_p = 1.5f}, "top_p: expected a number");
+  refuse({.min_p = 1}, "min_p: expected a number");
+  EXPECT_NO_THROW(check_ranges(DrawOptions()));
 }
 
 }  // namespace

@@ -93,11 +93,13 @@ TEST_F(LimitsTest, CancelledTextsAreNotSplit) {
   std::stop_source stop;
   stop.request_stop();
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_THROW(translate_texts(*model, std::vector{text, text}, {.cancel = stop.get_token()}), Cancelled);
+  EXPECT_THROW(translate_texts(*model, std::vector{text, text}, {.translation = {.cancel = stop.get_token()}}),
+               Cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
   const std::vector<std::string> documents{"<p>a</p>"};
-  EXPECT_THROW(translate_texts(*model, documents, {.kind = TextKind::html, .cancel = stop.get_token()}),
-               Cancelled);
+  EXPECT_THROW(
+      translate_texts(*model, documents, {.kind = TextKind::html, .translation = {.cancel = stop.get_token()}}),
+      Cancelled);
 }
 
 }  // namespace

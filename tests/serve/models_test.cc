@@ -46,7 +46,7 @@ TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
   const auto layer_seen = [&](std::optional<int> of_server, std::optional<int> of_request) {
     const Models models({ModelSpec("en-de=" + en_de_)}, {.threads = 1, .alignment_layer = of_server},
                         builtin_served_tasks());
-    const TextOptions options{.details = {.attention = true, .layer = of_request}};
+    const TextOptions options{.translation = {.details = {.attention = true, .layer = of_request}}};
     return translate_texts(*models.all_of<ServedTranslation>()[0], texts, options)[0]
         .sentences[0]
         .translations[0]

@@ -186,12 +186,28 @@ TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {
   refused({{"prompt", "a"}, {"max_tokens", 0}}, 400, "max_tokens");
   refused({{"prompt", "a"}, {"n", 2}, {"best_of", 3}}, 400, "best_of");
   refused({{"prompt", "a"}, {"stream_options", Json::object()}}, 400, "needs \\\"stream\\\"");
-  refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\" must be");
+  refused({{"prompt", "a"}, {"n", 17}}, 400, "\\\"n\\\": expected a whole number from 1 to 16, found '17'");
   refused({{"prompt", std::string(30, 'a')}}, 400, "Prompt 1");
   refused({{"prompt", 1}}, 400, "\\\"prompt\\\" must be a text");
   refused({{"prompt", Json::array()}}, 400, "\\\"prompt\\\" is an empty list");
   refused({{"prompt", "a"}, {"logit_bias", {{"5", 1}}}}, 400, "\\\"logit_bias\\\" is not supported");
   refused({{"prompt", "a"}, {"logit_bias", 5}}, 400, "logit_bias");
+  refused({{"prompt", "a"}, {"max_tokens", 2.5}}, 400, "\\\"max_tokens\\\": expected a whole number");
+  refused({{"prompt", "a"}, {"top_k", {1, 2}}}, 400, "\\\"top_k\\\": expected a whole number, found a list");
+  refused({{"prompt", "a"}, {"temperature", "warm"}}, 400, "\\\"temperature\\\": expected a number, found");
+  refused({{"prompt", "a"}, {"max_tokens", 2}, {"min_tokens", 3}}, 400, "min_tokens is 3");
+  refused({{"prompt", "a"}, {"beam_size", 2}}, 400, "\\\"beam_size\\\" is not a field of /v1/completions");
+}
+
+/// A whole number may have a point, and a number may be a text, as clients of several languages send them.
+TEST_F(ServiceTest, TakesNumbersOfCompletionsInSeveralForms) {
+  const auto completed = [&](const Json& tokens, const Json& temperature) {
+    const Json request{{"model", "text"}, {"max_tokens", tokens}, {"temperature", temperature}, {"seed", 1}};
+    return json(post("/v1/completions", request))["choices"];
+  };
+  EXPECT_EQ(completed(12.0, 0.5), completed(12, 0.5));
+  EXPECT_EQ(completed("12", "0.5"), completed(12, 0.5));
+  EXPECT_EQ(completed(nullptr, nullptr), completed(16, 1));
 }
 
 /// Clients send fields with the values that change nothing.

@@ -50,18 +50,22 @@ TEST_F(OperationTest, TheDescriptionHasAllRoutes) {
 /// A field that the server does not know is refused by name: those of the description are not.
 TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
   const Json spec = json(get("/spec"));
-  for (const auto& [path, methods] : spec["paths"].items()) {
-    if (!methods.contains("post") || !methods["post"].contains("requestBody")) continue;
-    for (const auto& [type, content] : methods["post"]["requestBody"]["content"].items()) {
-      Json schema = content["schema"];
-      if (schema.contains("$ref"))
-        schema = spec.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
-      for (const auto& [name, unused] : schema["properties"].items()) {
-        const HttpAnswer answer = post(path, Json{{name, nullptr}});
-        EXPECT_EQ(answer.body.find("is not a field of"), std::string::npos) << path << " " << answer.body;
-        EXPECT_EQ(answer.body.find("is not supported"), std::string::npos) << path << " " << answer.body;
-      }
+  const std::pair<std::string, Json> requests[] = {{"/v1/translate", {{"text", "a"}, {"model", "en-de"}}},
+                                                   {"/v2/translate", {{"text", "a"}, {"target_lang", "DE"}}},
+                                                   {"/v1/completions", {{"model", "text"}}}};
+  for (const auto& [path, request] : requests) {
+    const Json& content = spec["paths"][path]["post"]["requestBody"]["content"];
+    const std::string schema = content["application/json"]["schema"]["$ref"];
+    for (const auto& [name, unused] : spec.at(Json::json_pointer(schema.substr(1)))["properties"].items()) {
+      Json changed = request;
+      changed[name] = {{"of another", "type"}};
+      const HttpAnswer answer = post(path, changed);
+      EXPECT_EQ(answer.body.find("is not a field of"), std::string::npos) << path << " " << answer.body;
+      EXPECT_EQ(answer.body.find("'" + name + "' is not supported"), std::string::npos) << answer.body;
     }
+    Json changed = request;
+    changed["unknown"] = 1;
+    EXPECT_EQ(post(path, changed).status, 400) << path;
   }
 }
 

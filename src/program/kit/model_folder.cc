@@ -4,7 +4,7 @@
 #include "base/threads.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 
@@ -25,24 +25,8 @@ void add_model_argument(CLI::App& command, std::string& folder) {
       ->required();
 }
 
-void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens) {
-  command
-      .add_option("--batch-tokens", batch_tokens,
-                  "maximum number of tokens in a batch of one thread [depends on the size of the model]")
-      ->check(number_in<int64_t>(at_least(1)))
-      ->type_name("N");
-}
-
-void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size) {
-  command
-      .add_option("--beam-size", beam_size,
-                  "number of hypotheses kept in each step; 1: greedy search [as stored with the model]")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-}
-
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  add_named_option(
+  add_value_option(
       command, "--precision", runtime.weights,
       "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
   add_threads_option(command, runtime.threads);

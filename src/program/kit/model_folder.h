@@ -29,9 +29,4 @@ void add_threads_option(CLI::App& command, int& threads);
 /// Adds --precision and --threads.
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime);
 
-/// Adds --beam-size.
-void add_beam_size_option(CLI::App& command, std::optional<int>& beam_size);
-/// Adds --batch-tokens.
-void add_batch_tokens_option(CLI::App& command, int64_t& batch_tokens);
-
 }  // namespace sixfold::cli

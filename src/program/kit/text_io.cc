@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "model_folder/ownership.h"
 #include "program/kit/interrupt.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 #include "text/utf8.h"
 
 namespace sixfold::cli {
@@ -52,10 +52,10 @@ void add_text_output_option(CLI::App& command, std::string& path) {
 }
 
 void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
-  add_named_option(
+  add_value_option(
       command, "--invalid-utf8", invalid,
       "what to do with lines that contain NUL or are not valid UTF-8: error, replace (with U+FFFD) or skip "
-      "(treat as empty) [error]");
+      "(treat as empty)");
 }
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }

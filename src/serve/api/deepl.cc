@@ -41,16 +41,14 @@ std::string deepl_language(std::string_view field, const std::string& code,
 
 namespace {
 
-/// Refuses what would silently change nothing.
+/// Refuses what would silently change nothing. All other fields have been read.
 void refuse_unsupported_by_deepl(const Fields& fields) {
-  const auto unknown =
-      fields.unknown({"text", "target_lang", "source_lang", "split_sentences", "preserve_formatting", "context",
-                      "show_billed_characters", "formality", "model_type", "auth_key", "enable_beta_languages",
-                      "tag_handling", "tag_handling_version", "outline_detection", "splitting_tags",
-                      "non_splitting_tags", "ignore_tags", "glossary_id"});
-  if (unknown) throw HttpError(400, fmt::format("Parameter '{}' is not supported.", *unknown));
   // The others leave the choice to the server.
   fields.one_of("formality", {"default", "prefer_more", "prefer_less"});
+  fields.truth("preserve_formatting");  // formatting is always preserved
+  fields.ignore({"context", "auth_key", "enable_beta_languages", "tag_handling_version"});
+  if (const auto unknown = fields.unread())
+    throw HttpError(400, fmt::format("Parameter '{}' is not supported.", *unknown));
 }
 
 LineBreaks breaks_of(const Fields& fields) {
@@ -97,7 +95,6 @@ std::string model_type_used(const Fields& fields) {
 
 HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  refuse_unsupported_by_deepl(fields);
   WantedTexts wanted{
       .texts = fields.required_texts("text", service.options().most_texts),
       .source = "",
@@ -111,12 +108,12 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   }
   wanted.options.breaks = breaks_of(fields);
   wanted.options.client = service.client_of(request);
-  wanted.options.caller = service.caller_of(request);
-  wanted.options.cancel = request.cancel;
+  wanted.options.translation.caller = service.caller_of(request);
+  wanted.options.translation.cancel = request.cancel;
   read_tag_handling(fields, wanted.options);
-  fields.truth("preserve_formatting");  // formatting is always preserved
   const bool billed = fields.truth("show_billed_characters").value_or(false);
   const std::string used = model_type_used(fields);
+  refuse_unsupported_by_deepl(fields);
   Json translations = Json::array();
   const std::vector<AnswerText> answers = translate_from_any(service, wanted);
   for (size_t i = 0; i < answers.size(); ++i) {

@@ -59,10 +59,10 @@ HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& requ
                 .source = detect ? "" : wanted.source,
                 .target = wanted.target,
                 .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
-                            .alternatives = wanted.alternatives,
-                            .client = service.client_of(request),
-                            .caller = service.caller_of(request),
-                            .cancel = request.cancel}});
+                            .translation = {.n_best = wanted.alternatives + 1,
+                                            .caller = service.caller_of(request),
+                                            .cancel = request.cancel},
+                            .client = service.client_of(request)}});
   for (const AnswerText& text : answers) {
     texts.push_back(text.text);
     detections.push_back(detection(text.detected));

@@ -74,14 +74,13 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
   const bool marked = format.kind == TextKind::plain && content.starts_with(mark);
   if (marked) content.erase(0, mark.size());
   const std::string source = fields.required_text("source");
-  const std::vector<AnswerText> answers =
-      translate_from_any(service, {.texts = {std::move(content)},
-                                   .source = source == "auto" ? "" : source,
-                                   .target = fields.required_text("target"),
-                                   .options = {.kind = format.kind,
-                                               .client = service.client_of(request),
-                                               .caller = service.caller_of(request),
-                                               .cancel = request.cancel}});
+  const std::vector<AnswerText> answers = translate_from_any(
+      service, {.texts = {std::move(content)},
+                .source = source == "auto" ? "" : source,
+                .target = fields.required_text("target"),
+                .options = {.kind = format.kind,
+                            .translation = {.caller = service.caller_of(request), .cancel = request.cancel},
+                            .client = service.client_of(request)}});
   const std::string name =
       service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
   HttpAnswer answer{.body =

@@ -14,32 +14,8 @@ constexpr int64_t most_log_probs = 5;  // as OpenAI's
 
 /// Refuses what would silently change nothing.
 void refuse_unsupported_by_openai(const Fields& fields) {
-  const auto unknown = fields.unknown({"model",
-                                       "prompt",
-                                       "max_tokens",
-                                       "n",
-                                       "best_of",
-                                       "temperature",
-                                       "top_p",
-                                       "top_k",
-                                       "min_p",
-                                       "repetition_penalty",
-                                       "presence_penalty",
-                                       "frequency_penalty",
-                                       "stop",
-                                       "seed",
-                                       "echo",
-                                       "stream",
-                                       "stream_options",
-                                       "logprobs",
-                                       "logit_bias",
-                                       "suffix",
-                                       "user",
-                                       "api_key",
-                                       "auth_key"});
-  if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/completions.", *unknown));
   if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
-  if (const auto bias = fields.object("logit_bias"); bias && bias->unknown({}))
+  if (const auto bias = fields.object("logit_bias"); bias && bias->unread())
     throw HttpError(400, "\"logit_bias\" is not supported.");
   for (const char* name : {"presence_penalty", "frequency_penalty"})
     if (fields.number(name, -2, 2).value_or(0) != 0)
@@ -76,6 +52,43 @@ std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limit
   return prompts;
 }
 
+/// How the texts are generated, and returned.
+void read_options(Service& service, const Fields& fields, Completion& wanted) {
+  GenerateOptions& options = wanted.options;
+  options.max_tokens = 16;  // as OpenAI's
+  // Without a seed, clients expect another text each time.
+  options.seed = service.next_seed();
+  const ServiceOptions& limits = service.options();
+  const bool shows_prompt = wanted.echo && fields.has("logprobs");  // which may be all that is wanted
+  fields.read(OptionVisitor::Walk(options),
+              {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.most_new_tokens)},
+               {.option = "min_tokens"},
+               {.option = "temperature", .range = between(0, 2)},
+               {.option = "top_k"},
+               {.option = "top_p"},
+               {.option = "min_p"},
+               {.option = "repetition_penalty"},
+               {.option = "no_repeat_ngram"},
+               {.option = "samples", .field = "n", .range = between(1, limits.most_samples)},
+               {.option = "seed", .range = between(0, 0x1p53)},
+               {.option = "likeliest", .field = "logprobs", .range = between(0, most_log_probs)}});
+  options.prompt_tokens = shows_prompt;
+  options.stop = fields.texts("stop", 16);
+  if (fields.whole("best_of", 1, limits.most_samples).value_or(options.samples) != options.samples)
+    throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
+  wanted.stream = fields.truth("stream").value_or(false);
+  if (const auto how = fields.object("stream_options")) {
+    if (!wanted.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
+    wanted.usage = how->truth("include_usage").value_or(false);
+    how->ignore({"include_obfuscation"});
+    if (const auto unknown = how->unread())
+      throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
+  }
+  fields.ignore({"user", "api_key", "auth_key"});
+  if (const auto unknown = fields.unread())
+    throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/completions.", *unknown));
+}
+
 Completion completion_of(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   refuse_unsupported_by_openai(fields);
@@ -95,43 +108,17 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   if (bytes > service.options().most_characters)
     throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
                                      service.options().most_characters));
+  wanted.echo = fields.truth("echo").value_or(false);
+  read_options(service, fields, wanted);
+  require_few_tokens(service.options(), wanted);
+  wanted.options.caller = service.caller_of(request);
+  wanted.options.cancel = request.cancel;
   wanted.share = service.wait(bytes);
   for (size_t i = 0; i < wanted.prompts.size(); ++i)
     if (const auto refusal = wanted.model->predictor().refusal(wanted.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
   for (Prompt& prompt : wanted.prompts)
     if (prompt.ids) prompt.text = wanted.model->predictor().text_of(*prompt.ids);
-  GenerateOptions& options = wanted.options;
-  wanted.echo = fields.truth("echo").value_or(false);
-  if (const auto count = fields.whole("logprobs", 0, most_log_probs)) {
-    options.likeliest = static_cast<int>(*count);
-    options.prompt_tokens = wanted.echo;
-  }
-  const int least = options.prompt_tokens ? 0 : 1;  // the tokens of the prompt may be all that is wanted
-  options.max_tokens =
-      static_cast<int>(fields.whole("max_tokens", least, service.options().most_new_tokens).value_or(16));
-  options.samples = static_cast<int>(fields.whole("n", 1, service.options().most_samples).value_or(1));
-  require_few_tokens(service.options(), wanted);
-  options.draw.temperature = static_cast<float>(fields.number("temperature", 0, 2).value_or(1));
-  options.draw.top_p = static_cast<float>(fields.number("top_p", 0, 1).value_or(1));
-  options.draw.top_k = static_cast<int>(fields.whole("top_k", 0, 1 << 20).value_or(0));
-  options.draw.min_p = static_cast<float>(fields.number("min_p", 0, 1).value_or(0));
-  options.draw.repetition_penalty =
-      static_cast<float>(fields.number("repetition_penalty", 0.01, 100).value_or(1));
-  options.stop = fields.texts("stop", 16);
-  // Without a seed, clients expect another text each time.
-  options.seed = static_cast<uint64_t>(fields.whole("seed", 0, int64_t{1} << 53).value_or(service.next_seed()));
-  options.caller = service.caller_of(request);
-  options.cancel = request.cancel;
-  if (fields.whole("best_of", 1, service.options().most_samples).value_or(options.samples) != options.samples)
-    throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
-  wanted.stream = fields.truth("stream").value_or(false);
-  if (const auto how = fields.object("stream_options")) {
-    if (!wanted.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
-    if (const auto unknown = how->unknown({"include_usage", "include_obfuscation"}))
-      throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
-    wanted.usage = how->truth("include_usage").value_or(false);
-  }
   return wanted;
 }
 

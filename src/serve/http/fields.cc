@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -83,6 +84,7 @@ Fields::~Fields() = default;
 Fields::Fields(Fields&&) noexcept = default;
 
 const json* Fields::find(std::string_view name) const {
+  read_.emplace(name);
   const auto found = all_->find(std::string(name));
   return found == all_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -196,9 +198,72 @@ std::optional<Fields> Fields::object(std::string_view name) const {
   return Fields(std::make_unique<json>(*value));
 }
 
-std::optional<std::string> Fields::unknown(std::initializer_list<std::string_view> names) const {
+namespace {
+
+/// A field as the value of an option. A number may be a text, as in a form, and whole where it has a point.
+OptionNode node_of_field(const json& value, bool is_text) {
+  using Kind = OptionNode::Kind;
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    if (text.find('\0') != text.npos) throw_input_error("expected text, which has no NUL");
+    return {.kind = is_text ? Kind::quoted : Kind::assigned, .text = text};
+  }
+  if (value.is_array()) {
+    OptionNode list{.kind = Kind::list};
+    for (const json& element : value) list.children.emplace_back("", node_of_field(element, is_text));
+    return list;
+  }
+  if (value.is_object()) return {.kind = Kind::map};
+  const double number = value.is_number_float() ? value.get<double>() : 0.5;
+  if (number == std::trunc(number) && std::abs(number) < 0x1p53) return node_of(static_cast<int64_t>(number));
+  return {.kind = Kind::plain, .text = value.dump()};
+}
+
+/// Sets the options of a struct that some fields name.
+class FieldReader final : public OptionVisitor {
+ public:
+  using Find = std::function<const json*(std::string_view)>;
+  FieldReader(std::initializer_list<OptionField> fields, const Find& find) : fields_(fields), find_(find) {}
+
+ private:
+  bool visit_field(std::string_view name, OptionValue value, std::string_view /*help*/,
+                   const Range& range) override {
+    const OptionField* field = std::ranges::find(fields_, name, &OptionField::option);
+    if (field == fields_.end()) return false;
+    const std::string_view called = field->field.empty() ? name : field->field;
+    const json* given = find_(called);
+    if (!given) return false;
+    try {
+      const OptionNode node = node_of_field(*given, value.type_name() == text_type_name);
+      value.read(OptionSource{node, "", field->range.value_or(range)});
+    } catch (const Error& error) {
+      throw HttpError(400, fmt::format("\"{}\": {}.", called, error.what()));
+    }
+    return true;
+  }
+  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+    options(*this);
+  }
+
+  const std::initializer_list<OptionField> fields_;
+  const Find& find_;
+};
+
+}  // namespace
+
+void Fields::read(OptionVisitor::Walk options, std::initializer_list<OptionField> fields) const {
+  const FieldReader::Find find_field = [this](std::string_view name) { return find(name); };
+  FieldReader reader(fields, find_field);
+  options(reader);
+}
+
+void Fields::ignore(std::initializer_list<std::string_view> names) const {
+  read_.insert(names.begin(), names.end());
+}
+
+std::optional<std::string> Fields::unread() const {
   for (const auto& [name, value] : all_->items())
-    if (!value.is_null() && std::find(names.begin(), names.end(), name) == names.end()) return name;
+    if (!value.is_null() && !read_.contains(name)) return name;
   return {};
 }
 

@@ -4,13 +4,22 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/options.h"
 #include "serve/http/http.h"
 
 namespace sixfold::serve {
+
+/// An option of a struct that a request may set.
+struct OptionField {
+  std::string_view option;
+  std::string_view field = {};      ///< empty: of the same name
+  std::optional<Range> range = {};  ///< instead of that of the option
+};
 
 /// The fields of a request, from a JSON object, a form (either kind) or, for GET, the address. In a form all
 /// values are texts, and a list is a repeated field. Each function throws an `HttpError` with status 400 that
@@ -42,13 +51,19 @@ class Fields {
   std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) const;
   /// The fields of an object; nothing if the field is absent. Not in a form.
   std::optional<Fields> object(std::string_view name) const;
-  /// The first field, in the order of names, that is none of some names.
-  std::optional<std::string> unknown(std::initializer_list<std::string_view> names) const;
+  /// Sets options of a struct that the request has as fields. A value is read as that of a config.
+  void read(OptionVisitor::Walk options, std::initializer_list<OptionField> fields) const;
+  /// Fields that have no meaning here, and are not refused.
+  void ignore(std::initializer_list<std::string_view> names) const;
+  /// The first field, in the order of names, that no other function has asked for: it would silently change
+  /// nothing.
+  std::optional<std::string> unread() const;
 
  private:
   explicit Fields(std::unique_ptr<nlohmann::json> all);
   const nlohmann::json* find(std::string_view name) const;
   std::unique_ptr<nlohmann::json> all_;
+  mutable std::set<std::string, std::less<>> read_;  // names that were asked for
 };
 
 }  // namespace sixfold::serve

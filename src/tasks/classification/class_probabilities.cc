@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/transformer.h"
+
 namespace sixfold {
 
 std::vector<ClassProbabilities> class_probabilities(const Transformer& model, const Batch& batch,

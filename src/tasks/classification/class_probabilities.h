@@ -1,9 +1,12 @@
 #pragma once
+#include <cstddef>
 #include <vector>
 
-#include "model/transformer.h"
-
 namespace sixfold {
+
+class Context;
+class Transformer;
+struct Batch;
 
 /// The probabilities of the classes of one sequence, in the order of `ModelConfig::labels`.
 using ClassProbabilities = std::vector<double>;

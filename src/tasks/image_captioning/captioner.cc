@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "model/attention_weights.h"
 #include "runtime/model_runtime.h"
 #include "runtime/request_group.h"
@@ -11,9 +12,13 @@
 #include "tasks/kit/image_values.h"
 
 namespace sixfold {
+
+void visit(OptionVisitor& v, CaptionOptions& o) { visit_search_fields(v, o.beam_size, o.batch_tokens); }
+
 namespace {
 
 SearchOptions search_options(const ModelRuntime& model, const CaptionOptions& options) {
+  check_ranges(options);
   SearchOptions how{.rules = model.config().generation,
                     .batch_tokens = model.batch_tokens(options.batch_tokens)};
   if (options.beam_size) how.rules.beam_size = *options.beam_size;

@@ -12,6 +12,8 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
 /// What a model says of an image.
 struct Caption {
   std::string text;            ///< empty if there is an error
@@ -27,6 +29,7 @@ struct CaptionOptions {
   int64_t batch_tokens = 0;
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
+void visit(OptionVisitor& v, CaptionOptions& o);
 
 /// The attention of each token of a caption over the patches of its image, in one layer of the decoder.
 struct ImageAttention {

@@ -9,8 +9,8 @@
 #include "program/kit/image_blocks.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/image_captioning/captioner.h"
 #include "text/utf8.h"
 
@@ -70,8 +70,7 @@ void add_caption(CLI::App& app) {
       ->capture_default_str();
   add_text_output_option(command, settings->output);
   command.add_flag("--json", settings->json, "write a JSON object on each line, with scores");
-  add_beam_size_option(command, settings->options.beam_size);
-  add_batch_tokens_option(command, settings->options.batch_tokens);
+  add_field_options(command, OptionVisitor::Walk(settings->options));
   add_runtime_options(command, settings->runtime);
   command.footer(
       "The output has a line for each image, in their order. An image that is broken, missing or of another "

@@ -10,8 +10,8 @@
 #include "base/plural.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/language_model/generator.h"
 
 namespace sixfold::cli {
@@ -159,45 +159,11 @@ void run(const GenerateSettings& settings) {
   require(failed == 0, "{} failed; the others are complete", counted(failed, "prompt"));
 }
 
-void add_drawing_options(CLI::App& command, GenerateOptions& options) {
-  DrawOptions& draw = options.draw;
-  command
-      .add_option("--temperature", draw.temperature, "divide logits by this before drawing; 0: greedy search")
-      ->type_name("T")
-      ->capture_default_str();
-  command.add_option("--top-k", draw.top_k, "draw among this many likeliest tokens; 0: all")
-      ->type_name("K")
-      ->capture_default_str();
-  command
-      .add_option("--top-p", draw.top_p, "draw among the fewest likeliest tokens with this probability; 1: all")
-      ->type_name("P")
-      ->capture_default_str();
-  command
-      .add_option("--min-p", draw.min_p,
-                  "draw among tokens with this share of the probability of the likeliest")
-      ->type_name("P")
-      ->capture_default_str();
-  command
-      .add_option("--repetition-penalty", draw.repetition_penalty,
-                  "make tokens that occur before less likely by this factor of their logits; 1: off")
-      ->type_name("X")
-      ->capture_default_str();
-  command
-      .add_option("--no-repeat-ngram", options.no_repeat_ngram,
-                  "never repeat an n-gram of this many tokens; 0: off")
-      ->type_name("N")
-      ->capture_default_str();
-}
-
 void add_generate(CLI::App& app) {
   const auto settings = std::make_shared<GenerateSettings>();
   CLI::App& command = *app.add_subcommand("generate", "Continue text with a language model");
   add_model_argument(command, settings->model);
-  GenerateOptions& options = settings->options;
-  command.add_option("--prompt", settings->prompts, "text to continue; may be given several times")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_value_option(command, "--prompt", settings->prompts, "text to continue; may be given several times");
   command
       .add_option("--prompt-file", settings->prompt_file,
                   "file whose whole text is a prompt; - is standard input")
@@ -206,35 +172,8 @@ void add_generate(CLI::App& app) {
       ->type_name("FILE");
   add_text_output_option(command, settings->output);
   add_invalid_utf8_option(command, settings->invalid);
-  command.add_option("--max-tokens", options.max_tokens, "most tokens after the prompt")
-      ->check(CLI::Range(1, 1 << 24))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--min-tokens", options.min_tokens,
-                  "no end of the text before this many tokens, unless a stop string comes")
-      ->check(CLI::Range(0, 1 << 24))
-      ->type_name("N")
-      ->capture_default_str();
-  add_drawing_options(command, options);
-  command
-      .add_option("--beam-size", options.beam_size,
-                  "search for the likeliest text with so many hypotheses; 0: draw")
-      ->check(CLI::Range(0, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("-n,--samples", options.samples, "number of texts for each prompt")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "seed of the random numbers; the same seed gives the same texts")
-      ->check(number_in<uint64_t>(Range()))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--stop", options.stop, "end before this text; may be given several times")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_field_options(command, OptionVisitor::Walk(settings->options),
+                    {.except = {"likeliest"}, .flags = {{"samples", "-n,--samples"}}});
   command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
   add_runtime_options(command, settings->runtime);
   command.footer(

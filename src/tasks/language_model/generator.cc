@@ -6,12 +6,30 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "data/document_reader.h"
 #include "runtime/model_runtime.h"
 #include "tasks/language_model/job.h"
 #include "tasks/language_model/settings.h"
 
 namespace sixfold {
+
+void visit(OptionVisitor& v, GenerateOptions& o) {
+  constexpr double most_tokens = 1 << 24;
+  v.field("max_tokens", o.max_tokens, "most tokens after the prompt", between(0, most_tokens));
+  v.field("min_tokens", o.min_tokens, "no end of the text before this many tokens, unless a stop string comes",
+          between(0, most_tokens));
+  visit(v, o.draw);
+  v.field("no_repeat_ngram", o.no_repeat_ngram, "never repeat an n-gram of this many tokens; 0: off",
+          at_least(0));
+  v.field("beam_size", o.beam_size, "search for the likeliest text with so many hypotheses; 0: draw",
+          between(0, 1000));
+  v.field("samples", o.samples, "number of texts for each prompt", between(1, 65536));
+  v.field("seed", o.seed, "seed of the random numbers; the same seed gives the same texts");
+  v.field("likeliest", o.likeliest, "return each token with so many of the likeliest in its place",
+          at_least(0));
+  v.field("stop", o.stop, "end before this text; may be given several times");
+}
 namespace {
 
 using Ids = std::vector<int32_t>;

@@ -16,6 +16,9 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
+/// Options of a call. `visit` lists those that users may set, with their texts and ranges.
 struct GenerateOptions {
   int max_tokens = 256;     ///< most tokens after the prompt; 0: with `prompt_tokens` alone
   int min_tokens = 0;       ///< the end token is not chosen before this many tokens after the prompt
@@ -35,6 +38,7 @@ struct GenerateOptions {
   std::string caller = {};        ///< a name of whom the call is for: callers take turns
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
 };
+void visit(OptionVisitor& v, GenerateOptions& o);
 
 /// A token of a generated text, and what else was likely.
 struct ChosenToken {

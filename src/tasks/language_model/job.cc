@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "data/lines.h"
 #include "text/utf8.h"
 
@@ -19,16 +20,9 @@ GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& opt
 
 /// Throws an input error that names a setting of drawing, which beam search does not obey.
 void require_default_drawing(const DrawOptions& draw) {
-  const DrawOptions none;
-  const auto check = [](bool is_default, const char* name) {
-    require(is_default, "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
-            name);
-  };
-  check(draw.temperature == none.temperature, "temperature");
-  check(draw.top_k == none.top_k, "top_k");
-  check(draw.top_p == none.top_p, "top_p");
-  check(draw.min_p == none.min_p, "min_p");
-  check(draw.repetition_penalty == none.repetition_penalty, "repetition_penalty");
+  const std::vector<std::string> set = differing_keys(write_options(draw), write_options(DrawOptions()));
+  require(set.empty(), "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
+          set.empty() ? "" : set[0]);
 }
 
 }  // namespace
@@ -65,20 +59,16 @@ GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompt
       stops_(options.stop),
       per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
-  require(options.samples >= 1 && options.samples <= 65536, "samples is {}; it must be from 1 to 65536",
-          options.samples);
+  check_ranges(options);
   require(options.no_repeat_ngram == 0 || options.no_repeat_ngram >= 2,
           "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
-  require(options.min_tokens >= 0 && (options.min_tokens == 0 || options.min_tokens <= options.max_tokens),
-          "min_tokens is {}; it must be from 0 to max_tokens, {}", options.min_tokens, options.max_tokens);
+  require(options.min_tokens == 0 || options.min_tokens <= options.max_tokens,
+          "min_tokens is {}; it must be at most max_tokens, {}", options.min_tokens, options.max_tokens);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
-  validate(options.draw);
   require(!options.prompt_tokens || options.likeliest,
           "the tokens of prompts are given with their likeliest alternatives; set their number");
   require(options.max_tokens >= (options.prompt_tokens ? 0 : 1), "max_tokens is {}; it must be at least 1",
           options.max_tokens);
-  require(options.likeliest.value_or(0) >= 0, "likeliest is {}; it must be at least 0",
-          options.likeliest.value_or(0));
   wanted_.resize(prompts.size() * per_prompt_);
   if (options.beam_size == 0) {
     sampling_ = sampling_plan();

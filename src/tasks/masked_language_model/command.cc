@@ -10,6 +10,7 @@
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/masked_language_model/mask_filler.h"
 
 namespace sixfold::cli {
@@ -72,10 +73,8 @@ void add_fill(CLI::App& app) {
   add_text_options(command, settings->text);
   CLI::Option* json = command.add_flag(
       "--json", settings->json, "write a JSON object on each line, with the likeliest tokens of each mask");
-  command.add_option("--candidates", settings->options.candidates, "number of tokens for each mask [5]")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->needs(json);
+  add_field_options(command, OptionVisitor::Walk(settings->options));
+  command.get_option("--candidates")->needs(json);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "Each <mask> in a line of the input stands for one token. The output has the line with the likeliest "

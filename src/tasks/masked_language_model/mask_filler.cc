@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/error.h"
+#include "base/options.h"
 #include "data/class_dataset.h"
 #include "data/lines.h"
 #include "runtime/model_runtime.h"
@@ -14,6 +14,10 @@
 #include "text/masked_text.h"
 
 namespace sixfold {
+
+void visit(OptionVisitor& v, FillOptions& o) {
+  v.field("candidates", o.candidates, "number of tokens for each mask", between(1, 1000));
+}
 
 namespace {
 
@@ -38,7 +42,7 @@ class FillJob {
       : model_(model), coder_(model.source()), banned_(banned_ids(model.source())) {}
 
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
-    require(options.candidates >= 1, "candidates is {}; it must be at least 1", options.candidates);
+    check_ranges(options);
     std::vector<FilledText> results(texts.size());
     std::vector<Work> works(texts.size());
     SourceBatches packed(model_.batch_tokens(), 1);

@@ -10,6 +10,8 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
 /// A token that may stand in the place of a mask.
 struct MaskCandidate {
   std::string text;  ///< of the token, as after other text: with the space before it if it has one
@@ -28,6 +30,7 @@ struct FillOptions {
   int candidates = 5;           ///< for each mask, at least 1; fewer if the vocabulary has fewer
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 };
+void visit(OptionVisitor& v, FillOptions& o);
 
 /// Fills the masks of texts with the masked language model in a model folder (Devlin et al. 2019). A mask is
 /// written `<mask>` and stands for one token. The masks of a text are filled independently of each other. Safe

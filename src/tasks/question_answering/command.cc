@@ -10,6 +10,7 @@
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "tasks/question_answering/question_answerer.h"
 #include "text/utf8.h"
 
@@ -138,16 +139,7 @@ void add_answer(CLI::App& app) {
   add_text_options(command, settings->text);
   command.add_flag("--json", settings->json,
                    "write a JSON object on each line, with the place of the answer in bytes");
-  command
-      .add_option("--max-answer-tokens", settings->options.max_answer_tokens,
-                  "most tokens of an answer [the model's]")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N");
-  command
-      .add_option("--stride", settings->options.stride,
-                  "tokens from one window of a long text to the next [the model's]")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N");
+  add_field_options(command, OptionVisitor::Walk(settings->options));
   add_runtime_options(command, settings->runtime);
   command.footer(
       "A line of the input is a text, a tab and a question; a right answer after another tab is ignored. The "

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/error.h"
+#include "base/options.h"
 #include "data/lines.h"
 #include "data/question_reader.h"
 #include "runtime/model_runtime.h"
@@ -12,6 +12,13 @@
 #include "text/utf8.h"
 
 namespace sixfold {
+
+void visit(OptionVisitor& v, AnswerOptions& o) {
+  v.field("max_answer_tokens", o.max_answer_tokens, "most tokens of an answer [the model's]",
+          between(1, 1 << 20));
+  v.field("stride", o.stride, "tokens from one window of a long text to the next [the model's]",
+          between(1, 1 << 20));
+}
 namespace {
 
 std::optional<std::string> fault_of(const std::string& text, const char* name) {
@@ -21,11 +28,10 @@ std::optional<std::string> fault_of(const std::string& text, const char* name) {
 }
 
 AnswerReader answer_reader(const ModelRuntime& model, const AnswerOptions& options) {
+  check_ranges(options);
   const auto defaults = settings_of<AnswerSettings>(model.config());
   const int stride = options.stride.value_or(defaults.stride),
             most = options.max_answer_tokens.value_or(defaults.max_tokens);
-  require(stride >= 1, "stride is {}; it must be at least 1", stride);
-  require(most >= 1, "max_answer_tokens is {}; it must be at least 1", most);
   return {{.bos = model.source().bos(),
            .eos = model.source().eos(),
            .tokens = model.config().context_tokens,

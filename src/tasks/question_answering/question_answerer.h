@@ -10,6 +10,8 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
 /// A question about a text.
 struct TextQuestion {
   std::string text, question;
@@ -29,6 +31,7 @@ struct AnswerOptions {
   std::optional<int> stride = {};  ///< tokens from one window of a long text to the next; default: the model's
   std::stop_token cancel = {};     ///< when stop is requested, the call soon throws `Cancelled`
 };
+void visit(OptionVisitor& v, AnswerOptions& o);
 
 /// Answers questions by parts of texts, with the model in a model folder. Safe to share between threads.
 class QuestionAnswerer final : public Predictor {

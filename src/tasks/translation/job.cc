@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "tasks/translation/extra_outputs.h"
 #include "text/utf8.h"
 
@@ -16,8 +17,7 @@ constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
                              const Shortlist* shortlist) {
-  require(options.max_source_length >= 1, "max_source_length is {}; it must be at least 1",
-          options.max_source_length);
+  check_ranges(options);
   SearchOptions how{model.config().generation, options.n_best, model.batch_tokens(options.batch_tokens),
                     shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);

@@ -13,6 +13,8 @@
 
 namespace sixfold {
 
+class OptionVisitor;
+
 /// The attention weights of one sentence in one layer, all heads.
 struct SentenceAttention {
   std::vector<std::string> source, target;  ///< tokens, including end tokens
@@ -80,6 +82,7 @@ struct UnknownTokens {
   std::string first;  ///< the place of the first source with unknown tokens: "line 7"
 };
 
+/// Options of a call. `visit` lists those that users may set, with their texts and ranges.
 struct TranslateOptions {
   std::optional<int> beam_size;  ///< default: the model's, or `n_best` if that is more
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
@@ -110,6 +113,7 @@ struct TranslateOptions {
   /// The number of hypotheses that the search keeps in each step, for a model whose own number this is.
   int beam_width(int of_model) const { return beam_size.value_or(std::max(of_model, n_best)); }
 };
+void visit(OptionVisitor& v, TranslateOptions& o);
 
 struct TranslatedToken {
   std::string text;

@@ -5,9 +5,11 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "model/attention_weights.h"
 #include "model_folder/shortlist.h"
 #include "runtime/model_runtime.h"
+#include "runtime/search.h"
 #include "search/beam.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
@@ -17,6 +19,24 @@
 #include "tasks/translation/source.h"
 
 namespace sixfold {
+
+void visit(OptionVisitor& v, TranslateOptions& o) {
+  v.field("n_best", o.n_best,
+          "number of translations of each line, best first; the search keeps at least so many hypotheses, and "
+          "a smaller beam size is an error",
+          between(1, 1000));
+  v.field(
+      "split_sentences", o.split_sentences,
+      "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)");
+  visit_search_fields(v, o.beam_size, o.batch_tokens);
+  v.field("shortlist", o.shortlist,
+          "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'");
+  v.field("max_source_length", o.max_source_length,
+          "maximum number of tokens in a source line; a longer line is cut, with a warning", at_least(1));
+  v.field("target_language", o.target_language,
+          "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' lists "
+          "them");
+}
 namespace {
 
 using Ids = std::vector<int32_t>;

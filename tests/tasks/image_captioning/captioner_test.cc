@@ -101,9 +101,13 @@ TEST_F(CaptionerTest, ABeamOfOneIsGreedySearch) {
   double greedy_sum = 0, wide_sum = 0;
   for (size_t i = 0; i < images.size(); ++i) greedy_sum += greedy[i].score, wide_sum += wide[i].score;
   EXPECT_GT(wide_sum, greedy_sum);
-  EXPECT_NE(error_message([&] { captioner.caption(images, {.beam_size = 0}); }).find("beam_size is 0"),
+  EXPECT_NE(error_message([&] {
+              captioner.caption(images, {.beam_size = 0});
+            }).find("beam_size: expected a whole number from 1 to 1000"),
             std::string::npos);
-  EXPECT_NE(error_message([&] { captioner.caption(images, {.batch_tokens = -1}); }).find("batch_tokens is -1"),
+  EXPECT_NE(error_message([&] {
+              captioner.caption(images, {.batch_tokens = -1});
+            }).find("batch_tokens: expected a whole number at least 0"),
             std::string::npos);
 }
 

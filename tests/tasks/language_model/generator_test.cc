@@ -313,19 +313,19 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   };
   refuse({.max_tokens = 0}, "max_tokens is 0");
   refuse({.max_tokens = 0, .beam_size = 2}, "max_tokens is 0");
-  refuse({.samples = 0}, "samples is 0");
+  refuse({.samples = 0}, "samples: expected a whole number from 1 to 65536");
   refuse({.beam_size = 2, .samples = 3}, "samples is 3, but a beam of 2 finds at most 2 texts");
   refuse({.draw = {.repetition_penalty = 2}, .beam_size = 2}, "so that repetition_penalty has no effect");
   refuse({.draw = {.top_k = 2}, .beam_size = 2}, "so that top_k has no effect");
   refuse({.beam_size = 2, .stop = {"a"}}, "beam search knows no stop strings");
-  refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature is -3");
+  refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature: expected a number at least 0");
   EXPECT_EQ(Generator(model_, {.threads = 1}).generate(std::vector<std::string>{"\xFF"})[0].error,
             "the prompt is not text: byte 1 is not valid UTF-8");
   refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
-  refuse({.max_tokens = 5, .min_tokens = 6}, "min_tokens is 6; it must be from 0 to max_tokens, 5");
-  refuse({.max_tokens = 5, .min_tokens = -1, .beam_size = 2}, "min_tokens is -1");
+  refuse({.max_tokens = 5, .min_tokens = 6}, "min_tokens is 6; it must be at most max_tokens, 5");
+  refuse({.max_tokens = 5, .min_tokens = -1, .beam_size = 2}, "min_tokens: expected a whole number from 0");
   refuse({.stop = {""}}, "a stop string is empty");
-  refuse({.draw = {.top_p = 0}}, "top_p is 0");
+  refuse({.draw = {.top_p = 0}}, "top_p: expected a number above 0 and at most 1");
   write_small_model(folder_ / "translation", 1);
   EXPECT_NE(error_message([&] { Generator(folder_ / "translation"); }).find("not 'language_model'"),
             std::string::npos);

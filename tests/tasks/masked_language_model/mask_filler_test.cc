@@ -104,7 +104,7 @@ TEST_F(MaskFillerTest, RefusesOtherModelsAndOptions) {
             std::string::npos);
   EXPECT_NE(error_message([&] {
               MaskFiller(model_, {.threads = 1}).fill({}, {.candidates = 0});
-            }).find("candidates is 0"),
+            }).find("candidates: expected a whole number from 1 to 1000"),
             std::string::npos);
 }
 

@@ -155,11 +155,13 @@ TEST_F(QuestionAnswererTest, RefusesOtherModelsAndOptions) {
             std::string::npos);
   const QuestionAnswerer answerer(model_, {.threads = 1});
   const Questions questions = many(1);
-  EXPECT_NE(error_message([&] { answerer.answers(questions, {.stride = 0}); }).find("stride is 0"),
+  EXPECT_NE(error_message([&] {
+              answerer.answers(questions, {.stride = 0});
+            }).find("stride: expected a whole number"),
             std::string::npos);
   EXPECT_NE(error_message([&] {
               answerer.answers(questions, {.max_answer_tokens = 0});
-            }).find("max_answer_tokens is 0"),
+            }).find("max_answer_tokens: expected a whole number"),
             std::string::npos);
   std::stop_source stop;
   stop.request_stop();

@@ -328,9 +328,12 @@ TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
   const auto message = [&](const TranslateOptions& options) {
     return error_message([&] { translator.translate(lines(), options); });
   };
-  EXPECT_NE(message({.beam_size = 0}).find("beam_size is 0"), std::string::npos);
-  EXPECT_NE(message({.batch_tokens = -1}).find("batch_tokens is -1"), std::string::npos);
-  EXPECT_NE(message({.max_source_length = 0}).find("max_source_length is 0"), std::string::npos);
+  EXPECT_NE(message({.beam_size = 0}).find("beam_size: expected a whole number from 1 to 1000"),
+            std::string::npos);
+  EXPECT_NE(message({.batch_tokens = -1}).find("batch_tokens: expected a whole number at least 0"),
+            std::string::npos);
+  EXPECT_NE(message({.max_source_length = 0}).find("max_source_length: expected a whole number at least 1"),
+            std::string::npos);
   EXPECT_NE(error_message([&] { Translator none(path() + "/none", {.threads = 1}); }), "");
   EXPECT_NE(error_message([&] { Translator none(path(), {.threads = -1}); }).find("threads is -1"),
             std::string::npos);

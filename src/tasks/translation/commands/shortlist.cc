@@ -7,7 +7,7 @@
 #include "data/lexicon.h"
 #include "model_folder/ownership.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 #include "tasks/translation/commands/commands.h"
 #include "tasks/translation/settings.h"
 
@@ -55,21 +55,14 @@ void add_shortlist(CLI::App& app) {
       ->type_name("FILE")
       ->required();
   command.add_option("-o,--output", settings->output, "file for the shortlist")->type_name("FILE")->required();
-  command
-      .add_option("--best", settings->best,
-                  "number of target tokens to keep for each source token, the most likely ones")
-      ->check(number_in<int>(between(1, 100000)))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--common", settings->common,
-                  "number of target tokens that every translation may use, the most frequent ones")
-      ->check(number_in<int>(between(1, 100000)))
-      ->type_name("N")
-      ->capture_default_str();
-  add_named_option(
-      command, "--invalid-utf8", settings->invalid,
-      "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip [error]");
+  add_value_option(command, "--best", settings->best,
+                   "number of target tokens to keep for each source token, the most likely ones",
+                   between(1, 100000));
+  add_value_option(command, "--common", settings->common,
+                   "number of target tokens that every translation may use, the most frequent ones",
+                   between(1, 100000));
+  add_value_option(command, "--invalid-utf8", settings->invalid,
+                   "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   command.footer(
       "The likely tokens are learned from the text by word alignment (IBM model 1).\n"
       "Example:\n  sixfold shortlist run/model --source train.en --target train.de --output run/shortlist\n"

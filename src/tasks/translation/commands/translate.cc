@@ -15,7 +15,7 @@
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 #include "tasks/translation/commands/commands.h"
 #include "tasks/translation/commands/translation_parts.h"
 
@@ -216,10 +216,10 @@ std::vector<GivenOption> given_options(CLI::App& command) {
 }
 
 void add_markup_options(CLI::App& command, TranslateSettings& settings) {
-  add_named_option(command, "--markup", settings.markup,
+  add_value_option(command, "--markup", settings.markup,
                    "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
                    "with its tags; none: "
-                   "translate lines [none]");
+                   "translate lines");
   const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
                             const std::string& help) {
     command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");
@@ -239,20 +239,7 @@ void add_translate(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("translate", "Translate text line by line, or a document");
   add_model_argument(command, settings->model);
   add_text_options(command, settings->paths);
-  TranslateOptions& options = settings->options;
   add_writer_options(command, settings->writer);
-  command
-      .add_option("--n-best", options.n_best,
-                  "print this many translations of each line, best first; the search keeps at least so many "
-                  "hypotheses, and a smaller --beam-size is an error")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--split-sentences", options.split_sentences,
-          "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)")
-      ->type_name("LANGUAGE");
   add_markup_options(command, *settings);
   add_constraint_options(command, settings->constraints);
   command
@@ -268,12 +255,9 @@ void add_translate(CLI::App& app) {
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
                   "parts are done, the same command without --part joins them")
       ->type_name("I/N");
-  add_beam_size_option(command, options.beam_size);
-  command
-      .add_option("--shortlist", options.shortlist,
-                  "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'")
-      ->type_name("FILE");
-  add_translator_options(command, options, settings->runtime);
+  add_field_options(command, OptionVisitor::Walk(settings->options));
+  command.get_option("--shortlist")->type_name("FILE");
+  add_runtime_options(command, settings->runtime);
   command.footer(
       "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"
       "translation becomes a space. Translations are written in the order of the input, each as soon as it is\n"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "program/kit/named_option.h"
+#include "program/kit/value_option.h"
 
 namespace sixfold::cli {
 namespace {
@@ -93,7 +93,7 @@ void finish_objects(TextOutput& output, OutputFormat format, bool none) {
 }  // namespace
 
 void add_writer_options(CLI::App& command, WriterOptions& options) {
-  add_named_option(command, "--format", options.format, "text, tsv, json or jsonl [text]");
+  add_value_option(command, "--format", options.format, "text, tsv, json or jsonl");
   command.add_flag("--token-scores", options.details.tokens,
                    "add each token with its log-probability (tsv, json, jsonl)");
   command.add_flag("--alignments", options.details.alignment,

@@ -29,7 +29,7 @@ bool splits_sentences(LineBreaks breaks) {
 }
 
 void end_if_cancelled(const TextOptions& options) {
-  if (options.cancel.stop_requested()) throw Cancelled();
+  if (options.translation.cancel.stop_requested()) throw Cancelled();
 }
 
 /// A blank line is a part of the end of the line before it.
@@ -88,14 +88,10 @@ std::string translate_one(const std::string& document, size_t number, const Text
 /// The options of the translator.
 TranslateOptions translator_options(const ServedTranslation& model, const TextOptions& options,
                                     bool keep_symbols) {
-  TranslateOptions how;
+  TranslateOptions how = options.translation;
   how.keep_symbols = keep_symbols;
-  how.n_best = options.alternatives + 1;
-  how.beam_size = options.beam_size;
-  how.details = options.kind == TextKind::plain ? options.details : ExtraOutputs{.alignment = true};
+  if (options.kind != TextKind::plain) how.details = {.alignment = true};
   if (!how.details.layer) how.details.layer = model.alignment_layer;
-  how.caller = options.caller;
-  how.cancel = options.cancel;
   how.warn_of_cuts = false;
   if (options.constraints.empty() && !options.glossary) return how;
   how.constraints = [&options](size_t, const std::string& source) {
@@ -156,7 +152,7 @@ std::vector<TextResult> translate_documents(const ServedTranslation& model,
     results.push_back({of_rank(i, 0)});
     const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
     for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
-    for (int rank = 1; rank <= options.alternatives && begins[i] < end; ++rank)
+    for (int rank = 1; rank < options.translation.n_best && begins[i] < end; ++rank)
       add_alternative(results.back(), of_rank(i, static_cast<size_t>(rank)));
   }
   return results;
@@ -196,7 +192,7 @@ std::vector<TextResult> translate_lines(const ServedTranslation& model, std::spa
     next += static_cast<std::ptrdiff_t>(count);
     for (const TranslatedLine& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
     result.text = joined(of_text, result.sentences, 0);
-    for (int rank = 1; rank <= options.alternatives && count > 0; ++rank)
+    for (int rank = 1; rank < options.translation.n_best && count > 0; ++rank)
       add_alternative(result, joined(of_text, result.sentences, static_cast<size_t>(rank)));
   }
   return results;

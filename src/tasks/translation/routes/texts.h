@@ -26,15 +26,13 @@ struct TextOptions {
   TextKind kind = TextKind::plain;  ///< a document has no sentences in its result
   XmlOptions xml = {};
   LineBreaks breaks = LineBreaks::lines_and_sentences;
-  int alternatives = 0;  ///< besides the best translation; of a document as of each of its texts
-  std::optional<int> beam_size;
-  ExtraOutputs details = {};  ///< for each sentence
+  /// How each sentence is translated: `n_best`, `beam_size`, `details`, `caller` and `cancel`. The others are
+  /// the server's.
+  TranslateOptions translation = {};
   /// What each sentence must contain and so on; for `TextKind::plain` alone.
   OutputConstraints constraints = {};
   std::shared_ptr<const Glossary> glossary = {};  ///< null: none
   std::string client = {};  ///< for whom the characters are counted (`Service::client_of`)
-  std::string caller = {};  ///< who takes turns with others (`caller_of`)
-  std::stop_token cancel = {};
 };
 
 /// A text and its translation.

@@ -136,7 +136,7 @@ void read_constraints(const Fields& fields, const std::vector<std::string>& text
 /// Reads which details are wanted. Those of every layer and step are large.
 void read_details(const Fields& fields, const std::vector<std::string>& texts, int most_tokens,
                   TextOptions& options) {
-  ExtraOutputs& details = options.details;
+  ExtraOutputs& details = options.translation.details;
   details.tokens = fields.truth("tokens").value_or(false);
   details.alignment = fields.truth("alignment").value_or(false);
   details.attention = fields.truth("attention").value_or(false);
@@ -150,18 +150,8 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   require_one_sentence(fields, texts, "\"all_attention\" and \"search\"", options);
 }
 
-/// Refuses what would silently change nothing.
-void require_known(const Fields& fields) {
-  const auto unknown =
-      fields.unknown({"text", "model", "source", "target", "split_sentences", "n_best", "beam_size", "prefix",
-                      "constraints", "avoid", "glossary_id", "tokens", "alignment", "attention", "layer",
-                      "all_attention", "search", "api_key", "auth_key"});
-  if (unknown) throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
-}
-
 HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  require_known(fields);
   const TranslationModel model = translation_model(service, fields);
   const std::vector<std::string> texts = fields.required_texts("text", service.options().most_texts);
   TextOptions options;
@@ -169,16 +159,19 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   if (const auto id = fields.text("glossary_id"))
     options.glossary = service.glossary(request, *id, {.source = model->source, .target = model->target});
   if (!fields.truth("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
-  options.alternatives =
-      static_cast<int>(fields.whole("n_best", 1, service.options().most_alternatives + 1).value_or(1)) - 1;
-  if (const auto beam = fields.whole("beam_size", 1, 32)) options.beam_size = static_cast<int>(*beam);
+  fields.read(OptionVisitor::Walk(options.translation),
+              {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
+               {.option = "beam_size", .range = between(1, 32)}});
   read_details(fields, texts, service.options().most_observed_tokens, options);
+  fields.ignore({"source", "target", "api_key", "auth_key"});  // a model may be named instead
+  if (const auto unknown = fields.unread())
+    throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
   options.client = service.client_of(request);
-  options.caller = service.caller_of(request);
-  options.cancel = request.cancel;
+  options.translation.caller = service.caller_of(request);
+  options.translation.cancel = request.cancel;
   Json results = Json::array();
   for (const TextResult& text : translate(service, *model, texts, options))
-    results.push_back(result_json(text, options.details));
+    results.push_back(result_json(text, options.translation.details));
   return {.body = json_text({{"model", model->name}, {"results", results}})};
 }
 

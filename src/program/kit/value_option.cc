@@ -1,0 +1,88 @@
+#include "program/kit/value_option.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/join.h"
+
+namespace sixfold::cli {
+namespace {
+
+/// What was given of an option, as a value of a config.
+OptionNode given(const std::vector<std::string>& texts, bool is_text_list) {
+  if (!is_text_list) return {.kind = OptionNode::Kind::assigned, .text = join(texts, ",")};
+  OptionNode list{.kind = OptionNode::Kind::list};
+  for (const std::string& text : texts) list.children.emplace_back("", node_of(text));
+  return list;
+}
+
+/// The text of an option, with the numbers that it may be if they have two bounds.
+std::string with_range(const std::string& help, const Range& range) {
+  if (!std::isfinite(range.low) || !std::isfinite(range.high)) return help;
+  const size_t place = help.ends_with("]") ? help.rfind(" [") : help.size();
+  return fmt::format("{}; {}{}", help.substr(0, place), range.describe(), help.substr(place));
+}
+
+/// Adds options for the fields of a struct.
+class FieldAdder final : public OptionVisitor {
+ public:
+  FieldAdder(CLI::App& command, const FieldChoice& choice) : command_(command), choice_(choice) {}
+
+ private:
+  static bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  }
+  bool visit_field(std::string_view name, OptionValue value, std::string_view help,
+                   const Range& range) override {
+    if ((!choice_.only.empty() && !contains(choice_.only, name)) || contains(choice_.except, name))
+      return false;
+    std::string flags = "--" + std::string(name);
+    std::ranges::replace(flags, '_', '-');
+    for (const auto& [field, own] : choice_.flags)
+      if (field == name) flags = own;
+    add_value_option(command_, flags, value, std::string(help), range);
+    return false;
+  }
+  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+    options(*this);
+  }
+
+  CLI::App& command_;
+  const FieldChoice& choice_;
+};
+
+}  // namespace
+
+CLI::Option* add_value_option(CLI::App& command, const std::string& flags, OptionValue value,
+                              const std::string& help, const Range& range) {
+  const bool is_text_list = value.is_list() && value.type_name() == text_type_name;
+  const std::string key = flags.substr(flags.rfind(',') + 1);
+  const auto read = [=](const std::vector<std::string>& texts) {
+    const OptionNode node = given(texts, is_text_list);
+    try {
+      value.read(OptionSource{node, "", range});
+    } catch (const Error& error) {
+      throw CLI::ValidationError(key, error.what());
+    }
+    return true;
+  };
+  CLI::Option* option = command.add_option(flags, read, with_range(help, range))->type_name(value.type_name());
+  if (is_text_list)
+    option->expected(1, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (const OptionNode node = value.node(); node.kind != OptionNode::Kind::null) {
+    std::vector<std::string> parts;
+    for (const OptionNode& element : list_elements({node, key, {}})) parts.push_back(element.text);
+    option->default_function([text = join(parts, ",")] { return text; });
+    if (!help.ends_with("]") && flags.starts_with("-")) option->capture_default_str();
+  }
+  return option;
+}
+
+void add_field_options(CLI::App& command, OptionVisitor::Walk options, const FieldChoice& choice) {
+  FieldAdder adder(command, choice);
+  options(adder);
+}
+
+}  // namespace sixfold::cli
