@@ -7,24 +7,32 @@ if(TARGET sixfold_mpi)
   install(TARGETS sixfold_mpi LIBRARY DESTINATION ${sixfold_module_dir})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/sixfold)
-install(TARGETS sixfold EXPORT sixfold-targets ARCHIVE)
+install(TARGETS sixfold EXPORT sixfold-static ARCHIVE)
+if(TARGET sixfold_shared)
+  install(TARGETS sixfold_shared EXPORT sixfold-shared LIBRARY)
+endif()
 
-# What users begin with has a short name as well: <sixfold/translator.h>.
-set(entry_headers
-    tasks/translation/translator.h tasks/translation/text_translator.h tasks/language_model/generator.h
-    tasks/classification/classifier.h tasks/masked_language_model/mask_filler.h tasks/image_captioning/captioner.h
-    tasks/question_answering/question_answerer.h train/trainer.h ops/ops.h)
+# The public headers (docs/library.md): <sixfold/NAME.h>, and what it is in src/. All others are below <sixfold/extend/>.
+set(public_headers
+    error=base/error.h runtime=runtime/predictor.h translator=tasks/translation/translator.h
+    text_translator=tasks/translation/text_translator.h generator=tasks/language_model/generator.h
+    classifier=tasks/classification/classifier.h mask_filler=tasks/masked_language_model/mask_filler.h
+    captioner=tasks/image_captioning/captioner.h question_answerer=tasks/question_answering/question_answerer.h
+    image=formats/decode_image.h tokenizer=text/tokenizers.h metrics=metrics/evaluation.h train=tasks/train.h)
 set(header_copies ${PROJECT_BINARY_DIR}/installed_headers)
 install(CODE "
   set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")
   set(HEADERS \"${library_headers}\")
-  set(ENTRIES \"${entry_headers}\")
+  set(PUBLIC \"${public_headers}\")
   set(COPIES \"${header_copies}\")
   include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
 install(DIRECTORY ${header_copies}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sixfold)
-install(EXPORT sixfold-targets NAMESPACE sixfold:: DESTINATION ${package_dir})
+install(EXPORT sixfold-static NAMESPACE sixfold:: DESTINATION ${package_dir})
+if(TARGET sixfold_shared)
+  install(EXPORT sixfold-shared NAMESPACE sixfold:: DESTINATION ${package_dir})
+endif()
 write_basic_package_version_file(sixfold-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/sixfold-config.cmake ${PROJECT_BINARY_DIR}/sixfold-config-version.cmake
         DESTINATION ${package_dir})

@@ -1,7 +1,7 @@
 // Scaled dot-product attention (section 3.2.1) on a textbook example: four keys with values, and three queries.
 // A query in the direction of a key returns that key's value; a query between two keys returns the mean of
 // their values.
-#include <sixfold/ops.h>
+#include <sixfold/extend/ops/ops.h>
 
 #include <cmath>
 #include <cstdio>

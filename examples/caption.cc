@@ -1,6 +1,6 @@
 // Says what image files (PNG, JPEG, PPM, PGM) show, with the folder of a model of captions, and where it looks.
 #include <sixfold/captioner.h>
-#include <sixfold/formats/decode_image.h>
+#include <sixfold/image.h>
 
 #include <algorithm>
 #include <iostream>

@@ -1,6 +1,6 @@
 // Labels image files (PNG, JPEG, PPM, PGM) with the folder of a classifier of images.
 #include <sixfold/classifier.h>
-#include <sixfold/formats/decode_image.h>
+#include <sixfold/image.h>
 
 #include <iostream>
 

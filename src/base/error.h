@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// The cause of an error: the caller's input (an option, a file, a shape), the environment of the process (a
@@ -15,7 +17,7 @@ enum class Fault { input, environment, program };
 
 /// The only exception that the library throws. Its message says what is wrong, where (file and line, key, or
 /// tensor and shape) and how to fix it.
-class Error : public std::runtime_error {
+class SIXFOLD_API Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}
   Fault fault() const { return fault_; }
@@ -25,7 +27,7 @@ class Error : public std::runtime_error {
 };
 
 /// Thrown when the caller has cancelled an operation.
-class Cancelled : public Error {
+class SIXFOLD_API Cancelled : public Error {
  public:
   Cancelled() : Error(Fault::environment, "cancelled") {}
 };

@@ -3,10 +3,12 @@
 #include <span>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// Counts values between bounds, as the histograms of Prometheus do.
-class Histogram {
+class SIXFOLD_API Histogram {
  public:
   /// `bounds` in ascending order. There is one count more than bounds: that of the values above the last one.
   explicit Histogram(std::span<const double> bounds);
@@ -28,6 +30,6 @@ class Histogram {
 };
 
 /// Times in seconds, from a millisecond to a minute.
-Histogram histogram_of_times();
+SIXFOLD_API Histogram histogram_of_times();
 
 }  // namespace sixfold

@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/api.h"
 #include "formats/image.h"
 
 namespace sixfold {
@@ -10,16 +11,16 @@ namespace sixfold {
 /// 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins the messages.
 /// Throws an input error if the file is damaged, of another format, or too large: more than 2^14 pixels on a
 /// side, or 2^26 in all. Safe to call from several threads.
-Image decode_image(std::string_view bytes, const std::string& name);
+SIXFOLD_API Image decode_image(std::string_view bytes, const std::string& name);
 
 /// How the names of these files end.
 inline constexpr std::string_view image_endings[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
 
 /// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first
 /// bytes.
-bool is_image_file(const std::string& path);
+SIXFOLD_API bool is_image_file(const std::string& path);
 
 /// Reads and decodes a file. Throws as `decode_image`, and if it can't be read.
-Image read_image(const std::string& path);
+SIXFOLD_API Image read_image(const std::string& path);
 
 }  // namespace sixfold

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "metrics/bootstrap.h"
-#include "metrics/metric.h"
+#include "metrics/metrics.h"
 
 namespace sixfold {
 
@@ -22,8 +23,9 @@ struct SystemScore {
 /// Scores the outputs of a system, of which there must be at least one, and, if options are given, samples of
 /// them. Takes time in proportion to the number of outputs and the number of samples. Throws as
 /// `Metric::statistics` and `bootstrap`.
-SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
-                         const References& references, const std::optional<BootstrapOptions>& resampling = {});
+SIXFOLD_API SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
+                                     const References& references,
+                                     const std::optional<BootstrapOptions>& resampling = {});
 
 /// The difference of two systems' scores.
 struct SystemDifference {
@@ -33,12 +35,12 @@ struct SystemDifference {
 };
 
 /// Compares two systems that were scored on the same samples.
-SystemDifference compare_systems(const SystemScore& first, const SystemScore& second);
+SIXFOLD_API SystemDifference compare_systems(const SystemScore& first, const SystemScore& second);
 
 /// The signature of a score in sacreBLEU's format, such as
 /// `nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-V`. The version is this
 /// program's. `references`: their number for each output.
-std::string signature_of(const Metric& metric, size_t references,
-                         const std::optional<BootstrapOptions>& resampling = {});
+SIXFOLD_API std::string signature_of(const Metric& metric, size_t references,
+                                     const std::optional<BootstrapOptions>& resampling = {});
 
 }  // namespace sixfold

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// What the outputs and references of a metric are: whole lines of text, labels, or answers to questions.
@@ -19,7 +21,7 @@ struct MetricStatistics {
 };
 
 /// A metric with its settings. Any number of threads may use one object at once.
-class Metric {
+class SIXFOLD_API Metric {
  public:
   virtual ~Metric() = default;
 
@@ -39,7 +41,7 @@ class Metric {
 };
 
 /// The sums of a metric over outputs.
-class MetricSums {
+class SIXFOLD_API MetricSums {
  public:
   explicit MetricSums(const Metric& metric) : metric_(&metric), sums_(metric.size()) {}
 
@@ -78,13 +80,13 @@ using MetricTable = std::span<const MetricEntry>;
 
 /// All metrics, in the order in which help, tables and charts have them. `evaluate`, validation, sweeps, plots,
 /// the dashboard and the documentation name these. To add a metric, add a row in metrics.cc.
-MetricTable metric_table();
+SIXFOLD_API MetricTable metric_table();
 
 /// The row of this name; null if there is none.
-const MetricEntry* find_metric(MetricTable table, std::string_view name);
+SIXFOLD_API const MetricEntry* find_metric(MetricTable table, std::string_view name);
 /// The row of a metric that is known to be in `metric_table`. Throws an input error if it is not.
-const MetricEntry& metric_named(std::string_view name);
+SIXFOLD_API const MetricEntry& metric_named(std::string_view name);
 /// The names of the rows for one kind of outputs, in their order.
-std::vector<std::string> metric_names(MetricTable table, LineContent content);
+SIXFOLD_API std::vector<std::string> metric_names(MetricTable table, LineContent content);
 
 }  // namespace sixfold

@@ -71,7 +71,7 @@ int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
   const auto config = read_task_config(a.config, assignments, tasks);
   auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
   const TrainOutcome outcome =
-      train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts(), processes});
+      train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts(), &processes});
   dashboard.reset();
   if (!outcome.model.empty()) {
     log_info("done: {}", outcome.model);

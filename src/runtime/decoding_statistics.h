@@ -2,12 +2,13 @@
 #include <chrono>
 #include <mutex>
 
+#include "base/api.h"
 #include "base/histogram.h"
 
 namespace sixfold {
 
 /// What the batches of a model have done since it was loaded.
-struct DecodingCounts {
+struct SIXFOLD_API DecodingCounts {
   int64_t source_tokens = 0;  ///< of the requests that entered a batch: those of prompts and sources
   int64_t target_tokens = 0;  ///< of the best hypotheses of the requests that succeeded
   int64_t waiting = 0;        ///< requests in the queue now

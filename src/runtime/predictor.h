@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "base/error.h"
 #include "runtime/decoding_statistics.h"
 #include "runtime/runtime_options.h"
@@ -15,11 +16,12 @@ class ModelRuntime;
 
 /// Opens a model folder, for predictors that share it. Throws an input error if the folder is not a complete
 /// model, or if its tokenizers are not those that the model was trained with.
-std::shared_ptr<ModelRuntime> open_model(const std::string& folder, const RuntimeOptions& options = {});
+SIXFOLD_API std::shared_ptr<ModelRuntime> open_model(const std::string& folder,
+                                                     const RuntimeOptions& options = {});
 
 /// What predicts with a model. Each task has a class of its own, with functions of its own. Copies share the
 /// model. Safe to share between threads.
-class Predictor {
+class SIXFOLD_API Predictor {
  public:
   virtual ~Predictor() = default;
 

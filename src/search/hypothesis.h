@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// Why a hypothesis is finished.
@@ -14,7 +16,7 @@ enum class FinishReason {
 };
 
 /// "end", "stop" (a stop string) or "length".
-const char* name_of(FinishReason reason);
+SIXFOLD_API const char* name_of(FinishReason reason);
 
 /// An output of decoding for one source.
 struct Hypothesis {
@@ -28,6 +30,6 @@ struct Hypothesis {
 
 /// Whether the ids end in a repetition: the same 1 to 8 tokens at least four times in a row. This is typical of
 /// models that do not find an end.
-bool ends_in_a_loop(const std::vector<int32_t>& ids);
+SIXFOLD_API bool ends_in_a_loop(const std::vector<int32_t>& ids);
 
 }  // namespace sixfold

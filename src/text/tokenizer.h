@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/api.h"
 #include "text/tokenizer_options.h"
 
 namespace sixfold {
@@ -14,7 +15,7 @@ namespace sixfold {
 /// A function that calls `use` with each sentence of a text, in order. It can be called several times.
 using TextReader = std::function<void(const std::function<void(const std::string&)>& use)>;
 /// A reader of sentences in memory, which must outlive it.
-TextReader text_reader(std::span<const std::string> sentences);
+SIXFOLD_API TextReader text_reader(std::span<const std::string> sentences);
 
 /// A token, and the bytes [begin, end) of the text that it stands for.
 struct LocatedToken {
@@ -25,7 +26,7 @@ struct LocatedToken {
 };
 
 /// Converts text to token ids and back. Any number of threads may use one tokenizer at once.
-class Tokenizer {
+class SIXFOLD_API Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   Tokenizer(const Tokenizer&) = delete;

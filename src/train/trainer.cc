@@ -35,6 +35,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+Processes& processes_of(const TrainRequest& request) {
+  return request.processes ? *request.processes : Processes::one();
+}
+
 /// A training run.
 class Trainer {
  public:
@@ -58,11 +62,11 @@ class Trainer {
   double learning_rate() const;
   void account(const StepResult& step, const Update& batches);
   void tell(const std::optional<PlannedEnd>& change);
-  bool stop_requested() const { return request_.processes.any(request_.stop && request_.stop->load() != 0); }
+  bool stop_requested() const { return processes_.any(request_.stop && request_.stop->load() != 0); }
   /// Returns the seconds since the last call.
   double pass_time() {
     const double before = state_.seconds;
-    return (state_.seconds = request_.processes.from_root(now() - began_)) - before;
+    return (state_.seconds = processes_.from_root(now() - began_)) - before;
   }
   void validate();
   void save();
@@ -140,7 +144,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
     : config_(config),
       request_(request),
       options_(config.training()),
-      processes_(request.processes),
+      processes_(processes_of(request)),
       open_folder_(processes_.one_after_the_other([&] { return open_folder(); })),
       threads_(usable_threads(options_.train.threads, "train.threads", available_threads(processes_))),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
@@ -380,15 +384,16 @@ std::string Trainer::build_model() {
 
 TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
   validate(config.training());
-  if (request.processes.size() > 1)  // first: what the processes do together depends on the config
-    check_agreement(request.processes, {{"program", hash_of_program()},
-                                        {"processor", make_backend()->name()},
-                                        {"config", to_json(config.options())}});
-  request.processes.set_timeout(config.training().distributed.timeout);
+  Processes& processes = processes_of(request);
+  if (processes.size() > 1)  // first: what the processes do together depends on the config
+    check_agreement(processes, {{"program", hash_of_program()},
+                                {"processor", make_backend()->name()},
+                                {"config", to_json(config.options())}});
+  processes.set_timeout(config.training().distributed.timeout);
   try {
     return Trainer(config, request).run();
-  } catch (const Cancelled&) {                // while the data were read
-    if (request.processes.size() > 1) throw;  // the others are waiting
+  } catch (const Cancelled&) {        // while the data were read
+    if (processes.size() > 1) throw;  // the others are waiting
     TrainOutcome outcome;
     for (const std::string& checkpoint : Checkpoints(request.run, 1).list())
       outcome = {.model = "", .checkpoint = checkpoint, .updates = Checkpoints::read_state(checkpoint).update};

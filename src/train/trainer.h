@@ -1,11 +1,15 @@
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <string>
 
+#include "base/api.h"
 #include "base/error.h"
-#include "train/task.h"
 
 namespace sixfold {
+
+class Processes;
+class TaskConfig;
 
 /// The parameters of a run besides its options.
 struct TrainRequest {
@@ -19,8 +23,8 @@ struct TrainRequest {
   /// When it becomes nonzero: save after the current update and return.
   const std::atomic<int>* stop = nullptr;
   /// The processes of the run, all of which call `train` with the same config and request. The root reads and
-  /// writes the run's folder, which all must be able to read.
-  Processes& processes = Processes::one();
+  /// writes the run's folder, which all must be able to read. Null: there is one.
+  Processes* processes = nullptr;
 };
 
 struct TrainOutcome {
@@ -33,6 +37,6 @@ struct TrainOutcome {
 /// model. RUN/model is the mean of the last checkpoints if `train.average_last` is more than 1; otherwise the
 /// best model at validation if there is one (`checkpoint.keep_best`); otherwise the last weights, or their
 /// moving average if there is one. Throws `Error`. For one run in a folder at a time.
-TrainOutcome train(const TaskConfig& config, const TrainRequest& request);
+SIXFOLD_API TrainOutcome train(const TaskConfig& config, const TrainRequest& request);
 
 }  // namespace sixfold

@@ -10,7 +10,7 @@ class ProcessesTest : public TrainerTest {
  protected:
   void train_on(int processes, const std::string& name, bool resume = false) {
     on_processes(processes, [&](Processes& all) {
-      train(options_, {.run = run(name), .resume = resume, .processes = all});
+      train(options_, {.run = run(name), .resume = resume, .processes = &all});
     });
   }
 };
@@ -63,7 +63,7 @@ TEST_F(ProcessesTest, OtherConfigsOrTextsAreRefusedByName) {
       on_processes(2, [&](Processes& all) {
         TranslationOptions options = options_;
         if (!all.is_root()) change(options);
-        train(options, {.run = run("run"), .resume = true, .processes = all});
+        train(options, {.run = run("run"), .resume = true, .processes = &all});
       });
     });
   };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "formats/image.h"
 #include "runtime/predictor.h"
 #include "tasks/classification/class_probabilities.h"
@@ -26,7 +27,7 @@ struct ClassifyOptions {
 };
 
 /// Classifies texts or images with the classifier in a model folder. Safe to share between threads.
-class Classifier final : public Predictor {
+class SIXFOLD_API Classifier final : public Predictor {
  public:
   /// Throws an input error if the model is not a classifier.
   explicit Classifier(std::shared_ptr<ModelRuntime> model);

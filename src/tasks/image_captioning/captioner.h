@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "formats/image.h"
 #include "runtime/predictor.h"
 #include "search/hypothesis.h"
@@ -42,7 +43,7 @@ struct ImageAttention {
 };
 
 /// Captions images with the model in a model folder. Safe to share between threads.
-class Captioner final : public Predictor {
+class SIXFOLD_API Captioner final : public Predictor {
  public:
   /// Throws an input error if the model is not one that captions images.
   explicit Captioner(std::shared_ptr<ModelRuntime> model);

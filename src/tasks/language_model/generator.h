@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/api.h"
 #include "data/lines.h"
 #include "runtime/predictor.h"
 #include "search/draw.h"
@@ -89,7 +90,7 @@ struct TextPiece {
 using TextReceiver = std::function<void(const TextPiece& piece)>;
 
 /// The probability of texts under a language model.
-struct TextScore {
+struct SIXFOLD_API TextScore {
   double log_probability = 0;  ///< sum over all tokens, natural logarithm
   int64_t tokens = 0;          ///< with the end tokens of texts that end
   int64_t bytes = 0;           ///< of the texts, with line ends
@@ -118,7 +119,7 @@ struct ScoreOptions {
 };
 
 /// Generates text with the language model in a model folder. Safe to share between threads.
-class Generator final : public Predictor {
+class SIXFOLD_API Generator final : public Predictor {
  public:
   /// Throws an input error if the model is not a language model.
   explicit Generator(std::shared_ptr<ModelRuntime> model);

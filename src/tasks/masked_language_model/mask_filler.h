@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "runtime/predictor.h"
 
 namespace sixfold {
@@ -35,7 +36,7 @@ void visit(OptionVisitor& v, FillOptions& o);
 /// Fills the masks of texts with the masked language model in a model folder (Devlin et al. 2019). A mask is
 /// written `<mask>` and stands for one token. The masks of a text are filled independently of each other. Safe
 /// to share between threads.
-class MaskFiller final : public Predictor {
+class SIXFOLD_API MaskFiller final : public Predictor {
  public:
   /// Throws an input error if the model is not a masked language model.
   explicit MaskFiller(std::shared_ptr<ModelRuntime> model);

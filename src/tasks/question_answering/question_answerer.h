@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "runtime/predictor.h"
 
 namespace sixfold {
@@ -34,7 +35,7 @@ struct AnswerOptions {
 void visit(OptionVisitor& v, AnswerOptions& o);
 
 /// Answers questions by parts of texts, with the model in a model folder. Safe to share between threads.
-class QuestionAnswerer final : public Predictor {
+class SIXFOLD_API QuestionAnswerer final : public Predictor {
  public:
   /// Throws an input error if the model is not one that answers questions.
   explicit QuestionAnswerer(std::shared_ptr<ModelRuntime> model);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api.h"
 #include "model/layers/attention_kind.h"
 #include "runtime/predictor.h"
 #include "tasks/translation/translation.h"
@@ -12,7 +13,7 @@
 namespace sixfold {
 
 /// Translates text with the model in a model folder. Safe to share between threads.
-class Translator final : public Predictor {
+class SIXFOLD_API Translator final : public Predictor {
  public:
   /// Throws an input error if the model is not a translation model.
   explicit Translator(std::shared_ptr<ModelRuntime> model);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// The translation of a text.
@@ -46,33 +48,35 @@ struct XmlOptions {
 /// Throws an input error with line and column if the document has more than 2^26 bytes, is not valid UTF-8,
 /// contains NUL, or has more than 512 elements nested in each other. Rethrows what `translate` throws. Safe to
 /// call from several threads.
-std::string translate_html(std::string_view html, const TextTranslator& translate,
-                           const std::string& name = "the HTML document");
+SIXFOLD_API std::string translate_html(std::string_view html, const TextTranslator& translate,
+                                       const std::string& name = "the HTML document");
 
 /// The same for XML. A document may have several roots, and text beside them. Throws an input error as well if
 /// it is not well-formed.
-std::string translate_xml(std::string_view xml, const TextTranslator& translate, const XmlOptions& options = {},
-                          const std::string& name = "the XML document");
+SIXFOLD_API std::string translate_xml(std::string_view xml, const TextTranslator& translate,
+                                      const XmlOptions& options = {},
+                                      const std::string& name = "the XML document");
 
 /// The same for subtitles (SubRip). Numbers, times, positions and tags keep their bytes. The lines of a
 /// subtitle are one text, except that a line that begins with a dash begins another; its translation has as
 /// many lines. Throws an input error as well for a text before the first times.
-std::string translate_srt(std::string_view srt, const TextTranslator& translate,
-                          const std::string& name = "the subtitles");
+SIXFOLD_API std::string translate_srt(std::string_view srt, const TextTranslator& translate,
+                                      const std::string& name = "the subtitles");
 
 /// The same for messages of gettext (a PO file). The empty msgstr of messages get translations, for plural
 /// forms as well: the first form is that of msgid, the others those of msgid_plural. All else keeps its bytes:
 /// the header, comments and flags, obsolete messages, and messages that have a translation, fuzzy or not. In
 /// texts, placeholders such as %s and {name}, tags and line ends are kept. Throws an input error as well with
 /// the place of what is not a PO file.
-std::string translate_po(std::string_view po, const TextTranslator& translate,
-                         const std::string& name = "the PO file");
+SIXFOLD_API std::string translate_po(std::string_view po, const TextTranslator& translate,
+                                     const std::string& name = "the PO file");
 
 /// What a text is.
 enum class TextKind { plain, html, xml, srt, po };
 
 /// The function above for a document of this kind, which is not `plain`. `xml` is for XML alone.
-std::string translate_document(TextKind kind, std::string_view document, const TextTranslator& translate,
-                               const XmlOptions& xml, const std::string& name);
+SIXFOLD_API std::string translate_document(TextKind kind, std::string_view document,
+                                           const TextTranslator& translate, const XmlOptions& xml,
+                                           const std::string& name);
 
 }  // namespace sixfold

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/api.h"
+#include "train/trainer.h"
+
+namespace sixfold {
+
+/// Trains as a config in YAML or JSON says, which has the keys of `sixfold train --options`, with assignments
+/// such as "train.minutes=5". Returns and throws as `train` of a `TaskConfig`; messages about keys name the
+/// line of the config.
+SIXFOLD_API TrainOutcome train(std::string_view config, const TrainRequest& request,
+                               const std::vector<std::string>& assignments = {});
+
+}  // namespace sixfold
