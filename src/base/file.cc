@@ -6,18 +6,30 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 
 namespace sixfold {
+
+void rethrow_as_error() {
+  try {
+    throw;
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw_environment_error("{}: {}", error.path1().string(), error.code().message());
+  }
+}
 
 namespace fs = std::filesystem;
 
@@ -157,6 +169,51 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+namespace {
+
+/// The names of the temporary files that there are now, for a handler of signals, which may not wait for a
+/// lock.
+struct RememberedFile {
+  std::atomic<bool> taken = false;
+  char path[PATH_MAX] = {};
+};
+std::array<RememberedFile, 32> remembered;
+std::mutex remembered_mutex;  // of those that change them
+
+/// Files beyond so many, and those of longer names, stay when a signal ends the process.
+void remember(const std::string& path) {
+  const std::lock_guard lock(remembered_mutex);
+  for (RememberedFile& name : remembered) {
+    if (path.size() >= sizeof name.path || name.taken) continue;
+    std::memcpy(name.path, path.c_str(), path.size() + 1);
+    name.taken = true;
+    return;
+  }
+}
+
+void forget(const std::string& path) {
+  const std::lock_guard lock(remembered_mutex);
+  for (RememberedFile& name : remembered)
+    if (name.taken && path == name.path) name.taken = false;
+}
+
+extern "C" void remove_temporary_files(int signal) {
+  for (const RememberedFile& name : remembered)
+    if (name.taken) ::unlink(name.path);
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void remove_temporary_files_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // as under nohup
+    std::signal(signal, remove_temporary_files);
+  }
+}
+
 AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   struct stat status {};
   require(!path.ends_with('/'), "{}: is the name of a folder; give the name of a file", path);
@@ -178,13 +235,16 @@ AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) throw_write_error(path_, errno);
+  remember(temporary_);
   // Keep the permissions of an older file. Some file systems have none.
   if (is_there) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget(temporary_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -220,7 +280,7 @@ void AtomicFile::commit() {
   close();
   if (temporary_.empty()) return;  // a device
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_write_error(path_, errno);
-  temporary_.clear();
+  forget(std::exchange(temporary_, {}));
   flush_to_disk(parent_of(path_));
 }
 
@@ -237,7 +297,7 @@ bool AtomicFile::commit_new() {
       throw_write_error(path_, errno);
     }
   }
-  temporary_.clear();
+  forget(std::exchange(temporary_, {}));
   flush_to_disk(parent_of(path_));
   return true;
 }
@@ -271,7 +331,10 @@ void AppendingFile::flush_to_disk() {
 }
 
 void AppendingFile::append(std::string_view text) {
-  write_all(descriptor_, std::as_bytes(std::span(text)), path_);
+  const std::string whole = (torn_ ? "\n" : "") + std::string(text);
+  torn_ = true;
+  write_all(descriptor_, std::as_bytes(std::span(whole)), path_);
+  torn_ = false;
 }
 
 int64_t AppendingFile::bytes() const {

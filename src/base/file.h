@@ -9,6 +9,10 @@
 
 namespace sixfold {
 
+/// Rethrows the exception of a catch block, that of `std::filesystem` as an environment error that names the
+/// file.
+[[noreturn]] void rethrow_as_error();
+
 /// Reads a whole file or pipe that a user names. Throws an input error that names the file if it can't be
 /// opened, and an environment error if it can't be read.
 std::string read_file(const std::string& path);
@@ -90,6 +94,8 @@ class AppendingFile {
   AppendingFile(const AppendingFile&) = delete;
   AppendingFile& operator=(const AppendingFile&) = delete;
 
+  /// After an append that failed, as on a full disk, a part of its text may be there; the next one begins a
+  /// line.
   void append(std::string_view text);
   /// Flushes the file to disk.
   void flush_to_disk();
@@ -99,7 +105,12 @@ class AppendingFile {
  private:
   std::string path_;
   int descriptor_;
+  bool torn_ = false;
 };
+
+/// From now on SIGINT, SIGTERM and SIGHUP, unless they are ignored, remove the temporary files of every
+/// `AtomicFile` before they end the process. For the beginning of a program.
+void remove_temporary_files_on_signals();
 
 /// Says by its name whether a file of a folder may be replaced.
 using KnownFile = std::function<bool(std::string_view name)>;

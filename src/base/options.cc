@@ -79,7 +79,7 @@ void read_number(const OptionSource& source, T& value, std::string_view what) {
   if (error != std::errc() || stopped != end || !std::isfinite(static_cast<double>(parsed)))
     source.throw_expected(what);
   if (node.kind == Kind::quoted) source.throw_expected(fmt::format("{} without quotes", what));
-  if (!rounded_to<T>(source.range).contains(static_cast<double>(parsed)))
+  if (!rounded_to<T>(source.range).contains(static_cast<long double>(parsed)))
     source.throw_expected(fmt::format("{} {}", what, source.range.describe()));
   value = parsed;
 }
@@ -324,7 +324,31 @@ class OptionWriter final : public OptionVisitor {
   OptionNode node_{.kind = Kind::map};
 };
 
+/// Checks the ranges of a struct.
+class RangeChecker final : public OptionVisitor {
+ public:
+  explicit RangeChecker(std::string prefix) : prefix_(std::move(prefix)) {}
+
+ private:
+  bool visit_field(std::string_view name, OptionValue value, std::string_view /*help*/,
+                   const Range& range) override {
+    value.check(prefix_ + std::string(name), range);
+    return false;
+  }
+  void visit_group(std::string_view name, Walk options, std::string_view /*help*/) override {
+    RangeChecker inner(prefix_ + std::string(name) + ".");
+    options(inner);
+  }
+
+  std::string prefix_;
+};
+
 }  // namespace
+
+void check_ranges(OptionVisitor::Walk options) {
+  RangeChecker checker("");
+  options(checker);
+}
 
 void read_options(const OptionNode& root, OptionVisitor::Walk options) {
   OptionReader::read(OptionSource{root, "", {}}, options);

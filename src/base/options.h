@@ -93,7 +93,7 @@ struct Range {
   bool half_open = false;
   bool above = false;  ///< excludes `low`
 
-  bool contains(double value) const {
+  bool contains(long double value) const {
     return (above ? value > low : value >= low) && (half_open ? value < high : value <= high);
   }
   /// "at least 1", "above 0", "from 0 to 1", "from 0 to below 1", "above 0 and at most 1", or an empty text if
@@ -249,6 +249,8 @@ class OptionValue {
   requires(!std::is_same_v<T, OptionValue>) explicit OptionValue(T& value) : value_(&value), type_(&type<T>) {}
   void read(const OptionSource& source) const { type_->read(source, value_); }
   OptionNode node() const { return type_->node(value_); }
+  /// Throws as `read` if the value can't be read from the text of it.
+  void check(std::string_view key, const Range& range) const { type_->check(key, range, value_); }
   std::string type_name() const { return type_->name(value_); }
   bool is_list() const { return type_->list; }
 
@@ -256,6 +258,7 @@ class OptionValue {
   struct Type {
     void (*read)(const OptionSource& source, void* value);
     OptionNode (*node)(const void* value);
+    void (*check)(std::string_view key, const Range& range, const void* value);
     std::string (*name)(const void* value);
     bool list;
   };
@@ -263,6 +266,11 @@ class OptionValue {
   static constexpr Type type{
       [](const OptionSource& source, void* value) { read_value(source, *static_cast<T*>(value)); },
       [](const void* value) { return node_of(*static_cast<const T*>(value)); },
+      [](std::string_view key, const Range& range, const void* value) {
+        T copy = *static_cast<const T*>(value);
+        const OptionNode node = node_of(copy);
+        read_value(OptionSource{node, std::string(key), range}, copy);
+      },
       [](const void* value) { return type_name_of(*static_cast<const T*>(value)); },
       requires(T value){value.emplace_back();
 }
@@ -324,11 +332,11 @@ OptionNode write_options(T options) {
   return write_options(OptionVisitor::Walk(options));
 }
 
+void check_ranges(OptionVisitor::Walk options);
 /// Throws an input error for the first value out of range. For options that were set by a program.
 template <class T>
 void check_ranges(const T& options) {
-  T copy = options;
-  read_options(write_options(options), copy);
+  check_ranges(OptionVisitor::Walk(const_cast<T&>(options)));  // which are only read
 }
 
 }  // namespace sixfold

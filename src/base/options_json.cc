@@ -66,7 +66,7 @@ OptionNode parse_json_options(std::string_view text, const std::string& file_nam
 std::string value_text(const OptionNode& node) {
   if (node.kind != OptionNode::Kind::list) return node.text;
   std::vector<std::string> parts;
-  for (const auto& [key, child] : node.children) parts.push_back(child.text);
+  for (const auto& [key, child] : node.children) parts.push_back(value_text(child));
   return "[" + join(parts, ", ") + "]";
 }
 

@@ -66,8 +66,7 @@ struct Setting {
 
 /// Settings that no model here has.
 const std::vector<Setting>& of_no_model() {
-  static const std::vector<Setting> settings = {{"begin_suppress_tokens", json::array()},
-                                                {"constraints", nullptr},
+  static const std::vector<Setting> settings = {{"constraints", nullptr},
                                                 {"diversity_penalty", 0.0},
                                                 {"do_sample", false},
                                                 {"dola_layers", nullptr},
@@ -76,15 +75,12 @@ const std::vector<Setting>& of_no_model() {
                                                 {"exponential_decay_length_penalty", nullptr, json::array()},
                                                 {"force_bos_token_to_be_generated", false},
                                                 {"force_words_ids", nullptr, json::array()},
-                                                {"forced_bos_token_id", nullptr, 0},
                                                 {"forced_decoder_ids", nullptr, json::array()},
                                                 {"guidance_scale", 1.0},
                                                 {"max_time", nullptr, 1.0},
-                                                {"no_repeat_ngram_size", 0},
                                                 {"num_beam_groups", 1},
                                                 {"num_return_sequences", 1},
                                                 {"penalty_alpha", nullptr, 1.0},
-                                                {"repetition_penalty", 1.0},
                                                 {"sequence_bias", nullptr},
                                                 {"stop_strings", nullptr},
                                                 {"token_healing", false},
@@ -108,9 +104,10 @@ struct Reading {
 };
 
 Reading reading_of_translations() {
-  return {.obeyed = {"bad_words_ids", "early_stopping", "forced_eos_token_id", "length_penalty", "max_length",
-                     "max_new_tokens", "min_length", "min_new_tokens", "num_beams", "renormalize_logits",
-                     "suppress_tokens"},
+  return {.obeyed = {"bad_words_ids", "begin_suppress_tokens", "early_stopping", "forced_bos_token_id",
+                     "forced_eos_token_id", "length_penalty", "max_length", "max_new_tokens", "min_length",
+                     "min_new_tokens", "no_repeat_ngram_size", "num_beams", "renormalize_logits",
+                     "repetition_penalty", "suppress_tokens"},
           .ignored = of_sampling(),
           .named = of_no_model()};
 }
@@ -122,11 +119,15 @@ Reading reading_of_texts() {
                   .ignored = {},
                   .named = of_no_model()};
   reading.named.insert(reading.named.end(), of_sampling().begin(), of_sampling().end());
-  reading.named.insert(reading.named.end(), {{"forced_eos_token_id", nullptr},
+  reading.named.insert(reading.named.end(), {{"begin_suppress_tokens", json::array()},
+                                             {"forced_bos_token_id", nullptr, 0},
+                                             {"forced_eos_token_id", nullptr},
                                              {"max_length", 20},
                                              {"max_new_tokens", nullptr, 0},
                                              {"min_length", 0},
-                                             {"num_beams", 1}});
+                                             {"no_repeat_ngram_size", 0},
+                                             {"num_beams", 1},
+                                             {"repetition_penalty", 1.0}});
   return reading;
 }
 
@@ -194,12 +195,15 @@ void require_type(const JsonKeys& keys, const Setting& setting) {
 }
 
 /// The settings that are neither obeyed nor without effect, each with its value.
-std::vector<std::string> other_settings(const Settings& settings, const GenerationModel& model,
-                                        const Reading& reading) {
+struct OtherSettings {
+  std::vector<std::string> known, unknown;
+};
+
+OtherSettings other_settings(const Settings& settings, const Reading& reading) {
   const JsonKeys& keys = settings.keys();
-  std::vector<std::string> found;
-  const auto add = [&](const std::string& key) {
-    found.push_back(fmt::format("{} {}", key, keys.at(key.c_str()).dump().substr(0, 60)));
+  OtherSettings found;
+  const auto text = [&](const std::string& key) {
+    return fmt::format("{} {}", key, keys.at(key.c_str()).dump().substr(0, 60));
   };
   std::vector<std::string_view> known = reading.obeyed;
   known.insert(known.end(), std::begin(without_effect), std::end(without_effect));
@@ -208,14 +212,13 @@ std::vector<std::string> other_settings(const Settings& settings, const Generati
       known.emplace_back(setting.key);
       if (!keys.has(setting.key)) continue;
       require_type(keys, setting);
-      if (list == &reading.named && keys.at(setting.key) != setting.idle) add(setting.key);
+      if (list == &reading.named && keys.at(setting.key) != setting.idle)
+        found.known.push_back(text(setting.key));
     }
-  const auto words = bad_words(keys, model);
-  if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word.size() > 1; }))
-    found.emplace_back("bad_words_ids (words of several tokens)");
   if (settings.own_file())  // config.json has keys of many kinds
     for (const auto& [key, value] : keys.all().items())
-      if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null()) add(key);
+      if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null())
+        found.unknown.push_back(text(key));
   return found;
 }
 
@@ -309,9 +312,14 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model, Notes& notes) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
-  if (const auto others = other_settings(settings, model, reading_of_translations()); !others.empty())
-    notes.warn("{}: these settings are not supported, so translations may differ from those of `generate`: {}",
-               keys.path(), join(others, ", "));
+  const OtherSettings others = other_settings(settings, reading_of_translations());
+  require(others.known.empty(),
+          "{}: these settings are not supported: {}; without them translations would differ from those of "
+          "`generate`. Remove them from the file to import the model so",
+          keys.path(), join(others.known, ", "));
+  if (!others.unknown.empty())
+    notes.warn("{}: these settings are not known, so translations may differ from those of `generate`: {}",
+               keys.path(), join(others.unknown, ", "));
   check_end(keys, "eos_token_id", model.eos);
   check_end(keys, "forced_eos_token_id", model.eos);
   GenerationConfig rules = common_rules(keys, model);
@@ -320,6 +328,20 @@ ImportedGeneration read_generation_config(const fs::path& folder, const Generati
   rules.length_factor = 0;
   rules.length_offset = longest(settings, notes);
   rules.min_new_tokens = min_new_tokens(keys);
+  for (const std::vector<int>& word : bad_words(keys, model))
+    if (word.size() > 1) rules.suppress_phrases.push_back(word);
+  for (const int64_t id : token_list(keys, "begin_suppress_tokens"))
+    if (id >= 0 && id < model.target_tokens) rules.begin_suppress_tokens.push_back(static_cast<int>(id));
+  if (keys.has("forced_bos_token_id")) {
+    rules.forced_first_token = keys.count("forced_bos_token_id", 0);
+    require(rules.forced_first_token < model.target_tokens,
+            "{}: forced_bos_token_id is {}, but there are {} tokens", keys.path(), rules.forced_first_token,
+            model.target_tokens);
+  }
+  rules.no_repeat_ngram = keys.count("no_repeat_ngram_size", 0);
+  rules.repetition_penalty = static_cast<float>(keys.get("repetition_penalty", 1.0));
+  require(rules.repetition_penalty > 0, "{}: repetition_penalty is {}; it must be above 0", keys.path(),
+          rules.repetition_penalty);
   rules.at_longest = keys.has("forced_eos_token_id") ? AtLongest::certain_end : AtLongest::cut;
   return {rules, decoder_start_token(settings)};
 }
@@ -339,10 +361,15 @@ GenerationConfig read_text_generation_config(const fs::path& folder, const Gener
                                              Notes& notes) {
   const Settings settings(folder);
   const JsonKeys& keys = settings.keys();
-  if (const auto others = other_settings(settings, model, reading_of_texts()); !others.empty())
+  OtherSettings others = other_settings(settings, reading_of_texts());
+  others.known.insert(others.known.end(), others.unknown.begin(), others.unknown.end());
+  const auto words = bad_words(keys, model);
+  if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word.size() > 1; }))
+    others.known.emplace_back("bad_words_ids (words of several tokens)");
+  if (!others.known.empty())
     notes.warn(
         "{}: these settings are not stored with the model: {}; 'sixfold generate' has options for some of them",
-        keys.path(), join(others, ", "));
+        keys.path(), join(others.known, ", "));
   GenerationConfig rules = common_rules(keys, model);
   rules.min_new_tokens = keys.count("min_new_tokens", 0);
   rules.at_longest = AtLongest::cut;

@@ -19,8 +19,9 @@ struct ImportedGeneration {
 };
 
 /// Reads the settings by which `generate` of transformers 5 translates with a model folder. They are in
-/// generation_config.json, or in config.json in older folders. Settings that would change translations but are
-/// not supported are named in a warning. Throws an input error if a setting has the wrong type.
+/// generation_config.json, or in config.json in older folders. Settings that are not known are named in a
+/// warning. Throws an input error that names the settings that change translations and are not supported, or
+/// one of the wrong type.
 ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
                                           Notes& notes);
 

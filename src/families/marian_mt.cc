@@ -230,6 +230,7 @@ void check_marian_architecture(const ExportSource& source) {
        fmt::format(
            "its decoder begins with token {}, but that of MarianMTModel begins with an embedding of zeros",
            c.decoder_start_token));
+  need(c.generation.word_penalty == 0, fmt::format("its word_penalty is {}", c.generation.word_penalty));
   need(source.tokenizers.source->kind() == TokenizerKind::sentencepiece &&
            source.tokenizers.target->kind() == TokenizerKind::sentencepiece,
        "its tokenizer is not SentencePiece");
@@ -243,6 +244,7 @@ GenerationConfig exported_generation(const ModelConfig& c, int pad_id) {
   g.finished_keeps_slot = false;
   g.length_factor = 0;  // it has one limit for all sources, here that of the longest
   g.length_offset = std::min(longest_output(c.generation, longest_source), most_positions - 1);
+  g.max_new_tokens = 0;  // it is the limit
   if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
   g.suppress_tokens = {pad_id};  // and the unknown token, unless it is allowed; the end is never suppressed
   for (const int id : tokens_never_generated(c, c.generation))
@@ -288,6 +290,11 @@ ordered_json marian_generation_json(const ModelConfig& c) {
                     {"max_length", rules.length_offset + 1}};  // with the start token
   for (const int id : rules.suppress_tokens) json["bad_words_ids"].push_back({id});
   if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
+  for (const std::vector<int>& phrase : rules.suppress_phrases) json["bad_words_ids"].push_back(phrase);
+  if (!rules.begin_suppress_tokens.empty()) json["begin_suppress_tokens"] = rules.begin_suppress_tokens;
+  if (rules.forced_first_token >= 0) json["forced_bos_token_id"] = rules.forced_first_token;
+  if (rules.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = rules.no_repeat_ngram;
+  if (rules.repetition_penalty != 1) json["repetition_penalty"] = as_written(rules.repetition_penalty);
   if (rules.renormalize_logits) json["renormalize_logits"] = true;
   json["length_penalty"] = as_written(rules.length_penalty);
   return json;

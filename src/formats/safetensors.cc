@@ -170,14 +170,19 @@ TensorMap read_sharded_safetensors(const std::string& index_path) {
   return map;
 }
 
-void SafetensorsFile::verify() const {
+std::string SafetensorsFile::checksum() const {
   const auto found = metadata_.find(checksum_key);
-  if (found == metadata_.end()) return;
+  return found == metadata_.end() ? "" : found->second;
+}
+
+void SafetensorsFile::verify() const {
+  const std::string before = checksum();
+  if (before.empty()) return;
   const std::string now = hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
-  require(found->second == now,
+  require(before == now,
           "{}: is damaged: the checksum of its tensors is {}, but was {} when they were written; use a copy "
           "that is intact",
-          path_, now, found->second);
+          path_, now, before);
 }
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,

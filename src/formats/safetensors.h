@@ -32,6 +32,9 @@ class SafetensorsFile {
   /// The tensor of that name. If there is none, throws an input error with the nearest existing name; also if
   /// its type is unknown.
   const TensorInfo& at(std::string_view name) const;
+  /// The checksum of its tensors when they were written, which `verify` compares; empty in files of other
+  /// programs.
+  std::string checksum() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
   /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an

@@ -6,6 +6,10 @@ namespace sixfold {
 
 SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
                          const References& references, const std::optional<BootstrapOptions>& resampling) {
+  require(!outputs.empty(), "there is no output to score");
+  for (const std::vector<std::string>& one : references)
+    require(one.size() == outputs.size(), "{} outputs and {} references; each output needs one", outputs.size(),
+            one.size());
   std::vector<MetricStatistics> all;  // those of each output, if they are needed again
   std::vector<std::string> of_output(references.size());
   MetricSums sums(metric);

@@ -21,8 +21,9 @@ struct SystemScore {
 };
 
 /// Scores the outputs of a system, of which there must be at least one, and, if options are given, samples of
-/// them. Takes time in proportion to the number of outputs and the number of samples. Throws as
-/// `Metric::statistics` and `bootstrap`.
+/// them. Throws an input error if there is none, or if there is not a reference for each. Takes time in
+/// proportion to the number of outputs and the number of samples. Throws as `Metric::statistics` and
+/// `bootstrap`.
 SIXFOLD_API SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
                                      const References& references,
                                      const std::optional<BootstrapOptions>& resampling = {});

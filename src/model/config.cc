@@ -73,7 +73,7 @@ void validate(const ModelConfig& c) {
                                c.generation.alignment_layer < c.decoder_layers),
           "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
           c.decoder_layers - 1);
-  for (const int id : c.generation.suppress_tokens) require_token("generation.suppress_tokens", id);
+  validate(c.generation, c.target_vocab);
 }
 
 std::vector<int32_t> tokens_never_generated(const ModelConfig& c, const GenerationConfig& rules) {

@@ -65,9 +65,16 @@ struct GenerationConfig {
   float length_factor = 1;
   int length_offset = 50;
   AtLongest at_longest = AtLongest::end_symbol;
-  std::vector<int> suppress_tokens;
-  bool allow_unk = false;
+  int max_new_tokens = 0;
   int min_new_tokens = 0;
+  float word_penalty = 0;
+  float repetition_penalty = 1;
+  int no_repeat_ngram = 0;
+  std::vector<int> suppress_tokens;
+  std::vector<int> begin_suppress_tokens;
+  std::vector<std::vector<int>> suppress_phrases;
+  int forced_first_token = -1;
+  bool allow_unk = false;
   bool renormalize_logits = false;
   bool start_before_text = true;  ///< a language model reads the start token before a prompt
   /// The decoder layer whose cross-attention aligns words, from 0, or from the last with -1, -2, ... It is
@@ -77,8 +84,13 @@ struct GenerationConfig {
 };
 
 /// Returns the maximum number of tokens, including the end token, of the output for a source of `source_tokens`
-/// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, but at least 1.
+/// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, at most
+/// `max_new_tokens` if that is set, and at least 1.
 int longest_output(const GenerationConfig& rules, int source_tokens);
+
+/// Throws an input error that names the setting if a value is out of range, a token is not in the vocabulary,
+/// or settings contradict each other.
+void validate(const GenerationConfig& rules, int vocab);
 
 inline void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("beam_size", o.beam_size, "number of hypotheses kept for each sentence; 1: greedy search",
@@ -92,15 +104,30 @@ inline void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("finished_keeps_slot", o.finished_keeps_slot,
           "a finished hypothesis keeps its slot, so that the beam shrinks");
   v.field("length_factor", o.length_factor,
-          "an output has at most length_factor * source tokens + length_offset tokens", at_least(0));
+          "an output has at most length_factor * source tokens + length_offset tokens", between(0, 1000));
   v.field("length_offset", o.length_offset, "see length_factor; both lengths include the end token",
-          at_least(0));
+          between(0, 1 << 24));
   v.field("at_longest", o.at_longest,
           "how an output of maximum length ends: end_symbol (an end token is appended), certain_end (one of "
           "probability 1), or cut (no end token)");
-  v.field("suppress_tokens", o.suppress_tokens, "ids of tokens that are never generated", at_least(0));
-  v.field("allow_unk", o.allow_unk, "generate the unknown token where it is the likeliest");
+  v.field("max_new_tokens", o.max_new_tokens,
+          "maximum number of tokens, end token included, below that of length_factor; 0: no other",
+          at_least(0));
   v.field("min_new_tokens", o.min_new_tokens, "minimum number of tokens before the end token", at_least(0));
+  v.field("word_penalty", o.word_penalty,
+          "subtracted for each token before the normalization; negative: longer outputs are favoured");
+  v.field("repetition_penalty", o.repetition_penalty,
+          "factor of the log-probability of tokens that the output has already; 1: off", above(0));
+  v.field("no_repeat_ngram", o.no_repeat_ngram,
+          "an output never has an n-gram of this many tokens twice; 0: off", at_least(0));
+  v.field("suppress_tokens", o.suppress_tokens, "ids of tokens that are never generated", at_least(0));
+  v.field("begin_suppress_tokens", o.begin_suppress_tokens,
+          "ids of tokens that no output begins with, after forced_first_token", at_least(0));
+  v.field("suppress_phrases", o.suppress_phrases, "lists of ids: phrases that are never generated",
+          at_least(0));
+  v.field("forced_first_token", o.forced_first_token,
+          "id of the token that every output begins with, whatever its probability; -1: none", at_least(-1));
+  v.field("allow_unk", o.allow_unk, "generate the unknown token where it is the likeliest");
   v.field("renormalize_logits", o.renormalize_logits,
           "normalize the probabilities over the tokens that are allowed");
   v.field("start_before_text", o.start_before_text,

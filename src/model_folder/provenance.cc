@@ -21,7 +21,8 @@ constexpr const char* file_name_of_0_1_0 = "history.json";
 /// there is none.
 std::string provenance_path(const std::string& folder) {
   for (const char* name : {file_name, file_name_of_0_1_0})
-    if (std::string path = folder + "/" + name; std::filesystem::exists(path)) return path;
+    if (std::error_code unknown; std::filesystem::exists(folder + "/" + name, unknown))
+      return folder + "/" + name;
   return {};
 }
 

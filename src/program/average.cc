@@ -15,9 +15,8 @@ struct AverageSettings {
 };
 
 void run(const AverageSettings& settings) {
-  note_interrupts();  // finish the output folder even if interrupted
+  note_interrupts();  // the output folder is finished even then
   average_models(settings.models, settings.output);
-  check_interrupt();
   const size_t count = settings.models.size();
   log_info("{}: average of {} model{}", settings.output, count, count == 1 ? "" : "s");
 }

@@ -17,16 +17,14 @@ struct InteropSettings {
 };
 
 void run_import(const InteropSettings& settings) {
-  note_interrupts();  // finish the output folder even if interrupted
+  note_interrupts();  // the output folder is finished even then
   const std::string origin = import_model(settings.source, settings.output);
-  check_interrupt();
   log_info("{}: imported from {}", settings.output, origin);
 }
 
 void run_export(const InteropSettings& settings) {
-  note_interrupts();  // finish the output folder even if interrupted
+  note_interrupts();  // the output folder is finished even then
   export_model(settings.source.path, settings.source.program, settings.output);
-  check_interrupt();
   log_info("{}: exported from {}", settings.output, settings.source.path);
 }
 

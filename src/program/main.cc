@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "base/file.h"
 #include "program/program.h"
 
 /// Opens standard streams that are closed, or files that the program opens would take their numbers and receive
@@ -14,6 +15,7 @@ static void reserve_standard_streams() {
 
 int main(int argc, char** argv) {
   reserve_standard_streams();
+  sixfold::remove_temporary_files_on_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails instead
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit on file sizes
   return sixfold::cli::run(argc, argv, sixfold::cli::builtin_tables());

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/options.h"
 #include "base/threads.h"
 #include "families/families.h"
 #include "model_folder/what_is.h"
@@ -31,14 +32,20 @@ std::string version() {
                      SIXFOLD_BUILD_TYPE, describe_processor(), available_threads());
 }
 
-/// An empty name is what a script gives that forgot a variable.
-void require_names_of_outputs(CLI::App& app) {
+/// An empty value is what a script gives that forgot a variable. Only texts may be empty.
+void refuse_empty_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    require_names_of_outputs(*command);
-  if (CLI::Option* output = app.get_option_no_throw("--output"))
-    output->check([](const std::string& name) {
-      return name.empty() ? "the name is empty; name a file or folder" : std::string();
+    refuse_empty_values(*command);
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.empty() || type.starts_with(text_type_name)) continue;
+    const bool names_file = type == "FILE" || type == "DIR" || type == "MODEL";
+    option->check([names_file](const std::string& value) -> std::string {
+      if (!value.empty()) return {};
+      return names_file ? "the name is empty; name a file or folder"
+                        : "the value is empty; give one, or leave it out";
     });
+  }
 }
 
 void describe(CLI::App& app, const ProgramTables& tables) {
@@ -58,7 +65,7 @@ void describe(CLI::App& app, const ProgramTables& tables) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (const std::string& name = command->get_name(); name != "train" && name != "translate")
       command->preparse_callback([name](size_t) { require_one_process(name); });
-  require_names_of_outputs(app);
+  refuse_empty_values(app);
   app.footer(
       "Each command has its own --help with an example. Without any data to begin with:\n"
       "  sixfold demo-corpus --output demo/corpus\n"

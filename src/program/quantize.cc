@@ -15,9 +15,8 @@ struct QuantizeSettings {
 
 void run(const QuantizeSettings& settings) {
   open_model_folder(settings.model);
-  note_interrupts();  // finish the output folder even if interrupted
+  note_interrupts();  // the output folder is finished even then
   quantize_model(settings.model, settings.output);
-  check_interrupt();
   log_info("{}: {} in int8", settings.output, settings.model);
 }
 

@@ -11,6 +11,7 @@
 
 namespace sixfold {
 
+struct GenerationConfig;
 struct ModelConfig;
 class ModelRuntime;
 
@@ -26,6 +27,8 @@ class SIXFOLD_API Predictor {
   virtual ~Predictor() = default;
 
   const ModelConfig& config() const;
+  /// The generation settings that are stored with the model.
+  const GenerationConfig& generation() const;
   /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
   std::vector<float> position_encodings(int64_t positions) const;
   /// What has been decoded since the model was loaded.

@@ -8,6 +8,8 @@
 #include "base/error.h"
 
 namespace sixfold {
+namespace {
+
 double normalizer(const GenerationConfig& rules, int length) {
   switch (rules.normalization) {
     case ScoreNormalization::none:
@@ -18,6 +20,19 @@ double normalizer(const GenerationConfig& rules, int length) {
       return std::pow((5.0 + length) / 6.0, rules.length_penalty);
   }
   throw_unknown("normalization of scores", rules.normalization);
+}
+
+/// An upper bound of the score of a hypothesis that has now `length` tokens and at last at most `longest`.
+double best_score(const GenerationConfig& rules, double log_probability, int length, int longest) {
+  const double penalty = double{rules.word_penalty};
+  const double sum = log_probability - penalty * (penalty > 0 ? length : longest);
+  return sum / normalizer(rules, sum > 0 ? length : longest);
+}
+
+}  // namespace
+
+double score_of(const GenerationConfig& rules, double log_probability, int length) {
+  return (log_probability - double{rules.word_penalty} * length) / normalizer(rules, length);
 }
 
 Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
@@ -95,7 +110,7 @@ void Beam::tell() const {
     step.push_back({.parent = static_cast<int>(one.parent),
                     .id = one.id,
                     .log_probability = one.log_probability,
-                    .score = one.log_probability / normalizer(*rules_, length_),
+                    .score = score_of(*rules_, one.log_probability, length_),
                     .fate = stopped ? CandidateFate::stopped : one.fate});
   }
   limits_.observer->see(step);
@@ -162,7 +177,7 @@ void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
 
 void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason) {
   if (std::isnan(log_probability)) return;
-  Hypothesis finished{hypothesis.ids, log_probability, log_probability / normalizer(*rules_, length_), reason};
+  Hypothesis finished{hypothesis.ids, log_probability, score_of(*rules_, log_probability, length_), reason};
   if (limits_.phrases) finished.unmet = limits_.phrases->unmet(hypothesis.progress);
   const auto place = std::upper_bound(
       finished_.begin(), finished_.end(), finished, [](const Hypothesis& a, const Hypothesis& b) {
@@ -173,18 +188,18 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, Fini
 
 /// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion asks
 /// to go on. Log-probabilities are at most 0. An upper bound of a final score is therefore the current sum,
-/// divided by the largest divisor.
+/// divided by the largest divisor (`best_score`).
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
   if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {
     const size_t wanted = static_cast<size_t>(rules_->beam_size);
     if (finished_.size() < wanted) return true;
     return rules_->stopping_criterion == StoppingCriterion::best_is_no_better_now &&
-           live_.front().log_probability / normalizer(*rules_, length_) > finished_[wanted - 1].score;
+           score_of(*rules_, live_.front().log_probability, length_) > finished_[wanted - 1].score;
   }
   const size_t n_best = static_cast<size_t>(limits_.n_best);
   if (finished_.size() < n_best) return true;
-  const double bound = live_.front().log_probability / normalizer(*rules_, limits_.longest);
+  const double bound = best_score(*rules_, live_.front().log_probability, length_, limits_.longest);
   return bound > finished_[n_best - 1].score;
 }
 

@@ -9,9 +9,9 @@
 
 namespace sixfold {
 
-/// Returns the divisor that turns the sum of log-probabilities of an output into its score. `length`: number of
-/// tokens of the output, including the end token.
-double normalizer(const GenerationConfig& rules, int length);
+/// Returns the score of an output: the sum of its log-probabilities, less the word penalty of each token,
+/// divided as `ScoreNormalization` says. `length`: number of tokens of the output, including the end token.
+double score_of(const GenerationConfig& rules, double log_probability, int length);
 
 /// An unfinished hypothesis.
 struct LiveHypothesis {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 
@@ -11,25 +12,32 @@ namespace {
 
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
   require_decoder(model, "search");
-  require(rules.beam_size >= 1, "beam_size is {}; it must be at least 1", rules.beam_size);
+  validate(rules, model.target_vocab);
   require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
   require(
       n_best <= rules.beam_size,
       "n_best is {}, but beam_size is {}, and a search finds no more than it keeps; give a beam_size of {} or "
       "more, or leave it out",
       n_best, rules.beam_size, n_best);
-  for (const int id : rules.suppress_tokens)
-    require(id >= 0 && id < model.target_vocab, "suppress_tokens has {}, but the vocabulary has {} tokens", id,
-            model.target_vocab);
 }
 
-/// Returns the constraints if banned phrases have tokens and the prefix has those of the vocabulary.
-LexicalConstraints checked(LexicalConstraints constraints, int vocab) {
+/// Returns the constraints with the first token that the rules force. Throws an input error unless banned
+/// phrases have tokens and the prefix has those of the vocabulary.
+LexicalConstraints checked(LexicalConstraints constraints, const GenerationConfig& rules, int vocab) {
+  if (rules.forced_first_token >= 0)
+    constraints.prefix.insert(constraints.prefix.begin(), rules.forced_first_token);
   for (const int32_t id : constraints.prefix)
     require(id >= 0 && id < vocab, "token {} of the prefix is not in the vocabulary of {}", id, vocab);
   for (size_t i = 0; i < constraints.banned_phrases.size(); ++i)
     require(!constraints.banned_phrases[i].empty(), "banned phrase {} is empty", i + 1);
   return constraints;
+}
+
+/// The log-probability of a token that is penalized for being repeated. Of greedy search the penalty is that of
+/// its logit, of beam search that of its log-probability, as in transformers.
+float penalized(float log_probability, std::optional<float> logit, float penalty) {
+  if (!logit) return log_probability * penalty;
+  return log_probability + (*logit > 0 ? *logit / penalty : *logit * penalty) - *logit;
 }
 
 void insert(std::vector<int32_t>& sorted, int32_t id) {
@@ -48,14 +56,25 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
       context(model.context_tokens),
       longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
   std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
-  most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0);
+  most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0) + rules.begin_suppress_tokens.size() +
+                 rules.suppress_phrases.size();
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
+  if (!rules.begin_suppress_tokens.empty())
+    restrictions.push_back(
+        std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, rules.forced_first_token >= 0 ? 1 : 0));
+  if (!rules.suppress_phrases.empty())
+    restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
   if (rules.min_new_tokens > 0)
     restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, eos));
+  if (rules.no_repeat_ngram > 0)
+    restrictions.push_back(std::make_unique<NoRepeatedNgram>(rules.no_repeat_ngram));
+  if (rules.repetition_penalty != 1)
+    restrictions.push_back(std::make_unique<RepetitionPenalty>(rules.repetition_penalty));
 }
 
 std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids, const LexicalConstraints& constraints) const {
   insert(ids, eos);
+  if (rules.forced_first_token >= 0) insert(ids, rules.forced_first_token);
   for (const int32_t id : constraints.tokens()) insert(ids, id);
   const PhraseSet phrases(constraints.phrases);
   const size_t wanted =
@@ -76,7 +95,7 @@ int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constrai
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints,
                        SearchObserver* observer)
     : plan_(std::move(plan)),
-      constraints_(checked(std::move(constraints), plan_->vocab)),
+      constraints_(checked(std::move(constraints), plan_->rules, plan_->vocab)),
       phrases_(constraints_.phrases, constraints_.word_goes_on, constraints_.continues_word),
       phrase_tokens_(
           LexicalConstraints{.prefix = {}, .phrases = constraints_.phrases, .banned_phrases = {}}.tokens()),
@@ -104,7 +123,7 @@ std::vector<int32_t> BeamSearch::text_of(const LiveHypothesis& hypothesis) const
 }
 
 /// The query about the next token, under the restrictions.
-Query BeamSearch::query_after(const LiveHypothesis& hypothesis, LogitEdits& edits) const {
+Query BeamSearch::query_after(const LiveHypothesis& hypothesis, LogitEdits& edits, AskedTokens& asked) const {
   if (beam_.must_end())  // with certain_end the end token has probability 1: there is nothing to query
     return plan_->rules.at_longest == AtLongest::end_symbol ? Query{.listed = {&plan_->eos, 1}} : Query{};
   edits.clear();
@@ -112,15 +131,43 @@ Query BeamSearch::query_after(const LiveHypothesis& hypothesis, LogitEdits& edit
   const RestrictedText text{prompt_.empty() ? hypothesis.ids : whole, prompt_.size()};
   for (const auto& restriction : plan_->restrictions) restriction->edit(text, edits);
   ban_phrases_.edit(text, edits);
-  return {.top_k = std::min(Beam::candidates(plan_->rules, phrases_), plan_->vocab),
-          .banned = edits.banned,
-          .renormalize = plan_->rules.renormalize_logits,
-          .listed = phrase_tokens_};
+  Query query{.top_k = std::min(Beam::candidates(plan_->rules, phrases_), plan_->vocab),
+              .banned = edits.banned,
+              .renormalize = plan_->rules.renormalize_logits,
+              .listed = phrase_tokens_};
+  if (edits.penalized.empty()) return query;
+  // The most probable tokens are asked for without those that are penalized, which are listed.
+  asked.banned = edits.banned;
+  asked.banned.insert(asked.banned.end(), edits.penalized.begin(), edits.penalized.end());
+  asked.listed = phrase_tokens_;
+  for (const int32_t id : edits.penalized)
+    if (!std::ranges::binary_search(phrase_tokens_, id)) asked.listed.push_back(id);
+  query.banned = asked.banned, query.listed = asked.listed;
+  query.logits = plan_->rules.beam_size == 1;
+  return query;
+}
+
+/// Appends the answer for a hypothesis to `ids_` and `log_probs_`, under the edits.
+void BeamSearch::take(const Answer& answer, const LogitEdits& edits, size_t listed) {
+  const size_t begin = ids_.size();
+  ids_.insert(ids_.end(), answer.ids.begin(), answer.ids.end());
+  log_probs_.insert(log_probs_.end(), answer.log_probs.begin(), answer.log_probs.end());
+  for (size_t i = 0, j = ids_.size() - listed; i < listed; ++i, ++j) {
+    if (std::ranges::find(edits.banned, ids_[j]) != edits.banned.end())
+      ids_[j] = -1;  // a token of a phrase may be banned here
+    else if (std::ranges::binary_search(edits.penalized, ids_[j]))
+      log_probs_[j] = penalized(
+          log_probs_[j], answer.logits.empty() ? std::nullopt : std::optional(answer.logits[i]), edits.penalty);
+  }
+  const size_t missing = begin + answers_size_ - ids_.size();
+  ids_.resize(ids_.size() + missing, -1), log_probs_.resize(log_probs_.size() + missing, 0);
 }
 
 void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const auto& live = beam_.live();
   edits_.resize(std::max(edits_.size(), live.size()));
+  asked_.resize(edits_.size());
+  listed_.clear();
   const ReadingWindow::Step step = window_.next(prompt_.size() + static_cast<size_t>(beam_.length()));
   begins_.clear();
   if (step.begins)
@@ -129,26 +176,24 @@ void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vecto
     const LiveHypothesis& hypothesis = live[i];
     const auto tokens = step.begins ? std::span<const int32_t>(begins_[i]) : std::span(hypothesis.ids).last(1);
     extensions.push_back({request, hypothesis.parent, tokens, step.begins});
-    queries.push_back(query_after(hypothesis, edits_[i]));
+    queries.push_back(query_after(hypothesis, edits_[i], asked_[i]));
+    listed_.push_back(beam_.must_end() ? 0 : queries.back().listed.size());
     if (!begun_) queries.back().given = constraints_.prefix.size();
   }
 }
 
 void BeamSearch::advance(std::span<const Answer> answers) {
   if (!begun_) {
-    const auto prefix = answers.front().given;
+    // The token that is forced is taken as certain, as transformers does.
+    auto prefix = answers.front().given;
+    if (!prefix.empty() && plan_->rules.forced_first_token >= 0) prefix = prefix.subspan(1);
     beam_.begin(std::accumulate(prefix.begin(), prefix.end(), 0.0));
     begun_ = true;
   }
   ids_.clear(), log_probs_.clear();
-  for (size_t i = 0; i < answers.size(); ++i) {
-    ids_.insert(ids_.end(), answers[i].ids.begin(), answers[i].ids.end());
-    log_probs_.insert(log_probs_.end(), answers[i].log_probs.begin(), answers[i].log_probs.end());
-    // A token of a phrase may be banned here.
-    const size_t listed = beam_.must_end() ? 0 : phrase_tokens_.size();
-    for (size_t j = ids_.size() - listed; j < ids_.size(); ++j)
-      if (std::ranges::find(edits_[i].banned, ids_[j]) != edits_[i].banned.end()) ids_[j] = -1;
-  }
+  answers_size_ = 0;
+  for (const Answer& answer : answers) answers_size_ = std::max(answers_size_, answer.ids.size());
+  for (size_t i = 0; i < answers.size(); ++i) take(answers[i], edits_[i], listed_[i]);
   if (!beam_.must_end()) return beam_.extend(ids_, log_probs_);
   log_probs_.resize(answers.size());  // 0 if nothing was queried: the end token is certain
   beam_.end(log_probs_);

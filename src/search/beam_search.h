@@ -51,7 +51,12 @@ class BeamSearch final : public Strategy {
 
  private:
   std::vector<int32_t> text_of(const LiveHypothesis& hypothesis) const;
-  Query query_after(const LiveHypothesis& hypothesis, LogitEdits& edits) const;
+  /// What is asked for instead of the edits and the tokens of phrases, where tokens are penalized.
+  struct AskedTokens {
+    std::vector<int32_t> banned, listed;
+  };
+  Query query_after(const LiveHypothesis& hypothesis, LogitEdits& edits, AskedTokens& asked) const;
+  void take(const Answer& answer, const LogitEdits& edits, size_t listed);
 
   std::shared_ptr<const BeamPlan> plan_;
   LexicalConstraints constraints_;
@@ -64,6 +69,9 @@ class BeamSearch final : public Strategy {
   ReadingWindow window_;                      // of all unfinished hypotheses, which have equal lengths
   std::vector<std::vector<int32_t>> begins_;  // what each reads if the window begins
   std::vector<LogitEdits> edits_;             // of the unfinished hypotheses
+  std::vector<AskedTokens> asked_;            // the same
+  std::vector<size_t> listed_;                // the numbers of their listed tokens
+  size_t answers_size_ = 0;                   // of the longest answer, to which the others are filled up
   std::vector<int32_t> ids_;                  // of all answers, concatenated
   std::vector<float> log_probs_;
 };

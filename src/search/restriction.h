@@ -8,9 +8,11 @@ namespace sixfold {
 
 /// Changes to the distribution over the next token of a hypothesis.
 struct LogitEdits {
-  std::vector<int32_t> banned;  ///< tokens that must not be chosen, in any order
+  std::vector<int32_t> banned;     ///< tokens that must not be chosen, in any order
+  std::vector<int32_t> penalized;  ///< tokens whose log-probability is multiplied by `penalty`, each once
+  float penalty = 1;
 
-  void clear() { banned.clear(); }
+  void clear() { banned.clear(), penalized.clear(); }
 };
 
 /// The tokens of a hypothesis so far, without the start token.
@@ -38,6 +40,36 @@ class SuppressTokens final : public Restriction {
 
  private:
   std::vector<int32_t> tokens_;
+};
+
+/// Bans tokens in one place after the prompt, counted from 0.
+class SuppressAtPlace final : public Restriction {
+ public:
+  SuppressAtPlace(std::vector<int32_t> tokens, size_t place) : tokens_(std::move(tokens)), place_(place) {}
+  void edit(const RestrictedText& text, LogitEdits& edits) const override {
+    if (text.ids.size() == text.prompt + place_)
+      edits.banned.insert(edits.banned.end(), tokens_.begin(), tokens_.end());
+  }
+
+ private:
+  std::vector<int32_t> tokens_;
+  size_t place_;
+};
+
+/// Penalizes the tokens that occur before (Keskar et al. 2019, CTRL).
+class RepetitionPenalty final : public Restriction {
+ public:
+  explicit RepetitionPenalty(float penalty) : penalty_(penalty) {}
+  void edit(const RestrictedText& text, LogitEdits& edits) const override {
+    edits.penalty = penalty_;
+    edits.penalized.assign(text.ids.begin(), text.ids.end());
+    std::ranges::sort(edits.penalized);
+    const auto repeated = std::ranges::unique(edits.penalized);
+    edits.penalized.erase(repeated.begin(), repeated.end());
+  }
+
+ private:
+  float penalty_;
 };
 
 /// Bans the end token until the output has a minimum number of tokens.

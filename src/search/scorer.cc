@@ -21,7 +21,7 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
 bool ask_the_same(const Query& a, const Query& b) {
   if (a.draw || b.draw) return a.draw && b.draw;  // the numbers differ, but the product is the same
   return a.top_k == b.top_k && a.renormalize == b.renormalize && std::ranges::equal(a.banned, b.banned) &&
-         std::ranges::equal(a.listed, b.listed);
+         std::ranges::equal(a.listed, b.listed) && a.logits == b.logits;
 }
 
 /// Returns the weights of these rows, which `make` makes if they are not among those that are kept.
@@ -119,8 +119,8 @@ Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extens
 
 /// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
 /// computed for one of them; the others differ from it as their logits do.
-std::vector<float> Scorer::listed(const Query& query, Output& output, const Tensor& states,
-                                  Context& context) const {
+Scorer::Listed Scorer::listed(const Query& query, Output& output, const Tensor& states,
+                              Context& context) const {
   if (query.listed.empty()) return {};
   const auto count = static_cast<size_t>(states.rows()), size = query.listed.size();
   const std::vector<int32_t> rows = output.rows_of(query.listed);
@@ -129,19 +129,19 @@ std::vector<float> Scorer::listed(const Query& query, Output& output, const Tens
   const auto is_banned = [&](int32_t row) { return std::ranges::find(banned, row) != banned.end(); };
   std::vector<float> all(count * size, -std::numeric_limits<float>::infinity());
   const auto chosen = std::ranges::find_if_not(rows, is_banned);
-  if (chosen == rows.end()) return all;
+  if (chosen == rows.end()) return {all, query.logits ? all : std::vector<float>()};
   const auto base = static_cast<size_t>(chosen - rows.begin());
   const std::vector<int32_t> same(count, *chosen);
   const std::vector<float> certain =
       ops::log_probability(context, states, without(output, banned), context.indices(same))
           .to_floats(context.backend());
-  if (size == 1) return certain;
+  if (size == 1 && !query.logits) return {certain, {}};
   const std::vector<float> logits =
       ops::logits(context, states, selected(output, rows)).to_floats(context.backend());
   for (size_t row = 0; row < count; ++row)
     for (size_t i = 0, at = row * size; i < size; ++i)
       if (!is_banned(rows[i])) all[at + i] = certain[row] + (logits[at + i] - logits[at + base]);
-  return all;
+  return {all, query.logits ? logits : std::vector<float>()};
 }
 
 /// Adds the log-probabilities of the last tokens of an extension. `states`: of its tokens.
@@ -177,7 +177,7 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
     best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
                       banned.empty() ? Tensor() : context.indices(banned));
   }
-  const std::vector<float> of_listed = listed(query, output, states, context);
+  const Listed of_listed = listed(query, output, states, context);
   const auto k = static_cast<size_t>(best.k);
   for (size_t row = 0; row < rows; ++row) {
     for (size_t i = row * k; i < (row + 1) * k; ++i) {
@@ -187,10 +187,11 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
     }
     for (size_t i = 0; i < query.listed.size(); ++i) {
       ids_.push_back(query.listed[i]);
-      log_probs_.push_back(of_listed[row * query.listed.size() + i]);
+      log_probs_.push_back(of_listed.log_probs[row * query.listed.size() + i]);
     }
     ends_.push_back(ids_.size());
   }
+  logits_.insert(logits_.end(), of_listed.logits.begin(), of_listed.logits.end());
 }
 
 /// Computes the logits of all rows in one product, and draws a token for each row on its own.
@@ -222,7 +223,7 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
   const Tensor all = state_.extend(extensions, context);
   const Tensor states = last_rows(all, extensions, context);
   ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
-  given_.clear(), given_ids_.clear(), given_log_probs_.clear();
+  logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   int64_t end_of_rows = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
     const int64_t rows = std::ssize(extensions[i].tokens);
@@ -241,13 +242,15 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     else
       answer(queries[begin], output, own, context);
   }
-  for (size_t i = 0, begin = 0, given = 0, best = 0; i < ends_.size(); begin = ends_[i++]) {
+  for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0; i < ends_.size(); begin = ends_[i++]) {
     const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
+    const size_t logits = queries[i].logits ? queries[i].listed.size() : 0;
     answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
                         std::span(log_probs_).subspan(begin, ends_[i] - begin),
-                        std::span(given_).subspan(given, count), std::span(given_ids_).subspan(best, likeliest),
+                        std::span(logits_).subspan(listed, logits), std::span(given_).subspan(given, count),
+                        std::span(given_ids_).subspan(best, likeliest),
                         std::span(given_log_probs_).subspan(best, likeliest)});
-    given += count, best += likeliest;
+    given += count, best += likeliest, listed += logits;
   }
   return answers_;
 }

@@ -39,6 +39,7 @@ struct Query {
   bool renormalize = false;  ///< give banned tokens probability 0 and renormalize the others
   /// Tokens whose log-probabilities are wanted too, without regard to `banned` unless `renormalize` is set.
   std::span<const int32_t> listed = {};
+  bool logits = false;  ///< whether the logits of the listed tokens are wanted too
   /// The number of last tokens of the extension whose log-probabilities are wanted too, each after the tokens
   /// before it. It is less than the number of its tokens.
   size_t given = 0;
@@ -54,7 +55,8 @@ struct Query {
 struct Answer {
   std::span<const int32_t> ids;
   std::span<const float> log_probs;
-  std::span<const float> given = {};  ///< log-probabilities of the last tokens of the extension
+  std::span<const float> logits = {};  ///< of the listed tokens, if they were asked for
+  std::span<const float> given = {};   ///< log-probabilities of the last tokens of the extension
   /// For each of them the likeliest tokens in its place, best first, with their log-probabilities.
   std::span<const int32_t> given_ids = {};
   std::span<const float> given_log_probs = {};
@@ -94,7 +96,11 @@ class Scorer {
   Output& output_of(int request);
   const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
   const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
-  std::vector<float> listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
+  /// Of listed tokens, both [states, listed].
+  struct Listed {
+    std::vector<float> log_probs, logits;
+  };
+  Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
   Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
@@ -106,7 +112,7 @@ class Scorer {
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
   // Of all answers, concatenated.
   std::vector<int32_t> ids_, given_ids_;
-  std::vector<float> log_probs_, given_, given_log_probs_;
+  std::vector<float> log_probs_, logits_, given_, given_log_probs_;
   std::vector<size_t> ends_;
   std::vector<Answer> answers_;
 };

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// Whether a character is a part of words: a letter, mark or digit of a script that is written with spaces, or
@@ -21,7 +23,7 @@ struct GlossaryEntry {
 /// a script that is written without spaces. So "cat" is not found in "cats", and white space is of no account.
 /// A source phrase without a capital letter is found in any case; others are found as they are written. Safe to
 /// share between threads.
-class Glossary {
+class SIXFOLD_API Glossary {
  public:
   /// Limits of a glossary.
   static constexpr size_t most_entries = 100'000;

@@ -135,7 +135,8 @@ std::filesystem::path find_file(const std::string& folder, const std::string& st
   std::filesystem::path found;
   for (const TokenizerKind kind : kinds) {
     const auto path = std::filesystem::path(folder) / (stem + std::string(extension(kind)));
-    if (!std::filesystem::exists(path)) continue;
+    std::error_code unknown;  // a file that may not be seen is not there
+    if (!std::filesystem::exists(path, unknown)) continue;
     require(found.empty(), "{}: {} and {} both exist; remove the one that does not belong to the model", folder,
             found.filename().string(), path.filename().string());
     found = path;

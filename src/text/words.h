@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/api.h"
+
 namespace sixfold {
 
 /// A part of a text, in bytes.
@@ -13,7 +15,7 @@ struct TextRange {
 
 /// The words of a text, in order: what white space (Unicode's White_Space) separates. Word alignments count
 /// these words from 0. Bytes that are not valid UTF-8 are part of a word.
-std::vector<TextRange> word_ranges(std::string_view text);
+SIXFOLD_API std::vector<TextRange> word_ranges(std::string_view text);
 
 /// `word_ranges(text).size()`
 size_t count_words(std::string_view text);

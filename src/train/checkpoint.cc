@@ -33,6 +33,25 @@ bool is_of_interruption(const std::string& checkpoint) {
   }
 }
 
+/// Identifies the config, the weights and the optimizer's state of a checkpoint. Throws an input error if one
+/// is missing.
+std::string hash_of_parts(const std::string& checkpoint) {
+  std::string all = read_regular_file(checkpoint + "/config.json");
+  for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
+    all += SafetensorsFile::open(checkpoint + file).checksum();
+  return hash_hex(all);
+}
+
+/// Throws an input error if files of the checkpoint are those of another one.
+void require_parts(const std::string& checkpoint) {
+  const std::string parts = Checkpoints::read_state(checkpoint).parts;
+  require(parts.empty() || parts == hash_of_parts(checkpoint),
+          "{}: config.json, model.safetensors, optimizer.safetensors and state.json are not those of one "
+          "checkpoint; "
+          "restore the files",
+          checkpoint);
+}
+
 }  // namespace
 
 void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
@@ -44,7 +63,9 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
   const std::string saved = path(state.update);
   write_model_folder(saved, model, [&](const std::string& folder) {
     optimizer.save(folder + "/optimizer.safetensors");
-    write_file_atomically(folder + "/state.json", to_json_text(state));
+    TrainingState stored = state;
+    stored.parts = hash_of_parts(folder);
+    write_file_atomically(folder + "/state.json", to_json_text(stored));
     add(folder);
   });
   for (const std::string& checkpoint : list())
@@ -56,6 +77,7 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
 }
 
 void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer) {
+  require_parts(checkpoint);
   load_weights(checkpoint + "/model.safetensors", model);
   optimizer.load(checkpoint + "/optimizer.safetensors");
 }
@@ -85,6 +107,7 @@ TrainingState Checkpoints::read_state(const std::string& checkpoint) {
 void Checkpoints::verify(const std::string& checkpoint) {
   for (const char* file : {"/model.safetensors", "/optimizer.safetensors"})
     verify_parameters(checkpoint + file);
+  require_parts(checkpoint);
 }
 
 bool Checkpoints::is_checkpoint_name(const std::string& name) {

@@ -55,14 +55,6 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
 
 constexpr std::string_view unchangeable[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
 
-/// Returns a value as one line of text.
-std::string text_of(const OptionNode& node) {
-  if (node.kind != OptionNode::Kind::list) return node.text;
-  std::vector<std::string> parts;
-  for (const auto& [key, child] : node.children) parts.push_back(child.text);
-  return "[" + join(parts, ", ") + "]";
-}
-
 /// Joins a group and a name to a key: "train.minutes".
 std::string key_of(const std::string& group, const std::string& name) {
   return group.empty() ? name : fmt::format("{}.{}", group, name);
@@ -81,7 +73,7 @@ void for_each_difference(OptionNode& before, OptionNode& now, const std::string&
     require(old, "the options that the run was trained with have no '{}'", key);
     if (value.kind == OptionNode::Kind::map)
       for_each_difference(*old, value, key, use);
-    else if (text_of(*old) != text_of(value))
+    else if (value_text(*old) != value_text(value))
       use(key, *old, value);
   }
 }
@@ -161,12 +153,24 @@ void accept_processor(TrainingState& state, const std::string& checkpoint, bool 
   state.changes.push_back({state.update, "instruction_set", before, here});
 }
 
-/// If the best model is missing or belongs to another update, it can't become the result, and the next
-/// validation counts as the best so far. The best model of the checkpoint's own update is stored again
+/// Whether the folder holds the best model, of this update or of a later one, undamaged.
+bool holds_best(const std::string& best, int64_t update) {
+  if (read_stored_best(best).update < update) return false;
+  try {
+    verify_parameters(best + "/model.safetensors");
+    return true;
+  } catch (const Error& error) {
+    log_warning("{}", error.what());
+    return false;
+  }
+}
+
+/// If the best model is missing, damaged, or belongs to another update, it can't become the result, and the
+/// next validation counts as the best so far. The best model of the checkpoint's own update is stored again
 /// (`Trainer::resume`). For one of a later update see `keep_later_best`.
 void forget_missing_best(TrainingState& state, const std::string& best, bool keep_best) {
   if (!state.best || !keep_best || state.best_update == state.update) return;
-  if (read_stored_best(best).update >= state.best_update) return;
+  if (holds_best(best, state.best_update)) return;
   log_warning("{} does not hold the model of update {}; the next validation will count as the best so far",
               best, state.best_update);
   state.best.reset();
@@ -259,7 +263,7 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
     const bool appeared = is_empty(old) != is_empty(value);
     switch (on_resume(config, key)) {
       case OnResume::takes_effect:
-        changes.push_back({update, key, text_of(old), text_of(value)});
+        changes.push_back({update, key, value_text(old), value_text(value)});
         break;
       case OnResume::ignored:
         break;
@@ -268,8 +272,8 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
         [[fallthrough]];
       case OnResume::refused:
         refused.push_back(fmt::format("{} (it was {}, and is {} now)", key,
-                                      is_empty(old) ? "not set" : text_of(old),
-                                      is_empty(value) ? "not set" : text_of(value)));
+                                      is_empty(old) ? "not set" : value_text(old),
+                                      is_empty(value) ? "not set" : value_text(value)));
     }
   });
   require(

@@ -41,6 +41,7 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("shards", s.shards);
   v.newer_field("plan", s.plan);
   v.newer_field("bf16_instructions", s.bf16_instructions);
+  v.newer_field("parts", s.parts);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {

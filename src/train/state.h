@@ -59,6 +59,8 @@ struct TrainingState {
   std::vector<TrainingChange> changes;
   /// The name of the validation score that decides which model is best; empty if there is no validation.
   std::string best_by;
+  /// Hash of the other files of the checkpoint; empty in those of 0.2.
+  std::string parts;
   /// The state was stored because the run was stopped. An uninterrupted run would not have this checkpoint, so
   /// it counts neither for the mean of the last checkpoints nor for a rollback.
   bool interrupted = false;

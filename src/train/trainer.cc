@@ -382,7 +382,8 @@ std::string Trainer::build_model() {
 
 }  // namespace
 
-TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
+TrainOutcome train(const TaskConfig& config, const TrainRequest& request) try {
+  require(!request.run.empty(), "the name of the run's folder is empty");
   validate(config.training());
   Processes& processes = processes_of(request);
   if (processes.size() > 1)  // first: what the processes do together depends on the config
@@ -399,6 +400,8 @@ TrainOutcome train(const TaskConfig& config, const TrainRequest& request) {
       outcome = {.model = "", .checkpoint = checkpoint, .updates = Checkpoints::read_state(checkpoint).update};
     return outcome;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace sixfold

@@ -243,6 +243,37 @@ TEST(AppendingFile, GoesOnBehindTheLastWholeLine) {
   EXPECT_EQ(read_file(path), "one\n");
 }
 
+/// What was written of a line when the disk was full must not become the beginning of the next.
+TEST(AppendingFile, BeginsALineAfterAFailure) {
+  const TemporaryFolder folder;
+  AppendingFile file(folder / "log");
+  file.append("first\n");
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{10, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_NE(error_message([&] { file.append("a second line\n"); }), "");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  file.append("third\n");
+  file.append("fourth\n");
+  EXPECT_EQ(read_file(folder / "log"), "first\na se\nthird\nfourth\n");
+}
+
+TEST(AtomicFile, LeavesNothingWhenASignalEndsTheProcess) {
+  const TemporaryFolder folder;
+  const auto interrupted = [&] {
+    remove_temporary_files_on_signals();
+    AtomicFile one(folder / "one"), two(folder / "two");
+    one.write("text");
+    one.commit();
+    ::raise(SIGTERM);
+  };
+  EXPECT_EXIT(interrupted(), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(read_file(folder / "one"), "text");
+}
+
 TEST(AppendingFile, KeepsWhatOthersAppend) {
   const TemporaryFolder folder;
   const std::string path = folder / "log";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 
 #include "error_message.h"
@@ -191,6 +192,32 @@ TEST(Options, ABoundMayBeExcluded) {
   const Range share{.low = 0, .high = 1, .above = true};
   EXPECT_EQ(share.describe(), "above 0 and at most 1");
   EXPECT_TRUE(share.contains(1));
+}
+
+struct Counted {
+  std::function<void()> large;
+  int count = 1;
+};
+inline void visit(OptionVisitor& v, Counted& o) { v.field("count", o.count, "how many", at_least(1)); }
+
+/// Options may have members that are costly to copy.
+TEST(Options, CheckingRangesCopiesNothing) {
+  struct Once {
+    Once() = default;
+    Once(Once&&) = default;
+    Once(const Once&) { ADD_FAILURE() << "copied"; }
+    void operator()() const {}
+  };
+  Counted options;
+  options.large = Once();
+  EXPECT_NO_THROW(check_ranges(options));
+  options.count = 0;
+  EXPECT_EQ(error_message([&] { check_ranges(options); }),
+            "count: expected a whole number at least 1, found '0'");
+  Shop shop;
+  shop.basket.sizes = {-1};
+  EXPECT_EQ(error_message([&] { check_ranges(shop); }),
+            "basket.sizes[0]: expected a whole number at least 0, found '-1'");
 }
 
 TEST(Options, AValueMayBeAbsent) {

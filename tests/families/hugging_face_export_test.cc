@@ -142,9 +142,13 @@ TEST(HuggingFaceExport, TheRulesOfSearchAreExported) {
                            .length_factor = 0,
                            .length_offset = 77,
                            .at_longest = AtLongest::cut,
-                           .suppress_tokens = {54, 7},
-                           .allow_unk = true,
                            .min_new_tokens = 2,
+                           .no_repeat_ngram = 3,
+                           .suppress_tokens = {54, 7},
+                           .begin_suppress_tokens = {9},
+                           .suppress_phrases = {{8, 9}},
+                           .forced_first_token = 11,
+                           .allow_unk = true,
                            .renormalize_logits = true};
     change(rules);
     const ModelConfig config = there_and_back([&](ModelConfig& own) {
@@ -161,6 +165,11 @@ TEST(HuggingFaceExport, TheRulesOfSearchAreExported) {
     EXPECT_EQ(back.at_longest, rules.at_longest);
     EXPECT_EQ(back.suppress_tokens, rules.suppress_tokens);
     EXPECT_EQ(back.min_new_tokens, rules.min_new_tokens);
+    EXPECT_EQ(back.no_repeat_ngram, rules.no_repeat_ngram);
+    EXPECT_EQ(back.repetition_penalty, rules.repetition_penalty);
+    EXPECT_EQ(back.begin_suppress_tokens, rules.begin_suppress_tokens);
+    EXPECT_EQ(back.suppress_phrases, rules.suppress_phrases);
+    EXPECT_EQ(back.forced_first_token, rules.forced_first_token);
     EXPECT_EQ(back.renormalize_logits, rules.renormalize_logits);
     EXPECT_EQ(config.decoder_start_token, 54);
   };
@@ -173,6 +182,7 @@ TEST(HuggingFaceExport, TheRulesOfSearchAreExported) {
     rules.length_offset = 2000;
     rules.min_new_tokens = 0;
     rules.renormalize_logits = false;
+    rules.repetition_penalty = 1.2f;
   });
   // Where the length follows the source's, that of the longest source is the limit.
   const GenerationConfig paper =

@@ -176,10 +176,13 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
   const ImportedRules all = import_with({{"max_length", 100},
                                          {"max_new_tokens", 9},
                                          {"min_length", 4},
-                                         {"bad_words_ids", {{0}, {54}}},
+                                         {"bad_words_ids", {{0}, {54}, {7, 8}}},
                                          {"suppress_tokens", {7, 99, -1}},
                                          {"renormalize_logits", true},
                                          {"early_stopping", "never"},
+                                         {"no_repeat_ngram_size", 3},
+                                         {"forced_bos_token_id", 9},
+                                         {"begin_suppress_tokens", {8, -1}},
                                          {"eos_token_id", {0}},
                                          {"temperature", 0.5},
                                          {"_from_model_config", true},
@@ -188,6 +191,10 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
   EXPECT_EQ(all.rules.length_offset, 9);
   EXPECT_EQ(all.rules.min_new_tokens, 3);
   EXPECT_EQ(all.rules.suppress_tokens, (std::vector<int>{54, 7}));
+  EXPECT_EQ(all.rules.suppress_phrases, (std::vector<std::vector<int>>{{7, 8}}));
+  EXPECT_EQ(all.rules.begin_suppress_tokens, (std::vector<int>{8}));
+  EXPECT_EQ(all.rules.no_repeat_ngram, 3);
+  EXPECT_EQ(all.rules.forced_first_token, 9);
   EXPECT_TRUE(all.rules.renormalize_logits);
   EXPECT_EQ(all.rules.stopping_criterion, StoppingCriterion::best_cannot_improve);
   EXPECT_EQ(import_with({{"min_length", 4}, {"min_new_tokens", 2}}).rules.min_new_tokens, 2);
@@ -200,19 +207,57 @@ TEST(HuggingFace, SettingsOfGenerateAreObeyed) {
 
 TEST(HuggingFace, SettingsThatAreNotKnownAreNamedInOneLine) {
   const std::string said = import_with({{"max_length", 100},
-                                        {"exponential_decay_length_penalty", {5, 1.1}},
-                                        {"no_repeat_ngram_size", 3},
-                                        {"repetition_penalty", 1},
                                         {"do_sample", false},
-                                        {"forced_bos_token_id", nullptr},
-                                        {"bad_words_ids", {{4, 5}}},
+                                        {"encoder_no_repeat_ngram_size", 0},
+                                        {"another", 2},
                                         {"a_later_invention", 1}})
                                .said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  EXPECT_TRUE(
-      said.ends_with("`generate`: exponential_decay_length_penalty [5,1.1], no_repeat_ngram_size 3, "
-                     "bad_words_ids (words of several tokens), a_later_invention 1\n"))
-      << said;
+  EXPECT_TRUE(said.ends_with("`generate`: a_later_invention 1, another 2\n")) << said;
+}
+
+TEST(HuggingFace, SettingsThatAreNotSupportedAreRefused) {
+  const std::string message = error_message([] {
+    import_with({{"max_length", 100}, {"exponential_decay_length_penalty", {5, 1.1}}, {"do_sample", true}});
+  });
+  EXPECT_NE(message.find("not supported: do_sample true, exponential_decay_length_penalty [5,1.1]; "),
+            message.npos)
+      << message;
+}
+
+/// tests/goldens/make_generation_goldens.py made these outputs of `generate`.
+TEST(HuggingFace, SearchesAsRandomSettingsSay) {
+  int greedy = 0;
+  for (const json& golden : json::parse(read_file(models + "tied/settings.json"))) {
+    SCOPED_TRACE(golden["settings"].dump());
+    const TemporaryFolder folder;
+    fs::copy(models + "tied", folder / "copy");
+    write_file_atomically(folder / "copy/generation_config.json", golden["settings"].dump());
+    import_hugging_face(folder / "copy", folder / "model");
+    const auto model = load_model(folder / "model", make_backend());
+    const int eos = model->config().eos, start = model->config().decoder_start_token;
+    SearchOptions options{.rules = model->config().generation};
+    options.n_best = options.rules.beam_size;
+    greedy += options.n_best == 1;
+    for (const json& row : golden["rows"]) {
+      std::vector<Hypothesis> best;
+      search(DecodeWorkspace(*model), {row["source"].get<Ids>()}, options,
+             [&](size_t, auto found) { best = std::move(found); });
+      ASSERT_EQ(best.size(), row["outputs"].size());
+      for (size_t i = 0; i < best.size(); ++i) {
+        Ids ids;
+        for (size_t place = 1; place < row["outputs"][i].size(); ++place) {
+          const int id = row["outputs"][i][place];
+          if (id == eos || id == start) break;
+          ids.push_back(id);
+        }
+        EXPECT_EQ(best[i].ids, ids);
+        const double score = row["scores"].empty() ? best[i].score : row["scores"][i].get<double>();
+        EXPECT_NEAR(best[i].score, score, 1e-4);
+      }
+    }
+  }
+  EXPECT_TRUE(greedy > 2 && greedy < 15) << greedy;
 }
 
 TEST(HuggingFace, SettingsThatCannotBeAreRefused) {
@@ -229,6 +274,9 @@ TEST(HuggingFace, SettingsThatCannotBeAreRefused) {
   EXPECT_NE(refusal("early_stopping", "soon").find("early_stopping is \"soon\""), std::string::npos);
   EXPECT_NE(refusal("eos_token_id", 3).find("eos_token_id is 3, but </s> of the vocabulary has the id 0"),
             std::string::npos);
+  EXPECT_NE(refusal("forced_bos_token_id", 55).find("forced_bos_token_id is 55"), std::string::npos);
+  EXPECT_NE(refusal("repetition_penalty", 0).find("repetition_penalty is 0"), std::string::npos);
+  EXPECT_NE(refusal("no_repeat_ngram_size", "x").find("no_repeat_ngram_size"), std::string::npos);
   EXPECT_NE(refusal("length_penalty", -1).find("length_penalty is -1"), std::string::npos);
   EXPECT_NE(refusal("num_beams", 0)
                 .find("config.json: the model that it describes can't be built; in the names of "

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "error_message.h"
 #include "metrics/evaluation.h"
 #include "metrics/metrics.h"
 #include "metrics/toy_metric.h"
@@ -43,6 +44,17 @@ TEST(MetricTable, ScoresSumsOfParts) {
     EXPECT_EQ(row.higher_is_better, best.score() > all.score()) << row.name;
     EXPECT_EQ(MetricSums(*metric).score(), 0) << row.name;
   }
+}
+
+TEST(MetricTable, EachOutputNeedsAReference) {
+  const auto metric = metric_named("bleu").create({});
+  const std::vector<std::string> outputs{"a b c d", "e"};
+  const auto message = [&](std::span<const std::string> some, const References& references) {
+    return error_message([&] { score_system(*metric, some, references); });
+  };
+  EXPECT_EQ(message(outputs, {{"a b c d"}}), "2 outputs and 1 references; each output needs one");
+  EXPECT_EQ(message(outputs, {outputs, {"a", "b", "c"}}), "2 outputs and 3 references; each output needs one");
+  EXPECT_EQ(message({}, {{}}), "there is no output to score");
 }
 
 TEST(MetricTable, TakesARowOfAnother) {

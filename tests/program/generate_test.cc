@@ -77,8 +77,7 @@ TEST_F(GenerateCommand, ServesTheOthersIfAPromptIsTooLong) {
 TEST_F(GenerateCommand, RefusesBadInput) {
   expect_error(generate("--temperature -1"), "--temperature: expected a number at least 0, found '-1'");
   expect_error(generate("--top-p 0"), "--top-p: expected a number above 0 and at most 1");
-  expect_error(generate("--max-tokens 0"), "max_tokens is 0");
-  expect_error(generate("--max-tokens -1"), "--max-tokens: expected a whole number from 0");
+  expect_error(generate("--max-tokens 0"), "--max-tokens: expected a whole number from 1");
   expect_error(generate("--prompt a --beam-size 2 --stop b"),
                "beam search knows no stop strings");  // and no prompt
   expect_error(generate("--prompt $(printf '\\377')"), "--prompt: byte 1 is not valid UTF-8");

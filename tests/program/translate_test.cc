@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "base/file.h"
@@ -48,6 +49,31 @@ TEST_F(Translate, SaysWhatTheLibrarySays) {
   EXPECT_EQ(outcome.text, translator.translate("a b c") + "\n" + translator.translate("h") + "\n");
   const std::vector<std::string> greedy = translator.translate({"a b c"}, {.beam_size = 1});
   EXPECT_EQ(translate("a b c", "--beam-size 1").text, greedy[0] + "\n");
+}
+
+/// Each setting of generation is an option, in place of that of the model.
+TEST_F(Translate, TakesSettingsOfGeneration) {
+  write_small_model(model_, 11);
+  const std::string plain = translate("a b c\na b\n", "--format jsonl").text;
+  EXPECT_EQ(
+      translate("a b c\na b\n", "--format jsonl --length-penalty 0.6 --normalization gnmt --min-length 0").text,
+      plain);
+  for (const char* option : {"--max-length 2", "--word-penalty 1", "--normalization none", "--min-length 9",
+                             "--repetition-penalty 9"})
+    EXPECT_NE(translate("a b c\na b\n", std::string("--format jsonl ") + option).text, plain) << option;
+  const auto first = nlohmann::json::parse(
+      translate("a b c", "--format jsonl --token-scores --max-length 3 --no-repeat-ngram 1").text);
+  std::set<std::string> seen;
+  for (const auto& token : first["translations"][0]["tokens"]) EXPECT_TRUE(seen.insert(token["piece"]).second);
+  EXPECT_LE(seen.size(), 3u);
+  expect_error(sixfold("translate " + model_ + " --repetition-penalty 0 < /dev/null"),
+               "--repetition-penalty: expected a number above 0");
+  expect_error(sixfold("translate " + model_ + " --suppress-tokens 1,x < /dev/null"),
+               "--suppress-tokens: expected a whole number");
+  expect_error(sixfold("translate " + model_ + " --suppress-tokens 4000 < /dev/null"),
+               "the id 4000 is not in the vocabulary");
+  expect_error(sixfold("translate " + model_ + " --repetition-penalty 2 --renormalize-logits true < /dev/null"),
+               "renormalize_logits is true");
 }
 
 /// Parts of translations with other options must not be joined, whichever options there are.
@@ -375,6 +401,14 @@ TEST_F(Translate, RefusesWhatItCanNotUse) {
   expect_error(sixfold("translate " + model_ + " --beam-size 0"), "--beam-size");
   expect_error(sixfold("translate " + model_ + " --batch-tokens -1"), "--batch-tokens");
   expect_error(sixfold("translate " + model_ + " --threads -1"), "--threads");
+  expect_error(sixfold("translate " + model_ + " --threads 0x1"), "--threads: expected a whole number");
+  expect_error(sixfold("translate " + model_ + " --keep-symbols 12.0"),
+               "--keep-symbols: expected true or false");
+  // What a script gives that forgot a variable.
+  for (const char* option : {"--glossary", "--avoid", "--shortlist", "--part", "--layer", "--split-sentences",
+                             "--target-language", "--output"})
+    expect_error(sixfold("translate " + model_ + " " + option + " '' < /dev/null"),
+                 std::string(option) + ": the ");
 }
 
 TEST_F(Translate, TakesPrefixesConstraintsAndAGlossary) {

@@ -344,6 +344,89 @@ TEST(Search, IsCancelled) {
   EXPECT_THROW(search_all(model, {{4, eos}}, options), Cancelled);
 }
 
+/// Every n-gram of some size, of all hypotheses.
+bool repeats(const Ids& ids, size_t size) {
+  std::set<Ids> seen;
+  for (size_t i = 0; i + size <= ids.size(); ++i)
+    if (!seen.insert(Ids(ids.begin() + static_cast<std::ptrdiff_t>(i),
+                         ids.begin() + static_cast<std::ptrdiff_t>(i + size)))
+             .second)
+      return true;
+  return false;
+}
+
+TEST(Search, ObeysTheSettingsOfEachToken) {
+  for (const uint64_t seed : {1, 2, 3})
+    for (const int beam : {1, 3}) {
+      const RandomModel model(12, seed);
+      const auto sources = random_sources(12, 6, 12, seed);
+      SearchOptions options;
+      options.rules.beam_size = options.n_best = beam;
+      options.rules.length_offset = 12;
+      options.rules.at_longest = AtLongest::cut;
+      options.rules.min_new_tokens = 8;
+      const auto plain = search_all(model, sources, options);
+      const auto any = [](const auto& results, const auto& is) {
+        return std::ranges::any_of(results, [&](const auto& best) {
+          return std::ranges::any_of(best, [&](const Hypothesis& one) { return is(one.ids); });
+        });
+      };
+      const auto twice = [](const Ids& ids) { return repeats(ids, 2); };
+      EXPECT_TRUE(any(plain, twice));
+      SearchOptions changed = options;
+      changed.rules.no_repeat_ngram = 2;
+      EXPECT_FALSE(any(search_all(model, sources, changed), twice));
+      changed = options;
+      changed.rules.forced_first_token = 7;
+      for (const auto& best : search_all(model, sources, changed))
+        for (const Hypothesis& one : best) EXPECT_EQ(one.ids.front(), 7);
+      changed = options;
+      changed.rules.begin_suppress_tokens = {3, 4, 5, 6};
+      EXPECT_FALSE(any(search_all(model, sources, changed),
+                       [](const Ids& ids) { return !ids.empty() && ids[0] >= 3 && ids[0] <= 6; }));
+      // A phrase that comes, forbidden, does not come.
+      const Ids phrase = [&] {
+        for (const auto& best : plain)
+          for (const Hypothesis& one : best)
+            if (one.ids.size() >= 3) return Ids(one.ids.begin() + 1, one.ids.begin() + 3);
+        return Ids();
+      }();
+      ASSERT_EQ(phrase.size(), 2u);
+      const auto has_phrase = [&](const Ids& ids) { return !std::ranges::search(ids, phrase).empty(); };
+      EXPECT_TRUE(any(plain, has_phrase));
+      changed = options;
+      changed.rules.suppress_phrases = {phrase};
+      EXPECT_FALSE(any(search_all(model, sources, changed), has_phrase));
+      // A large penalty repeats less, one of 1 changes nothing.
+      changed = options;
+      changed.rules.repetition_penalty = 50;
+      const auto repeated = [](const auto& results) {
+        int count = 0;
+        for (const auto& best : results)
+          for (const Hypothesis& one : best)
+            count +=
+                static_cast<int>(one.ids.size() - std::set<int32_t>(one.ids.begin(), one.ids.end()).size());
+        return count;
+      };
+      EXPECT_LT(repeated(search_all(model, sources, changed)), repeated(plain));
+    }
+}
+
+/// With a shortlist the settings hold too; the forced token need not be in it.
+TEST(Search, SettingsHoldWithAShortlist) {
+  const RandomModel model(12, 5);
+  const Shortlist shortlist({3, 4, 5}, {});
+  SearchOptions options{.shortlist = &shortlist};
+  options.rules.forced_first_token = 7;
+  options.rules.repetition_penalty = 2;
+  options.rules.no_repeat_ngram = 1;
+  for (const auto& best : search_all(model, random_sources(8, 6, 12, 5), options))
+    for (const Hypothesis& one : best) {
+      EXPECT_EQ(one.ids.front(), 7);
+      EXPECT_FALSE(repeats(one.ids, 1));
+    }
+}
+
 TEST(Search, RefusesWhatItCannotDo) {
   const RandomModel model(20, 13);
   const auto message = [&](const auto& change) {
@@ -352,7 +435,9 @@ TEST(Search, RefusesWhatItCannotDo) {
     return error_message([&] { search_all(model, {{4, eos}}, options); });
   };
   EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
-  EXPECT_NE(message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size is 0"), std::string::npos);
+  EXPECT_NE(
+      message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size: expected a whole number from 1 to 1000"),
+      std::string::npos);
   EXPECT_NE(message([](auto& o) { o.rules.suppress_tokens = {20}; }).find("20 tokens"), std::string::npos);
   EXPECT_NE(error_message([&] { search_all(model, {{99, eos}}, {}); }).find("source id 99"), std::string::npos);
   EXPECT_NE(error_message([&] { score_targets(model, {{}}, {{4}}, 10); }).find("source 0"), std::string::npos);

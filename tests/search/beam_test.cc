@@ -18,15 +18,17 @@ GenerationConfig rules_of(int beam_size) {
   return rules;
 }
 
-TEST(Beam, Normalizers) {
+TEST(Beam, ScoresAreNormalized) {
   GenerationConfig rules;
   rules.length_penalty = 0.6f;
-  EXPECT_NEAR(normalizer(rules, 1), 1, 1e-9);
-  EXPECT_NEAR(normalizer(rules, 7), std::pow(2.0, 0.6), 1e-6);
+  EXPECT_NEAR(score_of(rules, -1, 1), -1, 1e-9);
+  EXPECT_NEAR(score_of(rules, -3, 7), -3 / std::pow(2.0, 0.6), 1e-6);
   rules.normalization = ScoreNormalization::length;
-  EXPECT_NEAR(normalizer(rules, 4), std::pow(4.0, 0.6), 1e-6);
+  EXPECT_NEAR(score_of(rules, -1, 4), -1 / std::pow(4.0, 0.6), 1e-6);
+  rules.word_penalty = 0.5;
+  EXPECT_NEAR(score_of(rules, -1, 4), -3 / std::pow(4.0, 0.6), 1e-6);
   rules.normalization = ScoreNormalization::none;
-  EXPECT_EQ(normalizer(rules, 9), 1);
+  EXPECT_EQ(score_of(rules, -1, 9), -5.5);
 }
 
 /// Keeps what it is told.

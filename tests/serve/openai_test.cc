@@ -207,6 +207,8 @@ TEST_F(ServiceTest, TakesNumbersOfCompletionsInSeveralForms) {
   };
   EXPECT_EQ(completed(12.0, 0.5), completed(12, 0.5));
   EXPECT_EQ(completed("12", "0.5"), completed(12, 0.5));
+  json(post("/v1/completions", {{"model", "text"}, {"n", 2.0}, {"best_of", 2.0}}));
+  expect_refused(post("/v1/completions", {{"model", "text"}, {"seed", 9007199254740993}}), 400, "\\\"seed\\\"");
   EXPECT_EQ(completed(nullptr, nullptr), completed(16, 1));
 }
 

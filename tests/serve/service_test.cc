@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -161,6 +162,42 @@ TEST_F(ServiceTest, GivesAsManyAlternativesAsAreWanted) {
   expect_refused(
       post("/v1/translate", {{"text", "a b c"}, {"model", "en-de"}, {"n_best", 5}, {"beam_size", 4}}), 400,
       "n_best is 5, but beam_size is 4");
+}
+
+TEST_F(ServiceTest, TakesSettingsOfGeneration) {
+  const auto tokens = [&](Json request) {
+    request.update({{"text", "a b c a b c"}, {"model", "en-de"}, {"tokens", true}});
+    std::vector<std::string> all;
+    const Json answer = json(post("/v1/translate", request));
+    for (const auto& token : answer["results"][0]["sentences"][0]["translations"][0]["tokens"])
+      all.push_back(token["text"]);
+    return all;
+  };
+  EXPECT_LE(tokens({{"max_length", 2}}).size(), 2u);
+  EXPECT_GE(tokens({{"min_length", 5}}).size(), 5u);
+  const auto once = tokens({{"no_repeat_ngram", 1}, {"min_length", 4}});
+  EXPECT_EQ(std::set<std::string>(once.begin(), once.end()).size(), once.size());
+  const auto refused = [&](Json request, const std::string& part) {
+    request.update({{"text", "a"}, {"model", "en-de"}});
+    expect_refused(post("/v1/translate", request), 400, part);
+  };
+  refused({{"length_penalty", -1}}, "\\\"length_penalty\\\": expected a number at least 0");
+  refused({{"suppress_tokens", {1, 100000}}}, "the id 100000 is not in the vocabulary");
+  refused({{"suppress_tokens", std::vector<int>(1001, 5)}}, "may have 1000 tokens");
+  refused({{"forced_first_token", 5}}, "is not a field");
+}
+
+TEST_F(ServiceTest, RefusesLanguagesThatAreNotTheModels) {
+  const Json request{{"text", "a"}, {"model", "en-de"}};
+  const auto with = [&](const char* field, const Json& value) {
+    Json changed = request;
+    changed[field] = value;
+    return post("/v1/translate", changed);
+  };
+  EXPECT_EQ(with("source", "en").status, 200);
+  expect_refused(with("source", "fr"), 400, "The model en-de translates from en to de");
+  expect_refused(with("target", "en"), 400, "The model en-de translates from en to de");
+  expect_refused(with("target", 7), 400, "\\\"target\\\" must be a text");
 }
 
 /// What is misspelt would silently change nothing.

@@ -37,6 +37,18 @@ TEST(Train, NamesTheLineOfTheConfig) {
   EXPECT_NE(message("task: tea\n").find("config:1: "), std::string::npos) << message("task: tea\n");
   EXPECT_NE(message("train: {updates: 1}").find("data.train"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists("nowhere"));
+  EXPECT_EQ(error_message([] { train("train: {updates: 1}", {.run = ""}, {"data.train=a,b"}); }),
+            "the name of the run's folder is empty");
+}
+
+/// As Python's json.dumps writes it.
+TEST(Train, ReadsJson) {
+  const TemporaryFolder folder;
+  const std::string message = error_message([&] {
+    train(R"(  {"data": {"train": ["nowhere.a", "\ud83d\ude00.b"]}, "train": {"updates": 1}})",
+          {.run = folder / "run"});
+  });
+  EXPECT_NE(message.find("nowhere.a: can't be read"), std::string::npos) << message;
 }
 
 }  // namespace

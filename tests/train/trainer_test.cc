@@ -78,6 +78,51 @@ TEST_F(TrainerTest, StopRequestSavesAndResumes) {
   expect_same_run("whole", "stopped");
 }
 
+/// A checkpoint of which a file comes from another run would go on as a mixture of both.
+TEST_F(TrainerTest, FilesOfAnotherCheckpointAreRefused) {
+  options_.train.updates = 14;
+  train(options_, {.run = run("one")});
+  options_.train.seed = 2;
+  train(options_, {.run = run("two")});
+  options_.train.seed = 1, options_.train.updates = 23;
+  const std::string checkpoint = "/checkpoints/update-000000014/";
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "config.json"}) {
+    fs::copy(run("one"), run(file), fs::copy_options::recursive);
+    const std::string path = run(file) + checkpoint + file;
+    if (file == std::string("config.json")) {
+      std::string config = read_file(path);
+      config.replace(config.find("\"heads\": 2"), 10, "\"heads\": 4");
+      write_file_atomically(path, config);
+    } else {
+      fs::copy_file(run("two") + checkpoint + file, path, fs::copy_options::overwrite_existing);
+    }
+    const std::string message = error_message([&] { train(options_, {.run = run(file), .resume = true}); });
+    EXPECT_NE(message.find("are not those of one checkpoint"), message.npos) << file << ": " << message;
+  }
+  train(options_, {.run = run("one"), .resume = true});
+}
+
+/// It would be noticed when the run has ended, and the result would be none.
+TEST_F(TrainerTest, ADamagedBestModelIsNoticedAtOnce) {
+  options_.train.updates = 21;
+  train(options_, {.run = run("run")});
+  const std::string best = run("run") + "/best/model.safetensors";
+  std::string bytes = read_file(best);
+  bytes[bytes.size() - 3] ^= 1;
+  write_file_atomically(best, bytes);
+  const std::string state_path = run("run") + "/checkpoints/update-000000021/state.json";
+  auto state = nlohmann::json::parse(read_file(state_path));
+  state["best_update"] = 20;  // the model of the checkpoint's own update would be stored again
+  write_file_atomically(state_path, state.dump());
+  options_.train.updates = 23;
+  testing::internal::CaptureStderr();
+  const TrainOutcome outcome = train(options_, {.run = run("run"), .resume = true});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("best/model.safetensors: is damaged"), said.npos) << said;
+  EXPECT_NE(said.find("the next validation will count as the best so far"), said.npos) << said;
+  EXPECT_TRUE(fs::exists(outcome.model + "/model.safetensors"));
+}
+
 TEST_F(TrainerTest, TwoThreadsGiveTheSameBits) {
   train(options_, {.run = run("one")});
   options_.train.threads = 2;
@@ -278,6 +323,11 @@ TEST_F(TrainerTest, DivergenceIsTracedToItsOp) {
       parameter.tensor.copy_from(*model.backend(),
                                  std::vector<float>(static_cast<size_t>(parameter.tensor.size()), 3e38f));
   write_parameters(weights, model.parameters(), *model.backend());
+  const std::string state_path =
+      run("a") + "/checkpoints/update-000000007" + "/state.json";  // whose hash of the weights is another now
+  auto state = nlohmann::json::parse(read_file(state_path));
+  state.erase("parts");
+  write_file_atomically(state_path, state.dump());
   options_.train.updates = 9;
   const std::string message = error_message([&] { train(options_, {.run = run("a"), .resume = true}); });
   EXPECT_NE(message.find("decoder.layers.0"), std::string::npos) << message;

@@ -197,8 +197,8 @@ ModelConfig exported_causal_config(const ModelConfig& config) {
                   .length_penalty = 1,
                   .stopping_criterion = StoppingCriterion::best_is_no_better_now,
                   .at_longest = AtLongest::cut,
-                  .suppress_tokens = tokens_never_generated(config, config.generation),
                   .min_new_tokens = config.generation.min_new_tokens,
+                  .suppress_tokens = tokens_never_generated(config, config.generation),
                   .start_before_text = config.generation.start_before_text};
   std::vector<int>& never = c.generation.suppress_tokens;
   std::ranges::sort(never);

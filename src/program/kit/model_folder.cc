@@ -25,6 +25,19 @@ void add_model_argument(CLI::App& command, std::string& folder) {
       ->required();
 }
 
+void GenerationOverrides::add_options(CLI::App& command) {
+  add_override_options(command, OptionVisitor::Walk(values_), given_,
+                       {.except = {"beam_size", "start_before_text", "alignment_layer"},
+                        .flags = {{"max_new_tokens", "--max-length"}, {"min_new_tokens", "--min-length"}}});
+}
+
+std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig& of_model) const {
+  if (given_.children.empty()) return {};
+  GenerationConfig settings = of_model;
+  read_options(given_, settings);
+  return settings;
+}
+
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
   add_value_option(
       command, "--precision", runtime.weights,
@@ -33,9 +46,17 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
 }
 
 void add_threads_option(CLI::App& command, int& threads) {
-  const auto set = [&threads](int asked) { threads = asked == 0 ? 0 : usable_threads(asked, "--threads"); };
-  command.add_option_function<int>("--threads", set, "number of threads; 0: all that are available")
-      ->check(CLI::Range(0, 1024))
+  const auto set = [&threads](const std::string& text) {
+    int asked = 0;
+    const OptionNode node{.kind = OptionNode::Kind::assigned, .text = text};
+    try {
+      read_value(OptionSource{node, "", between(0, 1024)}, asked);
+    } catch (const Error& error) {
+      throw CLI::ValidationError("--threads", error.what());
+    }
+    threads = asked == 0 ? 0 : usable_threads(asked, "--threads");
+  };
+  command.add_option_function<std::string>("--threads", set, "number of threads; 0: all that are available")
       ->type_name("N")
       ->default_str("0");
 }

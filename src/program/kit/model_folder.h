@@ -26,6 +26,20 @@ void add_model_argument(CLI::App& command, std::string& folder);
 
 /// Adds --threads; 0, the default: all that are available. More than these are not used, with a warning.
 void add_threads_option(CLI::App& command, int& threads);
+/// The generation settings of a command, in place of those that are stored with a model. It outlives the
+/// command.
+class GenerationOverrides {
+ public:
+  /// Adds --length-penalty, --min-length and so on.
+  void add_options(CLI::App& command);
+  /// The settings of a model with those that were given; nothing if none was given.
+  std::optional<GenerationConfig> over(const GenerationConfig& of_model) const;
+
+ private:
+  GenerationConfig values_;
+  OptionNode given_;
+};
+
 /// Adds --precision and --threads.
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/join.h"
 
@@ -23,10 +24,42 @@ std::string with_range(const std::string& help, const Range& range) {
   return fmt::format("{}; {}{}", help.substr(0, place), range.describe(), help.substr(place));
 }
 
+/// Adds an option. `took`, if any, is told what was given; the default is then unknown.
+CLI::Option* add_checked_option(CLI::App& command, const std::string& flags, OptionValue value,
+                                const std::string& help, const Range& range,
+                                const std::function<void(const OptionNode&)>& took) {
+  const bool is_text_list = value.is_list() && value.type_name() == text_type_name;
+  const std::string key = flags.substr(flags.rfind(',') + 1);
+  const auto read = [=](const std::vector<std::string>& texts) {
+    OptionNode node = given(texts, is_text_list);
+    node.where = key;
+    try {
+      value.read(OptionSource{given(texts, is_text_list), "", range});
+    } catch (const Error& error) {
+      throw CLI::ValidationError(key, error.what());
+    }
+    if (took) took(node);
+    return true;
+  };
+  CLI::Option* option = command.add_option(flags, read, with_range(help, range))->type_name(value.type_name());
+  if (is_text_list)
+    option->expected(1, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (const OptionNode node = value.node(); !took && node.kind != OptionNode::Kind::null) {
+    std::vector<std::string> parts;
+    for (const OptionNode& element : list_elements({node, key, {}})) parts.push_back(element.text);
+    option->default_function([text = join(parts, ",")] { return text; });
+    if (!help.ends_with("]") && flags.starts_with("-")) option->capture_default_str();
+  }
+  return option;
+}
+
 /// Adds options for the fields of a struct.
 class FieldAdder final : public OptionVisitor {
  public:
-  FieldAdder(CLI::App& command, const FieldChoice& choice) : command_(command), choice_(choice) {}
+  FieldAdder(CLI::App& command, const FieldChoice& choice, OptionNode* given)
+      : command_(command), choice_(choice), given_(given) {}
 
  private:
   static bool contains(const std::vector<std::string_view>& names, std::string_view name) {
@@ -40,7 +73,14 @@ class FieldAdder final : public OptionVisitor {
     std::ranges::replace(flags, '_', '-');
     for (const auto& [field, own] : choice_.flags)
       if (field == name) flags = own;
-    add_value_option(command_, flags, value, std::string(help), range);
+    Range allowed = range;
+    for (const auto& [field, own] : choice_.ranges)
+      if (field == name) allowed = own;
+    if (!given_) return add_value_option(command_, flags, value, std::string(help), allowed), false;
+    add_checked_option(command_, flags, value, fmt::format("{} [as stored with the model]", help), allowed,
+                       [given = given_, name = std::string(name)](const OptionNode& node) {
+                         given->children.emplace_back(name, node);
+                       });
     return false;
   }
   void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
@@ -49,40 +89,26 @@ class FieldAdder final : public OptionVisitor {
 
   CLI::App& command_;
   const FieldChoice& choice_;
+  OptionNode* given_;  // null: the values themselves are the options
 };
 
 }  // namespace
 
 CLI::Option* add_value_option(CLI::App& command, const std::string& flags, OptionValue value,
                               const std::string& help, const Range& range) {
-  const bool is_text_list = value.is_list() && value.type_name() == text_type_name;
-  const std::string key = flags.substr(flags.rfind(',') + 1);
-  const auto read = [=](const std::vector<std::string>& texts) {
-    const OptionNode node = given(texts, is_text_list);
-    try {
-      value.read(OptionSource{node, "", range});
-    } catch (const Error& error) {
-      throw CLI::ValidationError(key, error.what());
-    }
-    return true;
-  };
-  CLI::Option* option = command.add_option(flags, read, with_range(help, range))->type_name(value.type_name());
-  if (is_text_list)
-    option->expected(1, CLI::detail::expected_max_vector_size)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  if (const OptionNode node = value.node(); node.kind != OptionNode::Kind::null) {
-    std::vector<std::string> parts;
-    for (const OptionNode& element : list_elements({node, key, {}})) parts.push_back(element.text);
-    option->default_function([text = join(parts, ",")] { return text; });
-    if (!help.ends_with("]") && flags.starts_with("-")) option->capture_default_str();
-  }
-  return option;
+  return add_checked_option(command, flags, value, help, range, {});
 }
 
 void add_field_options(CLI::App& command, OptionVisitor::Walk options, const FieldChoice& choice) {
-  FieldAdder adder(command, choice);
+  FieldAdder adder(command, choice, nullptr);
   options(adder);
+}
+
+void add_override_options(CLI::App& command, OptionVisitor::Walk settings, OptionNode& given,
+                          const FieldChoice& choice) {
+  given.kind = OptionNode::Kind::map;
+  FieldAdder adder(command, choice, &given);
+  settings(adder);
 }
 
 }  // namespace sixfold::cli

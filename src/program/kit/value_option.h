@@ -30,10 +30,15 @@ struct FieldChoice {
   std::vector<std::string_view> except = {};  ///< not these
   /// The flags of a field, where they are others than its name: "-n,--samples" of samples.
   std::vector<std::pair<std::string_view, std::string>> flags = {};
+  std::vector<std::pair<std::string_view, Range>> ranges = {};  ///< instead of those of the fields
 };
 
 /// Adds an option for each field of a struct, with its text and range: --max-tokens for max_tokens. The struct
 /// outlives the command.
 void add_field_options(CLI::App& command, OptionVisitor::Walk options, const FieldChoice& choice = {});
+/// The same for settings that are stored with a model: `given` gets those that were given, a map that
+/// `read_options` reads over the model's own.
+void add_override_options(CLI::App& command, OptionVisitor::Walk settings, OptionNode& given,
+                          const FieldChoice& choice = {});
 
 }  // namespace sixfold::cli

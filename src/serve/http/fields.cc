@@ -69,6 +69,13 @@ json fields_of(const HttpRequest& request) {
   throw HttpError(415, "Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
 }
 
+/// A number with a point that is whole, such as 12.0, as a whole number; any other value as it is.
+json with_whole_numbers(const json& value) {
+  const double number = value.is_number_float() ? value.get<double>() : 0.5;
+  return number == std::trunc(number) && std::abs(number) <= 0x1p53 ? json(static_cast<int64_t>(number))
+                                                                    : value;
+}
+
 template <class Number>
 std::optional<Number> parsed(const std::string& text) {
   Number number{};
@@ -156,7 +163,7 @@ std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64
     return number;
   }
   try {
-    return whole_number(*value, name, least, most);
+    return whole_number(with_whole_numbers(*value), name, least, most);
   } catch (const Error&) {
     refuse(name, wanted());
   }
@@ -214,9 +221,7 @@ OptionNode node_of_field(const json& value, bool is_text) {
     return list;
   }
   if (value.is_object()) return {.kind = Kind::map};
-  const double number = value.is_number_float() ? value.get<double>() : 0.5;
-  if (number == std::trunc(number) && std::abs(number) < 0x1p53) return node_of(static_cast<int64_t>(number));
-  return {.kind = Kind::plain, .text = value.dump()};
+  return {.kind = Kind::plain, .text = with_whole_numbers(value).dump()};
 }
 
 /// Sets the options of a struct that some fields name.

@@ -19,7 +19,7 @@ namespace {
 
 SearchOptions search_options(const ModelRuntime& model, const CaptionOptions& options) {
   check_ranges(options);
-  SearchOptions how{.rules = model.config().generation,
+  SearchOptions how{.rules = options.generation.value_or(model.config().generation),
                     .batch_tokens = model.batch_tokens(options.batch_tokens)};
   if (options.beam_size) how.rules.beam_size = *options.beam_size;
   return how;

@@ -8,6 +8,7 @@
 
 #include "base/api.h"
 #include "formats/image.h"
+#include "model/generation_config.h"
 #include "runtime/predictor.h"
 #include "search/hypothesis.h"
 
@@ -25,7 +26,9 @@ struct Caption {
 };
 
 struct CaptionOptions {
-  std::optional<int> beam_size = {};  ///< default: the model's
+  std::optional<int> beam_size = {};  ///< default: that of `generation`
+  /// How captions are searched and scored. Default: the model's (`Predictor::generation`).
+  std::optional<GenerationConfig> generation = {};
   /// Number of patches, times beam size, decoded at once by each thread; 0: depends on the model's size.
   int64_t batch_tokens = 0;
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`

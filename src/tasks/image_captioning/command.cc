@@ -21,6 +21,7 @@ struct CaptionSettings {
   std::string model, input = "-", output = "-";
   bool json = false;
   CaptionOptions options;
+  GenerationOverrides generation;
   RuntimeOptions runtime;
 };
 
@@ -39,6 +40,7 @@ void run(const CaptionSettings& settings) {
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
   CaptionOptions options = settings.options;
+  options.generation = settings.generation.over(captioner.generation());
   options.cancel = interrupt.token();
   size_t failed = 0, cut = 0;
   serve_images<Caption>(
@@ -71,6 +73,7 @@ void add_caption(CLI::App& app) {
   add_text_output_option(command, settings->output);
   command.add_flag("--json", settings->json, "write a JSON object on each line, with scores");
   add_field_options(command, OptionVisitor::Walk(settings->options));
+  settings->generation.add_options(command);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "The output has a line for each image, in their order. An image that is broken, missing or of another "

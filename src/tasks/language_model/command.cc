@@ -173,7 +173,9 @@ void add_generate(CLI::App& app) {
   add_text_output_option(command, settings->output);
   add_invalid_utf8_option(command, settings->invalid);
   add_field_options(command, OptionVisitor::Walk(settings->options),
-                    {.except = {"likeliest"}, .flags = {{"samples", "-n,--samples"}}});
+                    {.except = {"likeliest"},
+                     .flags = {{"samples", "-n,--samples"}},
+                     .ranges = {{"max_tokens", between(1, 1 << 24)}}});
   command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
   add_runtime_options(command, settings->runtime);
   command.footer(

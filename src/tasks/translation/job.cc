@@ -18,8 +18,8 @@ constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
                              const Shortlist* shortlist) {
   check_ranges(options);
-  SearchOptions how{model.config().generation, options.n_best, model.batch_tokens(options.batch_tokens),
-                    shortlist};
+  SearchOptions how{options.generation.value_or(model.config().generation), options.n_best,
+                    model.batch_tokens(options.batch_tokens), shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
   return how;
 }

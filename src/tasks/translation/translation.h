@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/generation_config.h"
 #include "model/layers/attention_kind.h"
 #include "search/hypothesis.h"
 #include "search/search_observer.h"
@@ -84,7 +85,9 @@ struct UnknownTokens {
 
 /// Options of a call. `visit` lists those that users may set, with their texts and ranges.
 struct TranslateOptions {
-  std::optional<int> beam_size;  ///< default: the model's, or `n_best` if that is more
+  std::optional<int> beam_size;  ///< default: that of `generation`, or `n_best` if that is more
+  /// How outputs are searched and scored. Default: the model's (`Predictor::generation`).
+  std::optional<GenerationConfig> generation = {};
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
   int64_t batch_tokens = 0;
   int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut
@@ -110,8 +113,8 @@ struct TranslateOptions {
   std::string caller = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 
-  /// The number of hypotheses that the search keeps in each step, for a model whose own number this is.
-  int beam_width(int of_model) const { return beam_size.value_or(std::max(of_model, n_best)); }
+  /// The number of hypotheses that the search keeps in each step, if this is the number of `generation`.
+  int beam_width(int usual) const { return beam_size.value_or(std::max(usual, n_best)); }
 };
 void visit(OptionVisitor& v, TranslateOptions& o);
 

@@ -174,6 +174,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            std::span<const std::string> targets,
                                            const TranslateOptions& options) const {
+  check_ranges(options);
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   ModelRuntime& open = model();
@@ -203,8 +204,8 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     scored[i].text = targets[i];
     scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
-    scored[i].score =
-        scored[i].log_probability / normalizer(config().generation, static_cast<int>(scored[i].tokens.size()));
+    scored[i].score = score_of(options.generation.value_or(generation()), scored[i].log_probability,
+                               static_cast<int>(scored[i].tokens.size()));
   }
   return scored;
 }

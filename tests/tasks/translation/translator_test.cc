@@ -323,6 +323,39 @@ TEST_F(TranslatorTest, RefusesATokenizerThatIsNotTheModels) {
   EXPECT_NE(message.find("target_tokenizer_hash"), std::string::npos) << message;
 }
 
+/// The settings of a call take the place of those of the model.
+TEST_F(TranslatorTest, SearchesAsTheCallSays) {
+  const Translator translator(path(), {.threads = 2});
+  const std::string shortlist;
+  const auto with = [&](const auto& change, TranslateOptions options = {}) {
+    GenerationConfig settings = translator.generation();
+    change(settings);
+    options.generation = settings;
+    std::vector<TranslatedLine> found;
+    translator.translate(lines(), options, [&](const TranslatedLine& line) { found.push_back(line); });
+    return found;
+  };
+  const auto texts = [](const std::vector<TranslatedLine>& found) {
+    std::vector<std::string> all;
+    for (const TranslatedLine& line : found) all.push_back(line.translations[0].text);
+    return all;
+  };
+  EXPECT_EQ(texts(with([](GenerationConfig&) {})), translator.translate(lines()));
+  EXPECT_EQ(texts(with([](GenerationConfig& o) { o.beam_size = 1; })),
+            translator.translate(lines(), {.beam_size = 1}));
+  EXPECT_NE(texts(with([](GenerationConfig& o) { o.max_new_tokens = 2; })), translator.translate(lines()));
+  for (const TranslatedLine& line :
+       with([](GenerationConfig& o) { o.max_new_tokens = 2; }, {.details = {.tokens = true}}))
+    EXPECT_LE(line.translations[0].tokens.size(), 2u);
+  for (const TranslatedLine& line :
+       with([](GenerationConfig& o) { o.word_penalty = 0.5f, o.normalization = ScoreNormalization::none; },
+            {.details = {.tokens = true}})) {
+    const Translation& best = line.translations[0];
+    EXPECT_NEAR(best.score, best.log_probability - 0.5 * static_cast<double>(best.tokens.size()), 1e-4)
+        << line.source;
+  }
+}
+
 TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
   const Translator translator(path(), {.threads = 1});
   const auto message = [&](const TranslateOptions& options) {
@@ -333,6 +366,20 @@ TEST_F(TranslatorTest, RefusesOptionsAndFoldersThatAreNone) {
   EXPECT_NE(message({.batch_tokens = -1}).find("batch_tokens: expected a whole number at least 0"),
             std::string::npos);
   EXPECT_NE(message({.max_source_length = 0}).find("max_source_length: expected a whole number at least 1"),
+            std::string::npos);
+  const std::vector<std::string> one{"a"};
+  EXPECT_NE(error_message([&] {
+              translator.score(one, one, {.max_source_length = 0});
+            }).find("max_source_length: expected"),
+            std::string::npos);
+  GenerationConfig settings = translator.generation();
+  settings.suppress_tokens = {100'000};
+  EXPECT_NE(message({.generation = settings})
+                .find("generation.suppress_tokens: the id 100000 is not in the vocabulary"),
+            std::string::npos);
+  settings = translator.generation();
+  settings.repetition_penalty = 2, settings.renormalize_logits = true;
+  EXPECT_NE(message({.generation = settings}).find("repetition_penalty is 2 and renormalize_logits is true"),
             std::string::npos);
   EXPECT_NE(error_message([&] { Translator none(path() + "/none", {.threads = 1}); }), "");
   EXPECT_NE(error_message([&] { Translator none(path(), {.threads = -1}); }).find("threads is -1"),

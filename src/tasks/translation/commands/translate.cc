@@ -106,7 +106,7 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
 }
 
 void say_widened(const Translator& translator, const TranslateOptions& options) {
-  const int own = translator.config().generation.beam_size, width = options.beam_width(own);
+  const int own = translator.generation().beam_size, width = options.beam_width(own);
   if (!options.beam_size && width > own)
     log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for --n-best {}", width,
              own, options.n_best);
@@ -126,6 +126,7 @@ void run_on_document(const TranslateSettings& settings) {
   options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
+  options.generation = settings.generation.over(translator.generation());
   UnknownTokens unknown;
   options.unknown = &unknown;
   const TextTranslator translate = text_translator(translator, options);
@@ -148,6 +149,7 @@ void run_on_stream(const TranslateSettings& settings) {
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
+  options.generation = settings.generation.over(translator.generation());
   UnknownTokens unknown;
   options.unknown = &unknown;
   std::atomic<double> done = 0;
@@ -242,12 +244,10 @@ void add_translate(CLI::App& app) {
   add_writer_options(command, settings->writer);
   add_markup_options(command, *settings);
   add_constraint_options(command, settings->constraints);
-  command
-      .add_option(
-          "--keep-symbols", settings->keep_symbols,
-          "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
-          "which translate it as the original program does]")
-      ->type_name("BOOL")
+  add_value_option(
+      command, "--keep-symbols", settings->keep_symbols,
+      "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
+      "which translate it as the original program does]")
       ->default_function(
           [settings = settings.get()] { return value_text(node_of(settings->keep_symbols.value_or(true))); });
   command
@@ -257,6 +257,9 @@ void add_translate(CLI::App& app) {
       ->type_name("I/N");
   add_field_options(command, OptionVisitor::Walk(settings->options));
   command.get_option("--shortlist")->type_name("FILE");
+  command.get_option("--split-sentences")->type_name("LANGUAGE");
+  command.get_option("--target-language")->type_name("CODE");
+  settings->generation.add_options(command);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"

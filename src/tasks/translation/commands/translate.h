@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "tasks/translation/commands/constraint_files.h"
 #include "tasks/translation/commands/translation_writer.h"
@@ -25,6 +26,7 @@ struct TranslateSettings {
   TextPaths paths;
   ConstraintPaths constraints;
   TranslateOptions options;
+  GenerationOverrides generation;
   WriterOptions writer;
   TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;

@@ -136,6 +136,7 @@ class PartsRun {
     if (runtime.threads == 0) runtime.threads = available_threads(processes_);
     const Translator translator(settings_.model, runtime);
     say_widened(translator, settings_.options);
+    options_.generation = settings_.generation.over(translator.generation());
     const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
     int64_t wanted = part.number - 1;
     for (;;) {

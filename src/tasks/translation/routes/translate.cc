@@ -91,8 +91,14 @@ TranslationModel translation_model(Service& service, const Fields& fields) {
   if (const auto name = fields.text("model")) {
     const ModelPointer model = service.models().named(*name);
     if (!model) throw HttpError(404, fmt::format("There is no model named {}.", *name));
-    if (TranslationModel translates = as<ServedTranslation>(model)) return translates;
-    throw HttpError(400, fmt::format("The model {} does not translate.", *name));
+    const TranslationModel translates = as<ServedTranslation>(model);
+    if (!translates) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
+    if (fields.text("source").value_or(translates->source) != translates->source ||
+        fields.text("target").value_or(translates->target) != translates->target)
+      throw HttpError(
+          400, fmt::format("The model {} translates from {} to {}; leave out \"source\" and \"target\".", *name,
+                           translates->source, translates->target));
+    return translates;
   }
   return required_model(service, fields.required_text("source"), fields.required_text("target"));
 }
@@ -150,6 +156,25 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   require_one_sentence(fields, texts, "\"all_attention\" and \"search\"", options);
 }
 
+/// The generation settings of the model, with those of the request.
+GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_model) {
+  GenerationConfig settings = of_model;
+  fields.read(OptionVisitor::Walk(settings), {{.option = "normalization"},
+                                              {.option = "length_penalty"},
+                                              {.option = "word_penalty"},
+                                              {.option = "max_new_tokens", .field = "max_length"},
+                                              {.option = "min_new_tokens", .field = "min_length"},
+                                              {.option = "repetition_penalty"},
+                                              {.option = "no_repeat_ngram"},
+                                              {.option = "suppress_tokens"},
+                                              {.option = "allow_unk"},
+                                              {.option = "renormalize_logits"}});
+  constexpr size_t most_suppressed = 1000;  // each hypothesis bans them in each step
+  if (settings.suppress_tokens.size() > std::max(most_suppressed, of_model.suppress_tokens.size()))
+    throw HttpError(400, fmt::format("\"suppress_tokens\" may have {} tokens.", most_suppressed));
+  return settings;
+}
+
 HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   const TranslationModel model = translation_model(service, fields);
@@ -162,8 +187,9 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   fields.read(OptionVisitor::Walk(options.translation),
               {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
                {.option = "beam_size", .range = between(1, 32)}});
+  options.translation.generation = generation_of(fields, model->predictor().generation());
   read_details(fields, texts, service.options().most_observed_tokens, options);
-  fields.ignore({"source", "target", "api_key", "auth_key"});  // a model may be named instead
+  fields.ignore({"api_key", "auth_key"});
   if (const auto unknown = fields.unread())
     throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
   options.client = service.client_of(request);
