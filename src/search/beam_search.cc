@@ -1,6 +1,7 @@
 #include "search/beam_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -13,6 +14,8 @@ namespace {
 void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) {
   require_decoder(model, "search");
   validate(rules, model.target_vocab);
+  require(rules.forced_first_token != model.eos,
+          "forced_first_token is {}, the end token; every output would be empty", rules.forced_first_token);
   require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
   require(
       n_best <= rules.beam_size,
@@ -152,6 +155,9 @@ void BeamSearch::take(const Answer& answer, const LogitEdits& edits, size_t list
   const size_t begin = ids_.size();
   ids_.insert(ids_.end(), answer.ids.begin(), answer.ids.end());
   log_probs_.insert(log_probs_.end(), answer.log_probs.begin(), answer.log_probs.end());
+  // Where too few others are left, those that were excluded come too; the listed ones count.
+  for (size_t j = begin; j + listed < ids_.size(); ++j)
+    if (std::isinf(log_probs_[j])) ids_[j] = -1;
   for (size_t i = 0, j = ids_.size() - listed; i < listed; ++i, ++j) {
     if (std::ranges::find(edits.banned, ids_[j]) != edits.banned.end())
       ids_[j] = -1;  // a token of a phrase may be banned here

@@ -64,8 +64,7 @@ class RepetitionPenalty final : public Restriction {
     edits.penalty = penalty_;
     edits.penalized.assign(text.ids.begin(), text.ids.end());
     std::ranges::sort(edits.penalized);
-    const auto repeated = std::ranges::unique(edits.penalized);
-    edits.penalized.erase(repeated.begin(), repeated.end());
+    edits.penalized.erase(std::unique(edits.penalized.begin(), edits.penalized.end()), edits.penalized.end());
   }
 
  private:

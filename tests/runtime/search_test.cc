@@ -392,7 +392,9 @@ TEST(Search, ObeysTheSettingsOfEachToken) {
         return Ids();
       }();
       ASSERT_EQ(phrase.size(), 2u);
-      const auto has_phrase = [&](const Ids& ids) { return !std::ranges::search(ids, phrase).empty(); };
+      const auto has_phrase = [&](const Ids& ids) {
+        return std::search(ids.begin(), ids.end(), phrase.begin(), phrase.end()) != ids.end();
+      };
       EXPECT_TRUE(any(plain, has_phrase));
       changed = options;
       changed.rules.suppress_phrases = {phrase};
@@ -410,6 +412,19 @@ TEST(Search, ObeysTheSettingsOfEachToken) {
       };
       EXPECT_LT(repeated(search_all(model, sources, changed)), repeated(plain));
     }
+}
+
+/// Where all tokens but a few came before, they are still candidates.
+TEST(Search, PenalizedTokensMayComeAgain) {
+  const RandomModel model(5, 3);  // of its tokens, outputs have 3 and 4
+  SearchOptions options;
+  options.rules.beam_size = options.n_best = 3;
+  options.rules.min_new_tokens = 6;
+  options.rules.repetition_penalty = 1.5f;
+  for (const auto& best : search_all(model, random_sources(5, 4, 5, 3), options)) {
+    ASSERT_EQ(best.size(), 3u);
+    for (const Hypothesis& one : best) EXPECT_GE(one.ids.size(), 6u);
+  }
 }
 
 /// With a shortlist the settings hold too; the forced token need not be in it.
@@ -434,6 +449,8 @@ TEST(Search, RefusesWhatItCannotDo) {
     change(options);
     return error_message([&] { search_all(model, {{4, eos}}, options); });
   };
+  EXPECT_NE(message([](auto& o) { o.rules.forced_first_token = eos; }).find("forced_first_token is 2"),
+            std::string::npos);
   EXPECT_NE(message([](auto& o) { o.n_best = 5; }).find("n_best is 5"), std::string::npos);
   EXPECT_NE(
       message([](auto& o) { o.rules.beam_size = 0; }).find("beam_size: expected a whole number from 1 to 1000"),
