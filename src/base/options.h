@@ -242,6 +242,11 @@ std::string type_name_of(const T& value) {
   }
 }
 
+template <class T>
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+
 /// A field of any type that an option can have.
 class OptionValue {
  public:
@@ -271,15 +276,11 @@ class OptionValue {
         const OptionNode node = node_of(copy);
         read_value(OptionSource{node, std::string(key), range}, copy);
       },
-      [](const void* value) { return type_name_of(*static_cast<const T*>(value)); },
-      requires(T value){value.emplace_back();
-}
-};  // namespace sixfold
+      [](const void* value) { return type_name_of(*static_cast<const T*>(value)); }, is_vector<T>};
 
-void* value_;
-const Type* type_;
-}
-;
+  void* value_;
+  const Type* type_;
+};
 
 /// What walks over the fields of a struct.
 class OptionVisitor {

@@ -175,6 +175,8 @@ TEST_F(ServiceTest, TakesSettingsOfGeneration) {
   };
   EXPECT_LE(tokens({{"max_length", 2}}).size(), 2u);
   EXPECT_GE(tokens({{"min_length", 5}}).size(), 5u);
+  for (const Json& truth : {Json(true), Json("true"), Json("1"), Json(1)})
+    EXPECT_EQ(tokens({{"allow_unk", truth}}), tokens({{"allow_unk", true}})) << truth;
   const auto once = tokens({{"no_repeat_ngram", 1}, {"min_length", 4}});
   EXPECT_EQ(std::set<std::string>(once.begin(), once.end()).size(), once.size());
   const auto refused = [&](Json request, const std::string& part) {

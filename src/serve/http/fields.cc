@@ -208,16 +208,16 @@ std::optional<Fields> Fields::object(std::string_view name) const {
 namespace {
 
 /// A field as the value of an option. A number may be a text, as in a form, and whole where it has a point.
-OptionNode node_of_field(const json& value, bool is_text) {
+OptionNode node_of_field(const json& value, std::string_view type) {
   using Kind = OptionNode::Kind;
   if (value.is_string()) {
     const std::string text = value.get<std::string>();
     if (text.find('\0') != text.npos) throw_input_error("expected text, which has no NUL");
-    return {.kind = is_text ? Kind::quoted : Kind::assigned, .text = text};
+    return {.kind = type == text_type_name ? Kind::quoted : Kind::assigned, .text = text};
   }
   if (value.is_array()) {
     OptionNode list{.kind = Kind::list};
-    for (const json& element : value) list.children.emplace_back("", node_of_field(element, is_text));
+    for (const json& element : value) list.children.emplace_back("", node_of_field(element, type));
     return list;
   }
   if (value.is_object()) return {.kind = Kind::map};
@@ -239,7 +239,9 @@ class FieldReader final : public OptionVisitor {
     const json* given = find_(called);
     if (!given) return false;
     try {
-      const OptionNode node = node_of_field(*given, value.type_name() == text_type_name);
+      OptionNode node = node_of_field(*given, value.type_name());
+      if (value.type_name() == "BOOL" && (node.text == "1" || node.text == "0"))  // as `Fields::truth`
+        node = node_of(node.text == "1");
       value.read(OptionSource{node, "", field->range.value_or(range)});
     } catch (const Error& error) {
       throw HttpError(400, fmt::format("\"{}\": {}.", called, error.what()));
