@@ -32,7 +32,8 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
                                                             {"_gelu", Activation::gelu},
                                                             {"_sigmoid_gelu", Activation::sigmoid_gelu},
                                                             {"_tanh_gelu", Activation::tanh_gelu},
-                                                            {"_sigmoid", Activation::sigmoid}};
+                                                            {"_sigmoid", Activation::sigmoid},
+                                                            {"_tanh", Activation::tanh}};
   for (const auto& [suffix, activation] : activations)
     for (const double dropout : {0.0, test_dropout})
       cases.push_back({.name = std::string("feed_forward") + suffix + (dropout > 0 ? "_dropped" : ""),
@@ -136,6 +137,18 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
                          return ops::norm(context, a["x"], {.weight = a["weight"], .centered = false});
                        },
                    .goldens = {"rms_norm", "rms_norm_large"}});
+  cases.push_back(
+      {.name = "rms_norm_of_heads",
+       .operands = {{"states", RowsOf::tokens, 0, s.heads * s.d_k}, {"head_weight", RowsOf::weight, 1, s.d_k}},
+       .run =
+           [](Context& context, const auto& a) {
+             return ops::norm(context, a["states"], {.weight = a["head_weight"], .centered = false});
+           },
+       .goldens = {"rms_norm_of_heads"}});
+  cases.push_back({.name = "scale",
+                   .operands = {x},
+                   .run = [](Context& context, const auto& a) { return ops::scale(context, a["x"], 0.125); },
+                   .goldens = {"scale"}});
   cases.push_back({.name = "residual_rms_norm_dropped",
                    .operands = {x, y, weight},
                    .run = [](Context& context, const auto& a) {

@@ -28,6 +28,7 @@ enum class Activation {
   sigmoid_gelu,  ///< x sigmoid(1.702 x), an approximation of gelu
   tanh_gelu,     ///< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), a closer one
   sigmoid,       ///< 1 / (1 + exp(-x)), for gates
+  tanh,
 };
 
 /// Steps applied to the result of a product while it is still in registers, in this order.

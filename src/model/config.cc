@@ -7,8 +7,8 @@
 namespace sixfold {
 static void require_encoder_alone(const ModelConfig& c) {
   require(c.has_encoder() && !c.has_decoder(),
-          "head.kind: '{}' needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
-          name_of_enum(c.head.kind), c.encoder_layers, c.decoder_layers);
+          "head.kind: '{}'{} needs an encoder and no decoder (encoder_layers is {}, decoder_layers is {})",
+          name_of_enum(c.head.kind), c.head.dense ? " with dense" : "", c.encoder_layers, c.decoder_layers);
 }
 
 static void validate_span(const ModelConfig& c) {
@@ -39,7 +39,8 @@ static void validate_images(const ModelConfig& c) {
   require(c.has_encoder(), "image: images are read by an encoder, but encoder_layers is 0");
   require(c.head.kind != HeadKind::vocabulary || c.has_decoder(),
           "image: a model that reads images must have head.kind 'classes' or a decoder (decoder_layers is 0)");
-  require(c.head.kind != HeadKind::classes || c.head.pooling != Pooling::first,
+  require((c.head.kind != HeadKind::classes && c.head.kind != HeadKind::embedding) ||
+              c.head.pooling != Pooling::first,
           "head.pooling: is 'first', but images have no first token; choose mean or attention");
   require(!c.has_decoder() || !c.shares_embedding(),
           "tied_embeddings: '{}' ties the embedding of the source, but images have no tokens; choose 'decoder' "
@@ -55,6 +56,9 @@ void validate(const ModelConfig& c) {
   if (c.reads_images()) validate_images(c);
   if (c.head.kind == HeadKind::classes) validate_classes(c);
   if (c.head.kind == HeadKind::span) validate_span(c);
+  if (c.head.kind == HeadKind::embedding || c.head.dense) require_encoder_alone(c);
+  require(!c.head.dense || c.head.kind != HeadKind::span, "head.dense: a head of kind 'span' has no such map");
+  require(!c.head.norm || c.head.dense, "head.norm: it normalizes what head.dense gives, which is false");
   const bool joint =
       !c.reads_images() && c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());
   require(!joint || c.source_vocab == c.target_vocab,

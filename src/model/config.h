@@ -20,26 +20,36 @@ enum class HeadKind {
   vocabulary,  ///< a token for each row (section 3.4)
   classes,     ///< a label for each sequence
   span,        ///< where the answer to a question starts and ends (Devlin et al. 2019, section 4.2)
+  embedding,   ///< a vector for each sequence, which is not projected
 };
 
 template <>
 struct EnumNames<HeadKind> {
-  static constexpr std::pair<HeadKind, std::string_view> names[] = {
-      {HeadKind::vocabulary, "vocabulary"}, {HeadKind::classes, "classes"}, {HeadKind::span, "span"}};
+  static constexpr std::pair<HeadKind, std::string_view> names[] = {{HeadKind::vocabulary, "vocabulary"},
+                                                                    {HeadKind::classes, "classes"},
+                                                                    {HeadKind::span, "span"},
+                                                                    {HeadKind::embedding, "embedding"}};
 };
 
 /// The head of a model: what it predicts, and how.
 struct HeadConfig {
   HeadKind kind = HeadKind::vocabulary;
   int classes = 0;                   ///< the number of labels that a head predicts classes of
-  Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts classes
+  Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts one thing of it
+  bool dense = false;                ///< a linear map and `activation` of the states that are projected
+  Activation activation = Activation::tanh;
+  bool norm = false;  ///< LayerNorm of what `dense` gives
 };
 
 inline void visit(OptionVisitor& v, HeadConfig& o) {
   v.field("kind", o.kind,
-          "what is predicted: vocabulary (tokens), classes (labels of sequences) or span (answers in texts)");
+          "what is predicted: vocabulary (tokens), classes (labels of sequences), span (answers in texts) or "
+          "embedding (vectors of sequences)");
   v.field("classes", o.classes, "number of labels of a head that predicts classes", at_least(0));
-  v.field("pooling", o.pooling, "how a classifier makes one state of a sequence: first, mean or attention");
+  v.field("pooling", o.pooling, "how one state is made of those of a sequence: first, mean or attention");
+  v.field("dense", o.dense, "apply a linear map and an activation to the states before they are projected");
+  v.field("activation", o.activation, "the activation after `dense`");
+  v.field("norm", o.norm, "LayerNorm after `dense`");
 }
 
 /// The contents of config.json: what the model is for, the architecture, the sizes of the vocabularies, the

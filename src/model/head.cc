@@ -1,8 +1,11 @@
 #include "model/head.h"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "model/layers/linear.h"
 #include "model/layers/pooling.h"
 
 namespace sixfold {
@@ -28,11 +31,41 @@ Tensor Head::loss(const Tensor& states, const Batch& batch, const ops::LossOptio
 
 namespace {
 
+/// A linear map of states to as many features, an activation and a norm, as the config's head has them: the
+/// pooler of BERT and the transform before its output (Devlin et al. 2019). It may have nothing of this.
+class DenseTransform {
+ public:
+  DenseTransform(ParameterBuilder make, const ModelConfig& c) : activation_(c.head.activation) {
+    if (!c.head.dense) return;
+    dense_.emplace(make.in("dense"), c.d_model, c.d_model);
+    if (!c.head.norm) return;
+    ParameterBuilder norm = make.in("layer_norm");
+    norm_ = ops::NormWeights{.weight = norm.vector("weight", c.d_model, Initial::ones),
+                             .bias = norm.vector("bias", c.d_model, Initial::zeros),
+                             .epsilon = c.norm_epsilon};
+  }
+
+  Tensor operator()(Tensor x, Context& context) const {
+    if (dense_) x = ops::activate(context, (*dense_)(x, context), activation_);
+    return norm_ ? ops::norm(context, x, *norm_) : x;
+  }
+
+ private:
+  std::optional<Linear> dense_;
+  Activation activation_;
+  std::optional<ops::NormWeights> norm_;
+};
+
 /// Predicts a token for each row (section 3.4).
 class VocabularyHead final : public Head {
  public:
   VocabularyHead(const ParameterBuilder& builder, const ModelConfig& config, const Tensor& embedding)
-      : Head(projection(builder.in("output_projection"), config, embedding), config.target_vocab) {}
+      : Head(projection(builder.in("output_projection"), config, embedding), config.target_vocab),
+        transform_(builder.of(ModelPart::head).in("head"), config) {}
+
+  Tensor input(const Tensor& states, const Batch& batch, Context& context) const override {
+    return transform_(Head::input(states, batch, context), context);
+  }
 
  private:
   static ops::OutputWeights projection(ParameterBuilder builder, const ModelConfig& c,
@@ -42,20 +75,53 @@ class VocabularyHead final : public Head {
                               : builder.table("weight", c.target_vocab, c.d_model, ParameterUse::product);
     return {weight, c.output_bias ? builder.vector("bias", c.target_vocab, Initial::zeros) : Tensor()};
   }
+
+  DenseTransform transform_;
 };
 
-/// Predicts a label for each sequence: pools its states, and projects the pooled state to the labels.
-class ClassHead final : public Head {
+/// Pools the states of each sequence.
+class PoolingHead : public Head {
  public:
-  ClassHead(const ParameterBuilder& builder, const ModelConfig& config)
-      : Head(projection(builder.of(ModelPart::head).in("classifier"), config), config.head.classes),
-        pooling_(builder.of(ModelPart::head).in("pooling"), config.head.pooling, config.d_model),
-        dropout_(config.dropout) {}
-
   /// states [source tokens, d_model] -> [sequences, d_model].
   Tensor input(const Tensor& states, const Batch& batch, Context& context) const override {
     const TokenRows rows = context.token_rows(batch.source.rows, batch.samples);
-    const Tensor pooled = pooling_(states, rows, context);
+    return transform_(pooling_(states, rows, context), context);
+  }
+
+ protected:
+  PoolingHead(const ParameterBuilder& builder, const ModelConfig& config, ops::OutputWeights output,
+              int choices)
+      : Head(std::move(output), choices),
+        pooling_(builder.of(ModelPart::head).in("pooling"), config.head.pooling, config.d_model),
+        transform_(builder.of(ModelPart::head).in("head"), config) {}
+
+ private:
+  SequencePooling pooling_;
+  DenseTransform transform_;
+};
+
+/// Predicts a vector for each sequence: its pooled state.
+class EmbeddingHead final : public PoolingHead {
+ public:
+  EmbeddingHead(const ParameterBuilder& builder, const ModelConfig& config)
+      : PoolingHead(builder, config, {}, /*choices=*/0) {}
+
+  Tensor loss(const Tensor&, const Batch&, const ops::LossOptions&, Context&) const override {
+    throw_input_error(
+        "a model that predicts embeddings has no loss of its own; train a model that starts from it");
+  }
+};
+
+/// Predicts a label for each sequence: pools its states, and projects the pooled state to the labels.
+class ClassHead final : public PoolingHead {
+ public:
+  ClassHead(const ParameterBuilder& builder, const ModelConfig& config)
+      : PoolingHead(builder, config, projection(builder.of(ModelPart::head).in("classifier"), config),
+                    config.head.classes),
+        dropout_(config.dropout) {}
+
+  Tensor input(const Tensor& states, const Batch& batch, Context& context) const override {
+    const Tensor pooled = PoolingHead::input(states, batch, context);
     Ragged single;
     for (int64_t i = 0; i < pooled.rows(); ++i) single.add(1);
     const TokenRows pooled_rows = context.token_rows(single, batch.samples);
@@ -68,7 +134,6 @@ class ClassHead final : public Head {
     return {weight, builder.vector("bias", c.head.classes, Initial::zeros)};
   }
 
-  SequencePooling pooling_;
   float dropout_;
 };
 
@@ -102,6 +167,8 @@ std::unique_ptr<const Head> make_head(const ParameterBuilder& builder, const Mod
       return std::make_unique<ClassHead>(builder, config);
     case HeadKind::span:
       return std::make_unique<SpanHead>(builder, config);
+    case HeadKind::embedding:
+      return std::make_unique<EmbeddingHead>(builder, config);
   }
   throw_unknown("head", config.head.kind);
 }
@@ -114,6 +181,8 @@ int64_t label_choices(const ModelConfig& config) {
       return config.head.classes;
     case HeadKind::span:
       return config.context_tokens;
+    case HeadKind::embedding:
+      return 0;
   }
   throw_unknown("head", config.head.kind);
 }

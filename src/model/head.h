@@ -15,10 +15,11 @@ class Head {
  public:
   virtual ~Head() = default;
 
-  /// The projection to logits.
+  /// The projection to logits; empty if what is predicted is the input itself.
   const ops::OutputWeights& output() const { return output_; }
   /// The rows that are projected, of the states of a batch [tokens, d_model]: one for each label,
-  /// [labels, d_model]; without labels, or if they choose rows, one for each token.
+  /// [labels, d_model]; without labels, or if they choose rows, one for each token; if the head pools, one for
+  /// each sequence.
   virtual Tensor input(const Tensor& states, const Batch& batch, Context& context) const;
   /// Section 5.4: the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the context
   /// records, this also computes the gradients of the states. Throws an input error for a label that there is

@@ -39,12 +39,15 @@ TransformerLayer::TransformerLayer(ParameterBuilder make, const Architecture& a,
                        CrossSublayer{CrossAttention(make, a), Residual(make, "encoder_attn_layer_norm", a)})
                  : std::nullopt),
       feed_forward_(make, a),
-      feed_forward_residual_(make, "final_layer_norm", a) {}
+      feed_forward_residual_(make, "final_layer_norm", a),
+      parallel_(a.parallel_residual) {}
 
 Tensor TransformerLayer::operator()(Tensor x, LayerContext& c) const {
-  x = mixer_residual_.add(x, (*mixer_)(mixer_residual_.input(x, c), c), c);
-  if (cross_) x = cross_->residual.add(x, cross_->attention(cross_->residual.input(x, c), c), c);
-  return feed_forward_residual_.add(x, feed_forward_(feed_forward_residual_.input(x, c), c), c);
+  const Tensor first = parallel_ ? x : Tensor();
+  const auto input = [&](const Residual& residual) { return residual.input(parallel_ ? first : x, c); };
+  x = mixer_residual_.add(x, (*mixer_)(input(mixer_residual_), c), c);
+  if (cross_) x = cross_->residual.add(x, cross_->attention(input(cross_->residual), c), c);
+  return feed_forward_residual_.add(x, feed_forward_(input(feed_forward_residual_), c), c);
 }
 
 KeyValues TransformerLayer::project_memory(const Tensor& encoder_output, Context& context) const {

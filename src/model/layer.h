@@ -39,6 +39,7 @@ class TransformerLayer {
   std::optional<CrossSublayer> cross_;
   FeedForward feed_forward_;
   Residual feed_forward_residual_;
+  bool parallel_;  // all sub-layers read the input of the layer
 };
 
 /// Section 3.1: a stack of identical layers, the encoder or the decoder, applied to embedded tokens. Immutable;

@@ -15,10 +15,10 @@ bool adds_position_vectors(Positions kind) {
 
 std::vector<float> sinusoidal_encodings(const Architecture& architecture, int64_t positions) {
   const int64_t d_model = architecture.d_model;
+  const PositionFormula value = sinusoids(architecture);
   std::vector<float> table;
   for (int64_t p = 0; p < positions; ++p)
-    for (int64_t f = 0; f < d_model; ++f)
-      table.push_back(static_cast<float>(sinusoidal_position(p, f, d_model, architecture.positions)));
+    for (int64_t f = 0; f < d_model; ++f) table.push_back(static_cast<float>(value(p, f)));
   return table;
 }
 
@@ -29,7 +29,8 @@ std::vector<float> position_encodings(const Transformer& model, int64_t position
           name_of_enum(config.positions));
   if (is_sinusoidal(config.positions)) return sinusoidal_encodings(config, positions);
   const auto parameters = model.parameters();
-  const auto learned = std::ranges::find(parameters, "embed_positions.weight", &Parameter::name);
+  const auto learned = std::ranges::find_if(
+      parameters, [](const Parameter& p) { return p.name.ends_with("embed_positions.weight"); });
   require(learned != parameters.end(), "the model has no table of learned positions");
   auto table = learned->tensor.to_floats(*model.backend());
   table.resize(std::min(table.size(), static_cast<size_t>(positions * config.d_model)));

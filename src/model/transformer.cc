@@ -52,6 +52,37 @@ std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelCo
   return Stack(builder.of(ModelPart::decoder).in("decoder"), AttentionKind::decoder, c, c.has_encoder(), mixer);
 }
 
+Tensor make_positions(ParameterBuilder builder, const ModelConfig& c) {
+  if (c.positions != Positions::learned) return {};
+  return builder.table("embed_positions.weight", c.max_positions, c.d_model, ParameterUse::elementwise);
+}
+
+TokenEmbedding::Tables make_tables(const ParameterBuilder& builder, const ModelConfig& c, AttentionKind stack,
+                                   const Tensor& shared_positions) {
+  ParameterBuilder own = builder.in(std::string(name_of_enum(stack)));
+  const bool types = stack == AttentionKind::encoder && c.token_types > 0;
+  return {.positions = c.separate_positions ? make_positions(own, c) : shared_positions,
+          .types = types ? own.table("embed_types.weight", c.token_types, c.d_model, ParameterUse::elementwise)
+                         : Tensor()};
+}
+
+std::unique_ptr<const TokenEmbedding> make_token_embedding(const ParameterBuilder& builder,
+                                                           const ModelConfig& c, AttentionKind stack,
+                                                           const Tensor& shared_positions) {
+  if (stack == AttentionKind::encoder ? !c.has_encoder() : !c.has_decoder()) return nullptr;
+  return std::make_unique<const TokenEmbedding>(builder, c, make_tables(builder, c, stack, shared_positions));
+}
+
+/// The token types of a source in which labels choose among the rows of a second text: 0 before them, then 1.
+std::vector<int32_t> types_of(const Batch& batch) {
+  std::vector<int32_t> types;
+  for (size_t i = 0; i < batch.choices.size(); ++i) {
+    types.resize(static_cast<size_t>(batch.choices[i].begin), 0);
+    types.resize(static_cast<size_t>(batch.source.rows.begin(static_cast<int>(i) + 1)), 1);
+  }
+  return types;
+}
+
 /// For each row, the length of its sentence.
 std::vector<int32_t> own_lengths(const Ragged& rows) {
   std::vector<int32_t> lengths;
@@ -82,7 +113,9 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
       encoder_(make_encoder(builder_, config, mixer)),
       decoder_(make_decoder(builder_, config, mixer)),
       head_(make_head(builder_, config, target_embedding_ ? target_embedding_ : source_embedding_)),
-      embedding_(builder_, config),
+      positions_(config.separate_positions ? Tensor() : make_positions(builder_, config)),
+      embed_source_(make_token_embedding(builder_, config, AttentionKind::encoder, positions_)),
+      embed_target_(make_token_embedding(builder_, config, AttentionKind::decoder, positions_)),
       parameters_(builder_.take_parameters()),
       buffers_(builder_.take_buffers()) {}
 
@@ -94,16 +127,22 @@ std::vector<Parameter> Transformer::stored() const {
 
 Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, Context& context,
                            AttentionObserver* observer) const {
+  return encode(source, rows, /*types=*/{}, context, observer);
+}
+
+Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, std::span<const int32_t> types,
+                           Context& context, AttentionObserver* observer) const {
   require(config_.has_encoder(), "encode: the model has no encoder");
   require(source.ids_per_row == config_.source_ids_per_row(),
           "encode: rows of {} ids for a model that reads {}", source.ids_per_row, config_.source_ids_per_row());
   check_ids(source.ids, config_.source_vocab, "source");
   WholeSequences sequences(rows.ragged, /*causal=*/false, context);
   LayerContext c{.context = context, .rows = rows, .state = sequences, .observer = observer};
-  const auto lengths = embedding_.needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
-  const Tensor embedded = patches_
-                              ? embedding_.positioned((*patches_)(source.ids, context), rows, lengths, context)
-                              : embedding_(source_embedding_, source.ids, rows, lengths, context);
+  const auto lengths = embed_source_->needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
+  const TokenEmbedding::PerToken tokens{lengths, types};
+  const Tensor embedded =
+      patches_ ? embed_source_->positioned((*patches_)(source.ids, context), rows, tokens, context)
+               : (*embed_source_)(source_embedding_, source.ids, rows, tokens, context);
   return (*encoder_)(embedded, c);
 }
 
@@ -128,8 +167,12 @@ Tensor Transformer::decode(std::span<const int32_t> ids, const DecoderInput& inp
                  .kind = AttentionKind::decoder,
                  .observer = observer};
   const auto lengths =
-      embedding_.needs_lengths() ? source_lengths(input.memory, ids.size()) : std::vector<int32_t>();
-  return (*decoder_)(embedding_(target_embedding_, ids, input.rows, lengths, context), c);
+      embed_target_->needs_lengths() ? source_lengths(input.memory, ids.size()) : std::vector<int32_t>();
+  const Tensor states =
+      (*decoder_)((*embed_target_)(target_embedding_, ids, input.rows, {lengths, {}}, context), c);
+  const bool complete = !observer || !observer->done();
+  return config_.output_scale == 1 || !complete ? states
+                                                : ops::scale(context, states, double{config_.output_scale});
 }
 
 Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserver* observer) const {
@@ -141,7 +184,8 @@ Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserv
     std::shared_ptr<const ops::AttentionPattern> pattern;
     if (decoder_)
       pattern = ops::attention_pattern(context, batch.target.rows, batch.source.rows, /*causal=*/false);
-    const Tensor encoded = encode(batch.source, source, context, observer);
+    const std::vector<int32_t> types = config_.token_types > 1 ? types_of(batch) : std::vector<int32_t>();
+    const Tensor encoded = encode(batch.source, source, types, context, observer);
     if (!decoder_ || (observer && observer->done())) return encoded;
     memory = project_memory(encoded, pattern, context);
   }

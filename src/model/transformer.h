@@ -81,6 +81,9 @@ class Transformer {
   void discard_packed();
 
  private:
+  Tensor encode(const IdBatch& source, const TokenRows& rows, std::span<const int32_t> types, Context& context,
+                AttentionObserver* observer) const;
+
   ModelConfig config_;
   std::shared_ptr<Backend> backend_;
   DType dtype_;
@@ -89,7 +92,8 @@ class Transformer {
   Tensor source_embedding_, target_embedding_;
   std::optional<Stack> encoder_, decoder_;
   std::unique_ptr<const Head> head_;
-  TokenEmbedding embedding_;
+  Tensor positions_;  // learned positions that the stacks share, or empty
+  std::unique_ptr<const TokenEmbedding> embed_source_, embed_target_;
   std::vector<Parameter> parameters_, buffers_;
 };
 

@@ -16,6 +16,18 @@ Tensor dropout(Context& context, const Dropped& dropped) {
   return y;
 }
 
+Tensor scale(Context& context, const Tensor& x, double factor) {
+  Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
+  context.backend().run(kernel::Scale{y.view(), x.view(), factor});
+  if (context.track(y, {x}))
+    context.record("scale", y, {}, [&context, x, y, factor] {
+      const WrittenGradient grad(context, x);
+      context.backend().run(kernel::Scale{grad.view(), y.gradient().view(), factor});
+      grad.add();
+    });
+  return y;
+}
+
 Tensor add(Context& context, const Tensor& a, const Tensor& b) {
   check_shape("add", "b", b, a.rows(), a.cols());
   Tensor y = context.tensor(a.rows(), a.cols(), a.dtype());

@@ -44,6 +44,9 @@ Tensor embed(Context& context, const Embedding& embedding, const Tensor& ids, co
 /// dropout(x), for places where no other op can apply it.
 Tensor dropout(Context& context, const Dropped& x);
 
+/// x * factor.
+Tensor scale(Context& context, const Tensor& x, double factor);
+
 /// a + b.
 Tensor add(Context& context, const Tensor& a, const Tensor& b);
 
@@ -59,14 +62,14 @@ Tensor position_feature(Context& context, const Tensor& x, const TokenRows& rows
 /// LayerNorm, or RMSNorm (Zhang and Sennrich 2019), which divides by the root of the mean of the squares and
 /// neither subtracts the mean nor adds a bias.
 struct NormWeights {
-  Tensor weight, bias;  ///< [1, d_model]; the bias may be empty
+  Tensor weight, bias;  ///< [1, d]; the bias may be empty
   double epsilon = 1e-5;
   bool centered = true;  ///< LayerNorm; false: RMSNorm
 };
 
 /// Section 3.1: norm(x + dropout(y)) [n, d_model]. The sum overwrites y (`Context::overwrite`).
 Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
-/// norm(x).
+/// norm(x) of x [n, k * d]: each d features of a row are normalized alone, such as those of a head.
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
 /// The weights and buffers of a batch norm.

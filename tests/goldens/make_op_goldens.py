@@ -23,6 +23,7 @@ from op_golden_variants import (
     feed_forward_cases,
     gate_cases,
     gather_rows_case,
+    later_cases,
     linear_recurrence_cases,
     pooling_cases,
     position_feature_cases,
@@ -199,4 +200,5 @@ if __name__ == "__main__":
     pooling_cases()
     weighted_cross_entropy_case()
     span_loss_cases()
+    later_cases()
     save_file(goldens, Path(__file__).with_name("ops.safetensors"))

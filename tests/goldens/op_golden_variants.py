@@ -313,3 +313,16 @@ def span_loss_cases():
 
         operands = {"x": normal(15, 6), "weight": normal(2, 6)}
         case(f"span_loss{suffix}", loss, operands, offsets=offsets, targets=targets)
+
+
+def later_cases():
+    """Those that came after all others, whose values would change otherwise."""
+    operands = {"x": normal(7, 5), "weight1": normal(6, 5), "bias1": normal(6), "weight2": normal(5, 6), "bias2": normal(5)}
+    case("feed_forward_tanh", lambda x, w1, b1, w2, b2: F.linear(F.linear(x, w1, b1).tanh(), w2, b2), operands)
+    q, weight = normal(7, 3 * 4) * 3 + 1, 1 + 0.3 * normal(4)
+    case(
+        "rms_norm_of_heads",
+        lambda q, w: F.rms_norm(q.unflatten(1, (3, 4)), w.shape, w, eps=1e-5).flatten(1),
+        {"states": q, "head_weight": weight},
+    )
+    case("scale", lambda x: x * 0.125, {"x": normal(7, 5)})

@@ -26,12 +26,13 @@ inline int64_t norm_count(const ModelConfig& c) {
 /// feed-forward network 2, a norm 2 vectors; tied embeddings count once.
 inline int64_t parameters_by_formula(const ModelConfig& c) {
   const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
+  const auto projection = [&](int64_t in, int64_t out) { return in * out + (c.attention_bias ? out : 0); };
   const int64_t d_model = c.d_model;
   const int64_t heads = c.heads, kv_heads = c.key_value_heads();
-  const int64_t attention = linear(d_model, heads * c.key_width()) + linear(d_model, kv_heads * c.key_width()) +
-                            linear(d_model, kv_heads * c.value_width()) +
-                            linear(heads * c.value_width(), d_model) +
-                            (c.attention_score == AttentionScore::additive ? heads * c.key_width() : 0);
+  const int64_t attention =
+      projection(d_model, heads * c.key_width()) + projection(d_model, kv_heads * c.key_width()) +
+      projection(d_model, kv_heads * c.value_width()) + projection(heads * c.value_width(), d_model) +
+      (c.attention_score == AttentionScore::additive ? heads * c.key_width() : 0);
   const int64_t expansions = c.feed_forward_gate ? 2 : 1;
   const int64_t feed_forward =
       (expansions + 1) * d_model * c.d_ff + (c.feed_forward_bias ? expansions * c.d_ff + d_model : 0);
@@ -64,7 +65,7 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
       case MixerKind::separable:
         return (c.kernel_size + 1) * d_model + linear(d_model, d_model);
       default:
-        return attention;
+        return attention + (c.query_key_norm ? 2 * c.key_width() : 0);
     }
   };
   const int64_t encoder_layer = mixer(AttentionKind::encoder, c.encoder_mixer) + feed_forward;
@@ -72,15 +73,17 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
       mixer(AttentionKind::decoder, c.decoder_mixer) + feed_forward + (has_cross_attention(c) ? attention : 0);
   const int64_t biased = (c.has_encoder() && is_self_attention(c.encoder_mixer)) +
                          (c.has_decoder() && is_self_attention(c.decoder_mixer));
-  const int64_t positions = c.positions == Positions::learned ? c.max_positions * d_model
-                            : c.positions == Positions::t5    ? biased * c.position_buckets * heads
-                                                              : 0;
+  const int64_t positions =
+      c.positions == Positions::learned
+          ? (c.separate_positions ? c.has_encoder() + c.has_decoder() : 1) * c.max_positions * d_model
+      : c.positions == Positions::t5 ? biased * c.position_buckets * heads
+                                     : 0;
 
   int64_t tokens =
       c.shares_output() ? 0 : c.target_vocab;  // rows of all embeddings and of an untied output projection
   if (c.has_encoder()) tokens += c.source_vocab;
   if (c.has_decoder() && !(c.has_encoder() && c.shares_embedding())) tokens += c.target_vocab;
-  return tokens * d_model + positions + (c.output_bias ? c.target_vocab : 0) +
+  return tokens * d_model + positions + c.token_types * d_model + (c.output_bias ? c.target_vocab : 0) +
          c.encoder_layers * encoder_layer + c.decoder_layers * decoder_layer + norm_count(c) * norm;
 }
 

@@ -43,7 +43,7 @@ std::map<std::string, HostMatrix> gradients(const Machine& machine, const ModelA
 /// Weights that a pass uses several times; the sum of their gradients is taken use by use.
 bool used_once(const std::string& name, const ModelConfig& config) {
   const bool bahdanau = config.decoder_mixer == MixerKind::bahdanau && name.starts_with("decoder.layers.");
-  return !bahdanau && name != "embed_positions.weight" &&
+  return !bahdanau && !name.ends_with("embed_positions.weight") && !name.ends_with("embed_types.weight") &&
          name.find("relative_attention_bias") == std::string::npos;
 }
 
@@ -112,12 +112,16 @@ std::vector<ModelAndBatch> all_tasks() {
     config.head = {HeadKind::classes, 3, pooling};
     all.push_back(of_texts("classes_by_" + std::string(name_of_enum(pooling)), config, sequence_label));
   }
+  config.head = {HeadKind::classes, 3, Pooling::first, /*dense=*/true, Activation::tanh, /*norm=*/true};
+  all.push_back(of_texts("classes_by_a_dense_map", config, sequence_label));
   config = untied();
-  config.head.kind = HeadKind::span, config.context_tokens = 90;
+  config.head.kind = HeadKind::span, config.context_tokens = 90, config.token_types = 2;
   all.push_back(of_texts("span", config, [](BatchBuilder& builder, int length) {
-    builder.choose({0, length}, std::vector<int32_t>{length / 3, length / 2});
+    builder.choose({length / 4, length}, std::vector<int32_t>{length / 3, length / 2});
   }));
-  all.push_back(of_texts("masked_tokens", untied(), [](BatchBuilder& builder, int length) {
+  config = untied();
+  config.head = {.dense = true, .activation = Activation::gelu, .norm = true};
+  all.push_back(of_texts("masked_tokens", config, [](BatchBuilder& builder, int length) {
     builder.label_tokens(std::vector<int32_t>{length / 2}, std::vector<int32_t>{length % 40});
   }));
   for (const MixerKind mixer : {MixerKind::attention, MixerKind::ssru, MixerKind::average, MixerKind::lstm}) {

@@ -158,9 +158,41 @@ inline const Variant variants[] = {
        c.norm = Norm::batch;
        c.preprocess = {ProcessStep::norm};
      }},
+    // As Qwen 3 and GPT-NeoX have them.
+    {"normalized_heads_without_bias",
+     [](ModelConfig& c) {
+       c.attention_bias = false;
+       c.query_key_norm = true;
+       c.heads = 4, c.kv_heads = 2;
+       c.positions = Positions::rotary;
+       c.rotary_features = 8;
+       c.rotary_scaling = {.kind = RotaryScalingKind::yarn,
+                           .factor = 4,
+                           .original_context = 20,
+                           .low = 0.5f,
+                           .magnitude = 1.2f};
+     }},
+    {"parallel_sublayers",
+     [](ModelConfig& c) {
+       c.preprocess = {ProcessStep::norm};
+       c.postprocess = {ProcessStep::dropout, ProcessStep::add};
+       c.postprocess_top = {ProcessStep::norm};
+       c.parallel_residual = true;
+       c.activation = Activation::tanh;
+     }},
+    // As BART and T5 have them.
+    {"tables_of_each_stack",
+     [](ModelConfig& c) {
+       c.positions = Positions::learned;
+       c.max_positions = 70;
+       c.separate_positions = true;
+       c.token_types = 2;
+       c.output_scale = 0.25f;
+     }},
     {"marian_positions",
      [](ModelConfig& c) {
        c.positions = Positions::sinusoidal_marian;
+       c.position_offset = 2;
        c.output_bias = true;
      }},
 };

@@ -65,6 +65,11 @@ HWY_INLINE Tangent gelu_unit(Vector x) {
   return {hn::Mul(x, distribution), hn::MulAdd(x, density, distribution)};
 }
 
+HWY_INLINE Tangent tanh_of(Vector x) {
+  const auto value = hyperbolic_tangent(x);
+  return {value, hn::NegMulAdd(value, value, hn::Set(Floats(), 1.0f))};
+}
+
 HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
   const Floats d;
   switch (activation) {
@@ -78,6 +83,8 @@ HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
       return tanh_gelu_unit(x);
     case Activation::sigmoid:
       return sigmoid_of(x);
+    case Activation::tanh:
+      return tanh_of(x);
     case Activation::relu:
       return {hn::Max(x, hn::Zero(d)), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0f))};
   }

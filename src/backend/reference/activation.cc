@@ -36,6 +36,8 @@ Tangent activation_at(Activation activation, double x) {
     }
     case Activation::sigmoid:
       return {sigmoid(x), sigmoid(x) * sigmoid(-x)};
+    case Activation::tanh:
+      return {std::tanh(x), 1 - std::tanh(x) * std::tanh(x)};
   }
   throw_unknown("activation", activation);
 }

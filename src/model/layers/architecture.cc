@@ -50,6 +50,22 @@ bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
+static void validate_rotation(const Architecture& a) {
+  const RotaryScaling& s = a.rotary_scaling;
+  require(a.key_width() % 2 == 0,
+          "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
+  require(a.rotary_features % 2 == 0 && a.rotary_features <= a.key_width(),
+          "rotary_features: {} is odd or more than d_k, {}; choose an even number up to it", a.rotary_features,
+          a.key_width());
+  const bool ranges = s.kind == RotaryScalingKind::llama3 || s.kind == RotaryScalingKind::yarn;
+  require(!ranges || s.original_context > 0, "rotary_scaling.original_context: '{}' needs it; set it",
+          name_of_enum(s.kind));
+  require(!ranges || s.low < s.high, "rotary_scaling.low: {} is not less than rotary_scaling.high, {}", s.low,
+          s.high);
+  require(s.kind != RotaryScalingKind::yarn || a.rotary_base > 1,
+          "rotary_base: rotary_scaling 'yarn' needs more than 1");
+}
+
 static void validate_positions(const Architecture& a) {
   const std::string_view kind = name_of_enum(a.positions);
   const PositionEffect effect = effect_of(a.positions);
@@ -64,8 +80,7 @@ static void validate_positions(const Architecture& a) {
       a.positions != Positions::rotary || a.attention_score != AttentionScore::additive,
       "positions: 'rotary' makes products of queries and keys depend on their distance, but attention_score is "
       "'additive'; choose another score, or other positions");
-  require(a.positions != Positions::rotary || a.key_width() % 2 == 0,
-          "positions: 'rotary' rotates pairs of features, but d_k is {}; choose an even d_k", a.key_width());
+  if (a.positions == Positions::rotary) validate_rotation(a);
   if (a.positions == Positions::t5) {
     require(a.position_buckets % 2 == 0, "position_buckets: {} is odd; choose an even number",
             a.position_buckets);
@@ -83,6 +98,13 @@ static void validate_positions(const Architecture& a) {
   require(a.positions != Positions::relative_index || a.has_encoder(),
           "positions: 'relative_index' divides by the length of the source, but encoder_layers is 0; choose "
           "'index'");
+}
+
+static void validate_options(const Architecture& a) {
+  require(a.token_types == 0 || a.has_encoder(),
+          "token_types: they are for encoders, but encoder_layers is 0; leave it out");
+  require(a.output_scale == 1 || a.has_decoder(),
+          "output_scale: it is a factor of the decoder's states, but decoder_layers is 0; leave it out");
 }
 
 static void validate_mixers(const Architecture& a) {
@@ -115,6 +137,7 @@ void validate(const Architecture& a) {
       a.heads, a.key_value_heads());
   validate_mixers(a);
   validate_positions(a);
+  validate_options(a);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})
       require(std::count(steps.begin(), steps.end(), step) <= 1, "{}: {} occurs twice; remove one", key,
@@ -148,6 +171,9 @@ std::vector<std::string> without_effect(const Architecture& a) {
   check("d_k", a.d_k != defaults.d_k, attends, "no mixer is attention");
   check("kv_heads", a.kv_heads != defaults.kv_heads, attends, "no mixer is attention");
   check("attention_dropout", a.attention_dropout > 0, attends, "no mixer is attention");
+  check("attention_bias", !a.attention_bias, attends, "no mixer is attention");
+  check("query_key_norm", a.query_key_norm, mixes(MixerKind::attention, MixerKind::restricted_attention),
+        "no mixer is attention");
   const auto drops = [](const auto&... steps) { return (has_step(steps, ProcessStep::dropout) || ...); };
   check("dropout", a.dropout != defaults.dropout && a.dropout > 0,
         drops(a.postprocess_embedding, a.preprocess, a.postprocess, a.postprocess_top),
@@ -158,6 +184,13 @@ std::vector<std::string> without_effect(const Architecture& a) {
         "positions are not learned");
   check("rotary_base", a.rotary_base != defaults.rotary_base, a.positions == Positions::rotary,
         "positions are not rotary");
+  check("rotary_features", a.rotary_features > 0, a.positions == Positions::rotary, "positions are not rotary");
+  check("rotary_scaling", a.rotary_scaling.kind != defaults.rotary_scaling.kind,
+        a.positions == Positions::rotary, "positions are not rotary");
+  check("separate_positions", a.separate_positions, a.positions == Positions::learned,
+        "positions are not learned");
+  check("position_offset", a.position_offset > 0, effect_of(a.positions) == PositionEffect::sinusoids,
+        "positions are not sinusoidal");
   check("position_buckets", a.position_buckets != defaults.position_buckets, a.positions == Positions::t5,
         "positions are not t5");
   check("position_distance", a.position_distance != defaults.position_distance, a.positions == Positions::t5,

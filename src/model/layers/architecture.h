@@ -44,6 +44,14 @@ enum class PositionEffect {
 };
 PositionEffect effect_of(Positions kind);
 
+/// How the wavelengths of rotary positions are changed for texts longer than those of an earlier training.
+enum class RotaryScalingKind {
+  none,
+  linear,  ///< all are `factor` times as long (Chen et al. 2023)
+  llama3,  ///< short ones stay, long ones are `factor` times as long, between them it changes linearly
+  yarn,    ///< the same with another range between, and rotated features get larger (Peng et al. 2024)
+};
+
 /// What happens at a position beyond the table of learned positions.
 enum class BeyondPositions {
   last,   ///< it gets the vector of the last position
@@ -99,9 +107,13 @@ struct EnumNames<TiedEmbeddings> {
 template <>
 struct EnumNames<Activation> {
   static constexpr std::pair<Activation, std::string_view> names[] = {
-      {Activation::relu, "relu"},           {Activation::swish, "swish"},
-      {Activation::gelu, "gelu"},           {Activation::sigmoid_gelu, "sigmoid_gelu"},
-      {Activation::tanh_gelu, "tanh_gelu"}, {Activation::sigmoid, "sigmoid"}};
+      {Activation::relu, "relu"},
+      {Activation::swish, "swish"},
+      {Activation::gelu, "gelu"},
+      {Activation::sigmoid_gelu, "sigmoid_gelu"},
+      {Activation::tanh_gelu, "tanh_gelu"},
+      {Activation::sigmoid, "sigmoid"},
+      {Activation::tanh, "tanh"}};
 };
 
 template <>
@@ -129,6 +141,15 @@ template <>
 struct EnumNames<BeyondPositions> {
   static constexpr std::pair<BeyondPositions, std::string_view> names[] = {{BeyondPositions::last, "last"},
                                                                            {BeyondPositions::error, "error"}};
+};
+
+template <>
+struct EnumNames<RotaryScalingKind> {
+  static constexpr std::pair<RotaryScalingKind, std::string_view> names[] = {
+      {RotaryScalingKind::none, "none"},
+      {RotaryScalingKind::linear, "linear"},
+      {RotaryScalingKind::llama3, "llama3"},
+      {RotaryScalingKind::yarn, "yarn"}};
 };
 
 template <>
@@ -166,13 +187,40 @@ struct EnumNames<Preset> {
       {Preset::tiny, "tiny"}, {Preset::small, "small"}, {Preset::base, "base"}, {Preset::big, "big"}};
 };
 
+/// How the wavelengths of rotary positions are changed.
+struct RotaryScaling {
+  RotaryScalingKind kind = RotaryScalingKind::none;
+  float factor = 1;
+  int original_context = 0;  ///< number of tokens of a text in the earlier training, for llama3 and yarn
+  /// A wavelength of which the original context has fewer than `low` is long, one of which it has more than
+  /// `high` is short.
+  float low = 1, high = 4;
+  bool whole_features = true;  ///< yarn's range begins and ends at a pair of features, and not between two
+  float magnitude = 1;         ///< factor of all rotated features, for yarn
+
+  bool operator==(const RotaryScaling&) const = default;
+};
+
+inline void visit(OptionVisitor& v, RotaryScaling& o) {
+  v.field("kind", o.kind, "none, linear, llama3 or yarn");
+  v.field("factor", o.factor, "factor of the long wavelengths, or of all", between(1, 1e6));
+  v.field("original_context", o.original_context,
+          "number of tokens of a text in the earlier training, for llama3 and yarn", between(0, 1 << 30));
+  v.field("low", o.low, "wavelengths of which the original context has fewer are long", between(1e-6, 1e6));
+  v.field("high", o.high, "wavelengths of which the original context has more are short", between(1e-6, 1e6));
+  v.field("whole_features", o.whole_features, "round yarn's range of wavelengths to whole pairs of features");
+  v.field("magnitude", o.magnitude, "factor of rotated features, for yarn", between(1e-6, 1e3));
+}
+
 /// An architecture without its vocabularies. The defaults are the paper's base model.
 struct Architecture {
   int d_model = 512;
   int heads = 8;
-  int d_k = 0;       ///< width of a head's queries and keys; 0: d_model / heads
-  int d_v = 0;       ///< width of a head's values; 0: d_model / heads
-  int kv_heads = 0;  ///< number of heads of keys and values, which heads of queries share; 0: `heads`
+  int d_k = 0;                 ///< width of a head's queries and keys; 0: d_model / heads
+  int d_v = 0;                 ///< width of a head's values; 0: d_model / heads
+  int kv_heads = 0;            ///< number of heads of keys and values, which heads of queries share; 0: `heads`
+  bool attention_bias = true;  ///< of the projections of attention
+  bool query_key_norm = false;  ///< RMSNorm of the queries and keys of each head of self-attention
   AttentionScore attention_score = AttentionScore::scaled_dot;
   MixerKind encoder_mixer = MixerKind::attention;
   MixerKind decoder_mixer = MixerKind::attention;
@@ -185,12 +233,17 @@ struct Architecture {
   Activation activation = Activation::relu;
   bool feed_forward_gate = false;  ///< multiply the activation by a second linear map (GLU, GEGLU, SwiGLU)
   bool feed_forward_bias = true;
+  bool parallel_residual = false;  ///< the sub-layers of a layer read and add to the same states
   Norm norm = Norm::layer;
   float batch_norm_momentum = 0.1f;  ///< share of an update's statistics in the running averages
   Positions positions = Positions::sinusoidal;
   int max_positions = 512;  ///< size of the table of learned positions
   BeyondPositions beyond_positions = BeyondPositions::last;
-  float rotary_base = 10000;    ///< of the wavelengths of rotary positions
+  bool separate_positions = false;  ///< each stack has a table of learned positions of its own
+  int position_offset = 0;          ///< number of the first sinusoidal position
+  float rotary_base = 10000;        ///< of the wavelengths of rotary positions
+  int rotary_features = 0;          ///< of a head, the first ones, which are rotated; 0: all
+  RotaryScaling rotary_scaling = {};
   int position_buckets = 32;    ///< number of distances that T5's positions tell apart in one direction or both
   int position_distance = 128;  ///< distances from here on share a bucket
   std::vector<ProcessStep> postprocess_embedding = {ProcessStep::dropout};  ///< on embedding + position
@@ -200,8 +253,10 @@ struct Architecture {
   std::vector<ProcessStep> postprocess_top = {};  ///< on a stack's output; `add` adds the stack's input
   float norm_epsilon = 1e-5f;
   bool embedding_scale = true;  ///< multiply embeddings by sqrt(d_model)
+  int token_types = 0;          ///< rows of the table of the encoder that tells texts apart; 0: there is none
   bool output_bias = false;
-  float dropout = 0.1f;  ///< on outputs of sub-layers and on embedding + position (section 5.4)
+  float output_scale = 1;  ///< factor of the decoder's states before the output projection
+  float dropout = 0.1f;    ///< on outputs of sub-layers and on embedding + position (section 5.4)
   float attention_dropout = 0;
   float activation_dropout = 0;
   int decoder_start_token = zero_start;  ///< first input of the decoder, an id of the target vocabulary
@@ -227,6 +282,7 @@ struct Architecture {
   int key_width() const { return d_k ? d_k : d_model / heads; }
   int value_width() const { return d_v ? d_v : d_model / heads; }
   int key_value_heads() const { return kv_heads ? kv_heads : heads; }
+  int rotated_features() const { return rotary_features ? rotary_features : key_width(); }
 };
 
 inline void visit(OptionVisitor& v, Architecture& o) {
@@ -239,6 +295,9 @@ inline void visit(OptionVisitor& v, Architecture& o) {
   v.field("kv_heads", o.kv_heads,
           "number of heads of keys and values, each shared by heads / kv_heads heads of queries; 0: heads",
           between(0, 1024));
+  v.field("attention_bias", o.attention_bias, "add biases in the projections of attention");
+  v.field("query_key_norm", o.query_key_norm,
+          "normalize the queries and keys of each head of self-attention by RMSNorm");
   v.field("attention_score", o.attention_score,
           "how attention compares a query with a key: scaled_dot, dot or additive");
   v.field("encoder_mixer", o.encoder_mixer,
@@ -261,11 +320,13 @@ inline void visit(OptionVisitor& v, Architecture& o) {
       "which embeddings share weights: all (source, target, output), decoder (target, output), source (source, "
       "target) or none");
   v.field("activation", o.activation,
-          "activation of the feed-forward layers: relu, swish, gelu, sigmoid_gelu, tanh_gelu or sigmoid");
+          "activation of the feed-forward layers: relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid or tanh");
   v.field(
       "feed_forward_gate", o.feed_forward_gate,
       "multiply the activation by a second linear map: GLU with sigmoid, GEGLU with gelu, SwiGLU with swish");
   v.field("feed_forward_bias", o.feed_forward_bias, "add biases in the feed-forward layers");
+  v.field("parallel_residual", o.parallel_residual,
+          "the sub-layers of a layer read the same states, to which all of them add");
   v.field("norm", o.norm, "how states are normalized: layer (LayerNorm), rms (RMSNorm) or batch (BatchNorm)");
   v.field("batch_norm_momentum", o.batch_norm_momentum,
           "share of an update's statistics in the running averages of BatchNorm", between(1e-6, 1));
@@ -275,8 +336,16 @@ inline void visit(OptionVisitor& v, Architecture& o) {
   v.field("max_positions", o.max_positions, "number of learned positions", between(1, 1 << 20));
   v.field("beyond_positions", o.beyond_positions,
           "what happens beyond the learned positions: last (use the vector of the last) or error");
+  v.field("separate_positions", o.separate_positions,
+          "encoder and decoder have tables of learned positions of their own");
+  v.field("position_offset", o.position_offset, "number of the first sinusoidal position", between(0, 1 << 20));
   v.field("rotary_base", o.rotary_base,
           "base of the wavelengths of rotary positions; larger for models of long texts", between(1, 1e12));
+  v.field("rotary_features", o.rotary_features,
+          "number of features of a head, from the first on, that rotary positions rotate; 0: all",
+          between(0, 1 << 16));
+  v.group("rotary_scaling", o.rotary_scaling,
+          "change of the wavelengths of rotary positions for texts longer than those of an earlier training");
   v.field("position_buckets", o.position_buckets, "number of buckets of distances for t5 positions",
           between(4, 1 << 12));
   v.field("position_distance", o.position_distance, "distances from here on share a bucket of t5 positions",
@@ -290,7 +359,14 @@ inline void visit(OptionVisitor& v, Architecture& o) {
           "steps after the last layer of encoder and decoder: dropout, add, norm; [norm] in a pre-norm model");
   v.field("norm_epsilon", o.norm_epsilon, "added to the variance in norms", between(1e-12, 1));
   v.field("embedding_scale", o.embedding_scale, "multiply embeddings by sqrt(d_model)");
+  v.field(
+      "token_types", o.token_types,
+      "number of kinds of texts that an encoder tells apart by a learned vector, such as question and text; "
+      "0: it does not",
+      between(0, 1 << 10));
   v.field("output_bias", o.output_bias, "add a bias to the output logits");
+  v.field("output_scale", o.output_scale, "factor of the decoder's states before the output projection",
+          between(1e-6, 1e3));
   v.field("dropout", o.dropout, "dropout rate on outputs of sub-layers and on embeddings", share);
   v.field("attention_dropout", o.attention_dropout, "dropout rate on attention weights", share);
   v.field("activation_dropout", o.activation_dropout, "dropout rate inside the feed-forward layers", share);

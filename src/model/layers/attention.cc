@@ -6,10 +6,14 @@ namespace sixfold {
 
 MultiHeadAttention::MultiHeadAttention(ParameterBuilder make, const std::string& name, const Architecture& a)
     : name_(name),
-      query_(make.in(name).in("q_proj"), a.d_model, a.heads * a.key_width(), Initial::projection),
-      key_(make.in(name).in("k_proj"), a.d_model, a.key_value_heads() * a.key_width(), Initial::projection),
-      value_(make.in(name).in("v_proj"), a.d_model, a.key_value_heads() * a.value_width(), Initial::projection),
-      out_(make.in(name).in("out_proj"), a.heads * a.value_width(), a.d_model),
+      query_(make.in(name).in("q_proj"), a.d_model, a.heads * a.key_width(), Initial::projection,
+             a.attention_bias),
+      key_(make.in(name).in("k_proj"), a.d_model, a.key_value_heads() * a.key_width(), Initial::projection,
+           a.attention_bias),
+      value_(make.in(name).in("v_proj"), a.d_model, a.key_value_heads() * a.value_width(), Initial::projection,
+             a.attention_bias),
+      out_(make.in(name).in("out_proj"), a.heads * a.value_width(), a.d_model, Initial::xavier,
+           a.attention_bias),
       score_weight_(a.attention_score == AttentionScore::additive
                         ? make.in(name).vector("score_weight", a.heads * a.key_width(), Initial::embedding)
                         : Tensor()),
@@ -36,6 +40,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, At
                               .scaled = scaled_,
                               .score_weight = score_weight_,
                               .distance_bias = extras.distance_bias};
+  if (extras.query_norm) inputs.query = ops::norm(c.context, inputs.query, *extras.query_norm);
   if (extras.angles) inputs.query = ops::rotate(c.context, inputs.query, extras.angles, c.rows);
   if (c.observer && c.observer->wants(kind, c.layer))
     c.observer->see(kind, c.layer, ops::attention_weights(c.context, inputs, *seen.pattern));
@@ -49,19 +54,32 @@ SelfAttention::SelfAttention(const ParameterBuilder& make, const Architecture& a
   const int64_t each_side = window == kernel::Attention::everywhere ? Reach::all : window;
   reach_ = {.left = each_side, .right = place.stack == AttentionKind::decoder ? 0 : each_side};
   if (a.positions == Positions::rotary)
-    angles_.emplace(make.backend(), make.dtype(), a.key_width(), Positions::sinusoidal,
-                    static_cast<double>(a.rotary_base));
+    angles_.emplace(make.backend(), make.dtype(), a.key_width(), rotary_angles(a));
+  if (!a.query_key_norm) return;
+  const auto norm = [&](const char* name) {
+    return ops::NormWeights{
+        .weight = make.in("self_attn").in(name).vector("weight", a.key_width(), Initial::ones),
+        .bias = {},
+        .epsilon = a.norm_epsilon,
+        .centered = false};
+  };
+  query_norm_ = norm("q_norm");
+  key_norm_ = norm("k_norm");
 }
 
-/// Keys are kept as they were rotated, since their positions do not change.
+/// Keys are kept as they were normalized and rotated, since their positions do not change.
 Tensor SelfAttention::operator()(const Tensor& x, LayerContext& c) const {
   KeyValues own = attention_.project(x, c.context);
+  if (key_norm_) own.keys = ops::norm(c.context, own.keys, *key_norm_);
   const Tensor angles = angles_ ? angles_->at_least(c.rows.longest) : Tensor();
   if (angles) own.keys = ops::rotate(c.context, own.keys, angles, c.rows);
   const std::array parts{own.keys, own.values};
   const StateRows seen = c.state.append(c.layer, parts);
   return attention_(x, {seen.parts[0], seen.parts[1], seen.pattern}, c.kind, c,
-                    {.angles = angles, .distance_bias = c.distance_bias, .window = window_});
+                    {.query_norm = query_norm_ ? &*query_norm_ : nullptr,
+                     .angles = angles,
+                     .distance_bias = c.distance_bias,
+                     .window = window_});
 }
 
 }  // namespace sixfold

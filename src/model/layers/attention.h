@@ -11,7 +11,7 @@ namespace sixfold {
 /// Section 3.2.2: MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K
 /// W_i^K, V W_i^V). The projections of all heads are stored side by side in one matrix each. d_k and d_v can be
 /// chosen independently of d_model. Heads of queries can share heads of keys and values, and the score can be
-/// another than the scaled product.
+/// another than the scaled product. The projections can be without biases.
 class MultiHeadAttention {
  public:
   /// Weights are named `name` within `make`'s scope.
@@ -23,6 +23,7 @@ class MultiHeadAttention {
   const std::vector<int64_t>& widths() const { return widths_; }
   /// What self-attention adds.
   struct Extras {
+    const ops::NormWeights* query_norm = nullptr;  ///< of the queries of each head, or null
     Tensor angles = {};         ///< by which queries are rotated, or empty; see `ops::rotate`
     Tensor distance_bias = {};  ///< see `ops::AttentionInputs`
     int window = kernel::Attention::everywhere;
@@ -53,7 +54,8 @@ class SelfAttention final : public Mixer {
 
  private:
   MultiHeadAttention attention_;
-  std::optional<PositionTable> angles_;  // for rotary positions
+  std::optional<ops::NormWeights> query_norm_, key_norm_;  // [1, d_k]
+  std::optional<PositionTable> angles_;                    // for rotary positions
   int window_;
   Reach reach_;
 };

@@ -2,7 +2,8 @@
 
 namespace sixfold {
 
-Linear::Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial)
-    : weight_(make.matrix("weight", out, in, initial)), bias_(make.vector("bias", out, Initial::zeros)) {}
+Linear::Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial, bool bias)
+    : weight_(make.matrix("weight", out, in, initial)),
+      bias_(bias ? make.vector("bias", out, Initial::zeros) : Tensor()) {}
 
 }  // namespace sixfold

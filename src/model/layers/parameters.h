@@ -24,7 +24,7 @@ enum class ModelPart {
   embeddings,  ///< embeddings, positions and the output projection
   encoder,
   decoder,
-  head,  ///< what a classifier adds to an encoder
+  head,  ///< what a head adds to the stacks, besides the output projection of a vocabulary
 };
 
 template <>

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 
 #include "model/layers/architecture.h"
@@ -13,26 +14,34 @@ namespace sixfold {
 /// as they are. Const members may be called from several threads.
 class TokenEmbedding {
  public:
-  /// Learned positions are the weight `embed_positions.weight`, [max_positions, d_model].
-  TokenEmbedding(ParameterBuilder make, const Architecture& a);
+  /// The weights of what is added to embeddings; empty where the architecture does not have it.
+  struct Tables {
+    Tensor positions = {};  ///< learned positions, [max_positions, d_model]
+    Tensor types = {};      ///< token types, [token_types, d_model]
+  };
+  TokenEmbedding(const ParameterBuilder& make, const Architecture& a, Tables tables);
 
+  /// What the embedding of a token depends on besides its id and position.
+  struct PerToken {
+    std::span<const int32_t> lengths = {};  ///< that its relative index refers to
+    std::span<const int32_t> types = {};    ///< rows of the table of token types; empty: all 0
+  };
   /// Whether the call needs `lengths`.
   bool needs_lengths() const { return architecture_.positions == Positions::relative_index; }
   /// ids -> dropout(table[id] * scale with its position) [tokens, d_model]. `table`: [vocab, d_model].
-  /// `lengths`: for each token, the length that its relative index refers to. Throws an input error if a
-  /// sentence is longer than the table of learned positions and the architecture refuses that.
+  /// Throws an input error if a sentence is longer than the table of learned positions and the architecture
+  /// refuses that.
   Tensor operator()(const Tensor& table, std::span<const int32_t> ids, const TokenRows& rows,
-                    std::span<const int32_t> lengths, Context& context) const;
+                    const PerToken& tokens, Context& context) const;
   /// The same for rows that are vectors already, such as patches of images: x [tokens, d_model] ->
   /// dropout(x with its position) [tokens, d_model].
-  Tensor positioned(const Tensor& x, const TokenRows& rows, std::span<const int32_t> lengths,
-                    Context& context) const;
+  Tensor positioned(Tensor x, const TokenRows& rows, const PerToken& tokens, Context& context) const;
 
  private:
   Architecture architecture_;
   double scale_, dropout_;
-  PositionTable sinusoids_;
-  Tensor learned_;  // [max_positions, d_model], or empty
+  std::optional<PositionTable> sinusoids_;
+  Tables tables_;
 };
 
 }  // namespace sixfold

@@ -72,9 +72,80 @@ TEST(Positions, AStepIsOneLinearMapAtAllPositions) {
     }
 }
 
+PositionFormula sinusoids_of(int d_model) {
+  Architecture a;
+  a.d_model = d_model;
+  return sinusoids(a);
+}
+
+TEST(Sinusoids, BeginAtTheOffset) {
+  Architecture a;
+  a.d_model = 6;
+  a.position_offset = 2;
+  a.positions = Positions::sinusoidal_marian;
+  for (int64_t p = 0; p < 9; ++p)
+    for (int64_t i = 0; i < 6; ++i)
+      EXPECT_EQ(sinusoids(a)(p, i), sinusoidal_position(p + 2, i, 6, Positions::sinusoidal_marian));
+}
+
+/// The angle of a pair of features at position 1.
+std::vector<double> angles(const Architecture& a) {
+  std::vector<double> result;
+  const PositionFormula formula = rotary_angles(a);
+  for (int64_t pair = 0; pair < a.key_width() / 2; ++pair)
+    result.push_back(std::atan2(formula(1, 2 * pair), formula(1, 2 * pair + 1)));
+  return result;
+}
+
+Architecture rotary(int d_k) {
+  Architecture a;
+  a.positions = Positions::rotary;
+  a.d_k = d_k;
+  return a;
+}
+
+TEST(RotaryAngles, OnlyTheFirstFeaturesAreRotated) {
+  Architecture a = rotary(12), narrow = rotary(4);
+  a.rotary_features = 4;
+  std::vector<double> expected = angles(narrow);
+  expected.resize(6, 0.0);
+  EXPECT_EQ(angles(a), expected);
+}
+
+/// The values are those of `ROPE_INIT_FUNCTIONS` of transformers 5.24, in fp32.
+TEST(RotaryAngles, ScaledOnesAreThoseOfTransformers) {
+  Architecture a = rotary(16);
+  const auto expect = [&](const RotaryScaling& scaling, const std::vector<double>& expected) {
+    a.rotary_scaling = scaling;
+    const std::vector<double> found = angles(a);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 2e-7 * expected[i]) << i;
+  };
+  expect({.kind = RotaryScalingKind::linear, .factor = 4},
+         {0.25, 0.079056941, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012,
+          7.90569466e-05});
+  expect({.kind = RotaryScalingKind::llama3, .factor = 8, .original_context = 64},
+         {1, 0.244384587, 0.0130422562, 0.00395284733, 0.00124999997, 0.000395284733, 0.000125000006,
+          3.95284733e-05});
+  expect({.kind = RotaryScalingKind::yarn, .factor = 4, .original_context = 64, .low = 1, .high = 32},
+         {1, 0.237170815, 0.049999997, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012,
+          7.90569466e-05});
+  expect({.kind = RotaryScalingKind::yarn,
+          .factor = 4,
+          .original_context = 64,
+          .low = 2,
+          .high = 12,
+          .whole_features = false},
+         {1, 0.14849025, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012,
+          7.90569466e-05});
+  a.rotary_scaling.magnitude = 1.5f;
+  const PositionFormula formula = rotary_angles(a);
+  EXPECT_NEAR(std::hypot(formula(3, 2), formula(3, 3)), 1.5, 1e-12);
+}
+
 TEST(PositionTable, GrowsAndKeepsItsRows) {
   const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
-  const PositionTable positions(backend, DType::f64, 6);
+  const PositionTable positions(backend, DType::f64, 6, sinusoids_of(6));
   const Tensor small = positions.at_least(1), same = positions.at_least(small.rows());
   EXPECT_TRUE(small.same_as(same));
   const Tensor large = positions.at_least(small.rows() + 1);
@@ -88,7 +159,7 @@ TEST(PositionTable, GrowsAndKeepsItsRows) {
 
 TEST(PositionTable, CanBeSharedBetweenThreads) {
   const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
-  const PositionTable positions(backend, DType::f32, 6);
+  const PositionTable positions(backend, DType::f32, 6, sinusoids_of(6));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&positions, t] {

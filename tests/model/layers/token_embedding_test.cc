@@ -18,12 +18,12 @@ HostMatrix embedded(Positions positions, const std::vector<int32_t>& lengths = {
   a.positions = positions;
   ParameterBuilder make(backend, DType::f64, 1);
   const Tensor table = make.table("table", 9, 4, ParameterUse::lookup);
-  const TokenEmbedding embedding(make, a);
+  const TokenEmbedding embedding(make, a, {});
   EXPECT_EQ(embedding.needs_lengths(), positions == Positions::relative_index);
   Context context(backend, std::make_shared<Arena>(backend));
   const TokenRows rows = context.token_rows(ragged_of({3, 2}));
   const std::vector<int32_t> ids{5, 5, -1, 8, 5};
-  return host_copy(embedding(table, ids, rows, lengths, context), *backend);
+  return host_copy(embedding(table, ids, rows, {lengths, {}}, context), *backend);
 }
 
 std::vector<double> last_features(const HostMatrix& matrix) {
