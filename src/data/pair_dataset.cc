@@ -3,12 +3,13 @@
 namespace sixfold {
 
 PairDataset::PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
-                         TokenDropout dropout)
+                         TokenDropout dropout, PairLayout layout)
     : corpus_(std::move(corpus)),
       tokenizers_(std::move(tokenizers)),
       ends_(ends),
       hash_(std::move(hash)),
-      dropout_(dropout) {}
+      dropout_(dropout),
+      layout_(std::move(layout)) {}
 
 int64_t PairDataset::tokens(int64_t sample, int64_t /*epoch*/) const { return corpus_.tokens(sample); }
 
@@ -20,10 +21,12 @@ void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const 
   }
   constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;
   std::vector<int32_t> read(source.begin(), source.end()), input(target.begin(), target.end());
-  const size_t first = tokenizers_.source->is_language_token(read.front()) ? 1 : 0;
-  dropout_.apply(std::span(read).subspan(first, read.size() - 1 - first), tokenizers_.source->unk(), of_source,
+  const size_t start = layout_.source_start.size(),
+               first = start + (tokenizers_.source->is_language_token(read[start]) ? 1 : 0);
+  dropout_.apply(std::span(read).subspan(first, read.size() - layout_.source_end_size() - first),
+                 tokenizers_.source->unk(), of_source, sample, epoch);
+  dropout_.apply(std::span(input).subspan(layout_.target_start.size()), tokenizers_.target->unk(), of_target,
                  sample, epoch);
-  dropout_.apply(input, tokenizers_.target->unk(), of_target, sample, epoch);
   batch.source(read).teacher_forced(target, input, ends_);
 }
 

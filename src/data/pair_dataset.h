@@ -13,9 +13,10 @@ namespace sixfold {
 /// target.
 class PairDataset : public Dataset {
  public:
-  /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them.
+  /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them. `layout`: the
+  /// tokens around texts, which dropout leaves as they are.
   PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
-              TokenDropout dropout = {});
+              TokenDropout dropout = {}, PairLayout layout = {});
 
   const TokenCorpus& corpus() const { return corpus_; }
 
@@ -31,6 +32,7 @@ class PairDataset : public Dataset {
   TargetEnds ends_;
   std::string hash_;
   TokenDropout dropout_;
+  PairLayout layout_;
 };
 
 }  // namespace sixfold

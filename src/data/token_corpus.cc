@@ -21,7 +21,7 @@ struct Block {
 
 void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options) {
   for (int64_t i = 0; i < block.text.size(); ++i) {
-    std::vector<int32_t> source = tokenizers.source->encode(block.text.source[static_cast<size_t>(i)]);
+    const std::vector<int32_t> source = tokenizers.source->encode(block.text.source[static_cast<size_t>(i)]);
     const std::vector<int32_t> target = tokenizers.target->encode(block.text.target[static_cast<size_t>(i)]);
     const size_t longer = std::max(source.size(), target.size()),
                  shorter = std::min(source.size(), target.size());
@@ -33,9 +33,8 @@ void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& opt
                static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter)) {
       ++block.uneven;
     } else {
-      source.push_back(tokenizers.source->eos());
-      block.source.add(source);
-      block.target.add(target);
+      block.source.add(options.layout.source(source, tokenizers.source->eos()));
+      block.target.add(options.layout.target(target));
       block.kept.push_back(i);
     }
   }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "data/corpus.h"
 #include "data/epoch_order.h"
+#include "data/pair_layout.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {
@@ -67,10 +68,11 @@ struct EncodeOptions {
   /// Pairs with more than this many times as many tokens on one side are dropped; 0: no limit.
   double max_ratio = 0;
   int threads = 1;  ///< does not affect the result
+  PairLayout layout = {};
 };
 
 /// Encodes pairs and calls `take` for each, in order: with the number of the pair among those read, from 0, the
-/// source with its end token, the target without.
+/// source and the target with the tokens around them, but for the end token of the target.
 /// Dropped pairs are counted in `report`; the lengths of the others are added to it. `next` reads a pair and
 /// returns false at the end. A few thousand pairs are in memory at a time.
 void encode_pairs(const std::function<bool(std::string& source, std::string& target)>& next,

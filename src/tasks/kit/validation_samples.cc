@@ -21,12 +21,6 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-Ids with_end(const Tokenizer& tokenizer, const std::string& text) {
-  Ids ids = tokenizer.encode(text);
-  ids.push_back(tokenizer.eos());
-  return ids;
-}
-
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, const Ids& ids) {
   std::vector<std::string> texts;
   for (const int32_t id : ids) texts.push_back(tokenizer.token_text(id));
@@ -53,11 +47,12 @@ ValidationSample sample_of(std::string input, std::string_view output, std::stri
   return {.input = std::move(input), .output = shortened(output), .reference = std::move(reference)};
 }
 
-void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
+void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers, const PairLayout& layout,
                          std::span<ValidationSample> samples, const std::shared_ptr<Arena>& arena) {
   for (ValidationSample& sample : samples) {
-    const Ids source = with_end(*tokenizers.source, sample.input),
-              target = with_end(*tokenizers.target, sample.reference);
+    const Ids source = layout.source(tokenizers.source->encode(sample.input), tokenizers.source->eos());
+    Ids target = layout.target(tokenizers.target->encode(sample.reference));
+    target.push_back(tokenizers.target->eos());
     if (std::max(source.size(), target.size()) > most_tokens) continue;
     const ModelConfig& config = model.config();
     const Batch batch = BatchBuilder()

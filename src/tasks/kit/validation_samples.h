@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/corpus.h"
+#include "data/pair_layout.h"
 #include "model/transformer.h"
 #include "text/tokenizers.h"
 #include "train/task.h"
@@ -26,7 +27,7 @@ ValidationSample sample_of(std::string input, std::string_view output, std::stri
 /// Adds cross-attention to the first sample of which both sides have few tokens, if there is one. The layer is
 /// the one before the last, whose weights are most like alignments (Garg et al. 2019), or the only one. Buffers
 /// come from `arena`.
-void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
+void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers, const PairLayout& layout,
                          std::span<ValidationSample> samples, const std::shared_ptr<Arena>& arena);
 
 }  // namespace sixfold

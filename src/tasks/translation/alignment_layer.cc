@@ -12,6 +12,7 @@
 #include "runtime/search.h"
 #include "search/scoring.h"
 #include "tasks/translation/extra_outputs.h"
+#include "tasks/translation/layout.h"
 
 namespace sixfold {
 namespace {
@@ -28,18 +29,18 @@ struct Pair {
 
 /// Lines of random words, and their translations by greedy search.
 std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokenizer& tokenizer,
-                                   const Ids& words) {
+                                   const PairLayout& layout, const Ids& words) {
   const std::vector<std::string> languages = tokenizer.language_tokens();
   const Ids language = languages.empty() ? Ids() : tokenizer.encode(languages.front());
   RandomStream random(1, 0);
   std::vector<Pair> pairs(lines);
   std::vector<Ids> sources;
   for (Pair& pair : pairs) {
-    pair.source = language;
-    pair.begin = language.size();
+    Ids text = language;
+    pair.begin = layout.source_start.size() + language.size();
     for (size_t i = 0; i < words_of_line; ++i)
-      pair.source.push_back(words[random.below(static_cast<uint32_t>(words.size()))]);
-    pair.source.push_back(tokenizer.eos());
+      text.push_back(words[random.below(static_cast<uint32_t>(words.size()))]);
+    pair.source = layout.source(text, tokenizer.eos());
     sources.push_back(pair.source);
   }
   SearchOptions options{.rules = decoding.model.config().generation};
@@ -100,7 +101,10 @@ std::optional<int> find_alignment_layer(const Transformer& model, const Tokenize
   const Ids words = whole_words(*tokenizers.source);
   if (model.config().decoder_layers < 2 || words.size() < fewest_words) return {};
   const DecodeWorkspace decoding(model);
-  const std::vector<Pair> pairs = translated_lines(decoding, *tokenizers.source, words);
+  const ModelConfig& config = model.config();
+  const PairLayout layout =
+      layout_of(settings_of<TranslationSettings>(config), config.generation, *tokenizers.source);
+  const std::vector<Pair> pairs = translated_lines(decoding, *tokenizers.source, layout, words);
   const std::vector<Link> links = dependent_words(decoding, *tokenizers.target, pairs);
   if (links.size() < fewest_links) return {};
   BatchBuilder builder;

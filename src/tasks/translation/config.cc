@@ -46,7 +46,7 @@ void validate(const TranslationOptions& o) {
   check_batch_norm(o.model, o.data);
   for (const auto& [key, code] : {std::pair("source_language", o.data.source_language),
                                   std::pair("target_language", o.data.target_language)})
-    require(code.empty() || is_language_code(code),
+    require(code.empty() || is_model_language(code),
             "data.{}: '{}' is not the code of a language, such as de or pt-BR", key, code);
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
@@ -15,6 +16,7 @@
 #include "model_folder/model_folder.h"
 #include "model_folder/what_is.h"
 #include "tasks/kit/task_config.h"
+#include "tasks/translation/layout.h"
 
 namespace sixfold {
 namespace {
@@ -40,7 +42,8 @@ Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& sta
 
 /// Describes everything that determines the contents of the store besides the text itself: the settings, and
 /// the hashes of given tokenizers.
-std::string settings_of(const TranslationOptions& options, const TaskStart& start) {
+std::string store_settings(const TranslationOptions& options, const TaskStart& start,
+                           const PairLayout& layout) {
   const ParallelDataOptions& data = options.data;
   std::string given;
   TokenizerOptions trained = options.tokenizer;
@@ -49,10 +52,24 @@ std::string settings_of(const TranslationOptions& options, const TaskStart& star
     given = tokenizers.source->hash() + " " + tokenizers.target->hash();
     trained = {};
   }
+  const std::string around = layout == PairLayout()
+                                 ? ""
+                                 : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
+                                               join(layout.source_end), join(layout.target_start));
   return fmt::format(
-      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}",
+      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}",
       name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
-      nlohmann::json::parse(to_json(write_options(trained))).dump());
+      nlohmann::json::parse(to_json(write_options(trained))).dump(), around);
+}
+
+/// The tokens around texts, which the model that training starts from and the generation settings say. Without
+/// such a model they are those of no language.
+PairLayout given_layout(const TranslationOptions& options, const TaskStart& start) {
+  const int first = options.generation.forced_first_token;
+  if (start.model.empty()) return first < 0 ? PairLayout() : PairLayout{.target_start = {first}};
+  const ModelConfig config = initial_config(options.model, options.generation, start.model);
+  return layout_of(settings_for(config, options.data), config.generation,
+                   *load_text_tokenizers(start.model).source);
 }
 
 std::optional<TokenStoreRecord> stored_text(const std::string& store) {
@@ -108,7 +125,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
           counted(data.weights.size(), "weight"), counted(files.size(), "text"));
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
-  const std::string settings = settings_of(options, start);
+  result.layout = given_layout(options, start);
+  const std::string settings = store_settings(options, start, result.layout);
   if (is_stored(record, start, files, settings)) {
     verify_token_store(store, *record);
     result.record = *record;
@@ -117,7 +135,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   } else {
     require_regular_files(files);
     result.tokenizers = tokenizers_of(options, start, files);
-    TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads},
+    TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads, result.layout},
                           .invalid = data.invalid_utf8,
                           .drop_repeats = data.repeats == Repeats::drop,
                           .settings = settings,
@@ -160,6 +178,13 @@ KeptText validation_text(const TranslationOptions& options, const TaskStart& sta
 
 }  // namespace
 
+TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOptions& data) {
+  auto settings = settings_of<TranslationSettings>(config);
+  if (!data.source_language.empty()) settings.source_language = data.source_language;
+  if (!data.target_language.empty()) settings.target_language = data.target_language;
+  return settings;
+}
+
 TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start) {
   TranslationData result;
   if (!start.model.empty()) require_model_folder(start.model);
@@ -169,9 +194,9 @@ TranslationData read_translation_data(const TranslationOptions& options, const T
   if (valid) {
     Corpus& corpus = valid->corpus;
     result.valid_hash = valid->hash();
-    result.valid =
-        encode_corpus(corpus.text, result.tokenizers,
-                      {options.data.max_length, options.data.max_ratio, start.threads}, corpus.report);
+    result.valid = encode_corpus(
+        corpus.text, result.tokenizers,
+        {options.data.max_length, options.data.max_ratio, start.threads, result.layout}, corpus.report);
     log_info("validation text: {}", corpus.report.describe());
     result.valid_text = std::move(corpus.text);
   }

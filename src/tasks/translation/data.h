@@ -11,6 +11,7 @@ namespace sixfold {
 /// The training text and the validation text of a run.
 struct TranslationData {
   Tokenizers tokenizers;
+  PairLayout layout;        ///< the tokens around the texts in `train` and `valid`
   TokenCorpus train;        ///< mapped from the run's folder
   TokenStoreRecord record;  ///< describes `train`
   /// The pairs of the validation text that training would keep, held in memory; empty if none is given.
@@ -18,6 +19,9 @@ struct TranslationData {
   TokenCorpus valid;       ///< the ids of `valid_text`, held in memory
   std::string valid_hash;  ///< hash of the lines of the whole validation text; empty if there is none
 };
+
+/// What config.json of a run's model says of its task: that of `config`, with the languages of the text.
+TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOptions& data);
 
 /// Reads the text, trains tokenizers if none are given, and encodes the text. The encoded training text and the
 /// validation text are stored in the run's folder. A resumed run uses the stored text, and warns if the

@@ -104,16 +104,16 @@ std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const 
   return words;
 }
 
-/// The word of each token that the encoder reads. The first `prefix` ones and the end token belong to none.
-std::vector<int> words_of_source(const ModelRuntime& open, const ScoredPair& pair, int prefix) {
+/// The word of each token that the encoder reads. Those around the text belong to none.
+std::vector<int> words_of_source(const ModelRuntime& open, const ScoredPair& pair, const PairContext& common) {
   if (pair.source.empty()) return {-1};
-  const auto begin = std::min<size_t>(static_cast<size_t>(prefix), pair.source.size() - 1);
+  const size_t end = pair.source.size() - common.suffix, begin = std::min(common.prefix, end);
   std::vector<int> words(begin, -1);
-  const auto tokens = pair.source.subspan(begin, pair.source.size() - 1 - begin);
+  const auto tokens = pair.source.subspan(begin, end - begin);
   const auto in_text = words_in_text(open.source(), replace_invalid_utf8(std::string(pair.text)), tokens);
   const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(open.source(), tokens);
   words.insert(words.end(), of_tokens.begin(), of_tokens.end());
-  words.push_back(-1);
+  words.resize(pair.source.size(), -1);
   return words;
 }
 
@@ -125,14 +125,14 @@ std::vector<int> words_of_output(const ModelRuntime& open, const ScoredPair& pai
 }
 
 void add_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                   const ExtraOutputs& extra, int prefix, std::span<Translation> translations) {
+                   const ExtraOutputs& extra, const PairContext& common, std::span<Translation> translations) {
   const int layer = extra.layer ? open.decoder_layer(*extra.layer) : open.config().alignment_layer();
   const int32_t eos = open.config().eos;
   Context context(decoding.backend, decoding.arena);
   auto weights =
       attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<int> source_words = words_of_source(open, pairs[i], prefix),
+    const std::vector<int> source_words = words_of_source(open, pairs[i], common),
                            target_words = words_of_output(open, pairs[i]);
     if (extra.alignment && !pairs[i].source.empty())
       translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
@@ -213,8 +213,7 @@ void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
   if (extra.tokens) add_tokens(open, decoding, pairs, common.allowed, translations);
-  if (extra.alignment || extra.attention)
-    add_attention(open, decoding, pairs, extra, common.prefix, translations);
+  if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, common, translations);
   if (extra.all_attention && !pairs.empty())
     add_all_attention(open, decoding, pairs.front(), extra, translations.front());
 }

@@ -12,7 +12,7 @@ namespace sixfold {
 
 /// A source and a hypothesis for it. Both outlive the pair.
 struct ScoredPair {
-  std::span<const int32_t> source;  ///< with the end token; empty for a line without visible characters
+  std::span<const int32_t> source;  ///< with the tokens around it; empty for a line without visible characters
   const Hypothesis& output;
   std::string_view text = {};  ///< of the source, without a language token; its words are those of alignments
 
@@ -22,7 +22,9 @@ struct ScoredPair {
 
 /// What the pairs of one call have in common.
 struct PairContext {
-  int prefix = 0;  ///< number of tokens at the start of each source that belong to no word (a language token)
+  /// Number of tokens at the start of each source, such as a language token, and at its end, which belong to
+  /// no word.
+  size_t prefix = 0, suffix = 1;
   /// The tokens among which the probability is divided, in ascending order; empty: all.
   std::span<const int32_t> allowed = {};
 };

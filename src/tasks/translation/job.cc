@@ -16,11 +16,14 @@ namespace {
 constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
-                             const Shortlist* shortlist) {
+                             const PairLayout& layout, const Shortlist* shortlist) {
   check_ranges(options);
   SearchOptions how{options.generation.value_or(model.config().generation), options.n_best,
                     model.batch_tokens(options.batch_tokens), shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
+  const int first = layout.target_start.empty() ? -1 : layout.target_start.front();
+  if (first != model.config().generation.forced_first_token)
+    how.rules.forced_first_token = first;  // a language's
   return how;
 }
 
@@ -42,15 +45,16 @@ void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidat
   continued_ = std::move(continuing);
 }
 
-TranslationJob::TranslationJob(ModelRuntime& model, const Shortlist* shortlist, const LineSource& next,
-                               const TranslateOptions& options, const TranslatedLineReceiver& emit)
+TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
+                               const LineSource& next, const TranslateOptions& options,
+                               const TranslatedLineReceiver& emit)
     : RequestGroup(model.engine(), options.caller),
       model_(model),
       next_line_(next),
       options_(options),
       emit_(emit),
-      encoder_(model.source(), options.target_language),
-      how_(search_options(model, options, shortlist)),
+      encoder_(encoder),
+      how_(search_options(model, options, encoder.layout(), shortlist)),
       requests_(model.config(), how_) {
   if (options.details.layer) model.decoder_layer(*options.details.layer);
 }
@@ -122,7 +126,7 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
   UnknownTokens& sum = *options_.unknown;
   const Tokenizer& tokenizer = model_.source();
   const auto unknown = tokenizer.unk() == tokenizer.eos() ? 0 : std::ranges::count(line.ids, tokenizer.unk());
-  sum.tokens += std::ssize(line.ids) - 1;
+  sum.tokens += static_cast<int64_t>(line.tokens);
   if (sum.unknown == 0 && unknown > 0) sum.first = place();
   sum.unknown += unknown;
 }
@@ -213,7 +217,8 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
   }
   if (options_.details.any()) {
     const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
-    add_extra_outputs(model_, workspace, pairs, options_.details, {encoder_.prefix(), allowed}, translations);
+    add_extra_outputs(model_, workspace, pairs, options_.details,
+                      {encoder_.prefix(), encoder_.suffix(), allowed}, translations);
   }
   return translations;
 }

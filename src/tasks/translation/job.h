@@ -20,8 +20,8 @@ namespace sixfold {
 class TranslationJob final : public RequestGroup {
  public:
   /// The shortlist is null if all tokens are allowed; it outlives the job, as the others do.
-  TranslationJob(ModelRuntime& model, const Shortlist* shortlist, const LineSource& next,
-                 const TranslateOptions& options, const TranslatedLineReceiver& emit);
+  TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
+                 const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit);
   /// Returns when all lines have been emitted. Rethrows an exception of the source, of the receiver or of a
   /// translation.
   void run();
@@ -70,7 +70,7 @@ class TranslationJob final : public RequestGroup {
   const LineSource& next_line_;
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
-  SourceEncoder encoder_;
+  const SourceEncoder& encoder_;
   SearchOptions how_;
   BeamRequests requests_;
   size_t read_ = 0, out_ = 0;  // numbers of lines read and emitted

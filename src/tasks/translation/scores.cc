@@ -56,7 +56,7 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
   for (size_t i = 0; i < shown.size(); ++i)
     evaluation.samples.push_back(sample_of(
         text.source[shown[i]], translations[options.generates() ? shown[i] : i], text.target[shown[i]]));
-  add_cross_attention(model, tokenizers, evaluation.samples, run.arena);
+  add_cross_attention(model, tokenizers, pairs.layout, evaluation.samples, run.arena);
   return evaluation;
 }
 

@@ -12,6 +12,7 @@ namespace sixfold {
 struct ValidationPairs {
   const ParallelText& text;
   const TokenCorpus& ids;
+  const PairLayout& layout;  ///< the tokens around the texts in `ids`
 };
 
 /// Collective. Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and

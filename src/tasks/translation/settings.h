@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/language_code.h"
@@ -13,18 +15,38 @@ struct TranslationSettings {
   static constexpr std::string_view task = "translation";
   static constexpr TaskNetwork network{.task = task};
   std::string source_language, target_language;  ///< codes such as "en" and "pt-BR", or empty if not known
+  std::vector<int> source_start = {};            ///< ids of tokens before the text of a source
+  std::vector<int> source_end = {};              ///< and after it; empty: the end token
+  /// How the token of a language is written, with its code in place of `*`: "__*__". It stands before a source,
+  /// for the language of it, and before a target. Empty: there are no such tokens.
+  std::string language_token;
 };
 
 inline void visit(OptionVisitor& v, TranslationSettings& o) {
   v.field("source_language", o.source_language, "language of the sources, such as en; empty: not known");
   v.field("target_language", o.target_language, "language of the translations; empty: not known");
+  v.field("source_start", o.source_start, "ids of tokens before the text of a source", at_least(0));
+  v.field("source_end", o.source_end, "ids of tokens after the text of a source; empty: the end token",
+          at_least(0));
+  v.field("language_token", o.language_token,
+          "how the tokens are written that stand before sources and targets, with the code of the language in "
+          "place of the *; empty: there are none");
+}
+
+/// Whether a text is the code of a language as models have them, such as de, pt-BR, de_DE and deu_Latn.
+inline bool is_model_language(std::string text) {
+  std::ranges::replace(text, '_', '-');
+  return is_language_code(text);
 }
 
 /// Throws an input error if a language is not the code of one.
 inline void validate(const TranslationSettings& o) {
   for (const std::string& language : {o.source_language, o.target_language})
-    require(language.empty() || is_language_code(language),
+    require(language.empty() ||
+                (o.language_token.empty() ? is_language_code(language) : is_model_language(language)),
             "'{}' is not the code of a language, such as de or pt-BR", language);
+  require(o.language_token.empty() || std::ranges::count(o.language_token, '*') == 1,
+          "language_token: '{}' must have one *, in place of the code of a language", o.language_token);
 }
 
 }  // namespace sixfold

@@ -1,6 +1,7 @@
 #include "tasks/translation/source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -26,13 +27,12 @@ std::string language_token(const Tokenizer& tokenizer, const std::string& langua
 }  // namespace
 
 void EncodedLine::warn(const std::string& place) const {
-  const size_t kept = ids.size() - 1;
   if (tokens_cut > 0)
-    log_warning("{}: has {} tokens and was cut to the first {}", place, kept + tokens_cut, kept);
+    log_warning("{}: has {} tokens and was cut to the first {}", place, tokens + tokens_cut, tokens);
 }
 
-SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, const std::string& language)
-    : tokenizer_(tokenizer), language_token_(language_token(tokenizer, language)) {}
+SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language)
+    : tokenizer_(tokenizer), layout_(std::move(layout)), language_token_(language_token(tokenizer, language)) {}
 
 EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
   EncodedLine encoded;
@@ -43,7 +43,8 @@ EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
     encoded.tokens_cut = encoded.ids.size() - most;
     encoded.ids.resize(most);
   }
-  encoded.ids.push_back(tokenizer_.eos());
+  encoded.tokens = encoded.ids.size();
+  encoded.ids = layout_.source(encoded.ids, tokenizer_.eos());
   return encoded;
 }
 

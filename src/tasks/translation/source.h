@@ -3,13 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "data/pair_layout.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {
 
 /// A line as the encoder reads it.
 struct EncodedLine {
-  std::vector<int32_t> ids;  ///< with the end token; none for a line without visible characters
+  std::vector<int32_t> ids;  ///< with the tokens around it; none for a line without visible characters
+  size_t tokens = 0;         ///< number of tokens of the text itself
   size_t tokens_cut = 0;     ///< number of tokens removed from its end because of the limit
 
   /// Logs a warning if tokens were cut. `place` names the line: "line 7".
@@ -22,15 +24,18 @@ class SourceEncoder {
   /// `language`: "deu" puts the token >>deu<< before each line; empty: no token is put there. Throws an input
   /// error that lists the languages if the model does not have this one. The tokenizer must outlive the
   /// encoder.
-  SourceEncoder(const Tokenizer& tokenizer, const std::string& language);
+  SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language);
 
-  /// At most `longest` tokens are kept, not counting the end token.
+  /// At most `longest` tokens are kept, not counting those around the text.
   EncodedLine encode(const std::string& line, int longest) const;
-  /// The number of tokens at the start of each line that belong to no word of it.
-  int prefix() const { return language_token_.empty() ? 0 : 1; }
+  /// The number of tokens at the start and at the end of each line that belong to no word of it.
+  size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
+  size_t suffix() const { return layout_.source_end_size(); }
+  const PairLayout& layout() const { return layout_; }
 
  private:
   const Tokenizer& tokenizer_;
+  PairLayout layout_;
   std::string language_token_;
 };
 

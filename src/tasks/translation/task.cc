@@ -8,6 +8,7 @@
 #include "model_folder/binding.h"
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/data.h"
+#include "tasks/translation/layout.h"
 #include "tasks/translation/scores.h"
 #include "tasks/translation/settings.h"
 
@@ -24,10 +25,11 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
   }
   bind_tokenizers(config, tokenizers);
   config.task = TranslationSettings::task;
-  auto settings = settings_of<TranslationSettings>(config);
-  if (!options.data.source_language.empty()) settings.source_language = options.data.source_language;
-  if (!options.data.target_language.empty()) settings.target_language = options.data.target_language;
+  const TranslationSettings settings = settings_for(config, options.data);
   config.settings = write_options(settings);
+  if (!settings.language_token.empty())
+    config.generation.forced_first_token =
+        layout_of(settings, config.generation, *tokenizers.source).target_start.front();
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
           "tokenizer.joint to true");
@@ -51,8 +53,9 @@ class TranslationTask : public Task {
         tokenizers_(data.tokenizers),
         config_(config_of(options, from, tokenizers_)),
         record_(std::move(data.record)),
+        layout_(std::move(data.layout)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
-               {options.data.token_dropout, options.train.seed}),
+               {options.data.token_dropout, options.train.seed}, layout_),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
     warn_without_effect(config_);
@@ -66,7 +69,7 @@ class TranslationTask : public Task {
 
   std::vector<std::string> metrics() const override { return validation_.metrics.chosen; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus()}, validation_, run);
+    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus(), layout_}, validation_, run);
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
@@ -89,6 +92,7 @@ class TranslationTask : public Task {
   Tokenizers tokenizers_;
   ModelConfig config_;
   TokenStoreRecord record_;
+  PairLayout layout_;
   PairDataset train_;
   ParallelText valid_text_;
   PairDataset valid_;

@@ -91,7 +91,9 @@ struct TranslateOptions {
   /// Number of tokens decoded at once by each thread; 0: depends on the model's size.
   int64_t batch_tokens = 0;
   int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut
-  std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
+  /// Languages of a model that has tokens for them; empty: those of its settings. A model with tokens such as
+  /// >>deu<< reads that of the target before each source.
+  std::string source_language = {}, target_language = {};
   /// A file made by `sixfold shortlist` for the model; empty: all tokens are allowed.
   std::string shortlist;
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.

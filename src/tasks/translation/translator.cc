@@ -13,6 +13,7 @@
 #include "search/beam.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
+#include "tasks/translation/layout.h"
 #include "tasks/translation/paragraphs.h"
 #include "tasks/translation/placeholder.h"
 #include "tasks/translation/settings.h"
@@ -33,6 +34,8 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
           "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'");
   v.field("max_source_length", o.max_source_length,
           "maximum number of tokens in a source line; a longer line is cut, with a warning", at_least(1));
+  v.field("source_language", o.source_language,
+          "source language for models with tokens for several; 'sixfold info' lists them");
   v.field("target_language", o.target_language,
           "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' lists "
           "them");
@@ -65,17 +68,17 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
 }
 
 SentenceAttention self_attention(ModelRuntime& open, const std::string& source, const std::string& target,
-                                 int layer, AttentionKind kind) {
+                                 int layer, AttentionKind kind, const SourceEncoder& encode) {
   const ModelConfig& config = open.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const EncodedLine encoded =
-      SourceEncoder(open.source(), "").encode(source, TranslateOptions().max_source_length);
+  const EncodedLine encoded = encode.encode(source, TranslateOptions().max_source_length);
   encoded.warn("the source");
-  const Batch batch = BatchBuilder()
-                          .source(encoded.ids.empty() ? Ids{config.eos} : encoded.ids)
-                          .teacher_forced(open.target().encode(target), config.target_ends())
-                          .take();
+  const Batch batch =
+      BatchBuilder()
+          .source(encoded.ids.empty() ? Ids{config.eos} : encoded.ids)
+          .teacher_forced(encode.layout().target(open.target().encode(target)), config.target_ends())
+          .take();
   const auto decoding = open.borrow();
   Context context(decoding->backend, decoding->arena);
   SentenceAttention result;
@@ -92,9 +95,28 @@ SentenceAttention self_attention(ModelRuntime& open, const std::string& source, 
 }  // namespace
 
 struct Translator::State {
-  std::mutex mutex;                                                         // guards all members
-  std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;       // by file
-  std::map<std::pair<std::string, std::string>, std::string> placeholders;  // by language and shortlist
+  using Languages =
+      std::pair<std::string, std::string>;  // of source and target, as `TranslateOptions` has them
+
+  std::mutex mutex;                                                    // guards all members
+  std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;  // by file
+  std::map<Languages, SourceEncoder> encoders;
+  std::map<std::vector<std::string>, std::string> placeholders;  // by languages and shortlist
+
+  /// What encodes sources in one language for translations into another.
+  const SourceEncoder& encoder(ModelRuntime& model, const TranslateOptions& options) {
+    const std::lock_guard lock(mutex);
+    const Languages languages(options.source_language, options.target_language);
+    if (const auto known = encoders.find(languages); known != encoders.end()) return known->second;
+    auto settings = settings_of<TranslationSettings>(model.config());
+    const bool by_tokens = !settings.language_token.empty();
+    if (by_tokens || !options.source_language.empty())
+      settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
+    const PairLayout layout = layout_of(settings, model.config().generation, model.source());
+    return encoders
+        .emplace(languages, SourceEncoder(model.source(), layout, by_tokens ? "" : options.target_language))
+        .first->second;
+  }
 
   /// The shortlist in a file, which is loaded once, or null for an empty path.
   std::shared_ptr<const Shortlist> shortlist(const std::string& path, const ModelConfig& config) {
@@ -114,7 +136,7 @@ Translator::Translator(std::shared_ptr<ModelRuntime> opened)
 }
 
 std::string Translator::placeholder(const TranslateOptions& options) const {
-  const std::pair key(options.target_language, options.shortlist);
+  const std::vector key{options.source_language, options.target_language, options.shortlist};
   {
     const std::lock_guard lock(state_->mutex);
     if (const auto known = state_->placeholders.find(key); known != state_->placeholders.end())
@@ -122,6 +144,7 @@ std::string Translator::placeholder(const TranslateOptions& options) const {
   }
   TranslateOptions how;
   how.beam_size = 1;
+  how.source_language = options.source_language;
   how.target_language = options.target_language;
   how.shortlist = options.shortlist;
   how.caller = options.caller;
@@ -157,8 +180,9 @@ std::string Translator::translate(const std::string& line) const { return transl
 void Translator::translate(const LineSource& next, const TranslateOptions& options,
                            const TranslatedLineReceiver& emit) const {
   const auto shortlist = state_->shortlist(options.shortlist, config());
+  const SourceEncoder& encoder = state_->encoder(model(), options);
   if (options.split_sentences.empty())
-    return TranslationJob(model(), shortlist.get(), next, options, emit).run();
+    return TranslationJob(model(), encoder, shortlist.get(), next, options, emit).run();
   const ExtraOutputs& extra = options.details;
   require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
           "token scores, attention and the steps of the search are not available for paragraphs, which are "
@@ -168,7 +192,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
     return paragraphs.next_sentence(line, wait);
   };
   const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-  TranslationJob(model(), shortlist.get(), next_sentence, options, receive).run();
+  TranslationJob(model(), encoder, shortlist.get(), next_sentence, options, receive).run();
 }
 
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
@@ -178,12 +202,13 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   ModelRuntime& open = model();
-  const SourceEncoder encoder(open.source(), options.target_language);
+  const SourceEncoder& encoder = state_->encoder(open, options);
   std::vector<EncodedLine> encoded;
   std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     const EncodedLine& source = encoded.emplace_back(encoder.encode(sources[i], options.max_source_length));
-    const Hypothesis& output = outputs.emplace_back(Hypothesis{.ids = open.target().encode(targets[i])});
+    const Hypothesis& output =
+        outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(open.target().encode(targets[i]))});
     const std::string place = fmt::format("line {}", options.first_line + i);
     source.warn(place);
     require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
@@ -197,11 +222,13 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   const std::vector<size_t> begins = batches_of(pairs, most);
   open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
-    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra, {encoder.prefix()},
-                      std::span(scored).subspan(begin, count));
+    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra,
+                      {encoder.prefix(), encoder.suffix()}, std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
+    for (size_t t = 0; t < encoder.layout().target_start.size(); ++t)
+      scored[i].tokens[t].log_probability = 0;  // the search is forced to them
     scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
     scored[i].score = score_of(options.generation.value_or(generation()), scored[i].log_probability,
@@ -215,7 +242,7 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
     const std::string output = encoder ? "" : target ? *target : translate(source);
-    return self_attention(model(), source, output, layer, kind);
+    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), {}));
   }
   TranslateOptions options;
   options.details.attention = true;
