@@ -12,7 +12,7 @@
 #include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
 
 namespace sixfold {
@@ -39,7 +39,7 @@ ModelConfig without_idle_settings(ModelConfig c) {
 /// What a tokenizer's file says of how text is split.
 std::string splitting_of(const Tokenizer& tokenizer, TextSide side) {
   if (tokenizer.kind() == TokenizerKind::sentencepiece) return plain_model(tokenizer.serialized(), side);
-  if (tokenizer.kind() != TokenizerKind::byte_pairs) return tokenizer.serialized();
+  if (tokenizer.kind() != TokenizerKind::tokenizer_json) return tokenizer.serialized();
   auto json = nlohmann::json::parse(tokenizer_json_of(tokenizer.serialized()));
   json.erase("post_processor");  // how texts begin, which is a setting of the model
   return json.dump();

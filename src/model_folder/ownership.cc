@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model_folder/config_file.h"
+#include "text/tokenizers.h"
 
 namespace sixfold {
 namespace {
@@ -19,11 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// history.json is what version 0.1.0 called provenance.json.
-constexpr std::array<std::string_view, 19> model_files = {
-    "config.json",     "model.safetensors", "provenance.json",      "history.json",  "tokenizer.spm",
-    "tokenizer.vocab", "tokenizer.bytes",   "tokenizer.characters", "tokenizer.bpe", "source.spm",
-    "source.vocab",    "source.bytes",      "source.characters",    "source.bpe",    "target.spm",
-    "target.vocab",    "target.bytes",      "target.characters",    "target.bpe"};
+constexpr std::array<std::string_view, 4> model_files = {"config.json", "model.safetensors", "provenance.json",
+                                                         "history.json"};
 constexpr std::array<std::string_view, 2> additional_checkpoint_files = {"optimizer.safetensors", "state.json"};
 constexpr std::array<std::string_view, 9> run_parts = {run_mark,        "config.json",  "train.jsonl",
                                                        "checkpoints",   "best",         "model",
@@ -147,12 +145,9 @@ bool is_new_or_empty(const std::string& folder) {
   return empty;
 }
 
-bool is_model_file(std::string_view name) { return is_among(model_files, name); }
+bool is_model_file(std::string_view name) { return is_among(model_files, name) || is_tokenizer_file(name); }
 
-bool is_model_tokenizer(std::string_view name) {
-  const std::string_view stem = name.substr(0, name.find('.'));
-  return is_model_file(name) && (stem == "tokenizer" || stem == "source" || stem == "target");
-}
+bool is_model_tokenizer(std::string_view name) { return is_tokenizer_file(name); }
 
 bool is_checkpoint_file(std::string_view name) {
   return is_model_file(name) || is_among(additional_checkpoint_files, name);

@@ -14,6 +14,12 @@ TextReader text_reader(std::span<const std::string> sentences) {
   };
 }
 
+std::vector<int32_t> Tokenizer::encode_with_special_tokens(std::string_view) const {
+  throw_input_error(
+      "a tokenizer of the kind {} can't find special tokens in a text; only one of a tokenizer.json can",
+      name_of_enum(kind()));
+}
+
 std::vector<LocatedToken> Tokenizer::locate(std::string_view text) const {
   require(!first_invalid_utf8(text), "a text whose tokens are to be located is not valid UTF-8");
   return locate_tokens(text);

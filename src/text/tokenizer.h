@@ -36,6 +36,10 @@ class SIXFOLD_API Tokenizer {
   /// becomes `unk()`. Text never becomes a control token. Ill-formed UTF-8 is read as U+FFFD.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
+  /// `encode_text` of a text in which control tokens are written as the vocabulary has them, such as "[SEP]":
+  /// each becomes that token. Throws an input error if this kind of tokenizer can't find them.
+  virtual std::vector<int32_t> encode_with_special_tokens(std::string_view text) const;
+
   /// The tokens of `encode` with their places in the text, in ascending order. A token has the bytes of the
   /// original text, even if that was normalized: with the space before a word if the token stands for it, none
   /// if it stands for nothing, such as a space that the normalizer put before the text. Tokens that are parts

@@ -10,11 +10,13 @@
 namespace sixfold {
 
 enum class TokenizerKind {
-  sentencepiece,  ///< SentencePiece (Kudo and Richardson 2018), trained on raw text
-  whitespace,     ///< splits at white space, for text that is already segmented
-  characters,     ///< each character is a token
-  bytes,          ///< each byte is a token
-  byte_pairs,     ///< byte-level BPE of an imported model
+  sentencepiece,   ///< SentencePiece (Kudo and Richardson 2018), trained on raw text
+  whitespace,      ///< splits at white space, for text that is already segmented
+  characters,      ///< each character is a token
+  bytes,           ///< each byte is a token
+  byte_pairs,      ///< byte-level BPE (Sennrich et al. 2016; Radford et al. 2019), trained on raw text
+  wordpiece,       ///< WordPiece (Schuster and Nakajima 2012) as BERT has it, trained on raw text
+  tokenizer_json,  ///< a tokenizer.json of Hugging Face's tokenizers; those that were trained here are as well
 };
 
 /// The kind of a SentencePiece model.
@@ -26,11 +28,10 @@ enum class Normalization { identity, nfkc, nmt_nfkc, nfkc_cf, nmt_nfkc_cf };
 template <>
 struct EnumNames<TokenizerKind> {
   static constexpr std::pair<TokenizerKind, std::string_view> names[] = {
-      {TokenizerKind::sentencepiece, "sentencepiece"},
-      {TokenizerKind::whitespace, "whitespace"},
-      {TokenizerKind::characters, "characters"},
-      {TokenizerKind::bytes, "bytes"},
-      {TokenizerKind::byte_pairs, "byte_pairs"}};
+      {TokenizerKind::sentencepiece, "sentencepiece"},  {TokenizerKind::whitespace, "whitespace"},
+      {TokenizerKind::characters, "characters"},        {TokenizerKind::bytes, "bytes"},
+      {TokenizerKind::byte_pairs, "byte_pairs"},        {TokenizerKind::wordpiece, "wordpiece"},
+      {TokenizerKind::tokenizer_json, "tokenizer_json"}};
 };
 
 template <>
@@ -67,13 +68,16 @@ struct TokenizerOptions {
   Normalization normalization = Normalization::nmt_nfkc;
   Normalization target_normalization = Normalization::identity;
   std::vector<std::string> user_defined_symbols;
+  bool lower_case = false;
   bool byte_fallback = false;
   int64_t max_sentences = 1'000'000;
   std::string source, target;
 };
 
 inline void visit(OptionVisitor& v, TokenizerOptions& o) {
-  v.field("kind", o.kind, "sentencepiece, whitespace for text that is already segmented, characters or bytes");
+  v.field("kind", o.kind,
+          "sentencepiece, whitespace for text that is already segmented, characters, bytes, "
+          "byte_pairs for byte-level BPE, wordpiece, or tokenizer_json for a given file of tokenizers");
   v.field("joint", o.joint, "use one vocabulary for source and target");
   v.field("model", o.model, "kind of SentencePiece model: unigram or bpe");
   v.field("vocab_size", o.vocab_size,
@@ -89,12 +93,13 @@ inline void visit(OptionVisitor& v, TokenizerOptions& o) {
   v.field("target_normalization", o.target_normalization,
           "sentencepiece only: normalization of targets; for a joint vocabulary identity, or that of sources");
   v.field("user_defined_symbols", o.user_defined_symbols, "texts that are always one token");
+  v.field("lower_case", o.lower_case, "wordpiece only: read text in lower case and without accents");
   v.field("byte_fallback", o.byte_fallback, "sentencepiece only: encode unknown characters as bytes");
   v.field("max_sentences", o.max_sentences,
           "train the tokenizer on at most this many lines, evenly sampled; 0: on all lines", at_least(0));
   v.field("source", o.source,
-          "use this .spm or .vocab file instead of training a tokenizer; if joint, for both sides");
-  v.field("target", o.target, "the .spm or .vocab file for targets, if not joint");
+          "use this .spm, .vocab or .json file instead of training a tokenizer; if joint, for both sides");
+  v.field("target", o.target, "the .spm, .vocab or .json file for targets, if not joint");
 }
 
 }  // namespace sixfold

@@ -5,31 +5,41 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "text/byte_pairs.h"
 #include "text/characters.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
 
 namespace sixfold {
 namespace {
 
-constexpr auto& kinds = all_enumerators<TokenizerKind>;
+/// How the name of a tokenizer's file ends.
+struct FileKind {
+  std::string_view extension;
+  TokenizerKind kind;
+};
+constexpr FileKind file_kinds[] = {
+    {".spm", TokenizerKind::sentencepiece},     {".vocab", TokenizerKind::whitespace},
+    {".characters", TokenizerKind::characters}, {".bytes", TokenizerKind::bytes},
+    {".json", TokenizerKind::tokenizer_json},   {".hf", TokenizerKind::tokenizer_json},  // with settings
+    {".bpe", TokenizerKind::tokenizer_json},  // with settings, as versions up to 0.2 wrote them
+};
 
-std::string_view extension(TokenizerKind kind) {
-  switch (kind) {
-    case TokenizerKind::sentencepiece:
-      return ".spm";
-    case TokenizerKind::whitespace:
-      return ".vocab";
-    case TokenizerKind::characters:
-      return ".characters";
-    case TokenizerKind::bytes:
-      return ".bytes";
-    case TokenizerKind::byte_pairs:
-      return ".bpe";
-  }
-  throw_unknown("kind of tokenizer", kind);
+const FileKind* file_kind(std::string_view extension) {
+  const auto found = std::ranges::find(file_kinds, extension, &FileKind::extension);
+  return found == std::end(file_kinds) ? nullptr : found;
+}
+
+std::string_view extension(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() == TokenizerKind::tokenizer_json && has_settings(tokenizer.serialized())) return ".hf";
+  return std::ranges::find(file_kinds, tokenizer.kind(), &FileKind::kind)->extension;
+}
+
+/// The kind of the tokenizers that options ask for.
+TokenizerKind stored_kind(TokenizerKind kind) {
+  const bool is_json = kind == TokenizerKind::byte_pairs || kind == TokenizerKind::wordpiece;
+  return is_json ? TokenizerKind::tokenizer_json : kind;
 }
 
 std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& bytes, const std::string& origin,
@@ -44,7 +54,9 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
     case TokenizerKind::bytes:
       return load_bytes(bytes, origin);
     case TokenizerKind::byte_pairs:
-      return load_byte_pairs(bytes, origin);
+    case TokenizerKind::wordpiece:
+    case TokenizerKind::tokenizer_json:
+      return load_tokenizer_json(bytes, origin);
   }
   throw_unknown("kind of tokenizer", kind);
 }
@@ -64,10 +76,10 @@ Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, T
 
 /// Refuses a file whose name is that of another kind of tokenizer.
 void require_kind(const TokenizerOptions& options, const std::string& file) {
-  const auto named = std::ranges::find(kinds, std::filesystem::path(file).extension().string(), extension);
-  require(named == std::end(kinds) || *named == options.kind,
+  const FileKind* const named = file_kind(std::filesystem::path(file).extension().string());
+  require(!named || named->kind == stored_kind(options.kind),
           "{}: is a tokenizer of the kind {}, but tokenizer.kind is {}; change one of them", file,
-          named == std::end(kinds) ? "" : name_of_enum(*named), name_of_enum(options.kind));
+          named ? name_of_enum(named->kind) : "", name_of_enum(options.kind));
 }
 
 Tokenizers load_given(const TokenizerOptions& options, TextSide target) {
@@ -122,9 +134,10 @@ std::string train(const TokenizerOptions& options, const std::vector<TrainingTex
     case TokenizerKind::bytes:
       return std::string(byte_tokenizer_file);
     case TokenizerKind::byte_pairs:
+    case TokenizerKind::wordpiece:
+    case TokenizerKind::tokenizer_json:
       throw_input_error(
-          "tokenizer.kind: byte_pairs are those of an imported model and can't be trained; start from the "
-          "model "
+          "tokenizer.kind: a tokenizer.json can't be trained; give it as tokenizer.source, start from a model "
           "(start.model), or choose another kind");
   }
   throw_unknown("kind of tokenizer", options.kind);
@@ -133,8 +146,8 @@ std::string train(const TokenizerOptions& options, const std::vector<TrainingTex
 // The tokenizer file in `folder` with that stem, or an empty path.
 std::filesystem::path find_file(const std::string& folder, const std::string& stem) {
   std::filesystem::path found;
-  for (const TokenizerKind kind : kinds) {
-    const auto path = std::filesystem::path(folder) / (stem + std::string(extension(kind)));
+  for (const FileKind& kind : file_kinds) {
+    const auto path = std::filesystem::path(folder) / (stem + std::string(kind.extension));
     std::error_code unknown;  // a file that may not be seen is not there
     if (!std::filesystem::exists(path, unknown)) continue;
     require(found.empty(), "{}: {} and {} both exist; remove the one that does not belong to the model", folder,
@@ -144,13 +157,10 @@ std::filesystem::path find_file(const std::string& folder, const std::string& st
   return found;
 }
 
-TokenizerKind kind_of(const std::filesystem::path& path) {
-  return *std::ranges::find(kinds, path.extension().string(),
-                            [](TokenizerKind kind) { return extension(kind); });
-}
+TokenizerKind kind_of(const std::filesystem::path& path) { return file_kind(path.extension().string())->kind; }
 
 void save(const Tokenizer& tokenizer, const std::string& folder, const std::string& stem) {
-  const auto path = std::filesystem::path(folder) / (stem + std::string(extension(tokenizer.kind())));
+  const auto path = std::filesystem::path(folder) / (stem + std::string(extension(tokenizer)));
   write_file_atomically(path.string(), tokenizer.serialized());
 }
 
@@ -197,8 +207,7 @@ bool is_tokenizer_file(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == name.npos) return false;
   const std::string_view stem = name.substr(0, dot), end = name.substr(dot);
-  return (stem == "tokenizer" || stem == "source" || stem == "target") &&
-         std::ranges::find(kinds, end, extension) != std::end(kinds);
+  return (stem == "tokenizer" || stem == "source" || stem == "target") && file_kind(end) != nullptr;
 }
 
 Tokenizers load_tokenizers(const std::string& folder, TextSide target_side) {

@@ -30,7 +30,7 @@ SIXFOLD_API Tokenizers make_tokenizers(const TokenizerOptions& options, std::spa
 SIXFOLD_API Tokenizers make_tokenizer(const TokenizerOptions& options, const TextReader& text, TextSide side);
 
 /// Writes `tokenizer.spm` if joint, else `source.spm` and `target.spm`, into an existing folder. The files of
-/// other kinds end in `.vocab` (whitespace), `.characters` and `.bytes`.
+/// other kinds end in `.vocab` (whitespace), `.characters`, `.bytes`, and `.json` or `.hf` (tokenizer_json).
 SIXFOLD_API void save_tokenizers(const Tokenizers& tokenizers, const std::string& folder);
 
 /// Whether `save_tokenizers` writes files of this name.

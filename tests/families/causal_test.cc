@@ -16,7 +16,7 @@
 #include "model_folder/model_folder.h"
 #include "tasks/language_model/generator.h"
 #include "temporary_folder.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/tokenizers.h"
 #include "text/utf8.h"
 
@@ -338,7 +338,7 @@ TEST_F(CausalErrors, ScaledRotaryPositionsAreRefused) {
 /// A word of many equal letters takes no quadratic time.
 TEST(BytePairs, MergeLongWords) {
   const std::string file = read_file(SIXFOLD_TEST_GOLDENS "/causal/gpt2/tokenizer.json");
-  const auto tokenizer = load_byte_pairs(add_settings(file, {.bos = 0, .eos = 1, .size = 340}, "test"), "test");
+  const auto tokenizer = load_tokenizer_json(add_settings(file, {.bos = 0, .eos = 1, .size = 340}, "test"), "test");
   const std::string text(300'000, 'e');
   const Ids ids = tokenizer->encode(text);
   EXPECT_EQ(tokenizer->decode_text(ids), text);

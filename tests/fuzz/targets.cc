@@ -43,7 +43,7 @@
 #include "tasks/translation/markup/fake_translators.h"
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/characters.h"
 #include "text/glossary.h"
 #include "text/sentence_piece.h"
@@ -161,7 +161,7 @@ void documents(Bytes bytes) {
 }
 void sequence_store(Bytes bytes) { parse_sequence_store_record(text_of(bytes), "texts.json"); }
 void byte_pairs(Bytes bytes) {
-  const auto tokenizer = load_byte_pairs(text_of(bytes), "tokenizer.bpe");
+  const auto tokenizer = load_tokenizer_json(text_of(bytes), "tokenizer.bpe");
   for (const std::string text : {"ab  c\n'll 12", "\xC3\xA9\xFF"})
     tokenizer->decode_text(tokenizer->encode_text(text));
 }

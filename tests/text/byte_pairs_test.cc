@@ -1,5 +1,5 @@
 // Where texts may be cut before they are encoded. The tests of what is encoded are those of the import.
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::vector<std::shared_ptr<const Tokenizer>> tokenizers() {
   qwen.replace(at, digits.size(), "{N}");
   std::vector<std::shared_ptr<const Tokenizer>> all;
   for (const std::string& json : {gpt2, llama, qwen})
-    all.push_back(load_byte_pairs(add_settings(json, {.bos = 0, .eos = 1, .size = 340}, "test"), "test"));
+    all.push_back(load_tokenizer_json(add_settings(json, {.bos = 0, .eos = 1, .size = 340}, "test"), "test"));
   return all;
 }
 

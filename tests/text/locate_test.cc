@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/characters.h"
 #include "text/sample_text.h"
 #include "text/sentence_piece.h"
@@ -74,7 +74,7 @@ TEST(Locate, Words) {
 
 TEST(Locate, BytePairs) {
   for (const char* name : {"gpt2", "llama"}) {
-    const auto tokenizer = load_byte_pairs(
+    const auto tokenizer = load_tokenizer_json(
         read_file(std::string(SIXFOLD_SOURCE_DIR "/tests/fuzz/corpus/byte_pairs/") + name), name);
     for (const std::string text : {" the  old\n\u00e9 dog's 21 cats ", "\u6771\u4eac", "x"})
       EXPECT_EQ(joined(parts(*tokenizer, text)), text) << name;

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/characters.h"
 #include "text/sample_text.h"
 #include "text/sentence_piece.h"
@@ -84,7 +84,7 @@ TEST(MaskedText, LeavesTheOtherPiecesAsTheyAre) {
 
 TEST(MaskedText, BytePairs) {
   const auto tokenizer =
-      load_byte_pairs(read_file(SIXFOLD_SOURCE_DIR "/tests/fuzz/corpus/byte_pairs/gpt2"), "gpt2");
+      load_tokenizer_json(read_file(SIXFOLD_SOURCE_DIR "/tests/fuzz/corpus/byte_pairs/gpt2"), "gpt2");
   const MaskedText text = MaskedTextCoder(*tokenizer).encode("the <mask> the");
   std::vector<int32_t> expected = tokenizer->encode("the");
   expected.push_back(tokenizer->unk());

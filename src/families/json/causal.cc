@@ -7,7 +7,7 @@
 #include "families/model_card.h"
 #include "model_folder/binding.h"
 #include "tasks/language_model/settings.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
 
 namespace sixfold {
@@ -50,8 +50,8 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
     require(result.tokenizer->vocab_size() == rows, "{}: has {} tokens, but the model has {}",
             sentence_piece.string(), result.tokenizer->vocab_size(), rows);
   } else {
-    const BytePairSettings settings{.bos = ids.bos, .eos = ids.eos, .size = rows};
-    result.tokenizer = load_byte_pairs(add_settings(text, settings, json), json);
+    const TokenizerJsonSettings settings{.bos = ids.bos, .eos = ids.eos, .size = rows};
+    result.tokenizer = load_tokenizer_json(add_settings(text, settings, json), json);
   }
   result.start =
       has_json ? start_of_post_processor(all, json) : start_of_sentence_piece(folder, *result.tokenizer, notes);
@@ -88,7 +88,7 @@ ordered_json generation_json(const ModelConfig& c) {
 std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, const std::string& origin) {
   const int start = c.generation.start_before_text ? c.decoder_start_token : -1;
   nlohmann::json json;
-  if (tokenizer.kind() == TokenizerKind::byte_pairs) {
+  if (tokenizer.kind() == TokenizerKind::tokenizer_json) {
     std::string text(tokenizer_json_of(tokenizer.serialized()));
     json = nlohmann::json::parse(text);
     if (start_of_post_processor(json, origin) == start) return text;
@@ -179,8 +179,8 @@ void check_causal_model(const ExportSource& source, std::string_view class_name)
   need(!c.output_bias, "its output projection has a bias (output_bias)");
   need(c.decoder_start_token >= 0, "its texts begin with an embedding of zeros instead of a start token");
   const TokenizerKind kind = source.tokenizers.target->kind();
-  need(kind == TokenizerKind::byte_pairs || kind == TokenizerKind::sentencepiece,
-       fmt::format("its tokenizer is of the kind '{}'; byte_pairs and sentencepiece have a form there",
+  need(kind == TokenizerKind::tokenizer_json || kind == TokenizerKind::sentencepiece,
+       fmt::format("its tokenizer is of the kind '{}'; tokenizer_json and sentencepiece have a form there",
                    name_of_enum(kind)));
 }
 

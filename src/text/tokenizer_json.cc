@@ -1,4 +1,4 @@
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 
 #include <unicode/regex.h>
 #include <unicode/uchar.h>
@@ -119,7 +119,7 @@ class BytePairTokenizer : public Tokenizer {
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
   std::string token_text(int32_t id) const override { return at(id).text; }
-  TokenizerKind kind() const override { return TokenizerKind::byte_pairs; }
+  TokenizerKind kind() const override { return TokenizerKind::tokenizer_json; }
   const std::string& serialized() const override { return serialized_; }
 
  private:
@@ -157,7 +157,7 @@ class BytePairTokenizer : public Tokenizer {
   }
 
   void read_settings(std::string_view file) {
-    BytePairSettings s;
+    TokenizerJsonSettings s;
     const std::string line(file.substr(0, file.find('\n')));
     const std::string expected = fmt::format("{} ", file_mark);
     require(line.starts_with(expected), "{}: is not a tokenizer of byte pairs", origin_);
@@ -358,19 +358,27 @@ class BytePairTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::string add_settings(std::string_view tokenizer_json, const BytePairSettings& s,
+std::string add_settings(std::string_view tokenizer_json, const TokenizerJsonSettings& s,
                          const std::string& origin) {
   const std::string file = fmt::format("{} {} {} {}\n{}", file_mark, s.bos, s.eos, s.size, tokenizer_json);
-  load_byte_pairs(file, origin);
+  load_tokenizer_json(file, origin);
   return file;
 }
+
+std::shared_ptr<const Tokenizer> load_hugging_face_tokenizer(std::string_view tokenizer_json,
+                                                             const TokenizerJsonSettings& settings,
+                                                             const std::string& origin) {
+  return load_tokenizer_json(add_settings(tokenizer_json, settings, origin), origin);
+}
+
+bool has_settings(std::string_view file) { return file.starts_with(file_mark); }
 
 std::string_view tokenizer_json_of(std::string_view file) {
   const size_t line = file.find('\n');
   return line == file.npos ? std::string_view() : file.substr(line + 1);
 }
 
-std::shared_ptr<const Tokenizer> load_byte_pairs(std::string_view file, const std::string& origin) {
+std::shared_ptr<const Tokenizer> load_tokenizer_json(std::string_view file, const std::string& origin) {
   return std::make_shared<BytePairTokenizer>(file, origin);
 }
 
