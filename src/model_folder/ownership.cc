@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// history.json is what version 0.1.0 called provenance.json.
-constexpr std::array<std::string_view, 19> model_files = {
-    "config.json",     "model.safetensors", "provenance.json",      "history.json",  "tokenizer.spm",
-    "tokenizer.vocab", "tokenizer.bytes",   "tokenizer.characters", "tokenizer.bpe", "source.spm",
-    "source.vocab",    "source.bytes",      "source.characters",    "source.bpe",    "target.spm",
-    "target.vocab",    "target.bytes",      "target.characters",    "target.bpe"};
+constexpr std::array<std::string_view, 20> model_files = {
+    "config.json",   "model.safetensors", "provenance.json", "history.json",         "shortlist.safetensors",
+    "tokenizer.spm", "tokenizer.vocab",   "tokenizer.bytes", "tokenizer.characters", "tokenizer.bpe",
+    "source.spm",    "source.vocab",      "source.bytes",    "source.characters",    "source.bpe",
+    "target.spm",    "target.vocab",      "target.bytes",    "target.characters",    "target.bpe"};
 constexpr std::array<std::string_view, 2> additional_checkpoint_files = {"optimizer.safetensors", "state.json"};
 constexpr std::array<std::string_view, 9> run_parts = {run_mark,        "config.json",  "train.jsonl",
                                                        "checkpoints",   "best",         "model",
