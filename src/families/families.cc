@@ -62,8 +62,11 @@ Imported read_model(const ImportSource& source, Families families) {
 }
 
 void write_imported(const Imported& imported, const std::string& output) {
-  write_model_folder(output, *imported.model, imported.tokenizers,
-                     [&](const std::string& folder) { write_provenance(folder, {}, imported.step); });
+  write_model_folder(output, *imported.model, imported.tokenizers, [&](const std::string& folder) {
+    write_provenance(folder, {}, imported.step);
+    if (imported.shortlist)
+      save_shortlist(folder + "/" + Shortlist::file_name, *imported.shortlist, imported.model->config());
+  });
 }
 
 std::string import_advice(const std::string& path, Families families) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "families/name_rules.h"
 #include "model/transformer.h"
+#include "model_folder/shortlist.h"
 #include "text/tokenizers.h"
 
 // A family is a kind of model that other programs have. Its file contains how a model is recognised, its
@@ -24,6 +26,7 @@ struct ImportSource {
   // Of a model whose files do not name them:
   std::vector<std::string> vocabularies = {};     ///< of source and target
   std::vector<std::string> sentence_pieces = {};  ///< SentencePiece models of source and target
+  std::vector<std::string> shortlist = {};        ///< as Marian's option: a file, and perhaps numbers
 };
 
 /// What a reader has to say besides errors, for the caller to print.
@@ -48,8 +51,9 @@ struct Notes {
 struct Imported {
   std::unique_ptr<Transformer> model = {};  ///< its config has the generation settings too
   Tokenizers tokenizers = {};
-  std::string step;    ///< for provenance.json: {"step": "import", "from": "marian"}
-  std::string origin;  ///< the file or folder, for messages
+  std::optional<Shortlist> shortlist = {};  ///< by which the model is made to translate
+  std::string step;                         ///< for provenance.json: {"step": "import", "from": "marian"}
+  std::string origin;                       ///< the file or folder, for messages
   Notes notes = {};
 };
 

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "families/families.h"
+#include "families/marian_shortlist.h"
 #include "families/vocabulary.h"
+#include "formats/marian_bin.h"
 #include "formats/npz.h"
 #include "model_folder/binding.h"
 #include "model_folder/what_is.h"
@@ -69,10 +72,20 @@ MarianOptions embedded_options(const TensorMap& tensors) {
   return {parse_yaml_options(text, where), where};
 }
 
+MixerKind decoder_mixer_of(MarianOptions& options) {
+  const std::string mixer = options.get<std::string>("transformer-decoder-autoreg", "self-attention"),
+                    cell = options.get<std::string>("dec-cell", "gru");
+  require(mixer == "self-attention" || (mixer == "rnn" && cell == "ssru"),
+          "{}: transformer-decoder-autoreg is {}{}; only self-attention, and rnn with the dec-cell ssru, are "
+          "supported",
+          options.where(), mixer, mixer == "rnn" ? " with the dec-cell " + cell : "");
+  return mixer == "rnn" ? MixerKind::ssru : MixerKind::attention;
+}
+
 /// Throws an input error for options that need an unsupported architecture.
 void check_supported(MarianOptions& options) {
   options.require_is<std::string>("type", "transformer");
-  options.require_is<std::string>("transformer-decoder-autoreg", "self-attention");
+  if (decoder_mixer_of(options) == MixerKind::ssru) options.require_is("layer-normalization", false);
   options.require_is<std::string>("transformer-attention-mask", "default");
   options.require_is("transformer-ffn-depth", 2);
   options.require_same("transformer-decoder-ffn-depth", 0, 2);
@@ -146,6 +159,7 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   a.encoder_layers = options.get("enc-depth", 6);
   a.decoder_layers = options.get("dec-depth", 6);
   require_encoder_and_decoder(a, "enc-depth, dec-depth");
+  a.decoder_mixer = decoder_mixer_of(options);
   a.tied_embeddings = tied_of(options);
   a.activation = activation_of(options);
   a.positions = positions_of(options, tensors);
@@ -159,14 +173,16 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   return a;
 }
 
-/// The rules of the norms around a sub-layer, whose tensors begin with `theirs` there. Norms before and after
-/// it have names of their own if it has both.
-void add_norms(NameRules& rules, const Architecture& a, const std::string& theirs, const std::string& ours) {
+/// The rules of the norms around a sub-layer, whose tensors begin with these texts there. Norms before and
+/// after it have names of their own here if it has both.
+void add_norms(NameRules& rules, const Architecture& a, const std::string& theirs_before,
+               const std::string& theirs_after, const std::string& ours) {
   const bool before = has_step(a.preprocess, ProcessStep::norm),
              after = has_step(a.postprocess, ProcessStep::norm);
   for (const auto& [their_part, part] : {std::pair("_ln_scale", ".weight"), std::pair("_ln_bias", ".bias")}) {
-    rules.push_back({theirs + their_part + (after ? "" : "_pre"), {ours + part}});
-    if (before && after) rules.push_back({theirs + their_part + "_pre", {ours + "_before" + part}});
+    const std::string name_before = theirs_before + their_part + "_pre";
+    rules.push_back({after ? theirs_after + their_part : name_before, {ours + part}});
+    if (before && after) rules.push_back({name_before, {ours + "_before" + part}});
   }
 }
 
@@ -185,11 +201,18 @@ NameRules marian_rules(const Architecture& a, const TensorMap& tensors) {
       {"decoder_ff_logit_out_b", {"output_projection.bias"}},
       {"Wpos", {"embed_positions.weight"}},
       {options_tensor, {}, {}, Holds::nothing},
+      {"*_QuantMultA", {}, {}, Holds::nothing},  // for the activations of other programs
   };
   if (tensors.find("decoder_ff_logit_out_Wt"))
     rules.push_back({"decoder_ff_logit_out_Wt", {"output_projection.weight"}});
   else
     rules.push_back({"decoder_ff_logit_out_W", {"output_projection.weight"}, {Step::transpose}});
+  if (a.decoder_mixer == MixerKind::ssru) {
+    const std::string theirs = "decoder_l#_rnn", ours = "decoder.layers.*.";
+    add_linear(rules, theirs + "_Wf", theirs + "_bf", ours + "ssru.forget");
+    rules.push_back({theirs + "_W", {ours + "ssru.value.weight"}, {Step::transpose}});
+    add_norms(rules, a, theirs, theirs + "_ffn", ours + "self_attn_layer_norm");
+  }
   const std::string theirs = "*_l#_", ours = "*.layers.*.";
   for (const auto& [their_part, part] :
        {std::pair("self", "self_attn"), std::pair("context", "encoder_attn")}) {
@@ -197,11 +220,11 @@ NameRules marian_rules(const Architecture& a, const TensorMap& tensors) {
     for (const auto& [letter, map] : {std::pair("q", ".q_proj"), std::pair("k", ".k_proj"),
                                       std::pair("v", ".v_proj"), std::pair("o", ".out_proj")})
       add_linear(rules, prefix + "W" + letter, prefix + "b" + letter, name + map);
-    add_norms(rules, a, prefix + "Wo", name + "_layer_norm");
+    add_norms(rules, a, prefix + "Wo", prefix + "Wo", name + "_layer_norm");
   }
   add_linear(rules, theirs + "ffn_W1", theirs + "ffn_b1", ours + "fc1");
   add_linear(rules, theirs + "ffn_W2", theirs + "ffn_b2", ours + "fc2");
-  add_norms(rules, a, theirs + "ffn_ffn", ours + "final_layer_norm");
+  add_norms(rules, a, theirs + "ffn_ffn", theirs + "ffn_ffn", ours + "final_layer_norm");
   for (const auto& [their_part, part] : {std::pair("_ln_scale", "weight"), std::pair("_ln_bias", "bias")}) {
     rules.push_back(
         {std::string("*_emb") + their_part + "_pre", {std::string("*.layernorm_embedding.") + part}});
@@ -249,12 +272,26 @@ GenerationConfig generation_config(const MarianFiles& files) {
   return rules;
 }
 
+/// Whether a file has the name of a config that names a model.
+bool is_marian_config(const fs::path& path) {
+  return path.filename() == "decoder.yml" || path.filename() == "config.bergamot.yml";
+}
+
+/// Whether a file begins as those in Marian's binary format.
+bool is_marian_bin(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  uint64_t version = 0;
+  return path.extension() == ".bin" && file.read(reinterpret_cast<char*>(&version), sizeof version) &&
+         version == 1;
+}
+
 bool is_yaml(const std::string& path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
 
 MarianFiles files_of(const ImportSource& source) {
   MarianFiles files{.model = source.path, .vocabs = {}};
   if (is_yaml(source.path)) files = read_marian_decoder_config(source.path);
   if (!source.vocabularies.empty()) files.vocabs = source.vocabularies;
+  if (!source.shortlist.empty()) files.shortlist = source.shortlist;
   files.sentence_pieces = source.sentence_pieces;
   return files;
 }
@@ -265,21 +302,18 @@ std::string marian_advice(const std::string& path, const std::vector<const Famil
   std::error_code ignored;
   if (fs::is_directory(name, ignored)) {
     for (const fs::path& entry : folder_entries(path))
-      if (entry.extension() == ".npz" || entry.filename() == "decoder.yml")
-        return fmt::format(
-            "{} contains a model of Marian; convert it with: {}{} --output FOLDER", path, import,
-            fs::is_regular_file(name / "decoder.yml", ignored) ? path + "/decoder.yml" : entry.string());
+      if (entry.extension() == ".npz" || is_marian_config(entry)) {
+        std::string model = entry.string();
+        for (const fs::path& config : folder_entries(path))
+          if (is_marian_config(config)) model = config.string();
+        return fmt::format("{} contains a model of Marian; convert it with: {}{} --output FOLDER", path, import,
+                           model);
+      }
     return {};
   }
-  if (name.extension() == ".npz")
+  if (name.extension() == ".npz" || is_marian_bin(name))
     return fmt::format("{} is a model of Marian; convert it with: {}{} --vocabs SOURCE TARGET --output FOLDER",
                        path, import, path);
-  if (name.extension() == ".bin")
-    return fmt::format(
-        "{} is a binary model of another program; of Marian's models only the .npz can be imported: "
-        "{}MODEL.npz "
-        "--vocabs SOURCE TARGET --output FOLDER",
-        path, import);
   if (is_yaml(path) && has_top_level_key(path, {"models"}))
     return fmt::format("{} is a decoder configuration of Marian; convert the model with: {}{} --output FOLDER",
                        path, import, path);
@@ -303,6 +337,8 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
   require(models.size() == 1, "{}: names {} models; ensembles are not supported, only one model", path,
           models.size());
   options.require_is("word-penalty", 0.0);
+  for (const char* key : {"force-decode", "right-left"}) options.require_is(key, false);
+  for (const char* key : {"output-sampling", "weights"}) options.require_empty(key);
   MarianFiles files{.model = folder / models[0], .vocabs = {}};
   for (const std::string& vocab : options.get<std::vector<std::string>>("vocabs", {}))
     files.vocabs.push_back(folder / vocab);
@@ -311,6 +347,21 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
   files.normalize = options.get("normalize", options.has("normalize") ? 1.0 : files.normalize);
   files.max_length_factor = options.get("max-length-factor", files.max_length_factor);
   files.allow_unk = options.get("allow-unk", files.allow_unk);
+  require(files.beam_size == 1 || !options.get("skip-cost", false),
+          "{}: skip-cost is set, but beam-size is {}; hypotheses are compared by probabilities, so that only a "
+          "beam size of 1 has translations that do not depend on them",
+          path, files.beam_size);
+  files.shortlist = options.get<std::vector<std::string>>("shortlist", {});
+  if (!files.shortlist.empty()) {
+    files.shortlist[0] = folder / files.shortlist[0];
+    std::erase(files.shortlist, "false");  // that its checksum is not compared
+    std::erase(files.shortlist, "true");
+  }
+  if (const int longest = options.get("max-length-break", 0); longest > 0)
+    files.notes.push_back(
+        fmt::format("{}: max-length-break is {}; sentences with more tokens are translated whole here, not in "
+                    "parts. Paragraphs are split by the option split-sentences of translations",
+                    path, longest));
   return files;
 }
 
@@ -323,13 +374,13 @@ std::vector<std::string> inputs_of(const MarianFiles& files) {
   std::vector<std::string> inputs{files.model};
   inputs.insert(inputs.end(), files.vocabs.begin(), files.vocabs.end());
   inputs.insert(inputs.end(), files.sentence_pieces.begin(), files.sentence_pieces.end());
+  if (!files.shortlist.empty()) inputs.push_back(files.shortlist[0]);
   return inputs;
 }
 
 Imported read_marian(const MarianFiles& files) {
-  require(!files.model.ends_with(".bin"),
-          "{}: is a model of Marian in its binary format; only the .npz can be imported", files.model);
-  const TensorMap tensors = read_npz(files.model);
+  const TensorMap tensors =
+      files.model.ends_with(".bin") ? read_marian_bin(files.model) : read_npz(files.model);
   MarianOptions options = embedded_options(tensors);
   ModelConfig config;
   static_cast<Architecture&>(config) = architecture_of(options, tensors);
@@ -366,6 +417,9 @@ Imported read_marian(const MarianFiles& files) {
       files.model, source_rows, target_rows, config.source_vocab, config.target_vocab);
   validate_described(config, options.where());
   imported.model = read_weights(tensors, rules, config);
+  if (!files.shortlist.empty())
+    imported.shortlist = read_marian_shortlist(files.shortlist, imported.tokenizers);
+  for (const std::string& note : files.notes) imported.notes.info("{}", note);
   return imported;
 }
 

@@ -8,7 +8,7 @@ namespace sixfold {
 
 /// The files of a Marian model and the settings of its decoder (marian-nmt.github.io).
 struct MarianFiles {
-  std::string model;                ///< .npz
+  std::string model;                ///< .npz or .bin
   std::vector<std::string> vocabs;  ///< of source and target: .spm, or .yml
   /// SentencePiece models of source and target that segment the text, if the vocabularies are .yml files.
   /// Empty: the text is already segmented into tokens separated by spaces.
@@ -18,10 +18,12 @@ struct MarianFiles {
   double normalize = 0;          ///< scores are divided by n^normalize
   double max_length_factor = 3;  ///< maximum length of the output / length of the source
   bool allow_unk = false;
+  std::vector<std::string> shortlist = {};  ///< a file, and perhaps numbers (`read_marian_shortlist`)
+  std::vector<std::string> notes = {};      ///< settings that the program around Marian obeys, and we do not
 };
 
-/// Reads a decoder.yml. Throws an input error for settings that change translations and are not supported
-/// (several models, word penalty, ...).
+/// Reads a decoder.yml, or a config.bergamot.yml as Firefox has it. Throws an input error for settings that
+/// change translations and are not supported (several models, word penalty, ...).
 MarianFiles read_marian_decoder_config(const std::string& path);
 
 /// The files that are read, which the output of an import must not replace. Throws an input error unless there

@@ -11,14 +11,6 @@
 namespace sixfold {
 namespace {
 
-float float_of_half(uint16_t half) {
-  const int exponent = half >> 10 & 31, fraction = half & 1023;
-  const float sign = half & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-}
-
 /// Converts elements of type `Stored`, which need not be aligned, to floats.
 template <class Stored, class Convert>
 std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert) {
@@ -33,6 +25,14 @@ std::vector<float> convert_all(std::span<const std::byte> bytes, Convert convert
 
 }  // namespace
 
+float float_of_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float sign = half & 0x8000 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+}
+
 std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& shape) {
   uint64_t bytes = size_of(dtype);
   for (const int64_t size : shape)
@@ -41,6 +41,7 @@ std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& sh
 }
 
 std::vector<float> to_floats(const TensorInfo& tensor) {
+  if (tensor.decode) return tensor.decode(tensor);
   switch (tensor.dtype) {
     case DType::f32:
       return convert_all<float>(tensor.bytes, [](float value) { return value; });

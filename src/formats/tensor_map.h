@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,12 +22,19 @@ struct TensorInfo {
   /// What the file calls a type that is not a `DType`; then `dtype` means nothing, and the tensor can be listed
   /// but not read.
   std::string unknown_type = {};
+  /// Computes the values of a tensor that is quantised in the file, whose `dtype` is then F32; null: `bytes`
+  /// are elements of `dtype`. It may throw an input error that says what is wrong with the bytes.
+  std::function<std::vector<float>(const TensorInfo& tensor)> decode = nullptr;
 };
+
+/// The value of a number of 16 bits, whose bits these are.
+float float_of_half(uint16_t half);
 
 /// The number of bytes of a tensor, or nothing if a size is negative or the product overflows.
 std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& shape);
 
-/// Converts a tensor of type F32, F64, F16 or BF16 to fp32. Throws an input error for other types.
+/// Converts a tensor of type F32, F64, F16 or BF16, or a quantised one, to fp32. Throws an input error for
+/// other types.
 std::vector<float> to_floats(const TensorInfo& tensor);
 
 /// Returns `tensor`. Throws an input error that names `origin` and `name` if its type is unknown.

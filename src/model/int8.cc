@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace sixfold {
 namespace {
@@ -16,20 +17,34 @@ constexpr float whole = 0x1.8p23f;
 /// A row without a larger magnitude becomes zero, because its scale would not be a normal number.
 constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
+float largest_of(std::span<const float> values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  return largest < smallest ? 0 : largest;
+}
+
+/// Whether all values are whole multiples of `largest` / 127, up to rounding.
+bool are_multiples(std::span<const float> values, float largest) {
+  const float by = 127 / largest;
+  return std::ranges::all_of(values, [&](float value) {
+    const float quotient = value * by, number = quotient + whole - whole;
+    return std::abs(quotient - number) <= 1e-6f * std::abs(number);
+  });
+}
+
 }  // namespace
 
 Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
   Int8Matrix matrix;
   matrix.data.resize(values.size());
+  const float of_all = largest_of(values);
+  const bool one_scale = of_all > 0 && are_multiples(values, of_all);
   for (size_t begin = 0; begin < values.size(); begin += static_cast<size_t>(cols)) {
-    float largest = 0;
-    for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
-      largest = std::max(largest, std::abs(values[i]));
-    if (largest < smallest) largest = 0;
+    const std::span<const float> row(values.data() + begin, static_cast<size_t>(cols));
+    const float largest = one_scale ? of_all : largest_of(row), by = largest > 0 ? 127 / largest : 0;
     matrix.scales.push_back(largest / 127);
-    const float by = largest > 0 ? 127 / largest : 0;
-    for (size_t i = begin; i < begin + static_cast<size_t>(cols); ++i)
-      matrix.data[i] = static_cast<int8_t>(values[i] * by + whole - whole);
+    for (size_t i = 0; i < row.size(); ++i)
+      matrix.data[begin + i] = static_cast<int8_t>(row[i] * by + whole - whole);
   }
   return matrix;
 }

@@ -6,6 +6,8 @@
 namespace sixfold {
 
 /// A matrix in int8. The values of row r are data * scales[r]; the scale is the row's largest magnitude / 127.
+/// If all values are whole multiples of the matrix's largest magnitude / 127, as those of a model that was in
+/// int8 with one scale for each matrix, that is the scale of every row, and no value is rounded.
 struct Int8Matrix {
   std::vector<int8_t> data;
   std::vector<float> scales;

@@ -9,6 +9,7 @@
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
+#include "model_folder/shortlist.h"
 
 namespace sixfold {
 namespace {
@@ -45,10 +46,11 @@ std::string hash_of_weights_file(const std::string& folder) {
   return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
+/// Copies what a model needs besides config and weights, and what is bound to its tokenizers.
 void copy_tokenizers(const std::string& from, const std::string& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const fs::path& path = entry.path();
-    if (is_model_tokenizer(path.filename().string()))
+    if (is_model_tokenizer(path.filename().string()) || path.filename() == Shortlist::file_name)
       write_file_atomically(fs::path(to) / path.filename(), read_regular_file(path));
   }
 }

@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// history.json is what version 0.1.0 called provenance.json.
-constexpr std::array<std::string_view, 4> model_files = {"config.json", "model.safetensors", "provenance.json",
-                                                         "history.json"};
+constexpr std::array<std::string_view, 5> model_files = {"config.json", "model.safetensors", "provenance.json",
+                                                         "history.json", "shortlist.safetensors"};
 constexpr std::array<std::string_view, 2> additional_checkpoint_files = {"optimizer.safetensors", "state.json"};
 constexpr std::array<std::string_view, 9> run_parts = {run_mark,        "config.json",  "train.jsonl",
                                                        "checkpoints",   "best",         "model",

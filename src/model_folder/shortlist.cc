@@ -41,6 +41,11 @@ std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
     }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto multiple = static_cast<size_t>(fill_.multiple);
+  const size_t listed = all.size(), missing = (multiple - listed % multiple) % multiple;
+  for (int32_t id = fill_.first; all.size() < listed + missing && id < fill_.target_vocab; ++id)
+    if (!std::binary_search(all.begin(), all.begin() + static_cast<ptrdiff_t>(listed), id)) all.push_back(id);
+  std::inplace_merge(all.begin(), all.begin() + static_cast<ptrdiff_t>(listed), all.end());
   return all;
 }
 
@@ -50,8 +55,10 @@ void save_shortlist(const std::string& path, const Shortlist& shortlist, const M
     counts.push_back(static_cast<int32_t>(of_id.size()));
     targets.insert(targets.end(), of_id.begin(), of_id.end());
   }
-  const NamedTensor tensors[] = {list("common", shortlist.common()), list("counts", counts),
-                                 list("targets", targets)};
+  const std::vector<int32_t> fill{shortlist.fill().first, shortlist.fill().multiple};
+  std::vector<NamedTensor> tensors{list("common", shortlist.common()), list("counts", counts),
+                                   list("targets", targets)};
+  if (shortlist.fill().multiple > 1) tensors.push_back(list("fill", fill));
   write_safetensors(path, tensors,
                     {{source_key, config.source_tokenizer_hash}, {target_key, config.target_tokenizer_hash}});
 }
@@ -79,7 +86,14 @@ Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
     by_source.emplace_back(from, from + count);
     from += count;
   }
-  return {std::move(common), std::move(by_source)};
+  ShortlistFill fill;
+  if (file.find("fill")) {
+    const std::vector<int32_t> values = numbers(file, "fill", config.target_vocab);
+    require(values.size() == 2 && values[1] > 0,
+            "{}: 'fill' must have two numbers, of which the second is not 0", path);
+    fill = {values[0], values[1], config.target_vocab};
+  }
+  return {std::move(common), std::move(by_source), fill};
 }
 
 }  // namespace sixfold

@@ -8,29 +8,40 @@
 
 namespace sixfold {
 
+/// How Marian makes the number of a sentence's target tokens divisible by `multiple`: it adds the lowest ids
+/// from `first` on that are not among them, as far as there are tokens.
+struct ShortlistFill {
+  int32_t first = 0, multiple = 1, target_vocab = 0;
+};
+
 /// For each source token, the target tokens that may translate it. When translating with a shortlist, the
 /// output of a sentence is restricted to the translations of its source tokens and to the common target tokens.
 class Shortlist {
  public:
+  /// The name of its file in the folder of a model that is made to translate with one.
+  static constexpr const char* file_name = "shortlist.safetensors";
+
   Shortlist() = default;
   /// `by_source` has the target ids of each source id; `common` are the target ids that are always allowed.
-  Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source)
-      : common_(std::move(common)), by_source_(std::move(by_source)) {}
+  Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source, ShortlistFill fill = {})
+      : common_(std::move(common)), by_source_(std::move(by_source)), fill_(fill) {}
 
   /// The allowed target ids for the source ids of a sentence, sorted, each once. Ids out of range are ignored.
   std::vector<int32_t> targets(std::span<const int32_t> source) const;
 
   const std::vector<int32_t>& common() const { return common_; }
   const std::vector<std::vector<int32_t>>& by_source() const { return by_source_; }
+  const ShortlistFill& fill() const { return fill_; }
 
  private:
   std::vector<int32_t> common_;
   std::vector<std::vector<int32_t>> by_source_;
+  ShortlistFill fill_;
 };
 
 /// Writes a shortlist to a safetensors file, atomically: "common", "targets" (of all source ids, concatenated)
-/// and "counts" (the number of targets of each source id), with the hashes of the model's tokenizers in its
-/// metadata.
+/// and "counts" (the number of targets of each source id), "fill" if it has one, with the hashes of the model's
+/// tokenizers in its metadata.
 void save_shortlist(const std::string& path, const Shortlist& shortlist, const ModelConfig& config);
 
 /// Reads a shortlist. Throws an input error if the file is not a shortlist or was made for other vocabularies.

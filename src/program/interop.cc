@@ -48,8 +48,10 @@ CLI::App& add_conversion(CLI::App& parent, const std::string& name, const std::s
 
 void add_import_marian(CLI::App& parent) {
   const auto settings = std::make_shared<InteropSettings>();
-  CLI::App& command = add_conversion(parent, "marian", "Import a model of Marian (--type transformer)",
-                                     settings, "MODEL.npz", "the model, or a decoder.yml that names it");
+  CLI::App& command =
+      add_conversion(parent, "marian", "Import a model of Marian (--type transformer)", settings, "MODEL",
+                     "the model, .npz or .bin, or a decoder.yml or "
+                     "config.bergamot.yml that names it");
   command
       .add_option("--vocabs", settings->source.vocabularies, "vocabularies of source and target, .spm or .yml")
       ->type_name("FILE FILE")
@@ -60,6 +62,13 @@ void add_import_marian(CLI::App& parent) {
                   "the text is not tokenized")
       ->type_name("FILE FILE")
       ->expected(2);
+  command
+      .add_option(
+          "--shortlist", settings->source.shortlist,
+          "target tokens that each source token allows: lex.s2t.bin, or a text and perhaps the numbers of "
+          "frequent tokens (100) and of translations (100)")
+      ->type_name("FILE [N]")
+      ->expected(1, 4);
   command.footer(
       "Beam size and length normalization come from decoder.yml; without it they are Marian's defaults\n"
       "(12, none).\n"

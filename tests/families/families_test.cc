@@ -227,9 +227,10 @@ TEST(Families, AdviceOnOtherProgramsModels) {
             "marian/decoder.yml is a decoder configuration of Marian; convert the model with: sixfold import "
             "marian marian/decoder.yml --output FOLDER");
   put("marian/model.bin", "weights");
-  EXPECT_EQ(advice("marian/model.bin"),
-            "marian/model.bin is a binary model of another program; of Marian's models only the .npz can be "
-            "imported: sixfold import marian MODEL.npz --vocabs SOURCE TARGET --output FOLDER");
+  EXPECT_EQ(advice("marian/model.bin"), "");
+  put("marian/model.bin", std::string("\1\0\0\0\0\0\0\0 tensors", 16));
+  EXPECT_EQ(advice("marian/model.bin"), "marian/model.bin is a model of Marian; " + import +
+                                            "marian marian/model.bin --vocabs SOURCE TARGET --output FOLDER");
   put("text/train.en", "a line\n");
   EXPECT_EQ(advice("text"), "");
   EXPECT_EQ(advice("text/train.en"), "");

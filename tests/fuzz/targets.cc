@@ -20,10 +20,12 @@
 #include "families/json/sentence_piece_json.h"
 #include "families/json/start_token.h"
 #include "families/marian.h"
+#include "families/marian_shortlist.h"
 #include "families/vocabulary.h"
 #include "formats/decode_image.h"
 #include "formats/event_file.h"
 #include "formats/idx.h"
+#include "formats/marian_bin.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
@@ -79,12 +81,22 @@ std::string text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.d
 void look_at(const TensorMap& tensors) {
   for (const std::string& name : tensors.names()) {
     const TensorInfo& tensor = tensors.at(name);
-    if (tensor.dtype == DType::f32 || tensor.dtype == DType::f16) to_floats(tensor);
+    if (tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16)
+      to_floats(tensor);
   }
 }
 
 void safetensors(Bytes bytes) { look_at(read_safetensors(MemoryFile(bytes).path())); }
 void npz(Bytes bytes) { look_at(read_npz(MemoryFile(bytes).path())); }
+void marian_bin(Bytes bytes) { look_at(read_marian_bin(MemoryFile(bytes).path())); }
+/// A binary shortlist is also read with a right checksum.
+void marian_shortlist(Bytes bytes) {
+  static const auto tokenizer = load_whitespace("<unk>\n</s>\ndog\ncat\nhund\n", "vocab");
+  const MemoryFile file(bytes);
+  const Shortlist list = read_marian_shortlist({file.path(), "2", "3"}, {tokenizer, tokenizer, true});
+  for (const int32_t id : list.targets(std::vector<int32_t>{0, 1, 2, 3, 4}))
+    if (id < 0 || id >= tokenizer->vocab_size()) std::abort();
+}
 void torch(Bytes bytes) { look_at(read_torch(MemoryFile(bytes).path())); }
 void safetensors_index(Bytes bytes) { look_at(read_sharded_safetensors(MemoryFile(bytes).path())); }
 void vocabulary_yaml(Bytes bytes) { read_vocabulary(MemoryFile(bytes).path()); }
@@ -312,6 +324,8 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"safetensors_index", safetensors_index},
                              FuzzTarget{"npz", npz},
                              FuzzTarget{"torch", torch},
+                             FuzzTarget{"marian_bin", marian_bin},
+                             FuzzTarget{"marian_shortlist", marian_shortlist},
                              FuzzTarget{"vocabulary_yaml", vocabulary_yaml},
                              FuzzTarget{"marian_decoder", marian_decoder},
                              FuzzTarget{"shortlist", shortlist},

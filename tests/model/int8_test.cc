@@ -23,6 +23,15 @@ TEST(RoundToInt8, EachRowByItsLargest) {
   EXPECT_EQ(matrix.scales, (std::vector<float>{2 / 127.0f, 0, 1e-3f / 127}));
 }
 
+/// What was in int8 with one scale is not rounded again: the second row has no value of 127 steps.
+TEST(RoundToInt8, MultiplesOfOneStepStayWhatTheyAre) {
+  const float step = 0.037f;
+  const Int8Matrix matrix = round_to_int8({127 * step, -3 * step, 0, 5 * step, -40 * step, step}, 3);
+  EXPECT_EQ(matrix.data, (std::vector<int8_t>{127, -3, 0, 5, -40, 1}));
+  EXPECT_EQ(matrix.scales[0], matrix.scales[1]);
+  EXPECT_NEAR(matrix.scales[1], step, 1e-8);
+}
+
 // 127 / 3e-37 is more than the largest float.
 TEST(RoundToInt8, RowsOfTinyNumbersAreZero) {
   const Int8Matrix matrix = round_to_int8({1e-45f, -1e-45f, 3e-37f, -1e-37f, 1e-30f, -1e-30f}, 2);

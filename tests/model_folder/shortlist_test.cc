@@ -48,6 +48,18 @@ TEST_F(ShortlistTest, ComesBack) {
   EXPECT_EQ(again.by_source(), shortlist_.by_source());
 }
 
+/// As Marian's, whose number of tokens is divisible.
+TEST_F(ShortlistTest, IsFilledUp) {
+  const Shortlist shortlist({0, 1, 2}, {{}, {7, 4}, {3}, {5, 6, 8}}, {3, 4, 9});
+  save_shortlist(path_, shortlist, config_);
+  const Shortlist again = load_shortlist(path_, config_);
+  for (const Shortlist* one : {&shortlist, &again}) {
+    EXPECT_EQ(one->targets(Ids{1}), (Ids{0, 1, 2, 3, 4, 5, 6, 7}));  // 3, 5 and 6 are added
+    EXPECT_EQ(one->targets(Ids{2}), (Ids{0, 1, 2, 3}));
+    EXPECT_EQ(one->targets(Ids{0, 1, 2, 3}), (Ids{0, 1, 2, 3, 4, 5, 6, 7, 8}));  // there are no more
+  }
+}
+
 TEST_F(ShortlistTest, RefusesThoseOfOtherModels) {
   ModelConfig other = config_;
   other.target_tokenizer_hash = "00cc";

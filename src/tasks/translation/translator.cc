@@ -1,6 +1,7 @@
 #include "tasks/translation/translator.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -30,8 +31,10 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
       "split_sentences", o.split_sentences,
       "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)");
   visit_search_fields(v, o.beam_size, o.batch_tokens);
-  v.field("shortlist", o.shortlist,
-          "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'");
+  v.field(
+      "shortlist", o.shortlist,
+      "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'; none: no shortlist, "
+      "even if the model folder has one");
   v.field("max_source_length", o.max_source_length,
           "maximum number of tokens in a source line; a longer line is cut, with a warning", at_least(1));
   v.field("source_language", o.source_language,
@@ -118,12 +121,15 @@ struct Translator::State {
         .first->second;
   }
 
-  /// The shortlist in a file, which is loaded once, or null for an empty path.
-  std::shared_ptr<const Shortlist> shortlist(const std::string& path, const ModelConfig& config) {
-    if (path.empty()) return nullptr;
+  /// The shortlist in a file, which is loaded once, or null if there is none: for an empty path that of the
+  /// model's folder, for "none" none.
+  std::shared_ptr<const Shortlist> shortlist(const std::string& asked, const ModelRuntime& model) {
+    const std::filesystem::path own = std::filesystem::path(model.folder()) / Shortlist::file_name;
+    if (asked == "none" || (asked.empty() && !std::filesystem::is_regular_file(own))) return nullptr;
+    const std::string path = asked.empty() ? own.string() : asked;
     const std::lock_guard lock(mutex);
     auto& open = shortlists[path];
-    if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, config));
+    if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, model.config()));
     return open;
   }
 };
@@ -179,8 +185,12 @@ std::string Translator::translate(const std::string& line) const { return transl
 
 void Translator::translate(const LineSource& next, const TranslateOptions& options,
                            const TranslatedLineReceiver& emit) const {
+<<<<<<< HEAD
   const auto shortlist = state_->shortlist(options.shortlist, config());
   const SourceEncoder& encoder = state_->encoder(model(), options);
+=======
+  const auto shortlist = state_->shortlist(options.shortlist, model());
+>>>>>>> 145b92fb4f2826f91fbc567e3673e13ed95ef447
   if (options.split_sentences.empty())
     return TranslationJob(model(), encoder, shortlist.get(), next, options, emit).run();
   const ExtraOutputs& extra = options.details;
