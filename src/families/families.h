@@ -11,6 +11,10 @@ Family marian_mt_family();  // marian_mt.cc
 Family gpt2_family();       // gpt2.cc
 Family llama_family();      // llama.cc
 Family mistral_family();    // llama.cc
+Family qwen2_family();      // qwen.cc
+Family qwen3_family();      // qwen.cc
+Family phi3_family();       // phi3.cc
+Family gpt_neox_family();   // gpt_neox.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The
 /// functions below walk the families that they are given.

@@ -79,7 +79,9 @@ Exported write_gpt2(const ExportSource& source, const std::string& folder) {
   need(c.key_width() == c.value_width() && c.key_value_heads() == c.heads &&
            c.heads * c.key_width() == c.d_model,
        "its heads have other widths or numbers");
-  check_causal_model(source, gpt2_class);
+  need(c.decoder_mixer == MixerKind::attention, "its decoder_mixer is not 'attention'");
+  check_causal_model(source, gpt2_class, {"attention_bias"});
+  c.attention_bias = true;  // biases that it does not have are zeros
   // The positions that it was trained with: the table may have more rows.
   c.max_positions = c.context_tokens > 0 ? std::min(c.context_tokens, c.max_positions) : c.max_positions;
   c.context_tokens = c.max_positions;

@@ -88,6 +88,21 @@ TensorMap read_tensors(const fs::path& folder) {
   return read_torch(torch);
 }
 
+void need_usual_network(const ExportSource& source, std::string_view class_name,
+                        std::initializer_list<std::string_view> supported) {
+  const auto tree = write_options(static_cast<const Architecture&>(source.model.config())),
+             usual = write_options(Architecture());
+  for (const char* key :
+       {"attention_bias", "query_key_norm", "parallel_residual", "separate_positions", "position_offset",
+        "rotary_features", "rotary_scaling", "token_types", "output_scale"}) {
+    const OptionNode *own = tree.find_path(key), *other = usual.find_path(key);
+    const bool is_map = own->kind == OptionNode::Kind::map;
+    source.need(
+        std::ranges::count(supported, key) > 0 || to_json(*own) == to_json(*other), class_name,
+        fmt::format("its {} is {}", key, is_map ? value_text(own->children.front().second) : value_text(*own)));
+  }
+}
+
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.token_text(id));

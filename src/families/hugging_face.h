@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 
 #include "families/family.h"
@@ -19,6 +20,12 @@ bool has_model_type(const ImportSource& source, const Family& family);
 /// Reads the weights of a folder of Hugging Face: model.safetensors, its shards, or pytorch_model.bin. Throws
 /// an input error if there are none, or as the readers of these files.
 TensorMap read_tensors(const std::filesystem::path& folder);
+
+/// Throws an input error if a model has an option of the network that a family lacks, of those that few
+/// families have, such as `parallel_residual`, except those that are named. What the check of an export finds
+/// as well is named here in its own words.
+void need_usual_network(const ExportSource& source, std::string_view class_name,
+                        std::initializer_list<std::string_view> supported);
 
 /// The tokens of a tokenizer, in the order of their ids.
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer);

@@ -205,6 +205,7 @@ void check_marian_architecture(const ExportSource& source) {
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, marian_mt_class, difference);
   };
+  need_usual_network(source, marian_mt_class, {});
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms are not placed as in the paper");

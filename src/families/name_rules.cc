@@ -85,18 +85,24 @@ std::vector<Parameter> weights_of(const ModelConfig& config) {
 int64_t length_of(const Matrix& m) { return m.vector ? m.cols : m.rows; }
 void set_length(Matrix& m, int64_t length) { (m.vector ? m.cols : m.rows) = length; }
 
-/// Reorders the features of each head of `d_k` rows, between pairs side by side, as ours are, and halves.
-Matrix reordered(const Matrix& matrix, int64_t d_k, bool to_pairs) {
-  Matrix result = matrix;
-  const int64_t width = matrix.vector ? 1 : matrix.cols, half = d_k / 2;
-  for (int64_t i = 0; i < length_of(matrix); ++i) {
-    const int64_t feature = i % d_k;
+/// Reorders the rotated features of each head of a weight, if its rule says so, between pairs side by side, as
+/// ours are, and halves.
+void rotate_halves(std::vector<float>& values, const Parameter& weight, const NameRule& rule,
+                   const Architecture& a, bool to_pairs) {
+  if (std::ranges::count(rule.steps, Step::rotate_halves) == 0 ||
+      weight.name.find(".v_proj.") != std::string::npos)
+    return;
+  const std::vector<float> given = values;
+  const int64_t width = weight.shape.size() == 1 ? 1 : weight.shape[1], rows = std::ssize(values) / width,
+                half = a.rotated_features() / 2;
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t feature = i % a.key_width();
+    if (feature >= 2 * half) continue;
     const int64_t pair =
         i - feature + feature % half * 2 + feature / half;  // of the feature that is i in halves
-    const auto from = matrix.values.begin() + (to_pairs ? i : pair) * width;
-    std::copy(from, from + width, result.values.begin() + (to_pairs ? pair : i) * width);
+    const auto from = given.begin() + (to_pairs ? i : pair) * width;
+    std::copy(from, from + width, values.begin() + (to_pairs ? pair : i) * width);
   }
-  return result;
 }
 
 Matrix plus(Matrix m, float number) {
@@ -114,12 +120,12 @@ Matrix without_rows(Matrix m, int64_t rows) {
 }
 
 /// Takes a step in reading, or undoes it in writing.
-Matrix stepped(Matrix m, Step step, const NameRule& rule, const Architecture& a, bool reading) {
+Matrix stepped(Matrix m, Step step, const NameRule& rule, bool reading) {
   switch (step) {
     case Step::transpose:
       return transposed(m);
-    case Step::rotate_halves:
-      return reordered(m, a.key_width(), reading);
+    case Step::rotate_halves:  // of each weight
+      break;
     case Step::plus_one:
       return plus(std::move(m), reading ? 1.0f : -1.0f);
     case Step::skip_rows:
@@ -174,13 +180,16 @@ Matrix written(const Holder& holder, const std::vector<Parameter>& weights, cons
   Matrix whole = joined_shape(holder, weights);
   whole.values.resize(static_cast<size_t>(whole.rows * whole.cols));
   std::map<size_t, std::vector<float>> parts;
-  for (const size_t part : holder.parts) parts[part] = values(weights[part]);
+  for (const size_t part : holder.parts) {
+    parts[part] = values(weights[part]);
+    rotate_halves(parts[part], weights[part], *holder.rule, a, /*to_pairs=*/false);
+  }
   for_each_run(holder, weights, a, [&](ptrdiff_t begin, size_t part, ptrdiff_t done, ptrdiff_t count) {
     std::copy_n(parts[part].begin() + done, count, whole.values.begin() + begin);
   });
   const auto& steps = holder.rule->steps;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-    whole = stepped(std::move(whole), *step, *holder.rule, a, /*reading=*/false);
+    whole = stepped(std::move(whole), *step, *holder.rule, /*reading=*/false);
   return whole;
 }
 
@@ -190,7 +199,7 @@ void read_holder(const TensorMap& tensors, const Holder& holder, std::vector<Par
   Matrix whole = holder.theirs.empty() ? Matrix() : matrix_of(tensors, holder.theirs);
   whole.vector = their_shape(holder, weights).vector;  // whether it has one dimension in the file or two
   for (const Step step : holder.rule->steps)
-    whole = stepped(std::move(whole), step, *holder.rule, model.config(), /*reading=*/true);
+    whole = stepped(std::move(whole), step, *holder.rule, /*reading=*/true);
   std::map<size_t, std::vector<float>> parts;
   for (const size_t part : holder.parts) parts[part].resize(static_cast<size_t>(weights[part].tensor.size()));
   if (!holder.theirs.empty())
@@ -198,7 +207,10 @@ void read_holder(const TensorMap& tensors, const Holder& holder, std::vector<Par
                  [&](ptrdiff_t begin, size_t part, ptrdiff_t done, ptrdiff_t count) {
                    std::copy_n(whole.values.begin() + begin, count, parts[part].begin() + done);
                  });
-  for (const auto& [part, values] : parts) weights[part].tensor.copy_from(*model.backend(), values);
+  for (auto& [part, values] : parts) {
+    rotate_halves(values, weights[part], *holder.rule, model.config(), /*to_pairs=*/true);
+    weights[part].tensor.copy_from(*model.backend(), values);
+  }
 }
 
 /// Throws an input error for a tensor that is missing, has another shape, or has no rule.

@@ -26,7 +26,8 @@ Matrix transposed(const Matrix& matrix);
 /// undone in reverse order.
 enum class Step {
   transpose,  ///< [in, out] there, [out, in] here
-  /// The features of a head that are rotated together are half a head apart there, and side by side here.
+  /// The features of a head that are rotated together lie far apart there, in two halves of those that are
+  /// rotated, and side by side here. Taken on each weight on its own, but not on the projection of values.
   rotate_halves,
   plus_one,   ///< a norm multiplies by 1 + weight there, by the weight here
   skip_rows,  ///< the first `NameRule::skipped_rows` rows do not exist here; they are written as zeros
@@ -53,7 +54,7 @@ enum class Holds {
 struct NameRule {
   std::string theirs;             ///< empty: the weights are not stored, and are zeros
   std::vector<std::string> ours;  ///< several weights, joined as `fused` says
-  std::vector<Step> steps = {};   ///< on the whole tensor
+  std::vector<Step> steps = {};   ///< on the whole tensor, but for `rotate_halves`
   Holds holds = Holds::weights;
   Fused fused = Fused::blocks;
   int64_t skipped_rows = 0;

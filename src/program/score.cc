@@ -180,7 +180,7 @@ void add_score(CLI::App& app) {
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
   add_field_options(command, OptionVisitor::Walk(settings->options),
-                    {.only = {"batch_tokens", "max_source_length", "target_language"}});
+                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
   command.get_option("--target-language")->type_name("CODE");
   add_runtime_options(command, settings->runtime);
   command.footer(

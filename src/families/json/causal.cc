@@ -7,8 +7,8 @@
 #include "families/model_card.h"
 #include "model_folder/binding.h"
 #include "tasks/language_model/settings.h"
-#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 
 namespace sixfold {
 namespace {
@@ -161,7 +161,9 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
   return imported;
 }
 
-void check_causal_model(const ExportSource& source, std::string_view class_name) {
+void check_causal_model(const ExportSource& source, std::string_view class_name,
+                        std::initializer_list<std::string_view> rare) {
+  need_usual_network(source, class_name, rare);
   const ModelConfig& c = source.model.config();
   const auto need = [&](bool condition, const std::string& difference) {
     source.need(condition, class_name, difference);
@@ -170,7 +172,7 @@ void check_causal_model(const ExportSource& source, std::string_view class_name)
            !has_step(c.postprocess, ProcessStep::norm) && has_step(c.postprocess, ProcessStep::add) &&
            !has_step(c.postprocess_embedding, ProcessStep::norm),
        "its norms are not before the sub-layers, with one at the top");
-  need(c.decoder_mixer == MixerKind::attention && c.attention_score == Architecture().attention_score,
+  need(is_self_attention(c.decoder_mixer) && c.attention_score == Architecture().attention_score,
        "its decoder_mixer or attention_score is not the paper's");
   need(!causal_activation_name(c.activation).empty(),
        fmt::format("its activation is '{}'", name_of_enum(c.activation)));
@@ -223,6 +225,8 @@ Exported write_causal(const ExportSource& source, const std::string& output, std
   Exported exported;
   exported.config = c;
   exported.values = [&model](const Parameter& weight) {
+    if (weight.name.ends_with("_proj.bias") && !model.config().attention_bias)
+      return std::vector<float>(static_cast<size_t>(weight.tensor.size()));
     const bool shared = weight.name == embedding && model.config().shares_embedding();
     std::vector<float> own = values_of(model, shared ? "shared.weight" : weight.name);
     own.resize(static_cast<size_t>(weight.tensor.size()));  // only the positions that it reads at once

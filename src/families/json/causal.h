@@ -30,8 +30,10 @@ std::string_view causal_activation_name(Activation activation);
 Imported read_causal(const ImportSource& source, const JsonKeys& keys, const TensorMap& tensors,
                      CausalModel theirs);
 
-/// Throws an input error unless a model has what all language models there have.
-void check_causal_model(const ExportSource& source, std::string_view class_name);
+/// Throws an input error unless a model has what all language models there have. `rare`: options of the network
+/// that its kind has, of those that most do not have (`need_usual_network`).
+void check_causal_model(const ExportSource& source, std::string_view class_name,
+                        std::initializer_list<std::string_view> rare);
 
 /// The config of a model as transformers has it, without what only its own kind has.
 ModelConfig exported_causal_config(const ModelConfig& config);

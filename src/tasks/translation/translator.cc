@@ -185,12 +185,8 @@ std::string Translator::translate(const std::string& line) const { return transl
 
 void Translator::translate(const LineSource& next, const TranslateOptions& options,
                            const TranslatedLineReceiver& emit) const {
-<<<<<<< HEAD
-  const auto shortlist = state_->shortlist(options.shortlist, config());
-  const SourceEncoder& encoder = state_->encoder(model(), options);
-=======
   const auto shortlist = state_->shortlist(options.shortlist, model());
->>>>>>> 145b92fb4f2826f91fbc567e3673e13ed95ef447
+  const SourceEncoder& encoder = state_->encoder(model(), options);
   if (options.split_sentences.empty())
     return TranslationJob(model(), encoder, shortlist.get(), next, options, emit).run();
   const ExtraOutputs& extra = options.details;

@@ -1,0 +1,133 @@
+#include "families/json/rope.h"
+
+#include <cmath>
+#include <string>
+
+namespace sixfold {
+namespace {
+
+using nlohmann::json;
+
+/// The keys of the rotary positions: those of rope_scaling, or of rope_parameters.
+class Rope {
+ public:
+  explicit Rope(const JsonKeys& keys) : path_(keys.path()) {
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+      if (!keys.has(key) || keys.at(key).empty()) continue;
+      group_ = key;
+      values_ = keys.at(key);
+      require(values_.is_object(), "{}: {} is not an object", path_, key);
+    }
+  }
+
+  bool has(const char* key) const { return values_.contains(key) && !values_[key].is_null(); }
+  float number(const char* key, float otherwise) const {
+    if (!has(key)) return otherwise;
+    require(values_[key].is_number(), "{}: {}.{} is {}; it must be a number", path_, group_, key,
+            values_[key].dump());
+    return values_[key].get<float>();
+  }
+  float required(const char* key) const {
+    require(has(key), "{}: {}.{} is missing", path_, group_, key);
+    return number(key, 0);
+  }
+  bool truth(const char* key, bool otherwise) const {
+    require(!has(key) || values_[key].is_boolean(), "{}: {}.{} is not true or false", path_, group_, key);
+    return has(key) ? values_[key].get<bool>() : otherwise;
+  }
+  int count(const char* key, int otherwise) const {
+    return has(key) ? static_cast<int>(whole_number(values_[key], fmt::format("{}: {}.{}", path_, group_, key),
+                                                    1, (1 << 30) - 1))
+                    : otherwise;
+  }
+  std::string type() const {
+    const json type = values_.value("rope_type", values_.value("type", json("default")));
+    return type.is_string() ? type.get<std::string>() : type.dump();
+  }
+  [[noreturn]] void refuse_type() const {
+    throw_input_error("{}: {} has the type '{}'; only default, linear, dynamic, llama3 and yarn are supported",
+                      path_, group_, type());
+  }
+
+ private:
+  std::string path_, group_;
+  json values_ = json::object();
+};
+
+/// The factor of the cosines and sines of yarn.
+float magnitude_of(const Rope& rope, float factor) {
+  const auto scaled = [&](float by) {
+    return factor <= 1 ? 1.0 : 0.1 * double{by} * std::log(double{factor}) + 1;
+  };
+  if (rope.has("attention_factor")) return rope.number("attention_factor", 1);
+  const float up = rope.number("mscale", 0), down = rope.number("mscale_all_dim", 0);
+  return static_cast<float>(up != 0 && down != 0 ? scaled(up) / scaled(down) : scaled(1));
+}
+
+RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, int context) {
+  const std::string type = rope.type();
+  RotaryScaling s;
+  if (type == "default" || type == "dynamic") return s;  // the latter changes longer texts only
+  s.kind = type == "linear"   ? RotaryScalingKind::linear
+           : type == "llama3" ? RotaryScalingKind::llama3
+           : type == "yarn"   ? RotaryScalingKind::yarn
+                              : RotaryScalingKind::none;
+  if (s.kind == RotaryScalingKind::none) rope.refuse_type();
+  if (s.kind != RotaryScalingKind::linear)
+    s.original_context = keys.positive("original_max_position_embeddings",
+                                       rope.count("original_max_position_embeddings", context));
+  const bool by_length = s.kind == RotaryScalingKind::yarn && !rope.has("factor");
+  s.factor = by_length ? static_cast<float>(context) / static_cast<float>(s.original_context)
+                       : rope.required("factor");
+  if (s.kind == RotaryScalingKind::llama3) {
+    s.low = rope.required("low_freq_factor");
+    s.high = rope.required("high_freq_factor");
+  }
+  if (s.kind == RotaryScalingKind::yarn) {
+    s.low = rope.number("beta_slow", 1);
+    s.high = rope.number("beta_fast", 32);
+    s.whole_features = rope.truth("truncate", true);
+    s.magnitude = magnitude_of(rope, s.factor);
+  }
+  return s;
+}
+
+}  // namespace
+
+void read_rope(const JsonKeys& keys, const RopeKeys& names, int context, Architecture& a) {
+  const Rope rope(keys);
+  a.positions = Positions::rotary;
+  a.rotary_base = rope.number("rope_theta", keys.get(names.base, 10000.0f));
+  const float share = rope.number("partial_rotary_factor", keys.get(names.share, names.usual_share));
+  require(share > 0 && share <= 1, "{}: {} is {}; it must be above 0 and at most 1", keys.path(), names.share,
+          share);
+  const int rotated = static_cast<int>(static_cast<float>(a.key_width()) * share);
+  a.rotary_features = rotated == a.key_width() ? 0 : rotated;
+  require(rotated > 0, "{}: {} is {}; no feature of a head is rotated", keys.path(), names.share, share);
+  a.rotary_scaling = scaling_of(rope, keys, context);
+}
+
+nlohmann::ordered_json rope_json(const Architecture& a) {
+  const RotaryScaling& s = a.rotary_scaling;
+  nlohmann::ordered_json rope{
+      {"rope_type", s.kind == RotaryScalingKind::none ? "default" : std::string(name_of_enum(s.kind))},
+      {"rope_theta", as_written(a.rotary_base)}};
+  if (a.rotary_features > 0)
+    rope["partial_rotary_factor"] = static_cast<double>(a.rotary_features) / a.key_width();
+  if (s.kind == RotaryScalingKind::none) return rope;
+  rope["factor"] = as_written(s.factor);
+  if (s.kind == RotaryScalingKind::linear) return rope;
+  rope["original_max_position_embeddings"] = s.original_context;
+  if (s.kind == RotaryScalingKind::llama3) {
+    rope["low_freq_factor"] = as_written(s.low);
+    rope["high_freq_factor"] = as_written(s.high);
+  } else {
+    rope["beta_slow"] = as_written(s.low);
+    rope["beta_fast"] = as_written(s.high);
+    rope["truncate"] = s.whole_features;
+    rope["attention_factor"] = as_written(s.magnitude);
+  }
+  return rope;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,32 @@
+#include "families/families.h"
+#include "families/json/llama_like.h"
+
+// Phi-3 of Hugging Face: a Llama whose projections are fused, and of whose heads a part may be rotated.
+
+namespace sixfold {
+namespace {
+
+constexpr LlamaKind phi3{.class_name = "Phi3ForCausalLM",
+                         .type = "phi3",
+                         .usual = {.bos = 1, .eos = 32000},
+                         .context = 4096,
+                         .biases = AttentionBiases::none,
+                         .fused = true,
+                         .window = [](const JsonKeys& keys, int) { return sliding_window(keys, 0); }};
+
+}  // namespace
+
+Family phi3_family() {
+  return {.program = &hugging_face,
+          .name = phi3.type,
+          .class_name = phi3.class_name,
+          .title = "Phi-3",
+          .recognises = has_model_type,
+          .read = [](const ImportSource& source) { return read_llama_like(source, phi3); },
+          .exports = "those of whose heads a part is rotated",
+          .takes = [](const ModelConfig& c) { return is_llama_like(c) && c.rotary_features > 0; },
+          .write = [](const ExportSource& source,
+                      const std::string& folder) { return write_llama_like(source, folder, phi3); }};
+}
+
+}  // namespace sixfold
