@@ -177,6 +177,7 @@ class Metaspace : public PreTokenizer {
       return marks;
     });
   }
+  bool looks_at_beginning() const override { return scheme_ == "first"; }
   bool splits_at_spaces() const override { return splits_; }
 
  private:
@@ -258,6 +259,9 @@ class PreTokenizerSequence : public PreTokenizer {
     for (const auto& step : steps_) step->apply(text);
   }
   bool is_byte_level() const override { return !steps_.empty() && steps_.back()->is_byte_level(); }
+  bool looks_at_beginning() const override {
+    return std::ranges::any_of(steps_, [](const auto& step) { return step->looks_at_beginning(); });
+  }
   bool splits_at_spaces() const override {
     return std::ranges::any_of(steps_, [](const auto& step) { return step->splits_at_spaces(); });
   }

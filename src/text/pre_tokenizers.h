@@ -11,7 +11,8 @@ namespace sixfold {
 struct SplitText {
   ReadText text;
   std::vector<TextRange> words;
-  bool begins = false;  ///< whether it is the beginning of the whole text, and not a part after an added token
+  /// Whether it begins with the first character of the whole text, before which no other and no token was.
+  bool begins = false;
 };
 
 /// A pre-tokenizer of a tokenizer.json: splits each word into words. Safe to share between threads.
@@ -21,6 +22,8 @@ class PreTokenizer {
   virtual void apply(SplitText& text) const = 0;
   /// Whether the words are bytes, each of which is a character of the vocabulary. No step may follow.
   virtual bool is_byte_level() const { return false; }
+  /// Whether `SplitText::begins` makes a difference.
+  virtual bool looks_at_beginning() const { return false; }
   /// Whether words never have text from before a single space and after it, so that a text may be cut there.
   virtual bool splits_at_spaces() const { return false; }
   /// Whether words end where a letter is followed by another character, whatever is there.

@@ -189,6 +189,7 @@ class JsonTokenizer : public Tokenizer {
   /// The tokens of well-formed text. Their places are right only if they are traced.
   std::vector<LocatedToken> encode_parts(std::string_view text, bool traced, bool finds_special) const {
     std::vector<LocatedToken> tokens;
+    traced = traced || (normalizer_ && pre_tokenizer_ && pre_tokenizer_->looks_at_beginning());
     for (const TextPart& part : finder_.parts(text, finds_special)) {
       if (part.token) {
         tokens.push_back({part.token->id, part.begin, part.end});
@@ -220,6 +221,7 @@ class JsonTokenizer : public Tokenizer {
   void encode_words(ReadText read, bool begins, std::vector<LocatedToken>& tokens) const {
     if (read.text.empty()) return;
     const size_t size = read.text.size();
+    begins = begins && (read.origins.empty() || read.origins[0].begin == 0);
     SplitText split{std::move(read), {{0, size}}, begins};
     if (pre_tokenizer_) pre_tokenizer_->apply(split);
     const std::string_view text = split.text.text;
