@@ -245,6 +245,30 @@ FORMS = {"bert_uncased": lambda t: bert(t, lowercase=True), "bert_cased": lambda
          "unigram_bytes": unigram_bytes, "nllb": nllb, "llama2": llama2, "mistral": mistral, "phi3": phi3, "gemma": gemma}
 
 
+# --- trained here
+
+def trained(lines, kind, program, **keys):
+    """The tokenizer.json of a translation model that was trained for one update."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "text")
+        text.write_text("".join(line + "\n" for line in lines if line.strip()), encoding="utf-8")
+        settings = {"tokenizer.kind": kind, "data.train": f"{text},{text}", "train.updates": 1, "model.d_model": 8, "model.d_ff": 8, "model.heads": 1,
+                    "model.encoder_layers": 1, "model.decoder_layers": 1, **{f"tokenizer.{key}": value for key, value in keys.items()}}
+        config = Path(folder, "config.yaml")
+        groups = {}
+        for key, value in settings.items():
+            group, name = key.split(".")
+            groups.setdefault(group, []).append(f"  {name}: {f'[{value}]' if name == 'train' else value}")
+        config.write_text("".join(f"{group}:\n" + "".join(line + "\n" for line in body) for group, body in groups.items()))
+        subprocess.run([program, "train", str(config), "--output", str(Path(folder, "run"))], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        return Tokenizer.from_file(str(Path(folder, "run", "model", "tokenizer.json")))
+
+
+TRAINED = {"trained_byte_pairs": {"kind": "byte_pairs", "vocab_size": 2000}, "trained_wordpiece": {"kind": "wordpiece", "vocab_size": 3000},
+           "trained_wordpiece_lower": {"kind": "wordpiece", "vocab_size": 3000, "lower_case": "true"}}
+
+
 # --- odd lines
 
 BLOCKS = [(0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x370, 0x530), (0x590, 0x780), (0x900, 0xD80), (0xE00, 0x1000), (0x1100, 0x1200),
@@ -414,6 +438,9 @@ def main():
     for name, make in FORMS.items():
         if not arguments.only or name in arguments.only:
             faults += compare(name, make(text), arguments.sixfold, text, arguments)
+    for name, keys in TRAINED.items():
+        if not arguments.only or name in arguments.only:
+            faults += compare(name, trained(text, program=arguments.sixfold, **keys), arguments.sixfold, text, arguments)
     for folder in arguments.folder:
         tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
         tokenizer.no_truncation()

@@ -28,7 +28,7 @@ void change_characters(ReadText& text, Change change) {
   edit.finish();
 }
 
-/// A Unicode normalization form, of the characters of Unicode 11: tokenizers knows no later ones.
+/// A Unicode normalization form, of the characters of Unicode 9: tokenizers knows no later ones.
 class Form {
  public:
   using Instance = const icu::Normalizer2* (*)(UErrorCode&);
@@ -36,7 +36,7 @@ class Form {
     UErrorCode failed = U_ZERO_ERROR;
     static const icu::UnicodeSet known = [] {
       UErrorCode failed_set = U_ZERO_ERROR;
-      icu::UnicodeSet set(icu::UnicodeString("[:age=11.0:]"), failed_set);
+      icu::UnicodeSet set(icu::UnicodeString("[:age=9.0:]"), failed_set);
       if (U_FAILURE(failed_set)) throw_environment_error("ICU lacks data: {}", u_errorName(failed_set));
       set.freeze();
       return set;
