@@ -15,19 +15,21 @@ namespace {
 struct TokenizeSettings {
   std::string model;
   TextPaths paths;
-  bool target = false, ids = false, decode = false;
+  bool target = false, ids = false, decode = false, special_tokens = false;
 };
 
 /// Converts lines of text to lines of tokens, or back. Tokens are separated by spaces and written as in the
 /// vocabulary or as ids.
 class LineTokenizer {
  public:
-  LineTokenizer(const Tokenizer& tokenizer, bool ids) : tokenizer_(tokenizer), ids_(ids) {
+  LineTokenizer(const Tokenizer& tokenizer, const TokenizeSettings& settings)
+      : tokenizer_(tokenizer), ids_(settings.ids), special_tokens_(settings.special_tokens) {
     for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) id_of_.emplace(tokenizer.token_text(id), id);
   }
 
   std::string encode(const std::string& line) const {
-    const std::vector<int32_t> ids = tokenizer_.encode(line);
+    const std::vector<int32_t> ids =
+        special_tokens_ ? tokenizer_.encode_with_special_tokens(line) : tokenizer_.encode(line);
     if (ids_) return join(ids, " ");
     std::vector<std::string> pieces;
     for (const int32_t id : ids) pieces.push_back(tokenizer_.token_text(id));
@@ -59,14 +61,14 @@ class LineTokenizer {
   }
 
   const Tokenizer& tokenizer_;
-  bool ids_;
+  bool ids_, special_tokens_;
   std::unordered_map<std::string, int32_t> id_of_;
 };
 
 void run(const TokenizeSettings& settings) {
   const auto [config, tokenizers] = open_text_model(settings.model);
   const bool target = settings.target || config.continues_text();  // a language model reads what it writes
-  const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings.ids);
+  const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings);
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output, {settings.paths.input, settings.model});
   for (std::string line; next_line(input, line);) {
@@ -87,6 +89,9 @@ void add_tokenize(CLI::App& app) {
   add_text_options(command, settings->paths);
   command.add_flag("--target", settings->target, "use the target tokenizer instead of the source tokenizer");
   command.add_flag("--ids", settings->ids, "write token ids instead of tokens, or with --decode read them");
+  command.add_flag(
+      "--special-tokens", settings->special_tokens,
+      "read special tokens in the text, such as [SEP], as these tokens; for tokenizers of tokenizer.json");
   command.add_flag("--decode", settings->decode, "convert tokens to text");
   command.footer(
       "Examples:\n  echo \"two young women\" | sixfold tokenize run/model\n"

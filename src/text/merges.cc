@@ -2,31 +2,32 @@
 
 #include <cstddef>
 #include <queue>
+#include <random>
 #include <utility>
 
 namespace sixfold {
 namespace {
 
-/// Merges the tokens of a word, pair by pair: always the pair of the lowest rank, of equal ones the first.
+constexpr int32_t gone = -1;
+
+/// Merges the tokens of a long word, pair by pair, with a queue of pairs.
 class Merger {
  public:
-  Merger(const Merges& merges, std::vector<int32_t> tokens)
-      : merges_(merges), tokens_(std::move(tokens)), next_(tokens_.size()), before_(tokens_.size()) {
+  Merger(const Merges& merges, std::span<LocatedToken> tokens)
+      : merges_(merges), tokens_(tokens), next_(tokens.size()), before_(tokens.size()) {
     for (size_t i = 0; i < tokens_.size(); ++i) next_[i] = i + 1, before_[i] = i - 1;
     for (size_t i = 0; i + 1 < tokens_.size(); ++i) offer(i);
   }
-  std::vector<int32_t> run() {
+  /// Leaves `gone` where a token has become part of the one before it.
+  void run() {
     while (!pairs_.empty()) {
       const Pair pair = pairs_.top();
       pairs_.pop();
       if (is_current(pair)) merge(pair);
     }
-    std::erase(tokens_, gone);
-    return std::move(tokens_);
   }
 
  private:
-  static constexpr int32_t gone = -1;
   struct Pair {
     int32_t rank;
     size_t place;
@@ -39,17 +40,18 @@ class Merger {
   void offer(size_t left) {
     const size_t right = next_[left];
     if (right >= tokens_.size()) return;
-    if (const Merge* found = merges_.find(tokens_[left], tokens_[right]))
-      pairs_.push({found->rank, left, tokens_[left], tokens_[right], found->merged});
+    if (const Merge* found = merges_.find(tokens_[left].id, tokens_[right].id))
+      pairs_.push({found->rank, left, tokens_[left].id, tokens_[right].id, found->merged});
   }
   bool is_current(const Pair& pair) const {
-    return tokens_[pair.place] == pair.left && next_[pair.place] < tokens_.size() &&
-           tokens_[next_[pair.place]] == pair.right;
+    return tokens_[pair.place].id == pair.left && next_[pair.place] < tokens_.size() &&
+           tokens_[next_[pair.place]].id == pair.right;
   }
   void merge(const Pair& pair) {
     const size_t right = next_[pair.place];
-    tokens_[pair.place] = pair.merged;
-    tokens_[right] = gone;
+    tokens_[pair.place].id = pair.merged;
+    tokens_[pair.place].end = tokens_[right].end;
+    tokens_[right].id = gone;
     next_[pair.place] = next_[right];
     if (next_[right] < tokens_.size()) before_[next_[right]] = pair.place;
     offer(pair.place);
@@ -57,15 +59,56 @@ class Merger {
   }
 
   const Merges& merges_;
-  std::vector<int32_t> tokens_;        // `gone` where a token has become part of the one before it
+  std::span<LocatedToken> tokens_;
   std::vector<size_t> next_, before_;  // places of the neighbours; beyond the end: none
   std::priority_queue<Pair> pairs_;
 };
 
+constexpr size_t short_word = 24;  // tokens; faster without a queue
+
+/// Merges the tokens of a short word; returns how many are left.
+size_t merge_short(const Merges& merges, std::span<LocatedToken> tokens) {
+  const Merge* pairs[short_word] = {};  // what each token and the next one merge to
+  size_t count = tokens.size();
+  const auto look = [&](size_t i) {
+    pairs[i] = i + 1 < count ? merges.find(tokens[i].id, tokens[i + 1].id) : nullptr;
+  };
+  for (size_t i = 0; i < count; ++i) look(i);
+  while (true) {
+    size_t best = count;
+    for (size_t i = 0; i + 1 < count; ++i)
+      if (pairs[i] && (best == count || pairs[i]->rank < pairs[best]->rank)) best = i;
+    if (best == count) return count;
+    tokens[best].id = pairs[best]->merged;
+    tokens[best].end = tokens[best + 1].end;
+    --count;
+    for (size_t i = best + 1; i < count; ++i) tokens[i] = tokens[i + 1], pairs[i] = pairs[i + 1];
+    look(best);
+    if (best > 0) look(best - 1);
+  }
+}
+
 }  // namespace
 
-std::vector<int32_t> Merges::apply(std::vector<int32_t> tokens) const {
-  return Merger(*this, std::move(tokens)).run();
+Merges::Merges() : entries_(16, {empty, {}}), seed_(std::random_device{}()) {}
+
+void Merges::add(int32_t left, int32_t right, int32_t merged) {
+  if (2 * (used_ + 1) > entries_.size()) {
+    std::vector<Entry> before(2 * entries_.size(), {empty, {}});
+    before.swap(entries_);
+    for (const Entry& entry : before)
+      if (entry.key != empty) entries_[place_of(entry.key)] = entry;
+  }
+  Entry& entry = entries_[place_of(key_of(left, right))];
+  if (entry.key == empty) ++used_;
+  entry = {key_of(left, right), {added_++, merged}};
+}
+
+void Merges::apply(std::vector<LocatedToken>& tokens, size_t first) const {
+  const std::span<LocatedToken> word = std::span(tokens).subspan(first);
+  if (word.size() <= short_word) return tokens.resize(first + merge_short(*this, word));
+  Merger(*this, word).run();
+  std::erase_if(tokens, [](const LocatedToken& token) { return token.id == gone; });
 }
 
 }  // namespace sixfold

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "text/normal_form.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -76,26 +77,34 @@ void follow_edits(const icu::Edits& edits, std::vector<TextRange>::const_iterato
   }
 }
 
-/// Composes a text and keeps its origins, if it has any.
-void compose(ReadText& read) {
+}  // namespace
+
+void normalize(const icu::Normalizer2& form, ReadText& read) {
   UErrorCode failed = U_ZERO_ERROR;
-  const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(failed);
-  if (U_FAILURE(failed)) throw_environment_error("ICU can't normalize text: {}", u_errorName(failed));
   require(read.text.size() <= INT32_MAX, "a text has {} bytes; it may have 2 GiB", read.text.size());
   if (std::ranges::all_of(read.text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return;
   const std::string_view text = read.text;
   ReadText result;
   icu::StringByteSink<std::string> sink(&result.text);
   for (size_t begin = 0, end; begin < text.size(); begin = end) {
-    end = end_of_part(*form, text, begin);
+    end = end_of_part(form, text, begin);
     icu::Edits edits;
-    form->normalizeUTF8(0, {text.data() + begin, static_cast<int32_t>(end - begin)}, sink,
-                        read.origins.empty() ? nullptr : &edits, failed);
+    form.normalizeUTF8(0, {text.data() + begin, static_cast<int32_t>(end - begin)}, sink,
+                       read.origins.empty() ? nullptr : &edits, failed);
     if (U_FAILURE(failed)) throw_environment_error("ICU can't normalize text: {}", u_errorName(failed));
     if (!read.origins.empty())
       follow_edits(edits, read.origins.cbegin() + static_cast<std::ptrdiff_t>(begin), result.origins);
   }
   read = std::move(result);
+}
+
+namespace {
+
+void compose(ReadText& read) {
+  UErrorCode failed = U_ZERO_ERROR;
+  const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(failed);
+  if (U_FAILURE(failed)) throw_environment_error("ICU can't normalize text: {}", u_errorName(failed));
+  normalize(*form, read);
 }
 
 ReadText read_by(std::string_view text, TextSide side, bool with_origins) {

@@ -1,20 +1,18 @@
 #include "text/tokenizer_json.h"
 
-#include <unicode/regex.h>
-#include <unicode/uchar.h>
-#include <unicode/unistr.h>
-#include <unicode/utf8.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/merges.h"
+#include "text/added_tokens.h"
+#include "text/decoders.h"
+#include "text/json_stage.h"
+#include "text/normalizers.h"
+#include "text/pre_tokenizers.h"
+#include "text/subword_models.h"
+#include "text/unicode_rules.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -22,99 +20,65 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view file_mark = "sixfold byte pairs";
+constexpr std::string_view file_mark = "sixfold tokenizer", old_file_mark = "sixfold byte pairs";
 
-/// The patterns by which known tokenizers split text into words before they merge bytes.
-constexpr std::string_view known_patterns[] = {
-    // GPT-2; a ByteLevel pre-tokenizer with use_regex
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-    // Llama 3
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-    // Qwen 2
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-};
+/// The usual start and end tokens, of those tokenizer.json that have no settings.
+constexpr std::string_view usual_starts[] = {"<s>", "[CLS]", "<bos>", "<|begin_of_text|>"};
+constexpr std::string_view usual_ends[] = {
+    "</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>"};
 
-/// ICU's \s lacks two characters of Unicode's White_Space, which the patterns mean.
-std::string for_icu(std::string_view pattern) {
-  std::string result;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern.substr(i, 2) == "\\s")
-      result += "\\p{White_Space}", ++i;
-    else if (pattern.substr(i, 2) == "\\S")
-      result += "\\P{White_Space}", ++i;
-    else
-      result += pattern[i];
+/// The settings in the first line of a file.
+TokenizerJsonSettings read_settings(std::string_view file, const std::string& origin) {
+  TokenizerJsonSettings s;
+  const std::string_view line = file.substr(0, file.find('\n'));
+  const std::string_view mark = line.starts_with(file_mark) ? file_mark : old_file_mark;
+  const char *at = line.data() + std::min(line.size(), mark.size() + 1), *end = line.data() + line.size();
+  for (int* number : {&s.bos, &s.eos, &s.size}) {
+    const auto [rest, fault] = std::from_chars(at, end, *number);
+    require(fault == std::errc(), "{}: its first line is damaged", origin);
+    at = rest < end ? rest + 1 : rest;
   }
-  return result;
+  // Each token takes some bytes of the file, and only a few rows of an embedding have none.
+  const auto most = static_cast<int64_t>(std::min<size_t>(file.size(), size_t{1} << 30));
+  require(s.size > 0 && s.size <= most && s.bos >= -1 && s.bos < s.size && s.eos >= 0 && s.eos < s.size,
+          "{}: its special tokens (bos {}, eos {}) are not in its vocabulary of {} tokens", origin, s.bos,
+          s.eos, s.size);
+  return s;
 }
 
-/// The bytes that each character of a token stands for: printable ones stand for themselves, the others have
-/// the characters from U+0100 on, in the order of the bytes.
-std::unordered_map<std::string, char> byte_of_character() {
-  std::unordered_map<std::string, char> bytes;
-  int moved = 0;
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    std::string character;
-    icu::UnicodeString(static_cast<UChar32>(printable ? byte : 256 + moved++)).toUTF8String(character);
-    bytes[character] = static_cast<char>(byte);
-  }
-  return bytes;
-}
-
-/// Whether the first character is \p{L}.
-bool begins_with_letter(std::string_view text) {
-  int32_t end = 0;
-  UChar32 character = 0;
-  U8_NEXT(text.data(), end, static_cast<int32_t>(text.size()), character);
-  return (U_GET_GC_MASK(character) & U_GC_L_MASK) != 0;
-}
-
-class BytePairTokenizer : public Tokenizer {
+/// A tokenizer of stages. Special tokens are never the tokens of words.
+class JsonTokenizer : public Tokenizer {
  public:
-  BytePairTokenizer(std::string_view file, const std::string& origin) : serialized_(file), origin_(origin) {
-    read_settings(file);
-    const json all = parse_json(std::string(tokenizer_json_of(file)), origin);
+  JsonTokenizer(std::string_view file, const std::string& origin) : serialized_(file), origin_(origin) {
+    const json all = parse_json(tokenizer_json_of(file), origin);
+    const JsonStage stage(all, origin);
     require(all.is_object(), "{}: expected a JSON object", origin);
-    read_model(part(all, "model"));
-    read_added_tokens(all);
-    check_rest(all);
-    read_pattern(all);
-    finish();
+    added_ = read_added_tokens(stage);
+    const JsonStage model = stage.part("model");
+    const std::vector<VocabularyEntry> entries = read_vocabulary_entries(model);
+    set_special_ids(file, entries);
+    name_tokens(entries);
+    if (stage.has("normalizer")) normalizer_ = make_normalizer(stage.part("normalizer"));
+    if (stage.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(stage.part("pre_tokenizer"));
+    if (stage.has("decoder")) decoder_ = make_decoder(stage.part("decoder"));
+    SubwordSettings settings{pre_tokenizer_ && pre_tokenizer_->is_byte_level(), vocab_size(), {}};
+    for (const Token& token : tokens_) settings.control.push_back(token.control);
+    model_ = make_subword_model(model, settings);
+    if (model_->unk() >= 0) unk_ = model_->unk();
+    make_finders();
   }
 
-  std::vector<int32_t> encode(std::string_view text) const override {
-    const std::string valid = first_invalid_utf8(text) ? replace_invalid_utf8(text) : std::string(text);
-    const icu::UnicodeString line = icu::UnicodeString::fromUTF8(valid);
-    UErrorCode status = U_ZERO_ERROR;
-    const std::unique_ptr<icu::RegexMatcher> matcher(pattern_->matcher(line, status));
-    std::vector<int32_t> ids;
-    while (U_SUCCESS(status) && matcher->find(status)) {
-      std::string word;
-      line.tempSubStringBetween(matcher->start(status), matcher->end(status)).toUTF8String(word);
-      append_word(word, ids);
-    }
-    require(U_SUCCESS(status), "a text can't be split into words: {}", u_errorName(status));
-    return ids;
+  std::vector<int32_t> encode(std::string_view text) const override { return ids_of(text, false); }
+  std::vector<int32_t> encode_with_special_tokens(std::string_view text) const override {
+    return ids_of(text, true);
   }
   /// Lines are not encoded on their own: words may begin with line feeds.
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
   std::string decode_text(std::span<const int32_t> ids) const override { return decode_tokens(ids); }
   bool encodes_whole_texts() const override { return true; }
-  /// Before what follows a letter and is none. By all known patterns a word ends there: it has letters only at
-  /// its end, no pattern looks back, and none looks beyond a letter.
   size_t last_cut(std::string_view text, size_t most) const override {
-    if (text.empty()) return 0;
-    size_t after = text.size();
-    bool letter_after = true;  // the text may go on with one
-    for (size_t place = std::min(most, text.size() - 1) + 1; place-- > 0;) {
-      if ((static_cast<unsigned char>(text[place]) & 0xC0) == 0x80) continue;
-      const bool letter = begins_with_letter(text.substr(place, 4));
-      if (letter && !letter_after) return after;
-      letter_after = letter;
-      after = place;
-    }
-    return 0;
+    if (text.empty() || !can_cut_) return 0;
+    return cuts_after_letters_ ? last_end_of_letters(text, most) : last_space(text, most);
   }
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
@@ -124,8 +88,8 @@ class BytePairTokenizer : public Tokenizer {
 
  private:
   struct Token {
-    std::string text;   ///< as the file writes it
-    std::string bytes;  ///< what it stands for; empty for control tokens
+    std::string text;       ///< as the file writes it
+    std::string to_decode;  ///< what the decoder is given
     bool known = false, control = false;
   };
 
@@ -134,226 +98,194 @@ class BytePairTokenizer : public Tokenizer {
             vocab_size());
     return tokens_[static_cast<size_t>(id)];
   }
-  const json& part(const json& object, const char* key) const {
-    require(object.contains(key), "{}: has no key '{}'; expected a tokenizer.json of Hugging Face's tokenizers",
-            origin_, key);
-    return object[key];
-  }
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw_input_error("{}: {}; only byte-level BPE, as GPT-2 and Llama 3 have it, is supported", origin_, what);
-  }
-  /// Throws an input error unless the value of a key, if there is one, is null, false or empty.
-  void require_absent(const json& object, const std::string& where, const char* key) const {
-    if (!object.contains(key)) return;
-    const json& value = object[key];
-    if (value.is_null() || value == false || value == "" || value == 0.0 || (value.is_array() && value.empty()))
-      return;
-    refuse(fmt::format("{}.{} is {}", where, key, value.dump().substr(0, 60)));
-  }
-  std::string type_of(const json& object) const {
-    return object.is_object() && object.contains("type") && object["type"].is_string()
-               ? object["type"].get<std::string>()
-               : "";
-  }
 
-  void read_settings(std::string_view file) {
+  void set_special_ids(std::string_view file, const std::vector<VocabularyEntry>& entries) {
     TokenizerJsonSettings s;
-    const std::string line(file.substr(0, file.find('\n')));
-    const std::string expected = fmt::format("{} ", file_mark);
-    require(line.starts_with(expected), "{}: is not a tokenizer of byte pairs", origin_);
-    const char *at = line.data() + expected.size(), *end = line.data() + line.size();
-    for (int* number : {&s.bos, &s.eos, &s.size}) {
-      const auto [rest, fault] = std::from_chars(at, end, *number);
-      require(fault == std::errc(), "{}: its first line is damaged", origin_);
-      at = rest < end ? rest + 1 : rest;
+    if (has_settings(file)) {
+      s = read_settings(file, origin_);
+    } else {
+      s = usual_settings(entries);
     }
-    // Each token takes some bytes of the file, and only a few rows of an embedding have none.
-    const auto most = static_cast<int64_t>(std::min<size_t>(file.size(), size_t{1} << 30));
-    require(s.size > 0 && s.size <= most && s.bos >= -1 && s.bos < s.size && s.eos >= 0 && s.eos < s.size,
-            "{}: its special tokens (bos {}, eos {}) are not in its vocabulary of {} tokens", origin_, s.bos,
-            s.eos, s.size);
-    bos_ = s.bos, eos_ = unk_ = s.eos;  // nothing is unknown
+    bos_ = s.bos, eos_ = unk_ = s.eos;  // unless the model has an unknown token
     tokens_.resize(static_cast<size_t>(s.size));
   }
 
-  /// Adds a token. Those beyond the model's embedding are left out.
-  void add_token(const std::string& text, const json& id, bool control) {
-    require(id.is_number_integer() && id.get<int64_t>() >= 0 &&
-                id.get<int64_t>() <= std::numeric_limits<int32_t>::max(),
-            "{}: the id of '{}' is not a whole number at least 0", origin_, text);
-    const auto number = id.get<int64_t>();
-    if (number >= vocab_size()) return;
-    Token& token = tokens_[static_cast<size_t>(number)];
-    require(!token.known || token.text == text, "{}: the id {} has two tokens, '{}' and '{}'", origin_, number,
+  TokenizerJsonSettings usual_settings(const std::vector<VocabularyEntry>& entries) const {
+    TokenizerJsonSettings s;
+    std::unordered_map<std::string_view, int32_t> ids;
+    const auto add = [&](std::string_view text, int32_t id) {
+      ids.emplace(text, id);
+      s.size = std::max(s.size, id < INT32_MAX ? id + 1 : id);
+    };
+    for (const VocabularyEntry& entry : entries) add(entry.text, entry.id);
+    for (const AddedToken& token : added_) add(token.text, token.id);
+    require(s.size <= std::ssize(serialized_), "{}: has the id {}, but only {} bytes", origin_, s.size - 1,
+            serialized_.size());
+    const auto find = [&](std::span<const std::string_view> names) {
+      for (const std::string_view name : names)
+        if (const auto found = ids.find(name); found != ids.end()) return found->second;
+      return -1;
+    };
+    s.bos = find(usual_starts), s.eos = find(usual_ends);
+    require(s.eos >= 0,
+            "{}: has none of the usual end tokens, such as </s>, [SEP] and <|endoftext|>; add one to it",
+            origin_);
+    return s;
+  }
+
+  /// Names a token. Those beyond the model's embedding are left out.
+  void name(int32_t id, const std::string& text, bool control) {
+    if (id >= vocab_size()) return;
+    Token& token = tokens_[static_cast<size_t>(id)];
+    require(!token.known || token.text == text, "{}: the id {} has two tokens, '{}' and '{}'", origin_, id,
             token.text, text);
-    token.text = text;
+    token.text = token.to_decode = text;
     token.known = true;
     token.control = token.control || control;
-    ids_[text] = static_cast<int32_t>(number);
   }
 
-  void read_model(const json& model) {
-    require(model.is_object(), "{}: model is not an object", origin_);
-    const std::string type = type_of(model);
-    if (!type.empty() && type != "BPE") refuse(fmt::format("model.type is '{}'", type));
-    for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"})
-      require_absent(model, "model", key);
-    ignores_merges_ = model.value("ignore_merges", json(false)) == true;
-    const json& vocabulary = part(model, "vocab");
-    require(vocabulary.is_object(), "{}: model.vocab is not an object", origin_);
-    for (const auto& [text, id] : vocabulary.items()) add_token(text, id, false);
-    read_merges(part(model, "merges"));
+  void name_tokens(const std::vector<VocabularyEntry>& entries) {
+    for (const VocabularyEntry& entry : entries) name(entry.id, entry.text, false);
+    for (const AddedToken& token : added_) name(token.id, token.text, token.special);
+    for (size_t id = 0; id < tokens_.size(); ++id)
+      if (!tokens_[id].known) tokens_[id] = {fmt::format("<unused {}>", id), "", true, true};
   }
 
-  void read_merges(const json& merges) {
-    require(merges.is_array(), "{}: model.merges is not a list", origin_);
-    for (const json& merge : merges) {
-      const auto [left, right] = pair_of(merge);
-      const auto a = ids_.find(left), b = ids_.find(right), both = ids_.find(left + right);
-      require(a != ids_.end() && b != ids_.end() && both != ids_.end(),
-              "{}: model.merges: '{}' and '{}' or what they merge to is not in the vocabulary", origin_, left,
-              right);
-      merges_.add(a->second, b->second, both->second);
+  /// Added tokens are looked for in the text, or in the normalized text as the normalizer changes them.
+  void make_finders() {
+    std::vector<const AddedToken*> before, after;
+    std::vector<std::string> before_texts, after_texts;
+    for (const AddedToken& token : added_) {
+      if (token.id >= vocab_size()) continue;
+      ReadText text{token.text, {}};
+      if (token.normalized && normalizer_) normalizer_->apply(text);
+      if (token.normalized) tokens_[static_cast<size_t>(token.id)].to_decode = text.text;
+      (token.normalized ? after : before).push_back(&token);
+      (token.normalized ? after_texts : before_texts).push_back(text.text);
     }
+    finder_ = AddedTokenFinder(before, before_texts);
+    normalized_finder_ = AddedTokenFinder(after, after_texts);
+    const bool finds = std::ranges::any_of(added_, [](const AddedToken& token) { return !token.special; });
+    const bool takes_spaces = std::ranges::any_of(added_, [](const AddedToken& token) {
+      return !token.special && (token.lstrip || token.rstrip || token.text.find(' ') != std::string::npos);
+    });
+    cuts_after_letters_ = pre_tokenizer_ && pre_tokenizer_->splits_after_letters() && !normalizer_ && !finds;
+    can_cut_ = cuts_after_letters_ || (pre_tokenizer_ && pre_tokenizer_->splits_at_spaces() && !takes_spaces &&
+                                       (!normalizer_ || normalizer_->is_local()));
   }
 
-  /// Written as "a b" or as ["a", "b"].
-  std::pair<std::string, std::string> pair_of(const json& merge) const {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
-      return {merge[0], merge[1]};
-    const std::string text = merge.is_string() ? merge.get<std::string>() : "";
-    const size_t space = text.find(' ');
-    require(space != text.npos && text.find(' ', space + 1) == text.npos,
-            "{}: model.merges: expected two tokens, found {}", origin_, merge.dump().substr(0, 60));
-    return {text.substr(0, space), text.substr(space + 1)};
+  std::vector<int32_t> ids_of(std::string_view text, bool finds_special) const {
+    const std::string valid = first_invalid_utf8(text) ? replace_invalid_utf8(text) : std::string();
+    std::vector<int32_t> ids;
+    for (const LocatedToken& token : encode_parts(valid.empty() ? text : valid, false, finds_special))
+      ids.push_back(token.id);
+    return ids;
   }
 
-  void read_added_tokens(const json& all) {
-    if (!all.contains("added_tokens") || all["added_tokens"].is_null()) return;
-    require(all["added_tokens"].is_array(), "{}: added_tokens is not a list", origin_);
-    for (const json& token : all["added_tokens"]) {
-      require(token.is_object() && token.contains("id") && token.contains("content") &&
-                  token["content"].is_string(),
-              "{}: added_tokens: expected objects with id and content", origin_);
-      const std::string text = token["content"];
-      if (token.value("special", json(false)) != true)
-        refuse(fmt::format("the added token '{}' is not special", text));
-      add_token(text, token["id"], true);
-    }
-  }
-
-  void check_rest(const json& all) const {
-    if (all.contains("normalizer") && !all["normalizer"].is_null())
-      refuse(fmt::format("it has a normalizer ({})", type_of(all["normalizer"])));
-    if (all.contains("decoder") && !all["decoder"].is_null() && type_of(all["decoder"]) != "ByteLevel")
-      refuse(fmt::format("its decoder is '{}'", type_of(all["decoder"])));
-  }
-
-  void check_byte_level(const json& step, bool splits) const {
-    require_absent(step, "pre_tokenizer", "add_prefix_space");
-    const bool regex = step.value("use_regex", json(true)) == true;
-    if (regex != splits) refuse("its pre_tokenizer splits text twice, or not at all");
-  }
-
-  /// A ByteLevel step that splits by GPT-2's pattern, or a Split by a pattern and a ByteLevel that does not.
-  void read_pattern(const json& all) {
-    const json& steps = part(all, "pre_tokenizer");
-    std::string pattern(known_patterns[0]);
-    if (type_of(steps) == "ByteLevel") {
-      check_byte_level(steps, true);
-    } else {
-      const json list =
-          type_of(steps) == "Sequence" && steps.contains("pretokenizers") ? steps["pretokenizers"] : json();
-      if (!list.is_array() || list.size() != 2 || type_of(list[0]) != "Split" ||
-          type_of(list[1]) != "ByteLevel")
-        refuse(fmt::format("its pre_tokenizer is '{}'", type_of(steps)));
-      check_byte_level(list[1], false);
-      require_absent(list[0], "pre_tokenizer.Split", "invert");
-      const json given = list[0].value("pattern", json());
-      pattern = given.is_object() && given.contains("Regex") && given["Regex"].is_string()
-                    ? given["Regex"].get<std::string>()
-                    : "";
-      if (const json behavior = list[0].value("behavior", json()); behavior != "Isolated")
-        refuse(fmt::format("its pre_tokenizer.Split has the behavior {}, not \"Isolated\"", behavior.dump()));
-      if (std::ranges::find(known_patterns, pattern) == std::end(known_patterns))
-        refuse(fmt::format("its pre_tokenizer splits by the unknown pattern '{}'", pattern.substr(0, 200)));
-    }
-    UErrorCode status = U_ZERO_ERROR;
-    pattern_.reset(icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(for_icu(pattern)), 0, status));
-    require(U_SUCCESS(status), "{}: its pattern can't be compiled: {}", origin_, u_errorName(status));
-  }
-
-  /// Finds what the tokens stand for, and the tokens of single bytes, which every text needs.
-  void finish() {
-    const auto bytes = byte_of_character();
-    std::array<bool, 256> found{};
-    for (size_t id = 0; id < tokens_.size(); ++id) {
-      Token& token = tokens_[id];
-      if (!token.known) token = {fmt::format("<unused {}>", id), "", true, true};
-      if (token.control) continue;
-      token.bytes = bytes_of(token.text, bytes);
-      if (token.bytes.size() != 1) continue;
-      const auto byte = static_cast<unsigned char>(token.bytes[0]);
-      byte_tokens_[byte] = static_cast<int32_t>(id);
-      found[byte] = true;
-    }
-    for (size_t byte = 0; byte < found.size(); ++byte)
-      require(found[byte], "{}: the vocabulary has no token for the byte {}", origin_, byte);
-    if (ignores_merges_)
-      for (size_t id = 0; id < tokens_.size(); ++id)
-        if (!tokens_[id].control) words_[tokens_[id].bytes] = static_cast<int32_t>(id);
-    ids_.clear();
-  }
-
-  std::string bytes_of(const std::string& text, const std::unordered_map<std::string, char>& bytes) const {
-    std::string result;
-    for (size_t begin = 0; begin < text.size();) {
-      size_t end = begin + 1;
-      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-      const auto byte = bytes.find(text.substr(begin, end - begin));
-      require(byte != bytes.end(), "{}: the token '{}' has a character that stands for no byte", origin_, text);
-      result += byte->second;
-      begin = end;
-    }
-    require(!result.empty(), "{}: the vocabulary has an empty token", origin_);
-    return result;
-  }
-
-  void append_word(const std::string& word, std::vector<int32_t>& ids) const {
-    if (ignores_merges_)
-      if (const auto found = words_.find(word); found != words_.end()) return ids.push_back(found->second);
-    std::vector<int32_t> tokens;
-    for (const char byte : word) tokens.push_back(byte_tokens_[static_cast<unsigned char>(byte)]);
-    tokens = merges_.apply(std::move(tokens));
-    ids.insert(ids.end(), tokens.begin(), tokens.end());
-  }
-
-  /// The words are the whole text, and a token stands for its bytes.
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
+    return encode_parts(text, true, false);
+  }
+
+  /// The tokens of well-formed text. Their places are right only if they are traced.
+  std::vector<LocatedToken> encode_parts(std::string_view text, bool traced, bool finds_special) const {
     std::vector<LocatedToken> tokens;
-    size_t end = 0;
-    for (const int32_t id : encode(text)) {
-      const size_t begin = end;
-      end += at(id).bytes.size();
-      tokens.push_back({id, begin, end});
+    traced = traced || (normalizer_ && pre_tokenizer_ && pre_tokenizer_->looks_at_beginning());
+    for (const TextPart& part : finder_.parts(text, finds_special)) {
+      if (part.token) {
+        tokens.push_back({part.token->id, part.begin, part.end});
+        continue;
+      }
+      ReadText read{std::string(text.substr(part.begin, part.end - part.begin)), {}};
+      for (size_t i = part.begin; traced && i < part.end; ++i) read.origins.push_back({i, i + 1});
+      if (normalizer_) normalizer_->apply(read);
+      encode_normalized(std::move(read), part.begin == 0, finds_special, tokens);
     }
     return tokens;
   }
 
+  void encode_normalized(ReadText read, bool begins, bool finds_special,
+                         std::vector<LocatedToken>& tokens) const {
+    if (normalized_finder_.is_empty()) return encode_words(std::move(read), begins, tokens);
+    for (const TextPart& part : normalized_finder_.parts(read.text, finds_special)) {
+      ReadText inner{read.text.substr(part.begin, part.end - part.begin), {}};
+      if (!read.origins.empty())
+        inner.origins.assign(read.origins.begin() + static_cast<std::ptrdiff_t>(part.begin),
+                             read.origins.begin() + static_cast<std::ptrdiff_t>(part.end));
+      if (part.token)
+        tokens.push_back(placed({part.token->id, 0, inner.text.size()}, inner));
+      else
+        encode_words(std::move(inner), begins && part.begin == 0, tokens);
+    }
+  }
+
+  void encode_words(ReadText read, bool begins, std::vector<LocatedToken>& tokens) const {
+    if (read.text.empty()) return;
+    const size_t size = read.text.size();
+    begins = begins && (read.origins.empty() || read.origins[0].begin == 0);
+    SplitText split{std::move(read), {{0, size}}, begins};
+    if (pre_tokenizer_) pre_tokenizer_->apply(split);
+    const std::string_view text = split.text.text;
+    for (const TextRange& word : split.words) {
+      const size_t first = tokens.size();
+      model_->encode(text.substr(word.begin, word.end - word.begin), tokens);
+      for (size_t i = first; i < tokens.size() && !split.text.origins.empty(); ++i)
+        tokens[i] =
+            placed({tokens[i].id, word.begin + tokens[i].begin, word.begin + tokens[i].end}, split.text);
+    }
+  }
+
+  /// A token with its place in the original.
+  static LocatedToken placed(LocatedToken token, const ReadText& text) {
+    if (text.origins.empty()) return token;
+    return {token.id, text.origins[token.begin].begin,
+            text.origins[std::max(token.end, token.begin + 1) - 1].end};
+  }
+
   std::string decode_tokens(std::span<const int32_t> ids) const override {
+    std::vector<std::string> texts;
+    for (const int32_t id : ids)
+      if (const Token& token = at(id); !token.control) texts.push_back(token.to_decode);
+    if (decoder_) texts = decoder_->apply(std::move(texts));
     std::string text;
-    for (const int32_t id : ids) text += at(id).bytes;
+    for (size_t i = 0; i < texts.size(); ++i) text.append(i > 0 && !decoder_ ? " " : "").append(texts[i]);
     return text;
+  }
+
+  /// Before what follows a letter and is none. By all word patterns a word ends there: it has letters only at
+  /// its end, no pattern looks back, and none looks beyond a letter.
+  static size_t last_end_of_letters(std::string_view text, size_t most) {
+    size_t after = text.size();
+    bool letter_after = true;  // the text may go on with one
+    for (size_t place = std::min(most, text.size() - 1) + 1; place-- > 0;) {
+      if ((static_cast<unsigned char>(text[place]) & 0xC0) == 0x80) continue;
+      size_t next = place;
+      const bool letter = is_letter(next_character(text, next));
+      if (letter && !letter_after) return after;
+      letter_after = letter;
+      after = place;
+    }
+    return 0;
+  }
+
+  /// Before the space between two letters of ASCII: a word ends there, and the next one begins with the space
+  /// or after it.
+  static size_t last_space(std::string_view text, size_t most) {
+    for (size_t place = std::min(most, text.size() - 1); place > 0; --place)
+      if (text[place] == ' ' && is_ascii_letter(text[place - 1]) && place + 1 < text.size() &&
+          is_ascii_letter(text[place + 1]))
+        return place;
+    return 0;
   }
 
   std::string serialized_, origin_;
   std::vector<Token> tokens_;
-  std::array<int32_t, 256> byte_tokens_{};
-  std::unordered_map<std::string, int32_t> ids_;    // while the file is read
-  std::unordered_map<std::string, int32_t> words_;  // whole words, if the file says so
-  Merges merges_;
-  bool ignores_merges_ = false;
-  std::unique_ptr<icu::RegexPattern> pattern_;
+  std::vector<AddedToken> added_;
+  AddedTokenFinder finder_, normalized_finder_;
+  std::unique_ptr<const TextNormalizer> normalizer_;
+  std::unique_ptr<const PreTokenizer> pre_tokenizer_;
+  std::unique_ptr<const SubwordModel> model_;
+  std::unique_ptr<const Decoder> decoder_;
+  bool can_cut_ = false, cuts_after_letters_ = false;
 };
 
 }  // namespace
@@ -365,21 +297,25 @@ std::string add_settings(std::string_view tokenizer_json, const TokenizerJsonSet
   return file;
 }
 
-std::shared_ptr<const Tokenizer> load_hugging_face_tokenizer(std::string_view tokenizer_json,
-                                                             const TokenizerJsonSettings& settings,
-                                                             const std::string& origin) {
-  return load_tokenizer_json(add_settings(tokenizer_json, settings, origin), origin);
+bool has_settings(std::string_view file) {
+  return file.starts_with(file_mark) || file.starts_with(old_file_mark);
 }
 
-bool has_settings(std::string_view file) { return file.starts_with(file_mark); }
-
 std::string_view tokenizer_json_of(std::string_view file) {
+  if (!has_settings(file)) return file;
   const size_t line = file.find('\n');
   return line == file.npos ? std::string_view() : file.substr(line + 1);
 }
 
+std::shared_ptr<const Tokenizer> load_hugging_face_tokenizer(std::string_view tokenizer_json,
+                                                             const TokenizerJsonSettings& s,
+                                                             const std::string& origin) {
+  const std::string file = fmt::format("{} {} {} {}\n{}", file_mark, s.bos, s.eos, s.size, tokenizer_json);
+  return load_tokenizer_json(file, origin);
+}
+
 std::shared_ptr<const Tokenizer> load_tokenizer_json(std::string_view file, const std::string& origin) {
-  return std::make_shared<BytePairTokenizer>(file, origin);
+  return std::make_shared<const JsonTokenizer>(file, origin);
 }
 
 }  // namespace sixfold

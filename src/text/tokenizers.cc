@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "text/characters.h"
 #include "text/sentence_piece.h"
+#include "text/subword_trainer.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
 #include "text/whitespace.h"
@@ -134,11 +135,13 @@ std::string train(const TokenizerOptions& options, const std::vector<TrainingTex
     case TokenizerKind::bytes:
       return std::string(byte_tokenizer_file);
     case TokenizerKind::byte_pairs:
+      return train_byte_pairs(options, readers);
     case TokenizerKind::wordpiece:
+      return train_word_pieces(options, readers);
     case TokenizerKind::tokenizer_json:
       throw_input_error(
-          "tokenizer.kind: a tokenizer.json can't be trained; give it as tokenizer.source, start from a model "
-          "(start.model), or choose another kind");
+          "tokenizer.kind: tokenizer_json is that of a given file and can't be trained; give tokenizer.source, "
+          "start from a model (start.model), or choose another kind, such as byte_pairs or wordpiece");
   }
   throw_unknown("kind of tokenizer", options.kind);
 }

@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/json_stage.h"
+#include "text/read_text.h"
+
+namespace sixfold {
+
+/// A normalizer of a tokenizer.json: changes a text that is not empty. Safe to share between threads.
+class TextNormalizer {
+ public:
+  virtual ~TextNormalizer() = default;
+  virtual void apply(ReadText& text) const = 0;
+  /// Whether what stands before a single space between letters of ASCII, and what follows it, can be normalized
+  /// on their own.
+  virtual bool is_local() const { return true; }
+};
+
+/// Makes the normalizer that a tokenizer.json describes: BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt,
+/// Precompiled, Prepend, Replace, Strip, StripAccents, or a Sequence of them. All take linear time. Throws an
+/// input error that names the key for what is malformed or not supported.
+std::unique_ptr<const TextNormalizer> make_normalizer(const JsonStage& json);
+
+/// The matches of a pattern, {"String": TEXT} or {"Regex": EXPRESSION}, in a text, ascending and apart from
+/// each other. Regular expressions are those of a table, each with a function that finds its matches in linear
+/// time.
+using FindMatches = std::function<std::vector<TextRange>(std::string_view text)>;
+FindMatches read_pattern(const JsonStage& json);
+
+}  // namespace sixfold

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "text/json_stage.h"
+#include "text/read_text.h"
+
+namespace sixfold {
+
+/// A text, and the words that a model segments on their own: ascending parts of it, none of which is empty.
+struct SplitText {
+  ReadText text;
+  std::vector<TextRange> words;
+  /// Whether it begins with the first character of the whole text, before which no other and no token was.
+  bool begins = false;
+};
+
+/// A pre-tokenizer of a tokenizer.json: splits each word into words. Safe to share between threads.
+class PreTokenizer {
+ public:
+  virtual ~PreTokenizer() = default;
+  virtual void apply(SplitText& text) const = 0;
+  /// Whether the words are bytes, each of which is a character of the vocabulary. No step may follow.
+  virtual bool is_byte_level() const { return false; }
+  /// Whether `SplitText::begins` makes a difference.
+  virtual bool looks_at_beginning() const { return false; }
+  /// Whether words never have text from before a single space and after it, so that a text may be cut there.
+  virtual bool splits_at_spaces() const { return false; }
+  /// Whether words end where a letter is followed by another character, whatever is there.
+  virtual bool splits_after_letters() const { return false; }
+};
+
+/// Makes the pre-tokenizer that a tokenizer.json describes: BertPreTokenizer, ByteLevel, Digits, Metaspace,
+/// Punctuation, Split, Whitespace, WhitespaceSplit, or a Sequence of them. All take linear time. Throws an
+/// input error that names the key for what is malformed or not supported.
+std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const JsonStage& json);
+
+}  // namespace sixfold

@@ -1,0 +1,40 @@
+#pragma once
+#include <string_view>
+
+#include "text/read_text.h"
+
+namespace sixfold {
+
+/// Writes the next version of a text whose places in the original are traced if it has origins: call `keep` and
+/// `put` in the order of the text, then `finish`. What is neither kept nor replaced is left out.
+class TextEdit {
+ public:
+  explicit TextEdit(ReadText& text) : text_(text), traced_(!text.origins.empty()) {
+    after_.text.reserve(text.text.size() + 16);
+  }
+
+  /// The bytes [begin, end) as they are.
+  void keep(size_t begin, size_t end) {
+    after_.text.append(text_.text, begin, end - begin);
+    if (traced_)
+      after_.origins.insert(after_.origins.end(), text_.origins.begin() + static_cast<std::ptrdiff_t>(begin),
+                            text_.origins.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  /// `bytes` in the place of [begin, end), or before `begin` if that is empty.
+  void put(std::string_view bytes, size_t begin, size_t end) {
+    after_.text += bytes;
+    if (!traced_) return;
+    const size_t first = begin < text_.origins.size() ? text_.origins[begin].begin : text_.origins.back().end;
+    after_.origins.insert(after_.origins.end(), bytes.size(),
+                          TextRange{first, end > begin ? text_.origins[end - 1].end : first});
+  }
+  size_t size() const { return after_.text.size(); }
+  void finish() { text_ = std::move(after_); }
+
+ private:
+  ReadText& text_;
+  ReadText after_;
+  bool traced_;
+};
+
+}  // namespace sixfold
