@@ -8,6 +8,11 @@ namespace sixfold {
 // The rows of the table, each defined in the file of its family.
 Family marian_family();     // marian.cc
 Family marian_mt_family();  // marian_mt.cc
+Family m2m100_family();     // m2m100.cc
+Family bart_family();       // bart.cc
+Family mbart_family();      // bart.cc
+Family t5_family();         // t5.cc
+Family mt5_family();        // t5.cc
 Family gpt2_family();       // gpt2.cc
 Family llama_family();      // llama.cc
 Family mistral_family();    // llama.cc

@@ -346,6 +346,54 @@ ImportedGeneration read_generation_config(const fs::path& folder, const Generati
   return {rules, decoder_start_token(settings)};
 }
 
+GenerationConfig exported_generation(const ModelConfig& c, int pad, int most) {
+  GenerationConfig g = c.generation;
+  if (g.normalization == ScoreNormalization::none) g.length_penalty = 0;
+  g.normalization = ScoreNormalization::length;
+  g.finished_keeps_slot = false;
+  g.length_factor = 0;  // it has one limit for all sources, here that of the longest
+  g.length_offset = std::min(longest_output(c.generation, longest_exported_source), most);
+  g.max_new_tokens = 0;  // it is the limit
+  if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
+  g.suppress_tokens.clear();  // the unknown token is in it, unless it is allowed; the end is never suppressed
+  if (pad >= 0) g.suppress_tokens.push_back(pad);
+  for (const int id : tokens_never_generated(c, c.generation))
+    if (id != pad && id != c.eos) g.suppress_tokens.push_back(id);
+  g.allow_unk = true;
+  g.start_before_text = GenerationConfig().start_before_text;
+  g.alignment_layer = GenerationConfig().alignment_layer;
+  return g;
+}
+
+nlohmann::ordered_json forced_end(const GenerationConfig& rules, int eos) {
+  return rules.at_longest == AtLongest::cut ? nlohmann::ordered_json() : nlohmann::ordered_json(eos);
+}
+
+nlohmann::ordered_json generation_json(const ModelConfig& c, int pad) {
+  const GenerationConfig& rules = c.generation;
+  const auto early_stopping = [&]() -> nlohmann::ordered_json {
+    if (rules.stopping_criterion == StoppingCriterion::best_cannot_improve) return "never";
+    return rules.stopping_criterion == StoppingCriterion::beam_finished;
+  };
+  nlohmann::ordered_json json{{"decoder_start_token_id", c.decoder_start_token},
+                              {"eos_token_id", c.eos},
+                              {"forced_eos_token_id", forced_end(rules, c.eos)},
+                              {"pad_token_id", pad},
+                              {"num_beams", rules.beam_size},
+                              {"early_stopping", early_stopping()},
+                              {"max_length", rules.length_offset + 1}};  // with the start token
+  for (const int id : rules.suppress_tokens) json["bad_words_ids"].push_back({id});
+  if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
+  for (const std::vector<int>& phrase : rules.suppress_phrases) json["bad_words_ids"].push_back(phrase);
+  if (!rules.begin_suppress_tokens.empty()) json["begin_suppress_tokens"] = rules.begin_suppress_tokens;
+  if (rules.forced_first_token >= 0) json["forced_bos_token_id"] = rules.forced_first_token;
+  if (rules.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = rules.no_repeat_ngram;
+  if (rules.repetition_penalty != 1) json["repetition_penalty"] = as_written(rules.repetition_penalty);
+  if (rules.renormalize_logits) json["renormalize_logits"] = true;
+  json["length_penalty"] = as_written(rules.length_penalty);
+  return json;
+}
+
 SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int tokens, Notes& notes) {
   const Settings settings(folder);
   const auto eos = special_id(settings, "eos_token_id", usual.eos, tokens, notes),

@@ -1,8 +1,9 @@
 #pragma once
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "families/family.h"
-#include "model/generation_config.h"
+#include "model/config.h"
 
 namespace sixfold {
 
@@ -24,6 +25,20 @@ struct ImportedGeneration {
 /// one of the wrong type.
 ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
                                           Notes& notes);
+
+/// Maximum length of the sources of an exported translation model, including the end token: one limit of
+/// outputs is written, that of such a source.
+inline constexpr int longest_exported_source = 512;
+
+/// The settings that `generate` has for those of a translation model. `pad`: the id of a padding token that is
+/// never generated, or -1. Outputs are limited to `most` tokens.
+GenerationConfig exported_generation(const ModelConfig& config, int pad, int most);
+
+/// The token that is forced at the maximum length, or null if the output is cut.
+nlohmann::ordered_json forced_end(const GenerationConfig& rules, int eos);
+
+/// generation_config.json of a translation model with settings of `exported_generation`.
+nlohmann::ordered_json generation_json(const ModelConfig& config, int pad);
 
 /// The special tokens of a language model; -1: none.
 struct SpecialIds {

@@ -31,7 +31,6 @@ using nlohmann::ordered_json;
 
 constexpr const char* pad = "<pad>";
 constexpr std::string_view marian_mt_class = "MarianMTModel";
-constexpr int longest_source = 512;  // maximum of its tokenizer, including the end token
 constexpr int usual_positions = 1024;
 constexpr int most_positions = 1 << 14;
 
@@ -237,25 +236,6 @@ void check_marian_architecture(const ExportSource& source) {
        "its tokenizer is not SentencePiece");
 }
 
-/// The generation settings that `generate` has for these.
-GenerationConfig exported_generation(const ModelConfig& c, int pad_id) {
-  GenerationConfig g = c.generation;
-  if (g.normalization == ScoreNormalization::none) g.length_penalty = 0;
-  g.normalization = ScoreNormalization::length;
-  g.finished_keeps_slot = false;
-  g.length_factor = 0;  // it has one limit for all sources, here that of the longest
-  g.length_offset = std::min(longest_output(c.generation, longest_source), most_positions - 1);
-  g.max_new_tokens = 0;  // it is the limit
-  if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
-  g.suppress_tokens = {pad_id};  // and the unknown token, unless it is allowed; the end is never suppressed
-  for (const int id : tokens_never_generated(c, c.generation))
-    if (id != pad_id && id != c.eos) g.suppress_tokens.push_back(id);
-  g.allow_unk = true;
-  g.start_before_text = GenerationConfig().start_before_text;
-  g.alignment_layer = GenerationConfig().alignment_layer;
-  return g;
-}
-
 /// The config of the model there. `tokens` is the size of the vocabulary, whose last token is that of padding.
 ModelConfig exported_config(const ModelConfig& own, int tokens) {
   ModelConfig c = own;
@@ -266,39 +246,8 @@ ModelConfig exported_config(const ModelConfig& own, int tokens) {
   c.norm_epsilon = 1e-5f;
   c.postprocess_embedding = Architecture().postprocess_embedding;
   c.beyond_positions = Architecture().beyond_positions;
-  c.generation = exported_generation(own, tokens - 1);
+  c.generation = exported_generation(own, /*pad=*/tokens - 1, most_positions - 1);
   return c;
-}
-
-ordered_json early_stopping(StoppingCriterion end) {
-  if (end == StoppingCriterion::best_cannot_improve) return "never";
-  return end == StoppingCriterion::beam_finished;
-}
-
-/// The token that is forced at the maximum length, or null if the output is cut.
-ordered_json forced_end(const ModelConfig& c) {
-  return c.generation.at_longest == AtLongest::cut ? ordered_json() : ordered_json(c.eos);
-}
-
-ordered_json marian_generation_json(const ModelConfig& c) {
-  const GenerationConfig& rules = c.generation;
-  ordered_json json{{"decoder_start_token_id", c.decoder_start_token},
-                    {"eos_token_id", c.eos},
-                    {"forced_eos_token_id", forced_end(c)},
-                    {"pad_token_id", c.decoder_start_token},
-                    {"num_beams", rules.beam_size},
-                    {"early_stopping", early_stopping(rules.stopping_criterion)},
-                    {"max_length", rules.length_offset + 1}};  // with the start token
-  for (const int id : rules.suppress_tokens) json["bad_words_ids"].push_back({id});
-  if (rules.min_new_tokens > 0) json["min_new_tokens"] = rules.min_new_tokens;
-  for (const std::vector<int>& phrase : rules.suppress_phrases) json["bad_words_ids"].push_back(phrase);
-  if (!rules.begin_suppress_tokens.empty()) json["begin_suppress_tokens"] = rules.begin_suppress_tokens;
-  if (rules.forced_first_token >= 0) json["forced_bos_token_id"] = rules.forced_first_token;
-  if (rules.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = rules.no_repeat_ngram;
-  if (rules.repetition_penalty != 1) json["repetition_penalty"] = as_written(rules.repetition_penalty);
-  if (rules.renormalize_logits) json["renormalize_logits"] = true;
-  json["length_penalty"] = as_written(rules.length_penalty);
-  return json;
 }
 
 ordered_json config_json(const ModelConfig& c, int positions) {
@@ -332,7 +281,7 @@ ordered_json config_json(const ModelConfig& c, int positions) {
                     {"torch_dtype", "float32"}};
   json["decoder_start_token_id"] = json["pad_token_id"] = c.decoder_start_token;
   json["eos_token_id"] = c.eos;
-  json["forced_eos_token_id"] = forced_end(c);
+  json["forced_eos_token_id"] = forced_end(c.generation, c.eos);
   return json;
 }
 
@@ -356,7 +305,7 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, cons
                            {"unk_token", "<unk>"},
                            {"eos_token", "</s>"},
                            {"pad_token", pad},
-                           {"model_max_length", longest_source},
+                           {"model_max_length", longest_exported_source},
                            {"separate_vocabs", !joint}};
   const auto languages = settings_of<TranslationSettings>(config);
   if (!languages.source_language.empty()) settings["source_lang"] = languages.source_language;
@@ -382,7 +331,7 @@ Exported write_marian_mt(const ExportSource& source, const std::string& output) 
 
   const fs::path folder(output);
   write_json(folder / "config.json", config_json(config, positions));
-  write_json(folder / "generation_config.json", marian_generation_json(config));
+  write_json(folder / "generation_config.json", generation_json(config, /*pad=*/config.decoder_start_token));
   write_weights(folder / "model.safetensors", marian_mt_rules(config, table), config, exported.values);
   write_tokenizers(folder, source.tokenizers, exported);
   write_file_atomically(folder / "README.md", model_card(own, source.tokenizers, source.folder));
@@ -399,7 +348,7 @@ Family marian_mt_family() {
           .recognises = has_model_type,
           .read = read_marian_mt,
           .exports = "translation models",
-          .takes = [](const ModelConfig& c) { return c.task == TranslationSettings::task; },
+          .takes = [](const ModelConfig& c) { return c.task == TranslationSettings::task; },  // all others
           .write = write_marian_mt};
 }
 

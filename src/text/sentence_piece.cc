@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/protobuf.h"
@@ -18,8 +19,8 @@ constexpr std::string_view keep_spaces("\x1a\x02\x20\x00", 4);
 
 // Fields that SentencePiece reserves for extensions.
 constexpr uint64_t vocabulary_field = 200, whole_texts_field = 201, imported_field = 202,
-                   plain_targets_field = 203;
-constexpr uint64_t first_extension = vocabulary_field, last_extension = plain_targets_field;
+                   plain_targets_field = 203, control_field = 204;
+constexpr uint64_t first_extension = vocabulary_field, last_extension = control_field;
 
 constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for a space
 
@@ -148,12 +149,12 @@ class SentencePieceTokenizer : public Tokenizer {
   Processor processor_;
 };
 
-/// The vocabulary that `add_vocabulary` appended to a model, or an empty list.
-std::vector<std::string> added_vocabulary(std::string_view model) {
-  std::vector<std::string> vocabulary;
+/// The texts of the fields with this number that `add_vocabulary` appended to a model.
+std::vector<std::string> added_texts(std::string_view model, uint64_t number) {
+  std::vector<std::string> texts;
   while (const auto field = protobuf::take_field(model))
-    if (field->number == vocabulary_field) vocabulary.emplace_back(field->bytes);
-  return vocabulary;
+    if (field->number == number) texts.emplace_back(field->bytes);
+  return texts;
 }
 
 /// SentencePiece segments the text; a separate vocabulary maps the pieces to ids.
@@ -168,8 +169,10 @@ class RenumberedTokenizer : public Tokenizer {
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second,
               "{}: the vocabulary has '{}' twice; remove one", origin, vocabulary_[i]);
-    unk_ = id_of("<unk>"), eos_ = id_of("</s>"), bos_ = id_of("<s>"), pad_ = id_of("<pad>");
+    unk_ = id_of("<unk>"), eos_ = id_of("</s>"), bos_ = id_of("<s>");
     require(unk_ >= 0 && eos_ >= 0, "{}: the vocabulary lacks {}", origin, unk_ < 0 ? "<unk>" : "</s>");
+    controls_ = {eos_, bos_, id_of("<pad>")};
+    for (const std::string& control : added_texts(model_, control_field)) controls_.insert(id_of(control));
   }
 
   std::vector<int32_t> encode(std::string_view text) const override {
@@ -226,7 +229,7 @@ class RenumberedTokenizer : public Tokenizer {
   int32_t text_id(std::string_view piece) const {
     return is_control(id_of(piece)) ? unk_ : id_or_unknown(piece);
   }
-  bool is_control(int32_t id) const { return id >= 0 && (id == eos_ || id == bos_ || id == pad_); }
+  bool is_control(int32_t id) const { return id >= 0 && controls_.contains(id); }
 
   static size_t language_token_length(std::string_view text) {
     const size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
@@ -236,7 +239,7 @@ class RenumberedTokenizer : public Tokenizer {
   std::string model_;
   std::vector<std::string> vocabulary_;
   std::unordered_map<std::string, int32_t> ids_;
-  int32_t pad_ = -1;
+  std::unordered_set<int32_t> controls_;
   bool drops_unknown_;  ///< whether decoding omits unknown tokens: true for targets; for sources a
                         ///< sign is kept, so that words can be counted
   Processor processor_;
@@ -247,7 +250,7 @@ class RenumberedTokenizer : public Tokenizer {
 std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
                                                      TextSide side) {
   check_sentence_piece_model(model, origin);
-  std::vector<std::string> vocabulary = added_vocabulary(model);
+  std::vector<std::string> vocabulary = added_texts(model, vocabulary_field);
   if (vocabulary.empty()) return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, side);
   return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, side);
 }
@@ -289,10 +292,11 @@ std::string plain_model(std::string_view model, TextSide side) {
 }
 
 std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
-                           const std::string& origin) {
+                           const std::string& origin, const std::vector<std::string>& controls) {
   check_sentence_piece_model(model, origin);
   model = plain_model(model, TextSide::source);
   for (const std::string& piece : vocabulary) model += protobuf::bytes_field(vocabulary_field, piece);
+  for (const std::string& control : controls) model += protobuf::bytes_field(control_field, control);
   load_sentence_piece(model, origin, TextSide::source);  // throws if the result is not valid
   return model;
 }

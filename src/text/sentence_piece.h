@@ -21,9 +21,10 @@ std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const st
 /// "<unk>". Its end token is "</s>". A token of the form ">>deu<<" at the beginning of a text is not segmented:
 /// it selects the target language. The vocabulary is appended as fields with the number 200, which
 /// SentencePiece reserves for extensions, so that SentencePiece can still read the file. Throws an input error
-/// if the vocabulary lacks "<unk>" or "</s>" or has a piece twice.
+/// if the vocabulary lacks "<unk>" or "</s>" or has a piece twice. `controls`: pieces of the vocabulary that
+/// are control tokens, besides "</s>", "<s>" and "<pad>", such as those of languages.
 std::string add_vocabulary(std::string model, const std::vector<std::string>& vocabulary,
-                           const std::string& origin);
+                           const std::string& origin, const std::vector<std::string>& controls = {});
 
 /// The bytes of a model that reads a text of several lines as a whole, as transformers does: line feeds are
 /// characters like others. Without this mark each line is segmented on its own. Throws an input error if the

@@ -28,17 +28,19 @@ Ids output_of(const ScoredPair& pair, int32_t eos) {
 }
 
 void add_tokens(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                std::span<const int32_t> allowed, std::span<Translation> translations) {
+                const PairContext& common, std::span<Translation> translations) {
   std::vector<Ids> sources, targets;
   for (const ScoredPair& pair : pairs) {
     sources.push_back(source_of(pair, open.config().eos));
     targets.push_back(pair.output.ids);
   }
-  const auto scores = score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), allowed);
+  const auto scores =
+      score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), common.allowed);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids ids = output_of(pairs[i], open.config().eos);
     for (size_t t = 0; t < ids.size(); ++t)
-      translations[i].tokens.push_back({open.target().token_text(ids[t]), scores[i][t]});
+      translations[i].tokens.push_back(
+          {open.target().token_text(ids[t]), t < common.forced ? 0 : scores[i][t]});
   }
 }
 
@@ -212,7 +214,7 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
 void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
-  if (extra.tokens) add_tokens(open, decoding, pairs, common.allowed, translations);
+  if (extra.tokens) add_tokens(open, decoding, pairs, common, translations);
   if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, common, translations);
   if (extra.all_attention && !pairs.empty())
     add_all_attention(open, decoding, pairs.front(), extra, translations.front());

@@ -25,6 +25,7 @@ struct PairContext {
   /// Number of tokens at the start of each source, such as a language token, and at its end, which belong to
   /// no word.
   size_t prefix = 0, suffix = 1;
+  size_t forced = 0;  ///< number of tokens that each output begins with whatever their probability, which is 1
   /// The tokens among which the probability is divided, in ascending order; empty: all.
   std::span<const int32_t> allowed = {};
 };

@@ -217,8 +217,10 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
   }
   if (options_.details.any()) {
     const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
-    add_extra_outputs(model_, workspace, pairs, options_.details,
-                      {encoder_.prefix(), encoder_.suffix(), allowed}, translations);
+    add_extra_outputs(
+        model_, workspace, pairs, options_.details,
+        {encoder_.prefix(), encoder_.suffix(), how_.rules.forced_first_token >= 0 ? 1u : 0u, allowed},
+        translations);
   }
   return translations;
 }

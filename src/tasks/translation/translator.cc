@@ -233,8 +233,6 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
-    for (size_t t = 0; t < encoder.layout().target_start.size(); ++t)
-      scored[i].tokens[t].log_probability = 0;  // the search is forced to them
     scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
     scored[i].score = score_of(options.generation.value_or(generation()), scored[i].log_probability,
