@@ -145,7 +145,18 @@ class JsonTokenizer : public Tokenizer {
   }
 
   void name_tokens(const std::vector<VocabularyEntry>& entries) {
-    for (const VocabularyEntry& entry : entries) name(entry.id, entry.text, false);
+    std::unordered_map<std::string_view, int32_t> added;
+    for (const AddedToken& token : added_) {
+      require(added.emplace(token.text, token.id).second, "{}: added_tokens has '{}' twice; remove one",
+              origin_, token.text);
+    }
+    for (const VocabularyEntry& entry : entries) {
+      const auto found = added.find(entry.text);
+      require(found == added.end() || found->second == entry.id,
+              "{}: '{}' has two ids, {} in the vocabulary and {} in added_tokens", origin_, entry.text,
+              entry.id, found == added.end() ? 0 : found->second);
+      name(entry.id, entry.text, false);
+    }
     for (const AddedToken& token : added_) name(token.id, token.text, token.special);
     for (size_t id = 0; id < tokens_.size(); ++id)
       if (!tokens_[id].known) tokens_[id] = {fmt::format("<unused {}>", id), "", true, true};

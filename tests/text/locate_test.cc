@@ -3,10 +3,10 @@
 
 #include "base/file.h"
 #include "error_message.h"
-#include "text/tokenizer_json.h"
 #include "text/characters.h"
 #include "text/sample_text.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 #include "text/tokenizers.h"
 #include "text/whitespace.h"
 
