@@ -22,8 +22,8 @@ std::vector<const Program*> programs_of(Families families) {
 }  // namespace
 
 Families families() {
-  static const Family table[] = {marian_mt_family(), gpt2_family(), llama_family(), mistral_family(),
-                                 marian_family()};
+  static const Family table[] = {marian_mt_family(), gpt2_family(),       llama_family(),     mistral_family(),
+                                 marian_family(),    gguf_llama_family(), gguf_qwen2_family()};
   return table;
 }
 
