@@ -28,10 +28,10 @@ void run_export(const InteropSettings& settings) {
   log_info("{}: exported from {}", settings.output, settings.source.path);
 }
 
-/// The models of Hugging Face that `listed` has: "MarianMTModel, GPT-2 or Llama".
-std::string titles_of(bool (*listed)(const Family&)) {
+/// The models of a program that `listed` has: "MarianMTModel, GPT-2 or Llama".
+std::string titles_of(std::string_view program, bool (*listed)(const Family&)) {
   std::vector<std::string_view> titles;
-  for (const Family* family : families_of("hf", families()))
+  for (const Family* family : families_of(program, families()))
     if (listed(*family)) titles.push_back(family->title);
   return join_words(titles, "or");
 }
@@ -77,16 +77,28 @@ void add_import_marian(CLI::App& parent) {
   command.callback([settings] { run_import(*settings); });
 }
 
+void add_import_gguf(CLI::App& parent) {
+  const auto settings = std::make_shared<InteropSettings>();
+  CLI::App& command = add_conversion(
+      parent, "gguf", "Import a " + titles_of("gguf", [](const Family&) { return true; }) + " of llama.cpp",
+      settings, "FILE", "the model, a .gguf file");
+  command.footer(
+      "Quantised weights become the numbers that they stand for.\n"
+      "Example:\n  sixfold import gguf smollm2-135m.gguf --output smollm2");
+  command.callback([settings] { run_import(*settings); });
+}
+
 }  // namespace
 
 void add_import(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("import", "Make a model folder from a model of another program");
   command.require_subcommand(1);
   add_import_marian(command);
+  add_import_gguf(command);
   const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face = add_conversion(
-      command, "hf", "Import a " + titles_of([](const Family&) { return true; }) + " of Hugging Face", settings,
-      "DIR", "folder with config.json, weights and tokenizer");
+      command, "hf", "Import a " + titles_of("hf", [](const Family&) { return true; }) + " of Hugging Face",
+      settings, "DIR", "folder with config.json, weights and tokenizer");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
   hugging_face.callback([settings] { run_import(*settings); });
   command.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
@@ -96,11 +108,11 @@ void add_export(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("export", "Export a model folder for other programs");
   command.require_subcommand(1);
   const auto settings = std::make_shared<InteropSettings>();
-  CLI::App& hugging_face =
-      add_conversion(command, "hf", "Export for Hugging Face: a " + titles_of([](const Family& f) {
-                                      return f.write != nullptr;
-                                    }) + ", which CTranslate2 can convert",
-                     settings, "MODEL", "model folder");
+  CLI::App& hugging_face = add_conversion(
+      command, "hf",
+      "Export for Hugging Face: a " + titles_of("hf", [](const Family& f) { return f.write != nullptr; }) +
+          ", which CTranslate2 can convert",
+      settings, "MODEL", "model folder");
   hugging_face.footer("Example:\n  sixfold export hf run/model --output marian-mt");
   hugging_face.callback([settings] { run_export(*settings); });
   command.footer("Example:\n  sixfold export hf run/model --output marian-mt");

@@ -17,6 +17,7 @@
 #include "data/question_reader.h"
 #include "data/sequence_store.h"
 #include "data/token_corpus.h"
+#include "families/gguf_tokenizer.h"
 #include "families/json/sentence_piece_json.h"
 #include "families/json/start_token.h"
 #include "families/marian.h"
@@ -24,6 +25,7 @@
 #include "families/vocabulary.h"
 #include "formats/decode_image.h"
 #include "formats/event_file.h"
+#include "formats/gguf.h"
 #include "formats/idx.h"
 #include "formats/marian_bin.h"
 #include "formats/npz.h"
@@ -96,6 +98,17 @@ void marian_shortlist(Bytes bytes) {
   const Shortlist list = read_marian_shortlist({file.path(), "2", "3"}, {tokenizer, tokenizer, true});
   for (const int32_t id : list.targets(std::vector<int32_t>{0, 1, 2, 3, 4}))
     if (id < 0 || id >= tokenizer->vocab_size()) std::abort();
+}
+void gguf(Bytes bytes) {
+  const MemoryFile memory(bytes);
+  const GgufFile file = GgufFile::open(memory.path());
+  for (const std::string& name : file.tensors().names()) {
+    const TensorInfo& tensor = *file.tensors().find(name);
+    if (tensor.unknown_type.empty() && tensor.dtype == DType::f32) to_floats(tensor);
+  }
+  const auto tokens = static_cast<int>(file.texts("tokenizer.ggml.tokens").size());
+  const auto tokenizer = read_gguf_tokenizer(file, tokens).tokenizer;
+  tokenizer->decode_text(tokenizer->encode_text("The old dog, 21 cats\u00e4"));
 }
 void torch(Bytes bytes) { look_at(read_torch(MemoryFile(bytes).path())); }
 void safetensors_index(Bytes bytes) { look_at(read_sharded_safetensors(MemoryFile(bytes).path())); }
@@ -325,6 +338,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"npz", npz},
                              FuzzTarget{"torch", torch},
                              FuzzTarget{"marian_bin", marian_bin},
+                             FuzzTarget{"gguf", gguf},
                              FuzzTarget{"marian_shortlist", marian_shortlist},
                              FuzzTarget{"vocabulary_yaml", vocabulary_yaml},
                              FuzzTarget{"marian_decoder", marian_decoder},

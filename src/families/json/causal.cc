@@ -63,18 +63,6 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
   return result;
 }
 
-/// Sets what the config says about the tokens of a text.
-void set_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start) {
-  bind_tokenizers(config, tokenizers);
-  config.eos = ids.eos;
-  config.bos = -1;  // transformers does not suppress it
-  config.generation.start_before_text = start >= 0;
-  // Without a start token, what follows an end token is the beginning of a text.
-  config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
-  config.task = LanguageModelSettings::task;
-  config.settings = write_options(LanguageModelSettings{TextUnit::file});
-}
-
 /// The tokens that are never generated here are suppressed there.
 ordered_json generation_json(const ModelConfig& c) {
   ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", c.eos}};
@@ -117,6 +105,17 @@ void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const M
 
 }  // namespace
 
+void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start) {
+  bind_tokenizers(config, tokenizers);
+  config.eos = ids.eos;
+  config.bos = -1;  // transformers does not suppress it
+  config.generation.start_before_text = start >= 0;
+  // Without a start token, what follows an end token is the beginning of a text.
+  config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
+  config.task = LanguageModelSettings::task;
+  config.settings = write_options(LanguageModelSettings{TextUnit::file});
+}
+
 Architecture causal_architecture() {
   Architecture a;
   a.encoder_layers = 0;
@@ -155,7 +154,7 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
   imported.tokenizers = {read.tokenizer, read.tokenizer, true};
   config.generation =
       read_text_generation_config(folder, {.eos = ids.eos, .target_tokens = rows}, imported.notes);
-  set_tokens(config, imported.tokenizers, ids, read.start);
+  set_causal_tokens(config, imported.tokenizers, ids, read.start);
   validate_described(config, keys.path());
   imported.model = read_weights(tensors, theirs.rules, config);
   return imported;

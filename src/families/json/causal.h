@@ -30,6 +30,10 @@ std::string_view causal_activation_name(Activation activation);
 Imported read_causal(const ImportSource& source, const JsonKeys& keys, const TensorMap& tensors,
                      CausalModel theirs);
 
+/// Sets what the config says about the tokens of a text: its task, its special tokens, and whether texts begin
+/// with the token `start` (-1: they do not).
+void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start);
+
 /// Throws an input error unless a model has what all language models there have. `rare`: options of the network
 /// that its kind has, of those that most do not have (`need_usual_network`).
 void check_causal_model(const ExportSource& source, std::string_view class_name,
