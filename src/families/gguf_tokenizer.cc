@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/protobuf.h"
-#include "text/byte_pairs.h"
+#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
 #include "text/utf8.h"
 
@@ -150,8 +150,8 @@ std::shared_ptr<const Tokenizer> byte_level_tokenizer(const GgufFile& file, cons
                    {"ignore_merges", pre.ignores_merges},
                    {"vocab", std::move(vocabulary)},
                    {"merges", file.texts(tokenizer_key("merges"))}}}};
-  const BytePairSettings settings{.bos = bos, .eos = eos, .size = static_cast<int>(tokens.texts.size())};
-  return load_byte_pairs(
+  const TokenizerJsonSettings settings{.bos = bos, .eos = eos, .size = static_cast<int>(tokens.texts.size())};
+  return load_tokenizer_json(
       add_settings(all.dump(-1, ' ', false, json::error_handler_t::replace), settings, file.path()),
       file.path());
 }
