@@ -6,7 +6,7 @@ namespace sixfold {
 
 QuestionWindows::QuestionWindows(const WindowOptions& options, int64_t question_tokens, int64_t text_tokens)
     : options_(options), text_tokens_(text_tokens) {
-  const int64_t special = options.bos >= 0 ? 3 : 2, most = options.tokens - special;
+  const int64_t special = (options.bos >= 0 ? 2 : 1) + options.separators, most = options.tokens - special;
   const int64_t read = std::min(question_tokens, most / 2);
   cut_ = question_tokens - read;
   before_ = read + special - 1;
@@ -27,7 +27,7 @@ void QuestionWindows::add(int64_t i, std::span<const int32_t> question, std::spa
   const auto append = [&](std::span<const int32_t> some) { ids.insert(ids.end(), some.begin(), some.end()); };
   if (options_.bos >= 0) ids.push_back(options_.bos);
   append(question.first(question.size() - static_cast<size_t>(cut_)));
-  ids.push_back(options_.eos);
+  ids.insert(ids.end(), static_cast<size_t>(options_.separators), options_.eos);
   const auto first = static_cast<int32_t>(ids.size());
   append(text.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size())));
   ids.push_back(options_.eos);

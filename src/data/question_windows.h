@@ -13,10 +13,11 @@ struct WindowOptions {
   int32_t bos = -1, eos = 2;  ///< of the vocabulary; -1: there is no start token
   int64_t tokens = 384;       ///< most tokens that the encoder reads at once
   int64_t stride = 128;       ///< tokens from one window of a text to the next
+  int64_t separators = 1;     ///< end tokens between the question and the text
 };
 
-/// Lays out a question and a text for an encoder: the start token if there is one, the question, the end token,
-/// a window of the text, the end token. A long text has several windows (Devlin et al. 2019), each of which
+/// Lays out a question and a text for an encoder: the start token if there is one, the question, the end token
+/// (or two), a window of the text, the end token. A long text has several windows (Devlin et al. 2019), each of which
 /// shares at least half of its tokens with the next, so that a short answer lies in one of them whole. A
 /// question gets at most half of the tokens; its end is cut off.
 class QuestionWindows {

@@ -22,10 +22,11 @@ std::vector<const Program*> programs_of(Families families) {
 }  // namespace
 
 Families families() {
-  static const Family table[] = {m2m100_family(), bart_family(),      mbart_family(),      t5_family(),
-                                 mt5_family(),    marian_mt_family(), gpt2_family(),       gpt_neox_family(),
-                                 qwen2_family(),  qwen3_family(),     phi3_family(),       mistral_family(),
-                                 llama_family(),  marian_family(),    gguf_llama_family(), gguf_qwen2_family()};
+  static const Family table[] = {
+      m2m100_family(),      bart_family(),       mbart_family(),    t5_family(),         mt5_family(),
+      marian_mt_family(),   gpt2_family(),       gpt_neox_family(), qwen2_family(),      qwen3_family(),
+      phi3_family(),        mistral_family(),    llama_family(),    bert_family(),       roberta_family(),
+      xlm_roberta_family(), distilbert_family(), marian_family(),   gguf_llama_family(), gguf_qwen2_family()};
   return table;
 }
 

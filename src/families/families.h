@@ -6,22 +6,26 @@
 namespace sixfold {
 
 // The rows of the table, each defined in the file of its family.
-Family marian_family();      // marian.cc
-Family marian_mt_family();   // marian_mt.cc
-Family m2m100_family();      // m2m100.cc
-Family bart_family();        // bart.cc
-Family mbart_family();       // bart.cc
-Family t5_family();          // t5.cc
-Family mt5_family();         // t5.cc
-Family gpt2_family();        // gpt2.cc
-Family llama_family();       // llama.cc
-Family mistral_family();     // llama.cc
-Family qwen2_family();       // qwen.cc
-Family qwen3_family();       // qwen.cc
-Family phi3_family();        // phi3.cc
-Family gpt_neox_family();    // gpt_neox.cc
-Family gguf_llama_family();  // gguf.cc
-Family gguf_qwen2_family();  // gguf.cc
+Family marian_family();       // marian.cc
+Family marian_mt_family();    // marian_mt.cc
+Family m2m100_family();       // m2m100.cc
+Family bart_family();         // bart.cc
+Family mbart_family();        // bart.cc
+Family t5_family();           // t5.cc
+Family mt5_family();          // t5.cc
+Family bert_family();         // bert.cc
+Family roberta_family();      // bert.cc
+Family xlm_roberta_family();  // bert.cc
+Family distilbert_family();   // bert.cc
+Family gpt2_family();         // gpt2.cc
+Family llama_family();        // llama.cc
+Family mistral_family();      // llama.cc
+Family qwen2_family();        // qwen.cc
+Family qwen3_family();        // qwen.cc
+Family phi3_family();         // phi3.cc
+Family gpt_neox_family();     // gpt_neox.cc
+Family gguf_llama_family();   // gguf.cc
+Family gguf_qwen2_family();   // gguf.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The
 /// functions below walk the families that they are given.

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/protobuf.h"
-#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 #include "text/utf8.h"
 
 // The meaning of the keys is defined in llama.cpp's src/llama-vocab.cpp.

@@ -1,6 +1,7 @@
 #include "text/masked_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "text/utf8.h"
@@ -47,8 +48,9 @@ bool needs_no_space(std::string_view text, size_t place) {
 
 }  // namespace
 
-MaskedTextCoder::MaskedTextCoder(const Tokenizer& tokenizer)
+MaskedTextCoder::MaskedTextCoder(const Tokenizer& tokenizer, int32_t mask)
     : tokenizer_(tokenizer),
+      mask_(mask),
       tokens_have_spaces_(tokenizer.kind() != TokenizerKind::characters &&
                           tokenizer.kind() != TokenizerKind::bytes) {
   for (int32_t id = 0; id < tokenizer.vocab_size() && before_.empty(); ++id) {
@@ -87,6 +89,7 @@ MaskedText MaskedTextCoder::encode(std::string_view text) const {
     result.ids = tokenizer_.encode(text);
     return result;
   }
+  if (mask_ >= 0) return encode_with_mask(text);
   const std::string character = character_not_in(text);
   std::string shown;  // the text, with the character in the place of each mask
   std::vector<StandIn> all;
@@ -121,6 +124,31 @@ MaskedText MaskedTextCoder::encode(std::string_view text) const {
     if (!masked && !space_of_mask) result.ids.push_back(token.id);
   }
   require(next == all.size(), "the tokenizer's normalization removes the characters that stand for masks");
+  return result;
+}
+
+/// The tokenizer itself finds the token of masks, and strips the spaces beside it if it is to do so.
+MaskedText MaskedTextCoder::encode_with_mask(std::string_view text) const {
+  MaskedText result;
+  std::string shown;
+  size_t done = 0;
+  for (size_t mark; (mark = text.find(mask_mark, done)) != text.npos; done = mark + mask_mark.size()) {
+    size_t begin = mark;
+    while (begin > done && text[begin - 1] == ' ') --begin;
+    result.masks.push_back({.begin = begin, .end = mark + mask_mark.size()});
+    shown.append(text.substr(done, mark - done)).append(tokenizer_.token_text(mask_));
+  }
+  shown += text.substr(done);
+  std::string rest(text);  // without masks
+  for (size_t mark; (mark = rest.find(mask_mark)) != rest.npos;) rest.replace(mark, mask_mark.size(), " ");
+  result.ids = tokenizer_.encode_with_special_tokens(shown);
+  size_t next = 0;
+  for (size_t i = 0; i < result.ids.size() && next < result.masks.size(); ++i)
+    if (result.ids[i] == mask_) result.masks[next++].token = i;
+  const auto masks = std::ranges::count(result.ids, mask_);
+  require(std::cmp_equal(masks, result.masks.size()) &&
+              tokenizer_.encode_with_special_tokens(rest) == tokenizer_.encode(rest),
+          "the text has a special token of the model besides {}; remove it", mask_mark);
   return result;
 }
 

@@ -21,7 +21,7 @@ struct TextMask {
 
 /// A text with masks, as a masked language model reads it.
 struct MaskedText {
-  std::vector<int32_t> ids;  ///< `Tokenizer::unk` where the masks are
+  std::vector<int32_t> ids;  ///< the mask, or else `Tokenizer::unk`, where the masks are
   std::vector<TextMask> masks;
 };
 
@@ -32,11 +32,13 @@ struct MaskedText {
 /// before it too. The text around the masks has the tokens that it would have beside another word.
 class MaskedTextCoder {
  public:
-  /// `tokenizer` must outlive it.
-  explicit MaskedTextCoder(const Tokenizer& tokenizer);
+  /// `tokenizer` must outlive it. `mask`: the special token of the vocabulary that stands for a masked one; -1:
+  /// there is none, and it is the unknown token.
+  explicit MaskedTextCoder(const Tokenizer& tokenizer, int32_t mask = -1);
 
   /// Throws an input error for ill-formed UTF-8, and if a mask touches text from which the tokenizer does not
-  /// separate it, such as letters beside the mask of a whole word.
+  /// separate it, such as letters beside the mask of a whole word; with a special token for masks, if the text
+  /// has another special token.
   MaskedText encode(std::string_view text) const;
 
   /// The text of a token after other text: " word" if it has the space before the word. Bytes that are not
@@ -48,10 +50,12 @@ class MaskedTextCoder {
   std::string fill(std::string_view text, std::span<const TextMask> masks, std::span<const int32_t> ids) const;
 
  private:
+  MaskedText encode_with_mask(std::string_view text) const;
   std::string bytes_of(std::span<const int32_t> ids) const;
   bool is_space(int32_t id) const;
 
   const Tokenizer& tokenizer_;
+  int32_t mask_;
   bool tokens_have_spaces_;      // whether a token can have a word and the space before it
   std::vector<int32_t> before_;  // a token with visible text, after which others are decoded
   size_t before_bytes_ = 0;

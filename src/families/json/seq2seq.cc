@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int most_positions = 1 << 14;
+constexpr int longest_exported_output = 1 << 14;
 
 std::vector<int> ids_of(const std::vector<TemplateToken>& tokens) {
   std::vector<int> ids;
@@ -183,7 +183,7 @@ ModelConfig exported_seq2seq_config(const ExportSource& source, std::string_view
            (old_tokenizer || source.tokenizers.target->kind() == TokenizerKind::tokenizer_json),
        "its tokenizer is not one of a tokenizer.json for both sides");
   c.bos = -1;
-  c.generation = exported_generation(c, /*pad=*/-1, most_positions - 1);
+  c.generation = exported_generation(c, /*pad=*/-1, longest_exported_output - 1);
   return c;
 }
 

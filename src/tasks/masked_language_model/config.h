@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tasks/kit/text_data.h"
+#include "tasks/masked_language_model/settings.h"
 
 namespace sixfold {
 
@@ -21,8 +22,7 @@ inline void visit(OptionVisitor& v, MaskedDataOptions& o) {
 
 /// The complete config of a run that trains an encoder to predict masked tokens (Devlin et al. 2019).
 struct MaskedLanguageModelOptions : TaskOptions<MaskedDataOptions> {
-  static constexpr std::string_view task_name = "masked_language_model";
-  static constexpr TaskNetwork network{.task = task_name, .decoder = false};
+  static constexpr std::string_view task_name = MaskedLanguageModelSettings::task;
   std::string task = std::string(task_name);
 
   MaskedLanguageModelOptions();

@@ -29,17 +29,30 @@ struct Work {
 };
 
 /// The ids that no mask is filled with.
-std::vector<int32_t> banned_ids(const Tokenizer& tokenizer) {
+std::vector<int32_t> banned_ids(const Tokenizer& tokenizer, int32_t mask) {
   std::vector<int32_t> banned{tokenizer.unk(), tokenizer.eos()};
+  if (mask != tokenizer.unk()) banned.push_back(mask);
   if (tokenizer.bos() >= 0) banned.push_back(tokenizer.bos());
   return banned;
+}
+
+/// The token that stands for a mask.
+int32_t mask_of(ModelRuntime& model) {
+  const Tokenizer& tokenizer = model.source();
+  const int32_t mask = settings_of<MaskedLanguageModelSettings>(model.config()).mask(tokenizer.unk());
+  require(mask < tokenizer.vocab_size(), "{}: mask_token {} is not in the vocabulary of {} tokens",
+          model.folder(), mask, tokenizer.vocab_size());
+  return mask;
 }
 
 /// The filling of the masks of one call.
 class FillJob {
  public:
   explicit FillJob(ModelRuntime& model)
-      : model_(model), coder_(model.source()), banned_(banned_ids(model.source())) {}
+      : model_(model),
+        mask_(mask_of(model)),
+        coder_(model.source(), mask_ == model.source().unk() ? -1 : mask_),
+        banned_(banned_ids(model.source(), mask_)) {}
 
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
     check_ranges(options);
@@ -126,6 +139,7 @@ class FillJob {
   }
 
   ModelRuntime& model_;
+  int32_t mask_;
   MaskedTextCoder coder_;
   std::vector<int32_t> banned_;
 };
@@ -133,9 +147,9 @@ class FillJob {
 }  // namespace
 
 MaskFiller::MaskFiller(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
-  require_task(config(), MaskedLanguageModelOptions::network, model().folder());
+  require_task(config(), MaskedLanguageModelSettings::network, model().folder());
   const Tokenizer& tokenizer = model().source();
-  require(std::cmp_greater(tokenizer.vocab_size(), banned_ids(tokenizer).size()),
+  require(std::cmp_greater(tokenizer.vocab_size(), banned_ids(tokenizer, mask_of(model())).size()),
           "{}: the vocabulary has no token that a mask could be filled with", model().folder());
 }
 

@@ -19,7 +19,8 @@ ModelConfig config_of(const MaskedLanguageModelOptions& options, const TaskStart
   if (!from.empty() && !start.resumed) keep_encoder(config, from);
   bind_tokenizers(config, tokenizers);
   config.context_tokens = options.data.block_tokens;
-  config.task = MaskedLanguageModelOptions::task_name;
+  if (config.task != MaskedLanguageModelSettings::task) config.settings = {};
+  config.task = MaskedLanguageModelSettings::task;
   require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
           "{}: has {} positions, but data.block_tokens is {}, and the start and the end need one each", from,
           config.max_positions, config.context_tokens);
@@ -60,7 +61,7 @@ class MaskedLanguageModelTask : public Task {
             tokenizers_,
             {.share = options.data.mask_share,
              .vocabulary = tokenizer.vocab_size(),
-             .mask = tokenizer.unk(),
+             .mask = settings_of<MaskedLanguageModelSettings>(config_).mask(tokenizer.unk()),
              .bos = tokenizer.bos(),
              .eos = tokenizer.eos(),
              .seed = validation ? 1 : options.train.seed},  // validation compares runs

@@ -35,7 +35,8 @@ AnswerReader answer_reader(const ModelRuntime& model, const AnswerOptions& optio
   return {{.bos = model.source().bos(),
            .eos = model.source().eos(),
            .tokens = model.config().context_tokens,
-           .stride = stride},
+           .stride = stride,
+           .separators = defaults.separators},
           model.batch_tokens(),
           most};
 }

@@ -9,6 +9,7 @@ struct AnswerSettings {
   static constexpr TaskNetwork network{.task = "question_answering", .decoder = false, .head = HeadKind::span};
   int stride = 128;     ///< tokens from one window of a long text to the next
   int max_tokens = 30;  ///< most tokens of an answer
+  int separators = 1;   ///< number of end tokens between a question and a text
 };
 
 inline void visit(OptionVisitor& v, AnswerSettings& o) {
@@ -17,6 +18,7 @@ inline void visit(OptionVisitor& v, AnswerSettings& o) {
           "after each other",
           at_least(1));
   v.field("max_tokens", o.max_tokens, "most tokens of an answer", at_least(1));
+  v.field("separators", o.separators, "number of end tokens between a question and a text", between(1, 2));
 }
 
 inline void validate(const AnswerSettings&) {}

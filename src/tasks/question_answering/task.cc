@@ -100,7 +100,8 @@ class QuestionAnsweringTask : public Task {
             {.bos = tokenizers_.source->bos(),
              .eos = tokenizers_.source->eos(),
              .tokens = config_.context_tokens,
-             .stride = settings_of<AnswerSettings>(config_).stride},
+             .stride = settings_of<AnswerSettings>(config_).stride,
+             .separators = settings_of<AnswerSettings>(config_).separators},
             part.hash};
   }
   void describe(const QuestionDataset& data, const char* name) const {

@@ -1,0 +1,21 @@
+#pragma once
+#include <string_view>
+
+#include "model/config.h"
+
+namespace sixfold {
+
+/// What config.json says of a model that makes vectors of texts besides its network.
+struct EmbeddingSettings {
+  static constexpr std::string_view task = "embedding";
+  static constexpr TaskNetwork network{.task = task, .decoder = false, .head = HeadKind::embedding};
+  bool normalize = false;  ///< divide each vector by its Euclidean norm
+};
+
+inline void visit(OptionVisitor& v, EmbeddingSettings& o) {
+  v.field("normalize", o.normalize, "divide each vector by its Euclidean norm");
+}
+
+inline void validate(const EmbeddingSettings&) {}
+
+}  // namespace sixfold
