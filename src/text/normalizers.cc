@@ -242,8 +242,11 @@ class NormalizerSequence : public TextNormalizer {
     for (const JsonStage& step : json.list("normalizers")) steps_.push_back(make_normalizer(step));
   }
   void apply(ReadText& text) const override {
-    for (const auto& step : steps_)
+    const size_t before = text.text.size();
+    for (const auto& step : steps_) {
       if (!text.text.empty()) step->apply(text);
+      check_growth(before, text.text.size());
+    }
   }
   bool is_local() const override {
     return std::ranges::all_of(steps_, [](const auto& step) { return step->is_local(); });
