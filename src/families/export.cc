@@ -12,8 +12,8 @@
 #include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
-#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 
 namespace sixfold {
 namespace {

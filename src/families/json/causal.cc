@@ -7,8 +7,8 @@
 #include "families/model_card.h"
 #include "model_folder/binding.h"
 #include "tasks/language_model/settings.h"
-#include "text/tokenizer_json.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizer_json.h"
 
 namespace sixfold {
 namespace {
