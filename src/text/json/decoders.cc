@@ -1,8 +1,8 @@
-#include "text/decoders.h"
+#include "text/json/decoders.h"
 
-#include "text/normalizers.h"
-#include "text/subword_models.h"
-#include "text/text_edit.h"
+#include "text/json/normalizers.h"
+#include "text/json/subword_models.h"
+#include "text/json/text_edit.h"
 #include "text/utf8.h"
 
 // The types are defined in the documentation of Hugging Face's tokenizers.

@@ -1,12 +1,12 @@
-#include "text/normalizers.h"
+#include "text/json/normalizers.h"
 
 #include <unicode/normalizer2.h>
 #include <unicode/uniset.h>
 
-#include "text/charsmap.h"
+#include "text/json/charsmap.h"
+#include "text/json/text_edit.h"
+#include "text/json/unicode_rules.h"
 #include "text/normal_form.h"
-#include "text/text_edit.h"
-#include "text/unicode_rules.h"
 
 // The types are defined in the documentation of Hugging Face's tokenizers.
 
