@@ -89,7 +89,8 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 
 /// Throws an input error for empty files, which gives a clearer message than the parsers of their contents.
 void refuse_empty_files(const std::string& path) {
-  for (const char* extension : {".json", ".safetensors", ".spm", ".vocab", ".characters", ".bytes", ".hf", ".bpe"})
+  for (const char* extension :
+       {".json", ".safetensors", ".spm", ".vocab", ".characters", ".bytes", ".hf", ".bpe"})
     for (const fs::path& file : folder_entries(path)) {
       std::error_code ignored;
       require(file.extension() != extension || !is_file(file) || fs::file_size(file, ignored) > 0,

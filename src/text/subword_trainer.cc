@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "text/normalizers.h"
-#include "text/pre_tokenizers.h"
-#include "text/subword_models.h"
-#include "text/unicode_rules.h"
+#include "text/json/normalizers.h"
+#include "text/json/pre_tokenizers.h"
+#include "text/json/subword_models.h"
+#include "text/json/unicode_rules.h"
 #include "text/utf8.h"
 
 namespace sixfold {

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/added_tokens.h"
-#include "text/decoders.h"
-#include "text/json_stage.h"
-#include "text/normalizers.h"
-#include "text/pre_tokenizers.h"
-#include "text/subword_models.h"
-#include "text/unicode_rules.h"
+#include "text/json/added_tokens.h"
+#include "text/json/decoders.h"
+#include "text/json/json_stage.h"
+#include "text/json/normalizers.h"
+#include "text/json/pre_tokenizers.h"
+#include "text/json/subword_models.h"
+#include "text/json/unicode_rules.h"
 #include "text/utf8.h"
 
 namespace sixfold {

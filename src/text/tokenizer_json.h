@@ -10,11 +10,10 @@ namespace sixfold {
 
 // Tokenizers of Hugging Face's tokenizers, as their tokenizer.json describes them. A text passes these stages:
 //
-//   added tokens    text/added_tokens.h    found in the text before anything else is done with it, or after
-//   normalizer      text/normalizers.h     Unicode forms, lower case, spaces, ...
-//   pre_tokenizer   text/pre_tokenizers.h  the words that are segmented on their own
-//   model           text/subword_models.h  BPE, WordPiece or Unigram: the tokens of a word
-//   decoder         text/decoders.h        tokens to text
+//   added tokens    text/json/added_tokens.h    found in the text before anything else is done with it, or
+//   after normalizer      text/json/normalizers.h     Unicode forms, lower case, spaces, ... pre_tokenizer
+//   text/json/pre_tokenizers.h  the words that are segmented on their own model text/json/subword_models.h BPE,
+//   WordPiece or Unigram: the tokens of a word decoder         text/json/decoders.h        tokens to text
 //
 // Each stage has a table of the types that are supported. What is not in a table is refused by name. What a
 // post_processor puts around a text is read by `read_text_templates` (text/text_templates.h), since models add

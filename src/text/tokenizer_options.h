@@ -76,8 +76,8 @@ struct TokenizerOptions {
 
 inline void visit(OptionVisitor& v, TokenizerOptions& o) {
   v.field("kind", o.kind,
-          "sentencepiece, whitespace for text that is already segmented, characters, bytes, "
-          "byte_pairs for byte-level BPE, wordpiece, or tokenizer_json for a given file of tokenizers");
+          "sentencepiece, whitespace for text that is already segmented, characters, bytes, byte_pairs, "
+          "wordpiece or tokenizer_json");
   v.field("joint", o.joint, "use one vocabulary for source and target");
   v.field("model", o.model, "kind of SentencePiece model: unigram or bpe");
   v.field("vocab_size", o.vocab_size,

@@ -9,8 +9,8 @@
 #include "data/sequence_store.h"
 #include "error_message.h"
 #include "temporary_folder.h"
-#include "text/tokenizer_json.h"
 #include "text/characters.h"
+#include "text/tokenizer_json.h"
 
 namespace sixfold {
 namespace {
@@ -79,7 +79,8 @@ TEST_F(Documents, AreTheSameForAnyNumberOfThreadsAndBlocks) {
 /// A tokenizer that reads whole texts gets long ones in parts, between which an interrupt is noticed.
 TEST_F(Documents, LongWholeTextsAreEncodedInParts) {
   const std::string json = read_file(SIXFOLD_TEST_GOLDENS "/causal/gpt2/tokenizer.json");
-  const auto tokenizer = load_tokenizer_json(add_settings(json, {.bos = 0, .eos = 1, .size = 340}, "test"), "test");
+  const auto tokenizer =
+      load_tokenizer_json(add_settings(json, {.bos = 0, .eos = 1, .size = 340}, "test"), "test");
   std::string lines, one_line, digits(700'000, '1');
   for (int i = 0; i < 60'000; ++i) {
     lines += fmt::format("line {}: it's so\n{}", i * 7 % 1000, i % 5 == 0 ? "\n" : "");

@@ -47,12 +47,14 @@
 #include "tasks/translation/markup/fake_translators.h"
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
-#include "text/tokenizer_json.h"
 #include "text/characters.h"
 #include "text/glossary.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
+#include "text/text_templates.h"
+#include "text/tokenizer_json.h"
 #include "text/utf8.h"
+#include "text/vocabulary_files.h"
 #include "text/whitespace.h"
 #include "train/state.h"
 #include "train/tensorboard.h"
@@ -185,10 +187,33 @@ void documents(Bytes bytes) {
   }
 }
 void sequence_store(Bytes bytes) { parse_sequence_store_record(text_of(bytes), "texts.json"); }
-void byte_pairs(Bytes bytes) {
-  const auto tokenizer = load_tokenizer_json(text_of(bytes), "tokenizer.bpe");
-  for (const std::string text : {"ab  c\n'll 12", "\xC3\xA9\xFF"})
-    tokenizer->decode_text(tokenizer->encode_text(text));
+/// A tokenizer.json of any model type: what it encodes is located and cut alike, and decodes.
+void stored_tokenizer(Bytes bytes) {
+  const auto tokenizer = load_tokenizer_json(text_of(bytes), "tokenizer.json");
+  for (const std::string text : {"ab  c\n'll 12 Zo\xC3\xAB\xE6\x9D\xB1 <s> dog", "\xC3\xA9\xFF"}) {
+    const std::vector<int32_t> ids = tokenizer->encode_text(text);
+    tokenizer->decode_text(ids);
+    tokenizer->decode_text(tokenizer->encode_with_special_tokens(text));
+    if (first_invalid_utf8(text)) continue;
+    std::vector<int32_t> located;
+    for (const LocatedToken& token : tokenizer->locate(text)) {
+      if (token.begin > token.end || token.end > text.size()) __builtin_trap();
+      located.push_back(token.id);
+    }
+    if (located != ids || tokenizer->last_cut(text, text.size()) > text.size()) __builtin_trap();
+  }
+}
+void text_templates(Bytes bytes) {
+  const nlohmann::json all = parse_json(text_of(bytes), "tokenizer.json");
+  if (all.is_object()) read_text_templates(all, "tokenizer.json");
+}
+void vocabulary_txt(Bytes bytes) {
+  load_tokenizer_json(bert_tokenizer_json(text_of(bytes), {}, "vocab.txt"), "vocab.txt");
+}
+void byte_level_files(Bytes bytes) {
+  const std::string text = text_of(bytes);
+  const size_t end = std::min(text.find('\0'), text.size());
+  byte_level_tokenizer_json(text.substr(0, end), std::string_view(text).substr(end), true, "vocab.json");
 }
 void classification_config(Bytes bytes) {
   classification_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
@@ -352,7 +377,12 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"text_stream", text_stream},
                              FuzzTarget{"documents", documents},
                              FuzzTarget{"sequence_store", sequence_store},
-                             FuzzTarget{"byte_pairs", byte_pairs},
+                             FuzzTarget{"byte_pairs", stored_tokenizer},
+                             FuzzTarget{"unigram", stored_tokenizer},
+                             FuzzTarget{"word_pieces", stored_tokenizer},
+                             FuzzTarget{"text_templates", text_templates},
+                             FuzzTarget{"vocabulary_txt", vocabulary_txt},
+                             FuzzTarget{"byte_level_files", byte_level_files},
                              FuzzTarget{"classification_config", classification_config},
                              FuzzTarget{"image", image},
                              FuzzTarget{"idx", idx},

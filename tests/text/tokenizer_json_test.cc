@@ -274,6 +274,17 @@ TEST(TokenizerJson, NamesWhatIsNotSupported) {
   expect(error("bert_cased", [](json& t) { t["added_tokens"][0]["id"] = 2'000'000'000; }), "but only");
 }
 
+/// A stranger's rules can't fill the memory.
+TEST(TokenizerJson, RulesCannotMakeATextLongWithoutBound) {
+  json tokenizer = golden("bert_cased")["tokenizer"];
+  const json twice{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(100, 'a')}};
+  tokenizer["normalizer"] = {{"type", "Sequence"}, {"normalizers", {twice, twice, twice, twice, twice}}};
+  const auto made = load(tokenizer);
+  EXPECT_NE(error_message([&] { made->encode(std::string(1000, 'a')); }).find("the rules of a tokenizer make"),
+            std::string::npos);
+  EXPECT_FALSE(made->encode("b").empty());
+}
+
 TEST(TokenizerJson, ReadsFilesOfOldFolders) {
   const std::string bert =
       bert_tokenizer_json("[PAD]\n[UNK]\r\n[CLS]\n[SEP]\n[MASK]\nd\u00f6g\ndog\n##s\n", {}, "vocab.txt");

@@ -1,7 +1,8 @@
-#include "text/decoders.h"
+#include "text/json/decoders.h"
 
-#include "text/normalizers.h"
-#include "text/subword_models.h"
+#include "text/json/normalizers.h"
+#include "text/json/subword_models.h"
+#include "text/json/text_edit.h"
 #include "text/utf8.h"
 
 // The types are defined in the documentation of Hugging Face's tokenizers.
@@ -10,6 +11,12 @@ namespace sixfold {
 namespace {
 
 using Texts = std::vector<std::string>;
+
+size_t size_of(const Texts& texts) {
+  size_t size = 0;
+  for (const std::string& text : texts) size += text.size();
+  return size;
+}
 
 std::string replaced(const std::string& text, const std::vector<TextRange>& matches, std::string_view by) {
   std::string result;
@@ -177,7 +184,11 @@ class DecoderSequence : public Decoder {
     for (const JsonStage& step : json.list("decoders")) steps_.push_back(make_decoder(step));
   }
   Texts apply(Texts texts) const override {
-    for (const auto& step : steps_) texts = step->apply(std::move(texts));
+    const size_t before = size_of(texts);
+    for (const auto& step : steps_) {
+      texts = step->apply(std::move(texts));
+      check_growth(before, size_of(texts));
+    }
     return texts;
   }
 

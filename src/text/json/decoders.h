@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "text/json_stage.h"
+#include "text/json/json_stage.h"
 
 namespace sixfold {
 

@@ -1,5 +1,5 @@
-#include "text/prefix_tree.h"
-#include "text/subword_models.h"
+#include "text/json/prefix_tree.h"
+#include "text/json/subword_models.h"
 #include "text/utf8.h"
 
 namespace sixfold {

@@ -1,12 +1,12 @@
-#include "text/normalizers.h"
+#include "text/json/normalizers.h"
 
 #include <unicode/normalizer2.h>
 #include <unicode/uniset.h>
 
-#include "text/charsmap.h"
+#include "text/json/charsmap.h"
+#include "text/json/text_edit.h"
+#include "text/json/unicode_rules.h"
 #include "text/normal_form.h"
-#include "text/text_edit.h"
-#include "text/unicode_rules.h"
 
 // The types are defined in the documentation of Hugging Face's tokenizers.
 
@@ -242,8 +242,11 @@ class NormalizerSequence : public TextNormalizer {
     for (const JsonStage& step : json.list("normalizers")) steps_.push_back(make_normalizer(step));
   }
   void apply(ReadText& text) const override {
-    for (const auto& step : steps_)
+    const size_t before = text.text.size();
+    for (const auto& step : steps_) {
       if (!text.text.empty()) step->apply(text);
+      check_growth(before, text.text.size());
+    }
   }
   bool is_local() const override {
     return std::ranges::all_of(steps_, [](const auto& step) { return step->is_local(); });

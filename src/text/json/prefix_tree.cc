@@ -1,4 +1,4 @@
-#include "text/prefix_tree.h"
+#include "text/json/prefix_tree.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "text/pre_tokenizers.h"
+#include "text/json/pre_tokenizers.h"
 
-#include "text/normalizers.h"
-#include "text/text_edit.h"
-#include "text/unicode_rules.h"
-#include "text/word_pattern.h"
+#include "text/json/normalizers.h"
+#include "text/json/text_edit.h"
+#include "text/json/unicode_rules.h"
+#include "text/json/word_pattern.h"
 
 // The types are defined in the documentation of Hugging Face's tokenizers.
 

@@ -2,9 +2,9 @@
 #include <array>
 #include <limits>
 
-#include "text/prefix_tree.h"
-#include "text/subword_models.h"
-#include "text/unicode_rules.h"
+#include "text/json/prefix_tree.h"
+#include "text/json/subword_models.h"
+#include "text/json/unicode_rules.h"
 
 namespace sixfold {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/unicode_rules.h"
+#include "text/json/unicode_rules.h"
 
 #include <array>
 

@@ -1,9 +1,17 @@
 #pragma once
 #include <string_view>
 
+#include "base/error.h"
 #include "text/read_text.h"
 
 namespace sixfold {
+
+/// Throws an input error for a text that a file's rules have made much longer, so that a stranger's file can't
+/// fill the memory. Those of known tokenizers make a text at most some ten times as long.
+inline void check_growth(size_t before, size_t after) {
+  require(after <= 32 * before + 65536, "the rules of a tokenizer make {} bytes of a text of {}", after,
+          before);
+}
 
 /// Writes the next version of a text whose places in the original are traced if it has origins: call `keep` and
 /// `put` in the order of the text, then `finish`. What is neither kept nor replaced is left out.
@@ -23,6 +31,7 @@ class TextEdit {
   /// `bytes` in the place of [begin, end), or before `begin` if that is empty.
   void put(std::string_view bytes, size_t begin, size_t end) {
     after_.text += bytes;
+    check_growth(text_.text.size(), after_.text.size());
     if (!traced_) return;
     const size_t first = begin < text_.origins.size() ? text_.origins[begin].begin : text_.origins.back().end;
     after_.origins.insert(after_.origins.end(), bytes.size(),

@@ -1,4 +1,4 @@
-#include "text/word_pattern.h"
+#include "text/json/word_pattern.h"
 
 #include <gtest/gtest.h>
 #include <unicode/regex.h>

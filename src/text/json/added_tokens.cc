@@ -1,6 +1,6 @@
-#include "text/added_tokens.h"
+#include "text/json/added_tokens.h"
 
-#include "text/unicode_rules.h"
+#include "text/json/unicode_rules.h"
 
 namespace sixfold {
 namespace {

@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "base/log.h"
+#include "text/json/subword_models.h"
+#include "text/json/unicode_rules.h"
 #include "text/merges.h"
-#include "text/subword_models.h"
-#include "text/unicode_rules.h"
 
 namespace sixfold {
 namespace {

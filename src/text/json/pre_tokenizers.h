@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "text/json_stage.h"
+#include "text/json/json_stage.h"
 #include "text/read_text.h"
 
 namespace sixfold {

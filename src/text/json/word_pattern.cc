@@ -1,8 +1,8 @@
-#include "text/word_pattern.h"
+#include "text/json/word_pattern.h"
 
 #include <algorithm>
 
-#include "text/unicode_rules.h"
+#include "text/json/unicode_rules.h"
 
 namespace sixfold {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/charsmap.h"
+#include "text/json/charsmap.h"
 
 #include <unicode/brkiter.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/base64.h"
 #include "base/error.h"
-#include "text/text_edit.h"
-#include "text/unicode_rules.h"
+#include "text/json/text_edit.h"
+#include "text/json/unicode_rules.h"
 #include "text/utf8.h"
 
 namespace sixfold {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/json_stage.h"
+#include "text/json/json_stage.h"
 #include "text/read_text.h"
 
 namespace sixfold {

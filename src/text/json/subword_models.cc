@@ -1,9 +1,9 @@
-#include "text/subword_models.h"
+#include "text/json/subword_models.h"
 
 #include <array>
 #include <unordered_map>
 
-#include "text/unicode_rules.h"
+#include "text/json/unicode_rules.h"
 
 namespace sixfold {
 namespace {

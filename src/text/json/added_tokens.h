@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "text/json_stage.h"
-#include "text/normalizers.h"
-#include "text/prefix_tree.h"
+#include "text/json/json_stage.h"
+#include "text/json/normalizers.h"
+#include "text/json/prefix_tree.h"
 
 namespace sixfold {
 
