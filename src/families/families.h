@@ -6,13 +6,14 @@
 namespace sixfold {
 
 // The rows of the table, each defined in the file of its family.
-Family marian_family();      // marian.cc
-Family marian_mt_family();   // marian_mt.cc
-Family gpt2_family();        // gpt2.cc
-Family llama_family();       // llama.cc
-Family mistral_family();     // llama.cc
-Family gguf_llama_family();  // gguf.cc
-Family gguf_qwen2_family();  // gguf.cc
+Family marian_family();       // marian.cc
+Family marian_mt_family();    // marian_mt.cc
+Family gpt2_family();         // gpt2.cc
+Family llama_family();        // llama.cc
+Family mistral_family();      // llama.cc
+Family gguf_llama_family();   // gguf.cc
+Family gguf_qwen2_family();   // gguf.cc
+Family ctranslate2_family();  // ctranslate2.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The
 /// functions below walk the families that they are given.

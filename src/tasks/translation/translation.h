@@ -92,8 +92,8 @@ struct TranslateOptions {
   int64_t batch_tokens = 0;
   int max_source_length = 1024;  ///< in tokens, without the end token; longer sources are cut
   std::string target_language;   ///< "deu" adds the token >>deu<< before each source; empty: no token is added
-  /// A file made by `sixfold shortlist` for the model; empty: that of the model's folder, if it has one; "none":
-  /// all tokens are allowed.
+  /// A file made by `sixfold shortlist` for the model; empty: that of the model's folder, if it has one;
+  /// "none": all tokens are allowed.
   std::string shortlist;
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
   std::string split_sentences;
