@@ -19,6 +19,13 @@ std::vector<const Program*> programs_of(Families families) {
   return programs;
 }
 
+/// A source with the path that its name stands for.
+ImportSource located(const ImportSource& source, const Program& program) {
+  ImportSource found = source;
+  if (program.locate) found.path = program.locate(source.path);
+  return found;
+}
+
 }  // namespace
 
 Families families() {
@@ -26,7 +33,8 @@ Families families() {
       m2m100_family(),      bart_family(),       mbart_family(),    t5_family(),         mt5_family(),
       marian_mt_family(),   gpt2_family(),       gpt_neox_family(), qwen2_family(),      qwen3_family(),
       phi3_family(),        mistral_family(),    llama_family(),    bert_family(),       roberta_family(),
-      xlm_roberta_family(), distilbert_family(), marian_family(),   gguf_llama_family(), gguf_qwen2_family()};
+      xlm_roberta_family(), distilbert_family(), marian_family(),   gguf_llama_family(), gguf_qwen2_family(),
+      ctranslate2_family()};
   return table;
 }
 
@@ -43,7 +51,8 @@ std::vector<const Family*> families_of(std::string_view program, Families famili
 }
 
 std::vector<std::string> inputs_of(const ImportSource& source, Families families) {
-  return families_of(source.program, families).front()->program->inputs(source);
+  const Program& program = *families_of(source.program, families).front()->program;
+  return program.inputs(located(source, program));
 }
 
 void validate_described(const ModelConfig& config, const std::string& where) {
@@ -55,9 +64,10 @@ void validate_described(const ModelConfig& config, const std::string& where) {
   }
 }
 
-Imported read_model(const ImportSource& source, Families families) {
-  const std::vector<const Family*> candidates = families_of(source.program, families);
+Imported read_model(const ImportSource& named, Families families) {
+  const std::vector<const Family*> candidates = families_of(named.program, families);
   const Program& program = *candidates.front()->program;
+  const ImportSource source = located(named, program);
   for (const Family* family : candidates)
     if (family->recognises(source, *family)) return family->read(source);
   program.refuse(source, candidates);

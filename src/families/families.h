@@ -26,6 +26,7 @@ Family phi3_family();         // phi3.cc
 Family gpt_neox_family();     // gpt_neox.cc
 Family gguf_llama_family();   // gguf.cc
 Family gguf_qwen2_family();   // gguf.cc
+Family ctranslate2_family();  // ctranslate2.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The
 /// functions below walk the families that they are given.

@@ -94,6 +94,8 @@ struct Program {
   void (*refuse)(const ImportSource& source, const std::vector<const Family*>& families);
   /// What a path is that is not a model folder, and how it is imported; empty if it is not of this program.
   std::string (*advise)(const std::string& path, const std::vector<const Family*>& families);
+  /// The path of what a user names otherwise, such as a model of the hub; null: names are paths.
+  std::string (*locate)(const std::string& name) = nullptr;
 };
 
 /// A kind of models of another program.

@@ -1,8 +1,11 @@
 #include "families/hugging_face.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/join.h"
 #include "families/json/keys.h"
 #include "formats/safetensors.h"
@@ -24,6 +27,53 @@ std::vector<std::string> types_of(const std::vector<const Family*>& families) {
   std::vector<std::string> types;
   for (const Family* family : families) types.emplace_back(family->name);
   return types;
+}
+
+/// The value of an environment variable, or `otherwise` if it is not set or empty.
+std::string environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : otherwise;
+}
+
+/// The folder in which the programs of Hugging Face keep what they download (docs of huggingface_hub,
+/// "Environment variables").
+fs::path hub_cache() {
+  const std::string cache = environment("XDG_CACHE_HOME", environment("HOME", "") + "/.cache"),
+                    home = environment("HF_HOME", cache + "/huggingface");
+  return environment("HF_HUB_CACHE", environment("HUGGINGFACE_HUB_CACHE", home + "/hub"));
+}
+
+/// Whether a text may be the name of a model of the hub: "gpt2", "Helsinki-NLP/opus-mt-en-de".
+bool is_hub_name(const std::string& name) {
+  return std::ranges::count(name, '/') <= 1 && !name.starts_with('/') && !name.ends_with('/') &&
+         !name.starts_with('.') && name.find("..") == name.npos && std::ranges::all_of(name, [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '-' || c == '_' || c == '.';
+         });
+}
+
+/// The folder that a name stands for: itself if there is one, else that of a model of the hub which was
+/// downloaded before.
+std::string locate_model(const std::string& name) {
+  std::error_code ignored;
+  if (fs::exists(name, ignored) || !is_hub_name(name)) return name;
+  std::string folder = "models--" + name;
+  if (const size_t slash = folder.find('/'); slash != folder.npos) folder.replace(slash, 1, "--");
+  const fs::path cache = hub_cache(), model = cache / folder, reference = model / "refs" / "main";
+  require(
+      fs::is_regular_file(reference, ignored),
+      "{}: there is neither a folder of that name nor such a model in the hub's local cache, {}; if it is a "
+      "model of the hub, download it with: hf download {}",
+      name, cache.string(), name);
+  std::string hash = read_regular_file(reference);
+  while (!hash.empty() && std::isspace(static_cast<unsigned char>(hash.back()))) hash.pop_back();
+  const fs::path snapshot = model / "snapshots" / hash;
+  const bool named = !hash.empty() && std::ranges::all_of(hash, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
+  require(named && fs::is_directory(snapshot, ignored),
+          "{}: names a snapshot that is not there; download the model again with: hf download {}",
+          reference.string(), name);
+  return snapshot;
 }
 
 void refuse_folder(const ImportSource& source, const std::vector<const Family*>& families) {
@@ -71,6 +121,7 @@ const Program hugging_face = {
     .inputs = [](const ImportSource& source) { return std::vector{source.path}; },
     .refuse = refuse_folder,
     .advise = advice_on,
+    .locate = locate_model,
 };
 
 bool has_model_type(const ImportSource& source, const Family& family) {

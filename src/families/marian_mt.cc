@@ -104,18 +104,6 @@ Architecture architecture_of(const JsonKeys& config) {
   return a;
 }
 
-/// The formula that gives a table of positions, of those that MarianMTModel or Marian compute.
-std::optional<Positions> formula_of(const Matrix& table) {
-  for (const Positions kind : {Positions::sinusoidal_halves, Positions::sinusoidal_marian}) {
-    bool same = true;
-    for (int64_t p = 0; same && p < table.rows; ++p)
-      for (int64_t i = 0; same && i < table.cols; ++i)
-        same = std::abs(table.at(p, i) - sinusoidal_position(p, i, table.cols, kind)) < 1e-2;
-    if (same) return kind;
-  }
-  return std::nullopt;
-}
-
 /// Sets the kind of the positions: sinusoidal ones, unless the model has tables of others.
 void set_positions(const TensorMap& tensors, Architecture& a) {
   const std::string encoder = "model.encoder.embed_positions.weight",

@@ -12,6 +12,18 @@ constexpr const char* positions_weight = "embed_positions.weight";
 
 }  // namespace
 
+std::optional<Positions> formula_of(const Matrix& table) {
+  for (const Positions kind :
+       {Positions::sinusoidal_halves, Positions::sinusoidal_marian, Positions::sinusoidal}) {
+    bool same = true;
+    for (int64_t p = 0; same && p < table.rows; ++p)
+      for (int64_t i = 0; same && i < table.cols; ++i)
+        same = std::abs(table.at(p, i) - sinusoidal_position(p, i, table.cols, kind)) < 1e-2;
+    if (same) return kind;
+  }
+  return std::nullopt;
+}
+
 MarianMTWeights::MarianMTWeights(const Transformer& model, int positions)
     : model_(model), c_(model.config()), table_(make_table(positions)) {
   // For interleaved positions first the sines, then the cosines.

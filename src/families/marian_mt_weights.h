@@ -7,6 +7,9 @@
 
 namespace sixfold {
 
+/// The formula that gives a table of positions, of those that are computed here; nothing for another table.
+std::optional<Positions> formula_of(const Matrix& table);
+
 /// The weights of a model of the paper as MarianMTModel has them, where its positions, norms and start token
 /// are other ones: features of d_model in another order, states of another scale, a padding token. The model
 /// must outlive this.

@@ -315,32 +315,40 @@ std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRu
   return model;
 }
 
-void write_weights(const std::string& path, const NameRules& rules, const ModelConfig& config,
-                   const WeightValues& values) {
-  const std::vector<Parameter> weights = weights_of(config);
-  const std::vector<Holder> holders = holders_of(rules, weights);
-  std::map<std::string, std::function<Matrix()>> tensors;  // in the order in which they are written
-  std::vector<TensorEntry> entries;
+std::vector<TheirTensor> their_tensors(const NameRules& rules, const ModelConfig& config,
+                                       const WeightValues& values) {
+  const auto kept = std::make_shared<const NameRules>(rules);  // holders point to their rules
+  const auto weights = std::make_shared<const std::vector<Parameter>>(weights_of(config));
+  std::vector<TheirTensor> tensors;
   const auto add = [&](const std::string& name, const Matrix& shape, std::function<Matrix()> value) {
     std::vector<int64_t> sizes{shape.rows, shape.cols};
     if (shape.vector) sizes.erase(sizes.begin());
-    entries.push_back({name, DType::f32, sizes});
-    tensors[name] = std::move(value);
+    tensors.push_back({name, sizes, std::move(value)});
   };
-  for (const Holder& holder : holders) {
-    const auto value = [&] { return written(holder, weights, config, values); };
+  for (const Holder& holder : holders_of(*kept, *weights)) {
+    const auto value = [kept, weights, holder, config, &values] {
+      return written(holder, *weights, config, values);
+    };
     if (holder.theirs.empty())
       require(std::ranges::all_of(value().values, [](float x) { return x == 0; }),
               "the weights of {} are not zero, but the other program does not store them",
-              weights[holder.parts[0]].name);
+              (*weights)[holder.parts[0]].name);
     else if (holder.rule->holds != Holds::copy)
-      add(holder.theirs, their_shape(holder, weights), value);
+      add(holder.theirs, their_shape(holder, *weights), value);
   }
   for (const NameRule& rule : rules)
     if (rule.computed) add(rule.theirs, rule.computed(), rule.computed);
-  std::ranges::sort(entries, {}, &TensorEntry::name);
+  std::ranges::sort(tensors, {}, &TheirTensor::name);
+  return tensors;
+}
+
+void write_weights(const std::string& path, const NameRules& rules, const ModelConfig& config,
+                   const WeightValues& values) {
+  const std::vector<TheirTensor> tensors = their_tensors(rules, config, values);
+  std::vector<TensorEntry> entries;
+  for (const TheirTensor& tensor : tensors) entries.push_back({tensor.name, DType::f32, tensor.shape});
   SafetensorsWriter file(path, entries, {{"format", "pt"}});
-  for (const auto& [name, value] : tensors) file.add(value().values.data());
+  for (const TheirTensor& tensor : tensors) file.add(tensor.value().values.data());
   file.commit();
 }
 

@@ -89,6 +89,18 @@ std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRu
 /// The values of each weight of a model, by which it is written.
 using WeightValues = std::function<std::vector<float>(const Parameter&)>;
 
+/// A tensor of the other program to write, whose values are computed when they are asked for.
+struct TheirTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::function<Matrix()> value;
+};
+
+/// The tensors that the rules give for a model of this config, sorted by name. `values` must outlive them.
+/// Throws an input error if a weight is not zero that is not stored.
+std::vector<TheirTensor> their_tensors(const NameRules& rules, const ModelConfig& config,
+                                       const WeightValues& values);
+
 /// Writes the weights of a model of this config in fp32 as a safetensors file that PyTorch reads, one at a
 /// time. Throws an input error if a weight is not zero that is not stored.
 void write_weights(const std::string& path, const NameRules& rules, const ModelConfig& config,

@@ -88,6 +88,29 @@ void add_import_gguf(CLI::App& parent) {
   command.callback([settings] { run_import(*settings); });
 }
 
+void add_import_ctranslate2(CLI::App& parent) {
+  const auto settings = std::make_shared<InteropSettings>();
+  CLI::App& command =
+      add_conversion(parent, "ctranslate2", "Import a Transformer of CTranslate2 that translates", settings,
+                     "DIR", "folder with model.bin and vocabularies");
+  command
+      .add_option("--tokenizer", settings->source.sentence_pieces,
+                  "SentencePiece models of source and target, or one for both")
+      ->type_name("FILE [FILE]")
+      ->expected(1, 2);
+  command.footer(
+      "Example:\n  sixfold import ctranslate2 opus-ct2 --tokenizer source.spm target.spm --output opus");
+  command.callback([settings] { run_import(*settings); });
+}
+
+void add_export_ctranslate2(CLI::App& parent) {
+  const auto settings = std::make_shared<InteropSettings>();
+  CLI::App& command = add_conversion(parent, "ctranslate2", "Export a translation model for CTranslate2",
+                                     settings, "MODEL", "model folder");
+  command.footer("Example:\n  sixfold export ctranslate2 run/model --output ct2");
+  command.callback([settings] { run_export(*settings); });
+}
+
 }  // namespace
 
 void add_import(CLI::App& app) {
@@ -95,10 +118,12 @@ void add_import(CLI::App& app) {
   command.require_subcommand(1);
   add_import_marian(command);
   add_import_gguf(command);
+  add_import_ctranslate2(command);
   const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face = add_conversion(
       command, "hf", "Import a " + titles_of("hf", [](const Family&) { return true; }) + " of Hugging Face",
-      settings, "DIR", "folder with config.json, weights and tokenizer");
+      settings, "DIR",
+      "folder with config.json, weights and tokenizer, or the name of a model in the hub's local cache");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
   hugging_face.callback([settings] { run_import(*settings); });
   command.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
@@ -113,6 +138,7 @@ void add_export(CLI::App& app) {
       "Export for Hugging Face: a " + titles_of("hf", [](const Family& f) { return f.write != nullptr; }) +
           ", which CTranslate2 can convert",
       settings, "MODEL", "model folder");
+  add_export_ctranslate2(command);
   hugging_face.footer("Example:\n  sixfold export hf run/model --output marian-mt");
   hugging_face.callback([settings] { run_export(*settings); });
   command.footer("Example:\n  sixfold export hf run/model --output marian-mt");

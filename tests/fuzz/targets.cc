@@ -23,6 +23,7 @@
 #include "families/marian.h"
 #include "families/marian_shortlist.h"
 #include "families/vocabulary.h"
+#include "formats/ctranslate2_file.h"
 #include "formats/decode_image.h"
 #include "formats/event_file.h"
 #include "formats/gguf.h"
@@ -100,6 +101,11 @@ void marian_shortlist(Bytes bytes) {
   const Shortlist list = read_marian_shortlist({file.path(), "2", "3"}, {tokenizer, tokenizer, true});
   for (const int32_t id : list.targets(std::vector<int32_t>{0, 1, 2, 3, 4}))
     if (id < 0 || id >= tokenizer->vocab_size()) std::abort();
+}
+void ctranslate2(Bytes bytes) {
+  const Ctranslate2File file = Ctranslate2File::open(MemoryFile(bytes).path());
+  for (const std::string& name : file.tensors().names())
+    if (file.tensors().find(name)->unknown_type.empty()) to_floats(*file.tensors().find(name));
 }
 void gguf(Bytes bytes) {
   const MemoryFile memory(bytes);
@@ -364,6 +370,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"torch", torch},
                              FuzzTarget{"marian_bin", marian_bin},
                              FuzzTarget{"gguf", gguf},
+                             FuzzTarget{"ctranslate2", ctranslate2},
                              FuzzTarget{"marian_shortlist", marian_shortlist},
                              FuzzTarget{"vocabulary_yaml", vocabulary_yaml},
                              FuzzTarget{"marian_decoder", marian_decoder},

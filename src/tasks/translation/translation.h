@@ -94,8 +94,8 @@ struct TranslateOptions {
   /// Languages of a model that has tokens for them; empty: those of its settings. A model with tokens such as
   /// >>deu<< reads that of the target before each source.
   std::string source_language = {}, target_language = {};
-  /// A file made by `sixfold shortlist` for the model; empty: that of the model's folder, if it has one; "none":
-  /// all tokens are allowed.
+  /// A file made by `sixfold shortlist` for the model; empty: that of the model's folder, if it has one;
+  /// "none": all tokens are allowed.
   std::string shortlist;
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
   std::string split_sentences;
