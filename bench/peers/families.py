@@ -158,6 +158,10 @@ def reference_masked(folder, made, more):
         with torch.no_grad():
             probabilities = torch.softmax(model(torch.tensor([ids])).logits[0].double(), -1)
         places = [i for i, one in enumerate(ids) if one == tokenizer.mask_token_id]
+        for special in (tokenizer.unk_token_id, tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id, tokenizer.sep_token_id,
+                        tokenizer.mask_token_id):
+            if special is not None:
+                probabilities[:, special] = -1  # Sixfold fills no mask with them
         best = [probabilities[i].topk(5) for i in places]
         cases.append({"text": text, "ids": ids, "masks": [[{"id": i, "text": tokenizer.decode([i]), "probability": p} for i, p in
                                                            zip(one.indices.tolist(), one.values.tolist())] for one in best]})
@@ -288,7 +292,7 @@ def compare_masked(sixfold, model, cases):
         for theirs, ours in zip(case["masks"], said["masks"]):
             yield from numbers(f"probabilities of a mask of {case['text']!r}", [one["probability"] for one in theirs], [one["probability"] for one in ours])
             if theirs[0]["probability"] - theirs[1]["probability"] > TOLERANCE:
-                yield from same_text(f"likeliest fill of {case['text']!r}", theirs[0]["text"].strip(), ours[0]["text"].strip())
+                yield from same_text(f"likeliest fill of {case['text']!r}", theirs[0]["text"].strip().removeprefix("##"), ours[0]["text"].strip().removeprefix("##"))
 
 
 def compare_labels(what, theirs, ours):

@@ -126,7 +126,7 @@ class PairTrainer {
   /// Adds a word, by the ids of its tokens.
   void add(std::vector<int32_t> word, int64_t count) {
     words_.push_back({std::move(word), count});
-    change_counts(words_.size() - 1, 1);
+    change_counts(words_.size() - 1, 1, any);
   }
 
   /// Merges until there are `most` tokens, or no pair occurs `least` times.
@@ -180,15 +180,17 @@ class PairTrainer {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   }
 
-  /// Adds the pairs of a word, or takes them away. An entry of the queue may have too large a count, but none
-  /// is missing.
-  void change_counts(size_t number, int64_t sign) {
+  static constexpr int32_t any = -1;  // token
+
+  /// Adds the pairs of a word, or takes them away. Only those with the token `grown` can become more. An entry
+  /// of the queue may have too large a count, but none is missing.
+  void change_counts(size_t number, int64_t sign, int32_t grown) {
     const Word& word = words_[number];
     for (size_t i = 0; i + 1 < word.tokens.size(); ++i) {
       const uint64_t key = key_of(word.tokens[i], word.tokens[i + 1]);
       Pair& pair = pairs_[key];
       pair.count += sign * word.count;
-      if (sign < 0) continue;
+      if (sign < 0 || (grown != any && word.tokens[i] != grown && word.tokens[i + 1] != grown)) continue;
       if (pair.words.empty() || pair.words.back() != number) pair.words.push_back(number);
       changed_.push_back(key);
     }
@@ -206,7 +208,7 @@ class PairTrainer {
     changed_.clear();
     for (const size_t number : words) {
       std::vector<int32_t>& tokens = words_[number].tokens;
-      change_counts(number, -1);
+      change_counts(number, -1, merged);
       size_t end = 0;
       for (size_t i = 0; i < tokens.size(); ++i) {
         const bool here = tokens[i] == left && i + 1 < tokens.size() && tokens[i + 1] == right;
@@ -214,7 +216,7 @@ class PairTrainer {
         i += here;
       }
       tokens.resize(end);
-      change_counts(number, 1);
+      change_counts(number, 1, merged);
     }
     queue_changed();
   }
