@@ -11,6 +11,8 @@ struct PairLayout {
   std::vector<int32_t> source_end = {};    ///< after a source; empty: the end token of its tokenizer
   /// Before a target, after the first input of the decoder, such as the token of its language.
   std::vector<int32_t> target_start = {};
+  /// The token of the target's language, with which the search begins each translation; -1: there is none.
+  int32_t target_language = -1;
 
   bool operator==(const PairLayout&) const = default;
   /// A source as the encoder reads it, from the tokens of its text.

@@ -149,6 +149,10 @@ void require_model_folder(const std::string& path) {
                           fmt::format("{} is the folder of a model of Hugging Face, which must be imported "
                                       "first",
                                       name));
+  if (is_file(fs::path(name) / "model.bin") && !is_file(fs::path(name) / "model.safetensors"))
+    throw NotAModelFolder(name, fmt::format("{} has the weights of another program (model.bin), from which it "
+                                            "must be imported first",
+                                            name));
 }
 
 }  // namespace sixfold

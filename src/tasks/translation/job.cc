@@ -21,9 +21,7 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
   SearchOptions how{options.generation.value_or(model.config().generation), options.n_best,
                     model.batch_tokens(options.batch_tokens), shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
-  const int first = layout.target_start.empty() ? -1 : layout.target_start.front();
-  if (first != model.config().generation.forced_first_token)
-    how.rules.forced_first_token = first;  // a language's
+  if (layout.target_language >= 0) how.rules.forced_first_token = layout.target_language;
   return how;
 }
 

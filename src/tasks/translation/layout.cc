@@ -43,19 +43,22 @@ std::map<std::string, int32_t> languages_of(const TranslationSettings& settings,
 
 PairLayout layout_of(const TranslationSettings& settings, const GenerationConfig& rules,
                      const Tokenizer& tokenizer) {
-  for (const auto* ids : {&settings.source_start, &settings.source_end})
+  for (const auto* ids : {&settings.source_start, &settings.source_end, &settings.target_start})
     for (const int id : *ids)
       require(id < tokenizer.vocab_size(),
-              "source_start and source_end: the id {} is not in the vocabulary of {}", id,
+              "source_start, source_end and target_start: the id {} is not in the vocabulary of {}", id,
               tokenizer.vocab_size());
   PairLayout layout{.source_start = {settings.source_start.begin(), settings.source_start.end()},
                     .source_end = {settings.source_end.begin(), settings.source_end.end()}};
-  if (rules.forced_first_token >= 0) layout.target_start = {rules.forced_first_token};
+  layout.target_start = {settings.target_start.begin(), settings.target_start.end()};
+  if (layout.target_start.empty() && rules.forced_first_token >= 0)
+    layout.target_start = {rules.forced_first_token};
   if (settings.language_token.empty()) return layout;
   const auto languages = languages_of(settings, tokenizer);
   layout.source_start.insert(layout.source_start.begin(),
                              token_of(languages, settings.source_language, "source_language"));
-  layout.target_start = {token_of(languages, settings.target_language, "target_language")};
+  layout.target_language = token_of(languages, settings.target_language, "target_language");
+  layout.target_start = {layout.target_language};
   return layout;
 }
 

@@ -17,6 +17,9 @@ struct TranslationSettings {
   std::string source_language, target_language;  ///< codes such as "en" and "pt-BR", or empty if not known
   std::vector<int> source_start = {};            ///< ids of tokens before the text of a source
   std::vector<int> source_end = {};              ///< and after it; empty: the end token
+  /// Before a target, after the first input of the decoder. Empty: `generation.forced_first_token` if there is
+  /// one.
+  std::vector<int> target_start = {};
   /// How the token of a language is written, with its code in place of `*`: "__*__". It stands before a source,
   /// for the language of it, and before a target. Empty: there are no such tokens.
   std::string language_token;
@@ -27,6 +30,9 @@ inline void visit(OptionVisitor& v, TranslationSettings& o) {
   v.field("target_language", o.target_language, "language of the translations; empty: not known");
   v.field("source_start", o.source_start, "ids of tokens before the text of a source", at_least(0));
   v.field("source_end", o.source_end, "ids of tokens after the text of a source; empty: the end token",
+          at_least(0));
+  v.field("target_start", o.target_start,
+          "ids of tokens before the text of a target; empty: generation.forced_first_token, if there is one",
           at_least(0));
   v.field("language_token", o.language_token,
           "how the tokens are written that stand before sources and targets, with the code of the language in "
