@@ -245,10 +245,10 @@ def numbers(what, theirs, ours, terms=1):
 
 
 def same_text(what, theirs, ours):
-    """How many U+FFFD stand for bytes that are no text differs between the programs."""
-    # M2M100's class decodes its special tokens, and Sixfold drops white space at the ends of translations.
-    theirs = re.sub("__[a-z]+__|<unk>", "", theirs)
-    if re.sub("\ufffd+", "\ufffd", theirs).strip() != re.sub("\ufffd+", "\ufffd", ours).strip():
+    """How many U+FFFD stand for bytes that are no text differs between the programs. M2M100's class decodes special tokens, and Sixfold writes
+    a translation as one line without white space at its ends."""
+    plain = [re.sub(r"\s", " ", re.sub("__[a-z]+__|<unk>", "", re.sub("\ufffd+", "\ufffd", text))).strip() for text in (theirs, ours)]
+    if plain[0] != plain[1]:
         yield f"{what}: {ours!r} and not {theirs!r}", 0.0
 
 

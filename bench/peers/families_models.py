@@ -52,8 +52,8 @@ def rotary(r, head, layers_positions):
                          {"truncate": False}])
     if kind == "llama3":
         new |= {"original_max_position_embeddings": original, "low_freq_factor": 1.0, "high_freq_factor": r.choice([2.0, 4.0])}
-    # A dynamic base changes with the length beyond max_position_embeddings.
-    positions = r.choice([16, TEXT]) if kind == "dynamic" else layers_positions
+    # A dynamic base changes with the length beyond max_position_embeddings, which Sixfold does not read at once.
+    positions = TEXT if kind == "dynamic" else layers_positions
     scaling = {key: value for key, value in new.items() if key != "rope_theta"}
     if r.random() < 0.3:
         scaling["type"] = scaling.pop("rope_type")

@@ -43,7 +43,9 @@ class Made:
         path = self.folder / "tokenizer.model"
         if path.exists():
             pieces = sentencepiece.SentencePieceProcessor(str(path))
-            return lambda ids: pieces.decode([i for i in ids if i < pieces.get_piece_size()])
+            rows = json.loads((self.folder / "config.json").read_text())["vocab_size"]
+            if rows == pieces.get_piece_size() or not (self.folder / "tokenizer.json").exists():  # else tokens were added
+                return lambda ids: pieces.decode([i for i in ids if i < pieces.get_piece_size()])
         return Tokenizer.from_file(str(self.folder / "tokenizer.json")).decode
 
     def encode(self, text, pair=None):
@@ -202,7 +204,7 @@ def mbart50(folder, r, size):
     source, target = r.sample(["en_XX", "de_DE", "fr_XX", "ro_RO", "sl_SI"], 2)
     tokenizer = MBart50Tokenizer(vocab=[list(piece) for piece in pieces], _spm_precompiled_charsmap=charsmap, src_lang=source, tgt_lang=target)
     tokenizer.save_pretrained(folder)
-    return made(folder, tokenizer, forced_bos_token_id=tokenizer.convert_tokens_to_ids(target))
+    return made(folder, tokenizer, forced_bos_token_id=tokenizer.convert_tokens_to_ids(target), suppress_tokens=[1])  # a padding token has no position
 
 
 def nllb(folder, r, size):
@@ -215,7 +217,7 @@ def nllb(folder, r, size):
     tokenizer = NllbTokenizer(vocab=vocabulary, merges=merges, extra_special_tokens=codes, src_lang=source, tgt_lang=target,
                               _spm_precompiled_charsmap=charsmap)
     tokenizer.save_pretrained(folder)
-    return made(folder, tokenizer, forced_bos_token_id=tokenizer.convert_tokens_to_ids(target))
+    return made(folder, tokenizer, forced_bos_token_id=tokenizer.convert_tokens_to_ids(target), suppress_tokens=[1])  # a padding token has no position
 
 
 def m2m100(folder, r, size):
@@ -225,7 +227,7 @@ def m2m100(folder, r, size):
     source, target = r.sample(["en", "de", "fr", "af", "zu"], 2)
     tokenizer = M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"), src_lang=source, tgt_lang=target)
     tokenizer.save_pretrained(folder)
-    result = made(folder, tokenizer, forced_bos_token_id=tokenizer.get_lang_id(target))
+    result = made(folder, tokenizer, forced_bos_token_id=tokenizer.get_lang_id(target), suppress_tokens=[1])
     result.size = max(tokenizer.lang_code_to_id.values()) + 1 + tokenizer.num_madeup_words  # languages are no entries of vocab.json
     return result
 

@@ -116,7 +116,7 @@ Exported write_bart(const ExportSource& source, const std::string& folder) {
   need(settings.language_token.empty() || (pre_norm && first), "its languages have other tokens");
   return write_seq2seq(source, folder,
                        {.class_name = name,
-                        .tokenizer_class = !pre_norm ? "BartTokenizer"
+                        .tokenizer_class = !pre_norm ? "PreTrainedTokenizerFast"
                                            : first   ? "MBart50Tokenizer"
                                                      : "MBartTokenizer",
                         .config = c,

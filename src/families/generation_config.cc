@@ -421,6 +421,7 @@ GenerationConfig read_text_generation_config(const fs::path& folder, const Gener
   GenerationConfig rules = common_rules(keys, model);
   rules.min_new_tokens = keys.count("min_new_tokens", 0);
   rules.at_longest = AtLongest::cut;
+  rules.allow_unk = true;  // transformers suppresses it only if a setting names it
   return rules;
 }
 

@@ -31,8 +31,14 @@ struct StartingTokenizer {
   int start = -1;
 };
 
+/// The number of tokens of a SentencePiece model.
+int pieces_of_model(const fs::path& path) {
+  return load_sentence_piece(read_regular_file(path), path, TextSide::exact)->vocab_size();
+}
+
 /// Reads the tokenizer of a folder; `rows` is the number of tokens of the model. A tokenizer.json beside
-/// tokenizer.model is a copy of it in another form, and says how texts begin.
+/// tokenizer.model is a copy of it in another form, and says how texts begin; it counts where it alone has
+/// tokens that were added.
 StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, int rows, Notes& notes) {
   const fs::path json = folder / "tokenizer.json", sentence_piece = folder / "tokenizer.model";
   const bool has_json = fs::exists(json), has_model = fs::exists(sentence_piece);
@@ -42,7 +48,7 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
   const nlohmann::json all = parse_json(text, json);
   require(all.is_object(), "{}: expected a JSON object", json.string());
   StartingTokenizer result;
-  if (has_model) {
+  if (has_model && (!has_json || pieces_of_model(sentence_piece) == rows)) {
     std::string model = read_regular_file(sentence_piece);
     model = splits_by_lines(all) ? mark_imported(std::move(model), sentence_piece)
                                  : mark_whole_texts(std::move(model), sentence_piece);
@@ -200,6 +206,7 @@ ModelConfig exported_causal_config(const ModelConfig& config) {
                   .at_longest = AtLongest::cut,
                   .min_new_tokens = config.generation.min_new_tokens,
                   .suppress_tokens = tokens_never_generated(config, config.generation),
+                  .allow_unk = true,
                   .start_before_text = config.generation.start_before_text};
   std::vector<int>& never = c.generation.suppress_tokens;
   std::ranges::sort(never);

@@ -69,6 +69,7 @@ void set_languages(const fs::path& folder, const Seq2SeqModel& theirs, const Tok
     return;
   }
   settings.language_token.clear();
+  settings.target_start = settings.source_start;  // their tokenizers put the same tokens around both
   if (settings.source_end == std::vector{tokenizer.eos()}) settings.source_end.clear();
   // Languages of a tokenizer that puts their tokens after sources are fixed.
   for (std::string* language : {&settings.source_language, &settings.target_language})
@@ -158,7 +159,7 @@ Imported read_seq2seq(const ImportSource& source, const JsonKeys& keys, const Te
   const bool chosen = !read.settings.language_token.empty();
   if (chosen && !read.settings.target_language.empty() && !read.settings.source_language.empty())
     config.generation.forced_first_token =
-        layout_of(read.settings, config.generation, *read.tokenizer).target_start.front();
+        layout_of(read.settings, config.generation, *read.tokenizer).target_language;
   config.settings = write_options(read.settings);
   validate_described(config, keys.path());
   imported.model = read_weights(tensors, theirs.rules, config);

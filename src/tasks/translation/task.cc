@@ -29,7 +29,7 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
   config.settings = write_options(settings);
   if (!settings.language_token.empty())
     config.generation.forced_first_token =
-        layout_of(settings, config.generation, *tokenizers.source).target_start.front();
+        layout_of(settings, config.generation, *tokenizers.source).target_language;
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
           "tokenizer.joint to true");

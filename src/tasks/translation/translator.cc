@@ -219,6 +219,8 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     source.warn(place);
     require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
   }
+  const GenerationConfig rules = options.generation.value_or(generation());
+  const size_t forced = encoder.layout().target_language >= 0 || rules.forced_first_token >= 0 ? 1 : 0;
   std::vector<ScoredPair> pairs;
   for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], sources[i]});
   ExtraOutputs extra = options.details;
@@ -229,14 +231,13 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
     add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra,
-                      {encoder.prefix(), encoder.suffix()}, std::span(scored).subspan(begin, count));
+                      {encoder.prefix(), encoder.suffix(), forced}, std::span(scored).subspan(begin, count));
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
     scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
-    scored[i].score = score_of(options.generation.value_or(generation()), scored[i].log_probability,
-                               static_cast<int>(scored[i].tokens.size()));
+    scored[i].score = score_of(rules, scored[i].log_probability, static_cast<int>(scored[i].tokens.size()));
   }
   return scored;
 }
