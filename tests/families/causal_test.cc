@@ -195,8 +195,8 @@ TEST_F(CausalErrors, NameTheKeyOfTheConfig) {
   refuse("vocab_size is 300, but the embedding has 345 rows");
   change("config.json", [](json& c) { c["vocab_size"] = 345, c["model_type"] = {"gpt2"}; });
   refuse("model_type is [\"gpt2\"]; it must be a string");
-  change("config.json", [](json& c) { c["model_type"] = "bert"; });
-  refuse("model_type is 'bert'; only marian, gpt2, llama and mistral are supported");
+  change("config.json", [](json& c) { c["model_type"] = "albert"; });
+  refuse("model_type is 'albert'; only m2m_100, bart, ");
 }
 
 TEST_F(CausalErrors, NameThePartOfTheTokenizer) {
@@ -297,18 +297,24 @@ TEST_F(CausalErrors, WindowsOfMistral) {
       edit(c);
     });
   };
+  const auto window = [&] {
+    const ModelConfig config = import();
+    return config.decoder_mixer == MixerKind::restricted_attention ? config.attention_window : 0;
+  };
   with([](json& c) { c["max_position_embeddings"] = 4096; });
-  EXPECT_EQ(import().context_tokens, 4096) << "no window is one of 4096 tokens, which this text fits";
+  EXPECT_EQ(window(), 0) << "no window is one of 4096 tokens, which this text fits";
   with([](json& c) { c["max_position_embeddings"] = 4097; });
-  refuse("sliding_window is 4096 if the key is missing");
+  EXPECT_EQ(window(), 4095) << "besides the token itself";
   with([](json& c) { c["sliding_window"] = nullptr; });
-  EXPECT_EQ(import().context_tokens, 4097);
+  EXPECT_EQ(window(), 0);
   with([](json& c) { c["sliding_window"] = 4000; });
-  refuse("sliding_window is 4000");
+  EXPECT_EQ(window(), 3999);
+  with([](json& c) { c["sliding_window"] = 1; });
+  refuse("sliding_window is 1; a token would attend to itself alone");
   with([](json& c) { c["sliding_window"] = "x"; });
   refuse("sliding_window is \"x\"");
   change("config.json", [](json& c) { c["model_type"] = "llama"; });
-  EXPECT_EQ(import().context_tokens, 4097) << "a Llama does not read the key";
+  EXPECT_EQ(window(), 0) << "a Llama does not read the key";
 }
 
 /// Where a reader is in the middle of what it makes.
@@ -319,11 +325,21 @@ TEST_F(CausalErrors, OfTypesAreRefusedWhereverTheyAre) {
         "config.json", [&](json& c) { c[key] = 3; }, fmt::format("{} is 3; it must be true or false", key));
 }
 
-TEST_F(CausalErrors, ScaledRotaryPositionsAreRefused) {
+TEST_F(CausalErrors, NameTheKeyOfRotaryPositions) {
   use("llama");
   refuse_with(
+      "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "longrope"; },
+      "rope_parameters has the type 'longrope'; only default, linear, dynamic, llama3 and yarn are supported");
+  refuse_with(
       "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "llama3"; },
-      "only unscaled rotary positions are supported");
+      "rope_parameters.factor is missing");
+  refuse_with(
+      "config.json",
+      [](json& c) {
+        c["rope_parameters"].update(
+            {{"rope_type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 4}});
+      },
+      "rotary_scaling.low: 4 is not less than rotary_scaling.high, 4");
   refuse_with(
       "config.json", [](json& c) { c["rope_parameters"]["rope_theta"] = "777"; },
       "rope_parameters.rope_theta is \"777\"; it must be a number");

@@ -244,7 +244,7 @@ TEST_F(CausalSettings, AreExported) {
   import();
   export_hugging_face(model_, folder_ / "out");
   const json settings = json::parse(read_file(folder_ / "out/generation_config.json"));
-  EXPECT_EQ(settings.at("suppress_tokens"), (std::vector<int>{0, 9}));
+  EXPECT_EQ(settings.at("suppress_tokens"), std::vector{9});
   EXPECT_EQ(settings.at("min_new_tokens"), 3);
 }
 

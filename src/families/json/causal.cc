@@ -20,9 +20,13 @@ constexpr const char* embedding = "decoder.embed_tokens.weight";
 
 /// The names of activations there, the first of each being the one that is written.
 constexpr std::pair<std::string_view, Activation> activation_names[] = {
-    {"gelu_new", Activation::tanh_gelu}, {"gelu_pytorch_tanh", Activation::tanh_gelu},
-    {"gelu", Activation::gelu},          {"quick_gelu", Activation::sigmoid_gelu},
-    {"relu", Activation::relu},          {"silu", Activation::swish},
+    {"gelu_new", Activation::tanh_gelu},
+    {"gelu_pytorch_tanh", Activation::tanh_gelu},
+    {"gelu_fast", Activation::tanh_gelu},
+    {"gelu", Activation::gelu},
+    {"quick_gelu", Activation::sigmoid_gelu},
+    {"relu", Activation::relu},
+    {"silu", Activation::swish},
     {"swish", Activation::swish}};
 
 /// A tokenizer, and the token that transformers puts before each text; -1: none.
@@ -136,8 +140,8 @@ Activation causal_activation(const JsonKeys& keys, const char* key, const char* 
   const std::string name = keys.get<std::string>(key, usual);
   for (const auto& [theirs, activation] : activation_names)
     if (theirs == name) return activation;
-  throw_input_error("{}: {} is {}; only gelu_new, gelu, quick_gelu, relu and silu are supported", keys.path(),
-                    key, name);
+  throw_input_error("{}: {} is {}; only gelu_new, gelu_fast, gelu, quick_gelu, relu and silu are supported",
+                    keys.path(), key, name);
 }
 
 std::string_view causal_activation_name(Activation activation) {

@@ -204,7 +204,7 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
   std::vector<ScoredPair> pairs;
   for (const Hypothesis& best : best_first) {
     Translation& translation = translations.emplace_back();
-    translation.text = model_.target().decode(best.ids);
+    translation.text = replace_invalid_utf8(model_.target().decode(best.ids));
     translation.score = best.score;
     translation.log_probability = best.log_probability;
     translation.reason = best.reason;

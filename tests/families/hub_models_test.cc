@@ -1,0 +1,213 @@
+// Models of the families of Hugging Face as transformers saves them, with what it computes of them
+// (bench/peers/families.py --golden).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "families/families.h"
+#include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
+#include "tasks/classification/classifier.h"
+#include "tasks/import_model.h"
+#include "tasks/masked_language_model/mask_filler.h"
+#include "tasks/question_answering/question_answerer.h"
+#include "tasks/translation/translator.h"
+#include "temporary_folder.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+using nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+const std::string goldens = SIXFOLD_TEST_GOLDENS "/hugging_face_families/";
+
+void expect_close(const std::vector<double>& theirs, const std::vector<double>& ours, const std::string& what) {
+  ASSERT_EQ(theirs.size(), ours.size()) << what;
+  for (size_t i = 0; i < theirs.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-4) << what << ", number " << i;
+}
+
+/// A translation is one line. How many U+FFFD stand for bytes that are no text differs between the programs.
+std::string as_line(std::string text) {
+  std::ranges::replace(text, '\r', ' ');
+  const std::string two = "\uFFFD\uFFFD";
+  for (size_t place; (place = text.find(two)) != text.npos;) text.erase(place, two.size() / 2);
+  return std::string(trim_spaces(text));
+}
+
+void check_translations(const std::string& model, const json& cases) {
+  const Translator translator(model);
+  for (const json& golden : cases) {
+    const std::string source = golden["source"], target = golden["target"];
+    std::vector<double> theirs = golden["log_probabilities"], ours;
+    for (const TranslatedToken& token : translator.score({&source, 1}, {&target, 1})[0].tokens)
+      ours.push_back(token.log_probability);
+    if (translator.config().generation.forced_first_token >= 0) theirs[0] = 0;  // its probability is 1
+    expect_close(theirs, ours, "scores of " + source);
+    for (const bool beam : {false, true}) {
+      TranslateOptions options;
+      options.beam_size = options.n_best = beam ? 4 : 1;
+      translator.translate({source}, options, [&](const TranslatedLine& line) {
+        const std::vector<std::string> texts = beam ? golden["beam"].get<std::vector<std::string>>()
+                                                    : std::vector{golden["greedy"].get<std::string>()};
+        for (size_t i = 0; i < texts.size(); ++i)
+          EXPECT_EQ(as_line(line.translations[i].text), as_line(texts[i])) << source;
+        for (size_t i = 0; beam && i < texts.size(); ++i)
+          EXPECT_NEAR(line.translations[i].score, golden["beam_scores"][i].get<double>(), 1e-4) << source;
+      });
+    }
+  }
+}
+
+void check_language_model(const std::string& model, const json& cases) {
+  const std::unique_ptr<Transformer> network = load_model(model, make_backend());
+  for (const json& golden : cases) {
+    Ids ids = golden["ids"];
+    const ModelConfig& c = network->config();
+    if (ids.empty() || !c.generation.start_before_text) ids.insert(ids.begin(), c.decoder_start_token);
+    Ids labels(ids.begin() + 1, ids.end());
+    labels.push_back(c.eos);
+    const Batch batch = BatchBuilder().teacher_forced_prefix(labels, ids[0]).take();
+    Context context(network->backend(), std::make_shared<Arena>(network->backend()));
+    const auto found = ops::log_probability(context, network->states(batch, context), network->output(),
+                                            context.indices(labels))
+                           .to_doubles(*network->backend());
+    expect_close(golden["log_probabilities"], found, golden["text"]);
+  }
+}
+
+void check_masks(const std::string& model, const json& cases) {
+  const MaskFiller filler(model);
+  for (const json& golden : cases) {
+    const std::string text = golden["text"];
+    const FilledText filled = filler.fill({&text, 1})[0];
+    ASSERT_FALSE(filled.error) << *filled.error;
+    ASSERT_EQ(filled.masks.size(), golden["masks"].size());
+    for (size_t mask = 0; mask < filled.masks.size(); ++mask)
+      for (size_t i = 0; i < filled.masks[mask].size(); ++i)
+        EXPECT_NEAR(filled.masks[mask][i].probability, golden["masks"][mask][i]["probability"].get<double>(),
+                    1e-4)
+            << text;
+  }
+}
+
+void check_labels(const std::string& model, const json& cases) {
+  const Classifier classifier(model);
+  for (const json& golden : cases) {
+    const std::string text = golden["text"];
+    const Classification found = classifier.classify({&text, 1})[0];
+    ASSERT_FALSE(found.error) << *found.error;
+    for (size_t i = 0; i < classifier.labels().size(); ++i)
+      EXPECT_NEAR(found.probabilities[i], golden["probabilities"][classifier.labels()[i]].get<double>(), 1e-4)
+          << text;
+  }
+}
+
+void check_answers(const std::string& model, const json& cases) {
+  const QuestionAnswerer answerer(model);
+  for (const json& golden : cases) {
+    const TextQuestion question{golden["text"], golden["question"]};
+    const TextAnswer answer = answerer.answers({&question, 1}, {.max_answer_tokens = 30})[0];
+    ASSERT_FALSE(answer.error) << *answer.error;
+    EXPECT_EQ(answer.text, golden["answer"].get<std::string>()) << question.question;
+    EXPECT_NEAR(answer.probability, golden["probability"].get<double>(), 1e-4) << question.question;
+  }
+}
+
+class HubModel : public testing::TestWithParam<const char*> {
+ protected:
+  HubModel() { import_hugging_face(goldens + GetParam(), folder_ / "model"); }
+
+  const TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+  const json golden_ = json::parse(read_file(goldens + GetParam() + "/expected.json"));
+};
+
+TEST_P(HubModel, ComputesWhatTransformersComputes) {
+  const std::string task = golden_["task"];
+  const json& cases = golden_["cases"];
+  ASSERT_FALSE(cases.empty());
+  if (task == "translation")
+    check_translations(model_, cases);
+  else if (task == "language")
+    check_language_model(model_, cases);
+  else if (task == "masked")
+    check_masks(model_, cases);
+  else if (task == "classes")
+    check_labels(model_, cases);
+  else if (task == "spans")
+    check_answers(model_, cases);
+  else
+    FAIL() << "no check of the task " << task;
+}
+
+/// An export compares config, weights and tokenizers with what is read back, and says so otherwise.
+TEST_P(HubModel, IsExportedAgain) {
+  const ModelConfig config = load_model_config(model_);
+  if (!config.has_decoder()) GTEST_SKIP() << "encoders are not exported";
+  export_hugging_face(model_, folder_ / "exported");
+  import_hugging_face(folder_ / "exported", folder_ / "again");
+  const auto before = load_model(model_, make_backend()), after = load_model(folder_ / "again", make_backend());
+  ASSERT_EQ(before->parameters().size(), after->parameters().size());
+  for (size_t i = 0; i < before->parameters().size(); ++i)
+    EXPECT_EQ(before->parameters()[i].tensor.to_floats(*before->backend()),
+              after->parameters()[i].tensor.to_floats(*after->backend()))
+        << before->parameters()[i].name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, HubModel,
+                         testing::Values("bart", "bert_classes", "bert_masked", "bert_spans",
+                                         "distilbert_classes", "distilbert_masked", "distilbert_spans",
+                                         "gpt_neox", "llama", "m2m100", "mbart50", "mistral", "mt5", "nllb",
+                                         "phi3", "qwen2", "qwen3", "roberta_classes", "roberta_masked",
+                                         "roberta_spans", "t5", "xlm_roberta_classes", "xlm_roberta_masked",
+                                         "xlm_roberta_spans"),
+                         [](const auto& test) { return std::string(test.param); });
+
+/// A model with tokens of languages translates from any of them into any other, and names those that it has.
+TEST(HubLanguages, AreChosenForEachCall) {
+  const TemporaryFolder folder;
+  import_hugging_face(goldens + "nllb", folder / "model");
+  const Translator translator(folder / "model");
+  const std::string source = "the old dog";
+  TranslateOptions options;
+  options.details.tokens = true;
+  const auto first_token = [&](const std::string& target) {
+    options.target_language = target;
+    std::string token;
+    translator.translate({source}, options,
+                         [&](const TranslatedLine& line) { token = line.translations[0].tokens[0].text; });
+    return token;
+  };
+  EXPECT_EQ(first_token("deu_Latn"), "deu_Latn");
+  EXPECT_EQ(first_token("zul_Latn"), "zul_Latn");
+  const auto score = [&](const std::string& language) {
+    options.source_language = language;
+    return translator.score({&source, 1}, {&source, 1}, options)[0].log_probability;
+  };
+  EXPECT_NE(score("eng_Latn"), score("fra_Latn"));
+  EXPECT_NE(score("eng_Latn"), score("zul_Latn"));
+  options.source_language = "xxx_Latn";
+  EXPECT_NE(error_message([&] {
+              translator.translate({source}, options, [](const TranslatedLine&) {});
+            }).find("source_language 'xxx_Latn' is not one of the model's, which are: ace_Arab"),
+            std::string::npos);
+}
+
+TEST(HubLanguages, AreRefusedByModelsWithoutThem) {
+  const TemporaryFolder folder;
+  import_hugging_face(goldens + "t5", folder / "model");
+  TranslateOptions options;
+  options.source_language = "de";
+  EXPECT_NE(error_message([&] {
+              Translator(folder / "model").translate({"x"}, options, [](const TranslatedLine&) {});
+            }).find("does not choose its languages by tokens"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold
