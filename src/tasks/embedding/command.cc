@@ -209,8 +209,8 @@ class PairReader {
 };
 
 void compare(const EmbedSettings& settings) {
-  const Embedder embedder(settings.model, settings.runtime);
   PairReader reader(settings);
+  const Embedder embedder(settings.model, settings.runtime);
   EmbedSummary summary;
   LineOutput output(settings, summary);
   const StopOnInterrupt interrupt;
