@@ -4,7 +4,7 @@
     python serve_clients.py en-de=MODEL SOURCE_PHRASE TARGET_PHRASE [--embedder MODEL] [--sixfold PROGRAM]
 
 MODEL is a model folder of translation. The phrases make a glossary: the model must have the words of both. With --embedder, the folder of a model
-of embeddings, OpenAI's client asks for embeddings of the phrases. Run it in a Python environment with `deepl`, `libretranslatepy` and `openai`.
+of embeddings, OpenAI's client asks for embeddings of the phrases. Run it in a Python environment with `deepl` and `libretranslatepy`, and `openai` for --embedder.
 The script starts a server on a free port, ends it, and fails at the first difference.
 """
 
@@ -19,7 +19,6 @@ import urllib.request
 import uuid
 
 import deepl
-import openai
 from libretranslatepy import LibreTranslateAPI
 
 
@@ -134,6 +133,8 @@ def embedded(program, model, texts):
 
 
 def check_openai(url, expected, texts):
+    import openai  # here, since only --embedder needs it
+
     client = openai.OpenAI(base_url=url + "/v1", api_key="key", max_retries=0)
     check("models", "vectors" in [model.id for model in client.models.list()])
     vectors = [one["embedding"] for one in expected]
