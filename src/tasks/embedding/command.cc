@@ -182,9 +182,9 @@ TextPair parse_pair(const std::string& line) {
 }
 
 /// The pairs of two files, or of one whose lines have a tab.
-class PairReader {
+class TextPairReader {
  public:
-  explicit PairReader(const EmbedSettings& settings) {
+  explicit TextPairReader(const EmbedSettings& settings) {
     if (settings.two_files())
       two_.emplace(settings.source, settings.target, settings.text.invalid, "go with");
     else
@@ -209,7 +209,7 @@ class PairReader {
 };
 
 void compare(const EmbedSettings& settings) {
-  PairReader reader(settings);
+  TextPairReader reader(settings);
   const Embedder embedder(settings.model, settings.runtime);
   EmbedSummary summary;
   LineOutput output(settings, summary);
