@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Checks `sixfold serve` with the real clients of DeepL and LibreTranslate, without a change to them.
+"""Checks `sixfold serve` with the real clients of DeepL, LibreTranslate and OpenAI, without a change to them.
 
-    python serve_clients.py en-de=MODEL SOURCE_PHRASE TARGET_PHRASE [--sixfold PROGRAM]
+    python serve_clients.py en-de=MODEL SOURCE_PHRASE TARGET_PHRASE [--embedder MODEL] [--sixfold PROGRAM]
 
-MODEL is a model folder of translation. The phrases make a glossary: the model must have the words of both. Run it in a Python environment with
-`deepl` and `libretranslatepy`. The script starts a server on a free port, ends it, and fails at the first difference.
+MODEL is a model folder of translation. The phrases make a glossary: the model must have the words of both. With --embedder, the folder of a model
+of embeddings, OpenAI's client asks for embeddings of the phrases. Run it in a Python environment with `deepl` and `libretranslatepy`, and `openai` for --embedder.
+The script starts a server on a free port, ends it, and fails at the first difference.
 """
 
 import argparse
+import base64
+import json
 import re
+import struct
 import subprocess
 import urllib.error
 import urllib.request
@@ -19,8 +23,8 @@ from libretranslatepy import LibreTranslateAPI
 
 
 class Server:
-    def __init__(self, program, model):
-        self.process = subprocess.Popen([program, "serve", model, "--port", "0"], stderr=subprocess.PIPE, text=True)
+    def __init__(self, program, models):
+        self.process = subprocess.Popen([program, "serve", *models, "--port", "0"], stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if match := re.search(r"http://\S+", line):
                 self.url = match.group()
@@ -121,17 +125,61 @@ def check_libretranslate(url, languages, source):
     check("translate messages", upload(url, "a.po", message + '""\n', languages) == f'{message}"{text}"\n')
 
 
+def embedded(program, model, texts):
+    """What `sixfold embed` says."""
+    lines = subprocess.run([program, "embed", model, "--format", "jsonl"], input="\n".join(texts) + "\n", text=True, check=True,
+                           capture_output=True).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def check_openai(url, expected, texts):
+    import openai  # here, since only --embedder needs it
+
+    client = openai.OpenAI(base_url=url + "/v1", api_key="key", max_retries=0)
+    check("models", "vectors" in [model.id for model in client.models.list()])
+    vectors = [one["embedding"] for one in expected]
+    for encoding in ("float", "base64", None):  # without one, the client asks for base64 and decodes it
+        chosen = {"encoding_format": encoding} if encoding else {}
+        answer = client.embeddings.create(model="vectors", input=texts, **chosen)
+        found = [one.embedding for one in answer.data]
+        if encoding == "base64":
+            decode = lambda text: list(struct.unpack(f"<{len(vectors[0])}f", base64.b64decode(text)))
+            found = [decode(one) for one in found]
+        near = all(abs(a - b) <= 1e-7 * max(1, abs(b)) for x, y in zip(found, vectors, strict=True) for a, b in zip(x, y, strict=True))
+        check(f"embeddings, encoding {encoding}", near)
+        check("their order", [one.index for one in answer.data] == list(range(len(texts))))
+        check("usage", answer.usage.prompt_tokens == answer.usage.total_tokens == sum(one["tokens"] for one in expected))
+    one = client.embeddings.create(model="vectors", input=texts[0], dimensions=len(vectors[0]), user="somebody")
+    check("an embedding", len(one.data) == 1 and len(one.data[0].embedding) == len(vectors[0]))
+    for name, wrong in {"tokens": {"input": [1, 2]}, "dimensions": {"input": "a", "dimensions": len(vectors[0]) + 1}, "no text": {"input": []}}.items():
+        try:
+            client.embeddings.create(model="vectors", **wrong)
+            check(f"refused: {name}", False)
+        except openai.BadRequestError:
+            check(f"refused: {name}", True)
+    try:
+        client.embeddings.create(model="none", input="a")
+        check("refused: a model that is not there", False)
+    except openai.NotFoundError:
+        check("refused: a model that is not there", True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("source")
     parser.add_argument("target")
+    parser.add_argument("--embedder")
     parser.add_argument("--sixfold", default="build/release/sixfold")
     options = parser.parse_args()
     languages = options.model.split("=")[0].split("-", 1)
-    with Server(options.sixfold, options.model) as server:
+    models = [options.model] + ([f"vectors={options.embedder}"] if options.embedder else [])
+    with Server(options.sixfold, models) as server:
         check_deepl(server.url, languages, options.source, options.target)
         check_libretranslate(server.url, languages, options.source)
+        if options.embedder:
+            texts = [options.source, options.target, f"{options.source} {options.target}"]
+            check_openai(server.url, embedded(options.sixfold, options.embedder, texts), texts)
 
 
 if __name__ == "__main__":

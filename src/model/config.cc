@@ -23,15 +23,20 @@ static void validate_span(const ModelConfig& c) {
           c.max_positions);
 }
 
-static void validate_classes(const ModelConfig& c) {
-  require_encoder_alone(c);
-  require(c.head.classes >= 2, "head.classes: is {}, but a classifier needs at least 2", c.head.classes);
+/// For a model that reads texts, with their start and their end, and cuts longer ones.
+static void require_positions_of_texts(const ModelConfig& c) {
   require(
       c.reads_images() || !c.limits_length() ||
           (c.context_tokens > 0 && c.context_tokens + 2 <= c.max_positions),
       "context_tokens: is {}, but max_positions is {}; a text needs a position for each token, its start and "
       "its end",
       c.context_tokens, c.max_positions);
+}
+
+static void validate_classes(const ModelConfig& c) {
+  require_encoder_alone(c);
+  require(c.head.classes >= 2, "head.classes: is {}, but a classifier needs at least 2", c.head.classes);
+  require_positions_of_texts(c);
 }
 
 static void validate_images(const ModelConfig& c) {
@@ -57,6 +62,7 @@ void validate(const ModelConfig& c) {
   if (c.head.kind == HeadKind::classes) validate_classes(c);
   if (c.head.kind == HeadKind::span) validate_span(c);
   if (c.head.kind == HeadKind::embedding || c.head.dense) require_encoder_alone(c);
+  if (c.head.kind == HeadKind::embedding) require_positions_of_texts(c);
   require(!c.head.dense || c.head.kind != HeadKind::span, "head.dense: a head of kind 'span' has no such map");
   require(!c.head.norm || c.head.dense, "head.norm: it normalizes what head.dense gives, which is false");
   const bool joint =

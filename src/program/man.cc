@@ -102,7 +102,7 @@ std::string training_keys(Tasks all) {
       "with its default.\nThe first ones are those of the task {}.\n{}",
       all.front().name, key_sections(first));
   for (const TaskEntry& task : all.subspan(1))
-    text += other_keys(task.name, listed_options(task.default_options()), first);
+    if (task.is_trained()) text += other_keys(task.name, listed_options(task.default_options()), first);
   return text;
 }
 

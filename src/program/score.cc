@@ -7,6 +7,7 @@
 #include "base/plural.h"
 #include "program/commands.h"
 #include "program/kit/interrupt.h"
+#include "program/kit/line_pairs.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
@@ -28,36 +29,6 @@ struct ScoreSettings {
   int stride = 0;
   bool summary = false;
   RuntimeOptions runtime;
-};
-
-/// Reads the next line of both files. Throws if only one of them has ended.
-class GivenPairs {
- public:
-  explicit GivenPairs(const ScoreSettings& settings)
-      : settings_(settings), source_(readable_path(settings.source)), target_(readable_path(settings.target)) {}
-
-  bool next(std::vector<std::string>& sources, std::vector<std::string>& targets) {
-    sources.clear(), targets.clear();
-    std::string source, target;
-    while (sources.size() < most_pairs_at_once) {
-      const bool has_source = next_line(source_, source), has_target = next_line(target_, target);
-      require(has_source == has_target,
-              "{} ends after line {}, but {} does not; line n of one file must be the translation of line n of "
-              "the other",
-              text_name(has_source ? settings_.target : settings_.source),
-              has_source ? target_.line_number() : source_.line_number(),
-              text_name(has_source ? settings_.source : settings_.target));
-      if (!has_source) break;
-      make_valid(source, source_, settings_.invalid);
-      make_valid(target, target_, settings_.invalid);
-      sources.push_back(source), targets.push_back(target);
-    }
-    return !sources.empty();
-  }
-
- private:
-  const ScoreSettings& settings_;
-  LineReader source_, target_;
 };
 
 /// Scores a text under a language model.
@@ -104,7 +75,7 @@ void score_pairs(const ScoreSettings& settings) {
   require(settings.source != "-" || settings.target != "-",
           "--source and --target can't both be standard input");
   check(settings.writer);
-  GivenPairs reader(settings);
+  LinePairs reader(settings.source, settings.target, settings.invalid, "be the translation of");
   const Translator translator(settings.model, settings.runtime);
   TextOutput output(settings.output, {settings.source, settings.target, settings.model});
   ScoreWriter writer(output, settings.writer);
@@ -114,7 +85,7 @@ void score_pairs(const ScoreSettings& settings) {
   double sum = 0;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
-  for (std::vector<std::string> sources, targets; reader.next(sources, targets);) {
+  for (std::vector<std::string> sources, targets; reader.next(most_pairs_at_once, sources, targets);) {
     check_interrupt();
     options.first_line = pairs + 1;
     const auto scored = translator.score(sources, targets, options);

@@ -1,6 +1,7 @@
 #include "program/program.h"
 #include "serve/api/served_tasks.h"
 #include "tasks/classification/command.h"
+#include "tasks/embedding/command.h"
 #include "tasks/image_captioning/command.h"
 #include "tasks/language_model/command.h"
 #include "tasks/masked_language_model/command.h"
@@ -14,6 +15,7 @@ ProgramTables builtin_tables() {
   static const TaskProgram programs[] = {
       translation_program(),      language_model_program(),     classification_program(),
       image_captioning_program(), question_answering_program(), masked_language_model_program(),
+      embedding_program(),
   };
   return {builtin_tasks(), programs, serve::builtin_served_tasks()};
 }

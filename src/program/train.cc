@@ -127,7 +127,7 @@ void add_train(CLI::App& app, Tasks tasks) {
       ->add_option_function<std::string>(
           "--options",
           [tasks](const std::string& task) {
-            print_and_exit(to_documented_yaml(task_of(task, "--options", tasks).default_options()));
+            print_and_exit(to_documented_yaml(trained_task(task, "--options", tasks).default_options()));
           },
           "list every key of the training config of a task with its default, and exit; without a task, of "
           "translation")

@@ -218,7 +218,7 @@ void Engine::do_task(Tasks& tasks, Lock& lock) {
   }
   lock.lock();
   if (error && !tasks.error) tasks.error = error;
-  if (--tasks.running == 0 && !tasks.open()) tasks_ended_.notify_all();
+  if (--tasks.running == 0 && !tasks.open()) tasks.ended.notify_one();
 }
 
 void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
@@ -226,8 +226,11 @@ void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
   Tasks tasks{task, count};
   Lock lock(mutex_);
   tasks_.push_back(&tasks);
-  while (tasks.open()) do_task(tasks, lock);
-  while (tasks.running > 0) tasks_ended_.wait(lock);
+  if (calling_ == CallingThreads::wait && tasks.open()) call_worker(lock);
+  // Without any worker, since the system refuses to start one, calling threads do their tasks after all.
+  const auto waits = [&] { return calling_ == CallingThreads::wait && !workers_.empty(); };
+  while (tasks.open() && !waits()) do_task(tasks, lock);
+  while (tasks.open() || tasks.running > 0) tasks.ended.wait(lock);
   std::erase(tasks_, &tasks);
   if (tasks.error) std::rethrow_exception(tasks.error);
 }

@@ -59,12 +59,14 @@ class Engine {
   /// The total size in tokens of a client's requests that are not being decoded yet.
   int64_t waiting_tokens(const Client& client) const { return queue_.tokens(client.number_); }
   DecodingCounts counts() const;
+  /// For what `run` does, which the engine does not count.
+  DecodingStatistics& statistics() { return queue_.statistics(); }
   /// Decodes one step of the client's requests. If all of them are being decoded by other threads, or calling
   /// threads only wait, waits until one is completed, but at most a short time.
   void help(Client& client);
-  /// Calls `task(i)` for each i in [0, count), on this thread and the engine's threads, in any order. Returns
-  /// when all calls have ended. If a call throws, no further calls begin, and one of the exceptions is
-  /// rethrown.
+  /// Calls `task(i)` for each i in [0, count), in any order, on the engine's threads and, unless calling
+  /// threads only wait, on this one. Returns when all calls have ended. If a call throws, no further calls
+  /// begin, and one of the exceptions is rethrown.
   void run(int64_t count, const std::function<void(int64_t)>& task);
 
  private:
@@ -78,6 +80,7 @@ class Engine {
     const std::function<void(int64_t)>& task;
     int64_t count, next = 0, running = 0;
     std::exception_ptr error = nullptr;
+    std::condition_variable ended = {};
     bool open() const { return next < count && !error; }
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -98,7 +101,7 @@ class Engine {
   const std::function<DecodeWorkspace()> workspace_;
   RequestQueue queue_;
   std::mutex mutex_;  // guards all members below
-  std::condition_variable tasks_ended_, more_work_;
+  std::condition_variable more_work_;
   Client* clients_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Tasks*> tasks_;

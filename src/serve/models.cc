@@ -28,6 +28,13 @@ ModelSpec::ModelSpec(const std::string& text) : folder(text) {
   require(!folder.empty(), "'{}' has no folder; write en-de=FOLDER", text);
 }
 
+std::string ModelSpec::name_or_folder() const {
+  if (!name.empty()) return name;
+  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  return path.filename().string();
+}
+
 void require_model_folders(const std::vector<ModelSpec>& specs) {
   require(!specs.empty(),
           "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");

@@ -23,6 +23,8 @@ struct ModelSpec {
 
   /// Throws an input error if the text has no folder.
   explicit ModelSpec(const std::string& text);
+  /// The name that was given, or else the last part of the path of the folder.
+  std::string name_or_folder() const;
 };
 
 /// Throws an input error if there is no model, or if a folder is no model.

@@ -71,8 +71,8 @@ void Service::count_cut(const std::string& model, size_t sentences) {
   if (sentences == 0) return;
   metrics_.cut(model, sentences);
   if (const auto all = cut_.add(sentences))
-    log_warning("{} too long for its model and translated without the end (at {} last)",
-                counted(*all, "sentence was", "sentences were"), model);
+    log_warning("{} longer than the model reads, which left out the end (at {} last)",
+                counted(*all, "text was", "texts were"), model);
 }
 
 std::string Service::caller_of(const HttpRequest& request) const {

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "tasks/classification/task.h"
+#include "tasks/embedding/task.h"
 #include "tasks/image_captioning/task.h"
 #include "tasks/image_classification/task.h"
 #include "tasks/language_model/task.h"
@@ -15,9 +16,10 @@ namespace sixfold {
 
 Tasks builtin_tasks() {
   static const TaskEntry table[] = {
-      translation_entry(),        language_model_entry(),       masked_language_model_entry(),
-      classification_entry(),     image_classification_entry(), image_captioning_entry(),
-      question_answering_entry(),
+      translation_entry(),           language_model_entry(),
+      masked_language_model_entry(), classification_entry(),
+      image_classification_entry(),  image_captioning_entry(),
+      question_answering_entry(),    embedding_entry(),
   };
   return table;
 }
@@ -27,10 +29,17 @@ const TaskEntry* find_task(std::string_view name, Tasks tasks) {
   return found == tasks.end() ? nullptr : &*found;
 }
 
-const TaskEntry& task_of(std::string_view name, const std::string& where, Tasks tasks) {
-  if (const TaskEntry* found = find_task(name, tasks)) return *found;
+const TaskEntry& trained_task(std::string_view name, const std::string& where, Tasks tasks) {
+  if (const TaskEntry* found = find_task(name, tasks)) {
+    require(found->is_trained(),
+            "{}: models of the task '{}' are imported, and not trained; train one of another task that starts "
+            "from such a model (start.model), as classification can",
+            where, name);
+    return *found;
+  }
   std::vector<std::string> names;
-  for (const TaskEntry& entry : tasks) names.emplace_back(entry.name);
+  for (const TaskEntry& entry : tasks)
+    if (entry.is_trained()) names.emplace_back(entry.name);
   throw_input_error("{}: there is no task '{}'{}", where, name, suggestion(name, names));
 }
 
@@ -38,7 +47,7 @@ std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string
   const TaskEntry& first = tasks.front();
   const OptionNode* const chosen = options.find("task");
   if (!chosen) return first.config_of(std::move(options), where);
-  const TaskEntry& task = task_of(chosen->text, chosen->where.empty() ? where : chosen->where, tasks);
+  const TaskEntry& task = trained_task(chosen->text, chosen->where.empty() ? where : chosen->where, tasks);
   if (&task == &first)  // its options have no such key
     std::erase_if(options.children, [](const auto& child) { return child.first == "task"; });
   return task.config_of(std::move(options), where);

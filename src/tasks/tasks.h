@@ -14,8 +14,9 @@ Tasks builtin_tasks();
 
 /// Returns the task of that name, or null.
 const TaskEntry* find_task(std::string_view name, Tasks tasks = builtin_tasks());
-/// The same. Throws an input error that begins with `where` if there is none.
-const TaskEntry& task_of(std::string_view name, const std::string& where, Tasks tasks = builtin_tasks());
+/// Returns the task of that name, whose models can be trained. Throws an input error that begins with `where`
+/// if there is none, or if they can't.
+const TaskEntry& trained_task(std::string_view name, const std::string& where, Tasks tasks = builtin_tasks());
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments, and converts it by the task
 /// that its key `task` names. Throws an input error that names the key, and the file and line or the

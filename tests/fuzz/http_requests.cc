@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "program/small_embedder.h"
 #include "program/small_language_model.h"
 #include "serve/api/served_tasks.h"
 #include "serve/service.h"
@@ -20,8 +21,9 @@ class SmallServer {
   SmallServer() {
     write_small_model(folder_ / "en-de", 11);
     write_small_language_model(folder_ / "text", 5);
+    write_small_embedder(folder_ / "vectors", 3);
     std::vector<serve::ModelSpec> models;
-    for (const std::string& spec : {"en-de=" + (folder_ / "en-de"), folder_ / "text"})
+    for (const std::string& spec : {"en-de=" + (folder_ / "en-de"), folder_ / "text", folder_ / "vectors"})
       models.emplace_back(spec);
     service_ = std::make_unique<serve::Service>(models, serve::EngineSettings{.threads = 1},
                                                 serve::ServiceOptions{.most_texts = 4,

@@ -5,6 +5,7 @@
 #include "program/small_answerer.h"
 #include "program/small_captioner.h"
 #include "program/small_classifier.h"
+#include "program/small_embedder.h"
 #include "program/small_language_model.h"
 #include "program/small_mask_filler.h"
 #include "program/small_model.h"
@@ -17,12 +18,13 @@ namespace {
 TEST(Interrupt, EndsCommandsThatWaitForAPipe) {
   const TemporaryFolder folder;
   const std::string classifier = folder / "classifier", answerer = folder / "answerer",
-                    captioner = folder / "captioner", filler = folder / "filler",
-                    language_model = folder / "language-model", translator = folder / "translator",
-                    text = folder / "text";
+                    captioner = folder / "captioner", embedder = folder / "embedder",
+                    filler = folder / "filler", language_model = folder / "language-model",
+                    translator = folder / "translator", text = folder / "text";
   write_small_classifier(classifier, 3);
   write_small_answerer(answerer, 3);
   write_small_captioner(captioner, 3);
+  write_small_embedder(embedder, 3);
   write_small_mask_filler(filler, 3);
   write_small_language_model(language_model, 3);
   write_small_model(translator, 3);
@@ -35,6 +37,9 @@ TEST(Interrupt, EndsCommandsThatWaitForAPipe) {
   EXPECT_EQ(statuses("classify " + classifier), "143 143");
   EXPECT_EQ(statuses("answer " + answerer), "143 143");
   EXPECT_EQ(statuses("caption " + captioner), "143 143");
+  EXPECT_EQ(statuses("embed " + embedder), "143 143");
+  EXPECT_EQ(statuses("embed --format npy " + embedder), "143 143");
+  EXPECT_EQ(statuses("embed --cosine --source " + text + " " + embedder, "--target"), "143 143");
   EXPECT_EQ(statuses("fill " + filler), "143 143");
   EXPECT_EQ(statuses("generate " + language_model), "143 143");
   EXPECT_EQ(statuses("score " + language_model), "143 143");

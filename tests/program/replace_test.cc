@@ -9,6 +9,7 @@
 #include "program/shell.h"
 #include "program/small_answerer.h"
 #include "program/small_captioner.h"
+#include "program/small_embedder.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -31,6 +32,7 @@ class Replacing : public testing::Test {
     write_small_model(other_, 2);
     write_small_captioner(folder_ / "captioner", 1);
     write_small_answerer(folder_ / "answerer", 1);
+    write_small_embedder(folder_ / "embedder", 1);
     write_file_atomically(folder_ / "a.pgm", "P5 4 4 255\nabcdefghijklmnop");
     ::setenv("HERE", folder_.path().c_str(), 1);
     const std::string fixture = std::string(SIXFOLD_TEST_GOLDENS);
@@ -192,6 +194,9 @@ TEST_F(Replacing, FilesThatAreReadOrBelongToAModelAreNotWritten) {
       {"score $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
       {"shortlist $HERE/model --source $HERE/in.a --target $HERE/in.b --output ", "in.a"},
       {"caption $HERE/captioner --input $HERE/a.pgm --output ", "a.pgm"},
+      {"embed $HERE/embedder --input $HERE/in.a --output ", "in.a"},
+      {"embed $HERE/embedder --format npy --input $HERE/in.a --output ", "in.a"},
+      {"embed $HERE/embedder --cosine --source $HERE/in.a --target $HERE/in.b --output ", "in.b"},
       {"answer $HERE/answerer --input $HERE/in.tsv --output ", "in.tsv"},
       {"answer $HERE/answerer --input $HERE/in.json --output ", "in.json"}};
   for (const auto& [command, input] : commands) {

@@ -7,6 +7,7 @@
 
 #include "program/printed_address.h"
 #include "program/shell.h"
+#include "program/small_embedder.h"
 #include "program/small_model.h"
 #include "serve/raw_client.h"
 #include "tasks/translation/translator.h"
@@ -96,16 +97,20 @@ TEST_F(ServeCommand, TheImageFindsOutWhetherItIsReady) {
   EXPECT_NE(shell(ask).status, 0);
 }
 
-/// The Python packages of DeepL and LibreTranslate. bench/peers/README.md says how to install them.
+/// The Python packages of DeepL and LibreTranslate, and that of OpenAI if it is there. bench/peers/README.md
+/// says how to install them.
 TEST_F(ServeCommand, TheRealClientsWorkUnchanged) {
   const std::string peers = peers_script();
   if (shell(". '" + peers + "' && python -c 'import deepl, libretranslatepy'").status != 0)
     GTEST_SKIP() << "the Python packages deepl and libretranslatepy are not installed";
+  const bool openai = shell(". '" + peers + "' && python -c 'import openai'").status == 0;
+  write_small_embedder(folder_ / "embedder", 3);
   const Outcome outcome =
       shell(". '" + peers + "' && python " SIXFOLD_SOURCE_DIR "/bench/peers/serve_clients.py en-de=" + model_ +
-            " 'a b' 'c d' --sixfold " SIXFOLD_BINARY);
+            " 'a b' 'c d' --sixfold " SIXFOLD_BINARY + (openai ? " --embedder " + folder_ / "embedder" : ""));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_NE(outcome.text.find("translate messages: ok"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(openai ? "refused: tokens: ok" : "translate messages: ok"), std::string::npos)
+      << outcome.text;
 }
 
 /// Before there is a server, there is nothing that must be finished. The settings come from a pipe, so that

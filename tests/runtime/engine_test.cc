@@ -179,6 +179,42 @@ TEST_P(EngineTest, RunsTasks) {
   EXPECT_EQ(calls[2], 2);
 }
 
+/// In a server, where many calls come at once, only the engine's own threads work: no more than it may use.
+TEST_P(EngineTest, ItsThreadsAloneRunTasksWhereCallsWait) {
+  Engine engine(
+      GetParam(), [this] { return DecodeWorkspace(model_, make_backend()); }, CallingThreads::wait);
+  std::mutex mutex;
+  std::set<std::thread::id> callers, runners;
+  std::atomic<int> running{0}, most{0}, done{0};
+  std::vector<std::jthread> calls;
+  for (int c = 0; c < 8; ++c)
+    calls.emplace_back([&] {
+      {
+        const std::lock_guard lock(mutex);
+        callers.insert(std::this_thread::get_id());
+      }
+      for (const int tasks : {5, 0, 1})
+        engine.run(tasks, [&](int64_t) {
+          const int now = ++running;
+          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+          {
+            const std::lock_guard lock(mutex);
+            runners.insert(std::this_thread::get_id());
+          }
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          ++done;
+          --running;
+        });
+    });
+  calls.clear();
+  EXPECT_EQ(done, 8 * 6);
+  EXPECT_LE(most, GetParam());
+  EXPECT_LE(std::ssize(runners), GetParam());
+  for (const std::thread::id& caller : callers) EXPECT_EQ(runners.count(caller), 0u);
+  EXPECT_EQ(error_message([&] { engine.run(3, [](int64_t) { throw_input_error("a task"); }); }), "a task");
+}
+
 /// While one call runs tasks, which may take long, another decodes its own requests, and does no foreign task.
 TEST_P(EngineTest, ACallWorksForItselfAlone) {
   Client client(engine_, model_, options(2));

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "program/small_embedder.h"
 #include "serve/service_fixture.h"
 
 namespace sixfold::serve {
@@ -49,10 +50,13 @@ TEST_F(OperationTest, TheDescriptionHasAllRoutes) {
 
 /// A field that the server does not know is refused by name: those of the description are not.
 TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
+  write_small_embedder(folder_ / "vectors", 3);
+  start({}, {folder_ / "vectors"});
   const Json spec = json(get("/spec"));
   const std::pair<std::string, Json> requests[] = {{"/v1/translate", {{"text", "a"}, {"model", "en-de"}}},
                                                    {"/v2/translate", {{"text", "a"}, {"target_lang", "DE"}}},
-                                                   {"/v1/completions", {{"model", "text"}}}};
+                                                   {"/v1/completions", {{"model", "text"}}},
+                                                   {"/v1/embeddings", {{"model", "vectors"}, {"input", "a"}}}};
   for (const auto& [path, request] : requests) {
     const Json& content = spec["paths"][path]["post"]["requestBody"]["content"];
     const std::string schema = content["application/json"]["schema"]["$ref"];

@@ -31,6 +31,9 @@ nlohmann::ordered_json usage_of(std::span<const GeneratedTexts> all);
 /// Throws what ends the generation before that, so that the client gets a status.
 HttpAnswer stream_completion(const Completion& wanted);
 
+/// /v1/completions.
 std::vector<Route> openai_routes(Service& service);
+/// /v1/embeddings.
+std::vector<Route> openai_embedding_routes(Service& service);
 
 }  // namespace sixfold::serve

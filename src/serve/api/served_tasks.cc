@@ -6,6 +6,7 @@
 #include "serve/api/deepl.h"
 #include "serve/api/libretranslate.h"
 #include "serve/api/openai.h"
+#include "tasks/embedding/routes/served.h"
 #include "tasks/translation/routes/served.h"
 
 namespace sixfold::serve {
@@ -22,7 +23,8 @@ std::vector<Route> translation_routes(Service& service) {
 
 ServedTasks builtin_served_tasks() {
   static const ServedTask table[] = {served_translation(translation_routes),
-                                     served_language_model(openai_routes)};
+                                     served_language_model(openai_routes),
+                                     served_embedding(openai_embedding_routes)};
   return table;
 }
 

@@ -5,17 +5,18 @@
 
 namespace sixfold {
 
-/// What config.json says of a model that makes vectors of texts besides its network.
+/// What config.json says of a model of embeddings besides its network.
 struct EmbeddingSettings {
   static constexpr std::string_view task = "embedding";
   static constexpr TaskNetwork network{.task = task, .decoder = false, .head = HeadKind::embedding};
-  bool normalize = false;  ///< divide each vector by its Euclidean norm
+  bool normalize = false;  ///< divide each embedding by its Euclidean norm
 };
 
 inline void visit(OptionVisitor& v, EmbeddingSettings& o) {
-  v.field("normalize", o.normalize, "divide each vector by its Euclidean norm");
+  v.field("normalize", o.normalize, "divide each embedding by its Euclidean norm");
 }
 
-inline void validate(const EmbeddingSettings&) {}
+/// All values are valid.
+inline void validate(const EmbeddingSettings& /*o*/) {}
 
 }  // namespace sixfold

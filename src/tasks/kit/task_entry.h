@@ -18,13 +18,15 @@ struct TaskEntry {
   std::string_view purpose;  ///< what its models do: "translates text"
   std::string_view command;  ///< of the program, that predicts with its models: "translate"
   /// Converts the options of a config; `where` is named in messages. Throws an input error that names the key,
-  /// and the file and line or the assignment.
+  /// and the file and line or the assignment. Null if models of the task are imported and not trained.
   std::unique_ptr<TaskConfig> (*config_of)(OptionNode options, const std::string& where);
-  /// Returns every key with its default and its description.
+  /// Returns every key with its default and its description. Null if `config_of` is.
   OptionNode (*default_options)();
   /// Says what is special of a model of the task, besides its network and its tokenizers. Throws an input error
   /// if the model's settings are not valid.
   void (*describe)(const ModelConfig& model, const InfoLine& line);
+
+  bool is_trained() const { return config_of != nullptr; }
 };
 
 /// The tasks that there are. What walks them is given them, so that a program can have more.

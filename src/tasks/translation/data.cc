@@ -187,7 +187,10 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
 
 TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start) {
   TranslationData result;
-  if (!start.model.empty()) require_model_folder(start.model);
+  if (!start.model.empty()) {
+    require_model_folder(start.model);
+    require_task(load_model_config(start.model), TranslationSettings::network, start.model);
+  }
   std::optional<KeptText> valid;
   if (!options.data.valid.empty()) valid = validation_text(options, start);
   read_training_text(result, options, start);

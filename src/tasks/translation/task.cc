@@ -19,10 +19,8 @@ namespace {
 ModelConfig config_of(const TranslationOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty()) {
-    require_task(config, TranslationSettings::network, from);
+  if (!from.empty())
     config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
-  }
   bind_tokenizers(config, tokenizers);
   config.task = TranslationSettings::task;
   const TranslationSettings settings = settings_for(config, options.data);

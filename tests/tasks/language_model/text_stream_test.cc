@@ -34,11 +34,11 @@ std::string joined(const std::vector<std::string>& pieces) {
   return all;
 }
 
-using Pieces = std::vector<std::string>;
+using TextPieces = std::vector<std::string>;
 
 TEST(TextStream, ShowsWholeCharacters) {
   const auto bytes = load_bytes(byte_tokenizer_file, "test");
-  EXPECT_EQ(pieces(*bytes, bytes->encode("aé€b")), (Pieces{"a", "", "é", "", "", "€", "b", ""}));
+  EXPECT_EQ(pieces(*bytes, bytes->encode("aé€b")), (TextPieces{"a", "", "é", "", "", "€", "b", ""}));
   // What never becomes a character is shown as U+FFFD.
   EXPECT_EQ(joined(pieces(*bytes, bytes->encode("a\xFF\xC3z\xE2\x82"))),
             replace_invalid_utf8("a\xFF\xC3z\xE2\x82"));
@@ -62,8 +62,8 @@ TEST(ChosenTokens, HaveAlsoThoseWithoutText) {
 
 TEST(TextStream, EndsBeforeAStopString) {
   const auto characters = load_characters("\nabc", "test");
-  EXPECT_EQ(pieces(*characters, characters->encode("abcab"), {"ca"}), (Pieces{"a", "b", "", "", "", ""}));
-  EXPECT_EQ(pieces(*characters, characters->encode("acb"), {"cc"}), (Pieces{"a", "", "cb", ""}));
+  EXPECT_EQ(pieces(*characters, characters->encode("abcab"), {"ca"}), (TextPieces{"a", "b", "", "", "", ""}));
+  EXPECT_EQ(pieces(*characters, characters->encode("acb"), {"cc"}), (TextPieces{"a", "", "cb", ""}));
   EXPECT_EQ(joined(pieces(*characters, characters->encode("abc"), {"ca", "bcb"})), "abc");
   EXPECT_EQ(joined(pieces(*characters, characters->encode("aab"), {"ab", "aa"})), "");
 }
