@@ -320,6 +320,8 @@ Imported read_ctranslate2(const ImportSource& source) {
 /// Throws an input error if CTranslate2's Transformer does not support the model.
 void check_for_ctranslate2(const ExportSource& source) {
   const ModelConfig& c = source.model.config();
+  need_usual_network(source, transformer_spec, {});
+  plain_settings(source, transformer_spec);
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, transformer_spec, difference);
   };

@@ -154,6 +154,14 @@ void need_usual_network(const ExportSource& source, std::string_view class_name,
   }
 }
 
+TranslationSettings plain_settings(const ExportSource& source, std::string_view class_name) {
+  const auto settings = settings_of<TranslationSettings>(source.model.config());
+  source.need(settings.language_token.empty() && settings.source_start.empty() && settings.source_end.empty() &&
+                  settings.target_start.empty(),
+              class_name, "other tokens than the end token stand around its texts");
+  return settings;
+}
+
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.token_text(id));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "families/family.h"
+#include "tasks/translation/settings.h"
 
 // What all families of Hugging Face share.
 
@@ -26,6 +27,10 @@ TensorMap read_tensors(const std::filesystem::path& folder);
 /// as well is named here in its own words.
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported);
+
+/// The settings of a translation model for a family that puts the end token alone around sources. Throws an
+/// input error if the model has other tokens around texts.
+TranslationSettings plain_settings(const ExportSource& source, std::string_view class_name);
 
 /// The tokens of a tokenizer, in the order of their ids.
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer);

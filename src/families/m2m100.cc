@@ -139,7 +139,7 @@ Family m2m100_family() {
   return {.program = &hugging_face,
           .name = "m2m_100",
           .class_name = m2m_class,
-          .title = "M2M100 and NLLB",
+          .title = "M2M100, NLLB",
           .recognises = has_model_type,
           .read = read_m2m,
           .exports = "translation models whose positions have an offset",

@@ -307,6 +307,7 @@ Exported write_marian_mt(const ExportSource& source, const std::string& output) 
   const int tokens = own.target_vocab + (has_pad(source) ? 0 : 1);
   Exported exported;
   exported.config = exported_config(own, tokens);
+  exported.config.settings = write_options(plain_settings(source, marian_mt_class));
   exported.source_pieces = padded_pieces(*source.tokenizers.source, tokens);
   exported.target_pieces = padded_pieces(*source.tokenizers.target, tokens);
   ModelConfig& config = exported.config;

@@ -121,7 +121,7 @@ void add_import(CLI::App& app) {
   add_import_ctranslate2(command);
   const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face = add_conversion(
-      command, "hf", "Import a " + titles_of("hf", [](const Family&) { return true; }) + " of Hugging Face",
+      command, "hf", "Import a model of Hugging Face: " + titles_of("hf", [](const Family&) { return true; }),
       settings, "DIR",
       "folder with config.json, weights and tokenizer, or the name of a model in the hub's local cache");
   hugging_face.footer("Example:\n  sixfold import hf opus-mt-en-de --output opus");
@@ -135,7 +135,7 @@ void add_export(CLI::App& app) {
   const auto settings = std::make_shared<InteropSettings>();
   CLI::App& hugging_face = add_conversion(
       command, "hf",
-      "Export for Hugging Face: a " + titles_of("hf", [](const Family& f) { return f.write != nullptr; }) +
+      "Export for Hugging Face: " + titles_of("hf", [](const Family& f) { return f.write != nullptr; }) +
           ", which CTranslate2 can convert",
       settings, "MODEL", "model folder");
   add_export_ctranslate2(command);

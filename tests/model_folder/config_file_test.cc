@@ -69,7 +69,7 @@ TEST(ConfigFile, LoadingNamesFileAndKey) {
   EXPECT_EQ(
       message("\"relu\"", "\"rleu\""),
       path +
-          ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid (perhaps relu), "
+          ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid, tanh (perhaps relu), "
           "found 'rleu'");
   EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
@@ -133,7 +133,7 @@ TEST(ConfigFile, SettingsAreThoseOfTheTask) {
   save_config(path, config);
   EXPECT_EQ(settings_of<TranslationSettings>(load_config(path)).source_language, "en");
   EXPECT_EQ(error_message([&] { settings_of<ClassificationSettings>(load_config(path)); }),
-            path + ": unknown key 'source_language' (known: labels)");
+            path + ": unknown key 'language_token' (known: labels)");
   config.settings = write_options(TranslationSettings{"en", "not a code"});
   save_config(path, config);
   EXPECT_EQ(error_message([&] { settings_of<TranslationSettings>(load_config(path)); }),

@@ -92,6 +92,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"tokenizer.model", "bpe"},
           {"tokenizer.vocab_size", "99"},
           {"tokenizer.minimum_count", "2"},
+          {"tokenizer.lower_case", "true"},
           {"tokenizer.character_coverage", "0.99"},
           {"tokenizer.normalization", "nfkc"},
           {"tokenizer.target_normalization", "nfkc"},

@@ -184,6 +184,7 @@ ModelConfig exported_seq2seq_config(const ExportSource& source, std::string_view
            (old_tokenizer || source.tokenizers.target->kind() == TokenizerKind::tokenizer_json),
        "its tokenizer is not one of a tokenizer.json for both sides");
   c.bos = -1;
+  c.settings = write_options(settings_of<TranslationSettings>(c));
   c.generation = exported_generation(c, /*pad=*/-1, longest_exported_output - 1);
   return c;
 }

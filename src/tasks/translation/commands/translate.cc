@@ -258,7 +258,8 @@ void add_translate(CLI::App& app) {
   add_field_options(command, OptionVisitor::Walk(settings->options));
   command.get_option("--shortlist")->type_name("FILE");
   command.get_option("--split-sentences")->type_name("LANGUAGE");
-  command.get_option("--target-language")->type_name("CODE");
+  for (const char* name : {"--source-language", "--target-language"})
+    command.get_option(name)->type_name("CODE");
   settings->generation.add_options(command);
   add_runtime_options(command, settings->runtime);
   command.footer(
