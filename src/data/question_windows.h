@@ -17,8 +17,8 @@ struct WindowOptions {
 };
 
 /// Lays out a question and a text for an encoder: the start token if there is one, the question, the end token
-/// (or two), a window of the text, the end token. A long text has several windows (Devlin et al. 2019), each of which
-/// shares at least half of its tokens with the next, so that a short answer lies in one of them whole. A
+/// (or two), a window of the text, the end token. A long text has several windows (Devlin et al. 2019), each of
+/// which shares at least half of its tokens with the next, so that a short answer lies in one of them whole. A
 /// question gets at most half of the tokens; its end is cut off.
 class QuestionWindows {
  public:

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "data/corpus.h"
 #include "data/epoch_order.h"
-#include "data/pair_layout.h"
+#include "text/pair_layout.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {

@@ -66,11 +66,10 @@ TEST(ConfigFile, LoadingNamesFileAndKey) {
   EXPECT_NE(
       message("\"format_version\": 3", "\"format_version\": 1").find("is mixed with names of version 0.1.0"),
       std::string::npos);
-  EXPECT_EQ(
-      message("\"relu\"", "\"rleu\""),
-      path +
-          ": activation: expected one of relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid, tanh (perhaps relu), "
-          "found 'rleu'");
+  EXPECT_EQ(message("\"relu\"", "\"rleu\""), path +
+                                                 ": activation: expected one of relu, swish, gelu, "
+                                                 "sigmoid_gelu, tanh_gelu, sigmoid, tanh (perhaps relu), "
+                                                 "found 'rleu'");
   EXPECT_EQ(message("{", "["), path + ": not valid JSON at byte 21");
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "families/generation_config.h"
 #include "families/hugging_face.h"
+#include "families/json/generation_config.h"
 #include "families/json/keys.h"
 
 // What the language models of Hugging Face share: tokenizer, special tokens, generation settings.

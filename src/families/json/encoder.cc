@@ -237,7 +237,7 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
     }
     case EncoderHead::labels: {
       const std::vector<std::string> labels = labels_of(keys);
-      c.head = {.kind = HeadKind::classes,
+      c.head = {.kind = ClassificationSettings::network.head,
                 .classes = static_cast<int>(labels.size()),
                 .pooling = Pooling::first,
                 .dense = true,
@@ -247,14 +247,14 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
       return;
     }
     case EncoderHead::answers:
-      c.head.kind = HeadKind::span;
+      c.head.kind = AnswerSettings::network.head;
       c.task = AnswerSettings::network.task;
       c.settings = write_options(AnswerSettings{.separators = kind.separators});
       c.context_tokens = c.max_positions;  // of a question and a text, with the tokens around them
       return;
     case EncoderHead::embedding: {
       const SentenceSettings settings = sentence_settings(folder);
-      c.head = {.kind = HeadKind::embedding, .pooling = settings.pooling};
+      c.head = {.kind = EmbeddingSettings::network.head, .pooling = settings.pooling};
       c.task = EmbeddingSettings::task;
       c.settings = write_options(EmbeddingSettings{settings.normalize});
       if (settings.most_tokens > 2) c.context_tokens = std::min(c.context_tokens, settings.most_tokens - 2);
@@ -291,11 +291,6 @@ Imported read_encoder(const ImportSource& source, const EncoderKind& kind) {
   validate_described(config, keys.path());
   imported.model = read_weights(tensors, rules, config);
   return imported;
-}
-
-bool is_bert_like(const ModelConfig& c) {
-  return c.has_encoder() && !c.has_decoder() && !c.reads_images() && c.positions == Positions::learned &&
-         c.has_tokenizer();
 }
 
 }  // namespace sixfold

@@ -36,8 +36,4 @@ struct EncoderKind {
 
 Imported read_encoder(const ImportSource& source, const EncoderKind& kind);
 
-/// Whether a model is an encoder of texts with the layers that these families have.
-bool is_bert_like(const ModelConfig& config);
-Exported write_encoder(const ExportSource& source, const std::string& folder, const EncoderKind& kind);
-
 }  // namespace sixfold

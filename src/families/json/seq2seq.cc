@@ -5,7 +5,7 @@
 #include "families/json/causal.h"
 #include "families/model_card.h"
 #include "model_folder/binding.h"
-#include "tasks/translation/layout.h"
+#include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 #include "text/text_templates.h"
 #include "text/tokenizer_json.h"

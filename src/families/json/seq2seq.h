@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "families/generation_config.h"
 #include "families/hugging_face.h"
+#include "families/json/generation_config.h"
 #include "families/json/keys.h"
 #include "tasks/translation/settings.h"
 

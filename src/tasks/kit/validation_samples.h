@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "data/pair_layout.h"
 #include "model/transformer.h"
+#include "text/pair_layout.h"
 #include "text/tokenizers.h"
 #include "train/task.h"
 

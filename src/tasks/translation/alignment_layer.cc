@@ -12,7 +12,7 @@
 #include "runtime/search.h"
 #include "search/scoring.h"
 #include "tasks/translation/extra_outputs.h"
-#include "tasks/translation/layout.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold {
 namespace {

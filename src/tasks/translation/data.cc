@@ -16,7 +16,7 @@
 #include "model_folder/model_folder.h"
 #include "model_folder/what_is.h"
 #include "tasks/kit/task_config.h"
-#include "tasks/translation/layout.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold {
 namespace {

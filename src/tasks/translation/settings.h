@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +9,8 @@
 #include "base/error.h"
 #include "base/language_code.h"
 #include "model/config.h"
+#include "text/pair_layout.h"
+#include "text/tokenizer.h"
 
 namespace sixfold {
 
@@ -54,5 +58,20 @@ inline void validate(const TranslationSettings& o) {
   require(o.language_token.empty() || std::ranges::count(o.language_token, '*') == 1,
           "language_token: '{}' must have one *, in place of the code of a language", o.language_token);
 }
+
+/// The tokens of the languages that a model reads and writes by `TranslationSettings::language_token`, by their
+/// codes; empty if the setting is. Takes time linear in the vocabulary.
+std::map<std::string, int32_t> languages_of(const TranslationSettings& settings, const Tokenizer& tokenizer);
+
+/// The tokens around the texts of the pairs of a model, for the languages in `settings`. `rules`: whose
+/// `forced_first_token` is that of the default target language. Throws an input error that lists the languages
+/// if one is missing, or is not one of the model's.
+PairLayout layout_of(const TranslationSettings& settings, const GenerationConfig& rules,
+                     const Tokenizer& tokenizer);
+
+/// The settings of a model with other languages, where they are not empty. Throws an input error if the model
+/// does not choose its languages by tokens and a language is another than that of its settings.
+TranslationSettings with_languages(TranslationSettings settings, const std::string& source,
+                                   const std::string& target);
 
 }  // namespace sixfold

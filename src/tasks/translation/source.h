@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "data/pair_layout.h"
+#include "text/pair_layout.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {

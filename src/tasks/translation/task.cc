@@ -8,7 +8,6 @@
 #include "model_folder/binding.h"
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/data.h"
-#include "tasks/translation/layout.h"
 #include "tasks/translation/scores.h"
 #include "tasks/translation/settings.h"
 

@@ -14,7 +14,6 @@
 #include "search/beam.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
-#include "tasks/translation/layout.h"
 #include "tasks/translation/paragraphs.h"
 #include "tasks/translation/placeholder.h"
 #include "tasks/translation/settings.h"

@@ -1,4 +1,4 @@
-#include "families/generation_config.h"
+#include "families/json/generation_config.h"
 
 #include <algorithm>
 #include <iterator>

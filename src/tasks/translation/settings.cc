@@ -1,4 +1,4 @@
-#include "tasks/translation/layout.h"
+#include "tasks/translation/settings.h"
 
 #include <vector>
 
