@@ -88,10 +88,14 @@ Imported read_m2m(const ImportSource& source) {
   return read_seq2seq(source, keys, read_tensors(source.path), std::move(theirs));
 }
 
+bool is_language(const std::string& piece) {
+  return piece.size() > 4 && piece.starts_with("__") && piece.ends_with("__");
+}
+
 /// The files of `read_m2m_tokenizer`.
 void write_m2m_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
   std::vector<std::string> pieces = pieces_of(tokenizer);
-  pieces.erase(std::ranges::find(pieces, "__af__"), pieces.end());
+  pieces.erase(std::ranges::find_if(pieces, is_language), pieces.end());
   write_file_atomically(folder / "vocab.json", vocabulary_json(pieces));
   write_file_atomically(folder / "sentencepiece.bpe.model",
                         plain_model(tokenizer.serialized(), TextSide::exact));
@@ -121,6 +125,7 @@ Exported write_m2m(const ExportSource& source, const std::string& folder) {
   c.postprocess_embedding = Architecture().postprocess_embedding;
   nlohmann::ordered_json own = seq2seq_keys(c);
   own["model_type"] = "m2m_100";
+  const auto count = std::ranges::count_if(pieces_of(*source.tokenizers.target), is_language);
   const int padding = c.position_offset - 1;
   const bool nllb = settings_of<TranslationSettings>(c).language_token == "*";
   return write_seq2seq(source, folder,
@@ -130,6 +135,7 @@ Exported write_m2m(const ExportSource& source, const std::string& folder) {
                         .rules = m2m_rules(c),
                         .pad = padding,
                         .own = own,
+                        .own_of_tokenizer = {{"language_codes", count > 8 ? "m2m100" : "wmt21"}},
                         .write_old_tokenizer = write_m2m_tokenizer});
 }
 

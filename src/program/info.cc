@@ -15,6 +15,7 @@
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "tasks/tasks.h"
+#include "tasks/translation/settings.h"
 
 namespace sixfold::cli {
 namespace {
@@ -74,8 +75,14 @@ std::string tokenizer_text(const Tokenizer& tokenizer) {
                      tokenizer.hash());
 }
 
-std::vector<std::string> language_tokens(const Tokenizers& tokenizers) {
-  return tokenizers.source ? tokenizers.source->language_tokens() : std::vector<std::string>();
+/// The tokens that select a language, or the codes of languages that have tokens.
+std::vector<std::string> language_tokens(const Tokenizers& tokenizers, const ModelConfig& config) {
+  if (!tokenizers.source) return {};
+  std::vector<std::string> languages = tokenizers.source->language_tokens();
+  if (config.task == TranslationSettings::task)
+    for (const auto& [code, id] : languages_of(settings_of<TranslationSettings>(config), *tokenizers.source))
+      languages.push_back(code);
+  return languages;
 }
 
 std::string as_text(const Description& d, Tasks tasks) {
@@ -102,7 +109,7 @@ std::string as_text(const Description& d, Tasks tasks) {
     line("source", tokenizer_text(*tokenizers.source));
     line("target", tokenizer_text(*tokenizers.target));
   }
-  if (const std::vector<std::string> languages = language_tokens(tokenizers); !languages.empty())
+  if (const std::vector<std::string> languages = language_tokens(tokenizers, config); !languages.empty())
     line("languages", join(languages, " "));
   if (task) task->describe(config, line);
   std::string_view event = "history";
@@ -129,7 +136,7 @@ std::string as_json(const Description& d) {
                        {{"joint", tokenizers.joint},
                         {"source", tokenizer_json(tokenizers.source)},
                         {"target", tokenizer_json(tokenizers.target)}}},
-                      {"languages", language_tokens(tokenizers)},
+                      {"languages", language_tokens(tokenizers, d.model.config)},
                       {"config", ordered_json::parse(to_json(config_tree(d.model.config)))}};
   object["history"] = d.history;
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;

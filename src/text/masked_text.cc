@@ -130,17 +130,17 @@ MaskedText MaskedTextCoder::encode(std::string_view text) const {
 /// The tokenizer itself finds the token of masks, and strips the spaces beside it if it is to do so.
 MaskedText MaskedTextCoder::encode_with_mask(std::string_view text) const {
   MaskedText result;
-  std::string shown;
+  std::string shown, rest;  // the text with the token in the place of masks, and without them
   size_t done = 0;
   for (size_t mark; (mark = text.find(mask_mark, done)) != text.npos; done = mark + mask_mark.size()) {
+    rest.append(text.substr(done, mark - done)) += ' ';
     size_t begin = mark;
     while (begin > done && text[begin - 1] == ' ') --begin;
     result.masks.push_back({.begin = begin, .end = mark + mask_mark.size()});
     shown.append(text.substr(done, mark - done)).append(tokenizer_.token_text(mask_));
   }
   shown += text.substr(done);
-  std::string rest(text);  // without masks
-  for (size_t mark; (mark = rest.find(mask_mark)) != rest.npos;) rest.replace(mark, mask_mark.size(), " ");
+  rest += text.substr(done);
   result.ids = tokenizer_.encode_with_special_tokens(shown);
   size_t next = 0;
   for (size_t i = 0; i < result.ids.size() && next < result.masks.size(); ++i)

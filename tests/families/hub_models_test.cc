@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -12,7 +14,9 @@
 #include "model_folder/model_folder.h"
 #include "tasks/classification/classifier.h"
 #include "tasks/import_model.h"
+#include "tasks/kit/encoder_task.h"
 #include "tasks/masked_language_model/mask_filler.h"
+#include "tasks/masked_language_model/settings.h"
 #include "tasks/question_answering/question_answerer.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
@@ -207,6 +211,75 @@ TEST(HubLanguages, AreRefusedByModelsWithoutThem) {
               Translator(folder / "model").translate({"x"}, options, [](const TranslatedLine&) {});
             }).find("does not choose its languages by tokens"),
             std::string::npos);
+}
+
+/// A copy of a model whose file of JSON is changed must not be imported.
+void expect_refused(const std::string& name, const std::string& file, const std::function<void(json&)>& edit,
+                    const std::string& part) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(goldens + name, folder / "theirs", std::filesystem::copy_options::recursive);
+  json content = json::parse(read_file(folder / "theirs/" + file));
+  edit(content);
+  write_file_atomically(folder / "theirs/" + file, content.dump());
+  const std::string error = error_message([&] { import_hugging_face(folder / "theirs", folder / "model"); });
+  EXPECT_NE(error.find(part), std::string::npos) << error;
+  EXPECT_FALSE(std::filesystem::exists(folder / "model"));
+}
+
+TEST(HubEncoders, WhatNoModelFolderCanSayIsRefused) {
+  expect_refused(
+      "bert_classes", "config.json",
+      [](json& c) {
+        c["id2label"] = {{"0", "same"}, {"1", "same"}, {"2", "x"}};
+      },
+      "id2label: labels: the name 'same' occurs twice");
+  expect_refused(
+      "bert_classes", "config.json", [](json& c) { c["id2label"].erase("1"); },
+      "id2label has no name of the label 1");
+  expect_refused(
+      "bert_classes", "config.json", [](json& c) { c["problem_type"] = "regression"; },
+      "problem_type is 'regression'");
+  expect_refused(
+      "roberta_masked", "config.json", [](json& c) { c["type_vocab_size"] = 2; }, "type_vocab_size is 2");
+  expect_refused(
+      "sentence_transformers", "sentence_bert_config.json", [](json& c) { c["do_lower_case"] = true; },
+      "do_lower_case is true; only false is supported");
+  expect_refused(
+      "sentence_transformers", "config_sentence_transformers.json",
+      [](json& c) { c["default_prompt_name"] = "query"; }, "default_prompt_name is query");
+  expect_refused(
+      "sentence_transformers", "modules.json", [](json& c) { c.erase(0); }, "in this order, are");
+  expect_refused(
+      "sentence_transformers", "modules.json", [](json& c) { c[1]["path"] = "../1_Pooling"; },
+      "leaves the folder");
+}
+
+/// A training that goes on with the same task keeps what the model adds to its encoder.
+TEST(HubEncoders, HeadsStayInATrainingOfTheSameTask) {
+  const TemporaryFolder folder;
+  import_hugging_face(goldens + "bert_masked", folder / "model");
+  ModelConfig same = load_model_config(folder / "model"), other = same;
+  keep_encoder(same, "model", "masked_language_model");
+  EXPECT_TRUE(same.head.dense && same.head.norm);
+  EXPECT_EQ(settings_of<MaskedLanguageModelSettings>(same).mask_token, 4);
+  keep_encoder(other, "model", "classification");
+  EXPECT_FALSE(other.head.dense || other.head.norm);
+  EXPECT_EQ(other.settings.kind, OptionNode::Kind::null);
+}
+
+/// A forced prefix stands after the token that all targets begin with.
+TEST(HubModels, APrefixFollowsTheStartOfTargets) {
+  const TemporaryFolder folder;
+  import_hugging_face(goldens + "bart", folder / "model");
+  const Translator translator(folder / "model");
+  TranslateOptions options;
+  options.details.tokens = true;
+  options.constraints = [](size_t, const std::string&) { return OutputConstraints{.prefix = "der alte"}; };
+  translator.translate({"the old dog"}, options, [&](const TranslatedLine& line) {
+    const std::vector<TranslatedToken>& tokens = line.translations[0].tokens;
+    EXPECT_EQ(tokens[0].text, "<s>");
+    EXPECT_TRUE(line.translations[0].text.starts_with("der alte")) << line.translations[0].text;
+  });
 }
 
 }  // namespace

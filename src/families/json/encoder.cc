@@ -1,6 +1,7 @@
 #include "families/json/encoder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "families/json/causal.h"
 #include "families/model_card.h"
@@ -126,6 +127,11 @@ std::vector<std::string> labels_of(const JsonKeys& keys) {
             i);
     labels.push_back(*found);
   }
+  try {
+    validate(ClassificationSettings{labels});
+  } catch (const Error& error) {
+    throw_input_error("{}: id2label: {}", keys.path(), error.what());
+  }
   const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
   require(problem == "single_label_classification",
           "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
@@ -157,10 +163,18 @@ Pooling pooling_of(const fs::path& path) {
 SentenceSettings sentence_settings(const fs::path& folder) {
   SentenceSettings settings;
   const fs::path modules = folder / "modules.json", own = folder / "sentence_bert_config.json";
-  if (fs::exists(own)) settings.most_tokens = JsonKeys(own).count("max_seq_length", 0);
+  if (fs::exists(own)) {
+    const JsonKeys keys(own);
+    settings.most_tokens = keys.count("max_seq_length", 0);
+    keys.require_is("do_lower_case", false, false);
+  }
+  if (fs::exists(folder / "config_sentence_transformers.json"))
+    JsonKeys(folder / "config_sentence_transformers.json")
+        .require_is<std::string>("default_prompt_name", "", "");
   if (!fs::exists(modules)) return settings;
   const json list = parse_json(read_regular_file(modules), modules);
   require(list.is_array() && !list.empty(), "{}: is not a list of modules", modules.string());
+  bool pooled = false, read = false;
   for (const json& module : list) {
     const json type_of = module.is_object() ? module.value("type", json()) : json(),
                path_of = module.is_object() ? module.value("path", json()) : json();
@@ -170,14 +184,15 @@ SentenceSettings sentence_settings(const fs::path& folder) {
     const fs::path inside = fs::path(path).lexically_normal();
     require(!inside.is_absolute() && (inside.empty() || *inside.begin() != ".."),
             "{}: the path '{}' leaves the folder", modules.string(), path);
-    if (name == "Pooling")
-      settings.pooling = pooling_of(folder / path / "config.json");
-    else if (name == "Normalize")
+    if (name == "Pooling" && read && !pooled)
+      settings.pooling = pooling_of(folder / path / "config.json"), pooled = true;
+    else if (name == "Normalize" && pooled)
       settings.normalize = true;
     else
-      require(name == "Transformer" && (path.empty() || path == "0_Transformer"),
-              "{}: the module '{}' is not supported; only Transformer, Pooling and Normalize are",
-              modules.string(), name);
+      require(
+          name == "Transformer" && !std::exchange(read, true) && (path.empty() || path == "0_Transformer"),
+          "{}: the module '{}' is not supported; only Transformer, Pooling and Normalize, in this order, are",
+          modules.string(), name);
   }
   return settings;
 }

@@ -48,7 +48,7 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
 /// the encoder of start.model if there is one.
 ModelConfig config_of(const ClassificationOptions& options, const TaskStart& start, const StoredText& text) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
-  if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
+  if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model, ClassificationSettings::task);
   require(
       !start.resumed || labels_of(config) == text.record.names,
       "{}: the labels are not those that the run began with; remove the folder, restore the text and resume",
@@ -56,7 +56,11 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
   bind_tokenizers(config, text.tokenizers);
   require(start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
           "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
+  const HeadConfig before = config.head;  // of a classifier, or the default
   config.head = class_head(text.record.names, options.classifier);
+  if (config.task == ClassificationSettings::task)
+    config.head.dense = before.dense, config.head.activation = before.activation,
+    config.head.norm = before.norm;
   config.task = ClassificationOptions::task_name;
   config.settings = write_options(ClassificationSettings{text.record.names});
   config.context_tokens = options.data.max_tokens;

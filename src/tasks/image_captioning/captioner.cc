@@ -10,6 +10,7 @@
 #include "runtime/search.h"
 #include "tasks/image_captioning/config.h"
 #include "tasks/kit/image_values.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 
@@ -53,7 +54,7 @@ class CaptionJob final : public RequestGroup {
   void complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
     Hypothesis& best = best_[index] = std::move(best_first[0]);
     Caption& caption = captions_[index];
-    caption.text = model_.target().decode(best.ids);
+    caption.text = replace_invalid_utf8(model_.target().decode(best.ids));
     caption.score = best.score;
     caption.log_probability = best.log_probability;
     caption.reason = best.reason;

@@ -11,6 +11,7 @@
 #include "tasks/kit/decoding_scores.h"
 #include "tasks/kit/text_data.h"
 #include "tasks/kit/validation_samples.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -138,8 +139,8 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
     const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run);
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int32_t> caption = valid_->caption(i);
-      const std::string found = tokenizer.decode(outputs[static_cast<size_t>(i - begin)]);
-      const std::string reference = tokenizer.decode(caption);
+      const std::string found = replace_invalid_utf8(tokenizer.decode(outputs[static_cast<size_t>(i - begin)]));
+      const std::string reference = replace_invalid_utf8(tokenizer.decode(caption));
       if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
         evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
       const bool known = std::ranges::count(caption, tokenizer.unk()) == 0;

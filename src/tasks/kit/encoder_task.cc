@@ -35,13 +35,15 @@ void require_encoder_only(const Architecture& model, std::string_view what) {
           model.decoder_layers, what);
 }
 
-void keep_encoder(ModelConfig& config, const std::string& where) {
+void keep_encoder(ModelConfig& config, const std::string& where, std::string_view task) {
   require(config.has_encoder(), "{}: has no encoder (encoder_layers is 0); start from a model with one", where);
   require(!config.reads_images(), "{}: reads images, not text; start from a model with an encoder of text",
           where);
   config.decoder_layers = 0;
-  config.head = {};
-  config.settings = {};
+  if (config.task != task) {
+    config.head = {};
+    config.settings = {};
+  }
   config.decoder_mixer = MixerKind::attention;
   config.decoder_start_token = Architecture::zero_start;
   config.generation = {};

@@ -48,9 +48,10 @@ void check_frozen_parts(const StartOptions& start, std::string_view what);
 /// be trained on single sequences.
 void require_encoder_only(const Architecture& model, std::string_view what);
 
-/// Makes the config of an encoder of the config of a model to start from, which has an encoder. Throws an input
-/// error that begins with `where` if it has none.
-void keep_encoder(ModelConfig& config, const std::string& where);
+/// Makes the config of an encoder of the config of a model to start from, which has an encoder. Its head and
+/// its settings stay if it is for the same `task`. Throws an input error that begins with `where` if it has
+/// none.
+void keep_encoder(ModelConfig& config, const std::string& where, std::string_view task);
 
 /// Copies the weights of a model folder into a model that has more or fewer parts: those of tensors with the
 /// same name and shape, but those of the output only if it has the same labels or tokens. Logs which weights of

@@ -11,15 +11,25 @@
 namespace sixfold {
 namespace {
 
+/// The token of a vocabulary that stands for a mask by its name; -1: none. Tokenizers of a tokenizer.json alone
+/// find it in texts.
+int mask_of(const Tokenizer& tokenizer) {
+  for (int32_t id = 0; id < tokenizer.vocab_size() && tokenizer.kind() == TokenizerKind::tokenizer_json; ++id)
+    for (const char* mask : {"[MASK]", "<mask>"})
+      if (tokenizer.token_text(id) == mask) return id;
+  return -1;
+}
+
 /// Returns the config of the run's model, which continues the encoder of start.model if there is one.
 ModelConfig config_of(const MaskedLanguageModelOptions& options, const TaskStart& start,
                       const Tokenizers& tokenizers) {
   const std::string& from = start.model;
   ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty() && !start.resumed) keep_encoder(config, from);
+  if (!from.empty() && !start.resumed) keep_encoder(config, from, MaskedLanguageModelSettings::task);
   bind_tokenizers(config, tokenizers);
   config.context_tokens = options.data.block_tokens;
-  if (config.task != MaskedLanguageModelSettings::task) config.settings = {};
+  if (config.task != MaskedLanguageModelSettings::task)
+    config.settings = write_options(MaskedLanguageModelSettings{mask_of(*tokenizers.source)});
   config.task = MaskedLanguageModelSettings::task;
   require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
           "{}: has {} positions, but data.block_tokens is {}, and the start and the end need one each", from,

@@ -43,11 +43,15 @@ StoredText read_text(const QuestionAnsweringOptions& options, const TaskStart& s
 /// encoder of start.model if there is one.
 ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& start, const StoredText& text) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
-  if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model);
+  if (!start.model.empty() && !start.resumed)
+    keep_encoder(config, start.model, QuestionAnsweringOptions::task_name);
   bind_tokenizers(config, text.tokenizers);
   config.head.kind = HeadKind::span;
+  AnswerSettings settings = options.answers;
+  if (config.task == QuestionAnsweringOptions::task_name)  // as the model was trained to read them
+    settings.separators = settings_of<AnswerSettings>(config).separators;
   config.task = QuestionAnsweringOptions::task_name;
-  config.settings = write_options(options.answers);
+  config.settings = write_options(settings);
   config.context_tokens = options.data.max_tokens;
   require(!config.limits_length() || config.max_positions >= config.context_tokens,
           "{}: has {} positions, but data.max_tokens is {}; there must be a position for each token",

@@ -110,7 +110,10 @@ std::string TranslationJob::place() const {
 EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
   if (!options_.constraints) return {};
   try {
-    return encode_constraints(model_.target(), options_.constraints(read_, source));
+    EncodedConstraints encoded = encode_constraints(model_.target(), options_.constraints(read_, source));
+    std::vector<int32_t>& prefix = encoded.tokens.prefix;
+    if (!prefix.empty() && how_.rules.forced_first_token < 0) prefix = encoder_.layout().target(prefix);
+    return encoded;
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 
 #include "tasks/kit/decoding_scores.h"
 #include "tasks/kit/validation_samples.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -24,7 +25,8 @@ std::vector<std::string> translate(const Transformer& model, const Tokenizer& ta
     sources.emplace_back(ids.begin(), ids.end());
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, how, run)) translations.push_back(target.decode(ids));
+  for (const auto& ids : decode_outputs(model, sources, how, run))
+    translations.push_back(replace_invalid_utf8(target.decode(ids)));
   return translations;
 }
 

@@ -34,8 +34,25 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
 /// The languages that a name has.
 std::pair<std::string, std::string> languages_of(const ModelSpec& spec, const std::string& name) {
   const auto languages = pair_of(name);
-  require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does", spec.folder, name);
+  require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does; write en-de={}",
+          spec.folder, name, spec.folder);
   return *languages;
+}
+
+/// Of a model with tokens for its languages those of its settings are served. Throws an input error if they are
+/// not set, or if the given name is of others.
+void check_languages(const ModelSpec& spec, const ModelConfig& config) {
+  const auto settings = settings_of<TranslationSettings>(config);
+  if (settings.language_token.empty()) return;
+  const std::string own = settings.source_language + "-" + settings.target_language;
+  require(!settings.source_language.empty() && !settings.target_language.empty(),
+          "{}: its config.json does not say between which of its languages it translates; set "
+          "translation.source_language and translation.target_language there",
+          spec.folder);
+  const bool plain = is_language_code(settings.source_language) && is_language_code(settings.target_language);
+  require(!plain || spec.name.empty() || spec.name == own,
+          "{}: is served for '{}', the languages in its config.json, and not for '{}'", spec.folder, own,
+          spec.name);
 }
 
 /// Checks what can be known before the weights are loaded.
@@ -43,6 +60,7 @@ ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const Engine
   ModelSpec named = spec;
   named.name = name_of(spec, config);
   languages_of(spec, named.name);
+  check_languages(spec, config);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
