@@ -48,8 +48,8 @@ void check_translations(const std::string& model, const json& cases) {
   for (const json& golden : cases) {
     const std::string source = golden["source"], target = golden["target"];
     std::vector<double> theirs = golden["log_probabilities"], ours;
-    for (const TranslatedToken& token : translator.score({&source, 1}, {&target, 1})[0].tokens)
-      ours.push_back(token.log_probability);
+    const std::vector<Translation> scored = translator.score({&source, 1}, {&target, 1});
+    for (const TranslatedToken& token : scored[0].tokens) ours.push_back(token.log_probability);
     if (translator.config().generation.forced_first_token >= 0) theirs[0] = 0;  // its probability is 1
     expect_close(theirs, ours, "scores of " + source);
     for (const bool beam : {false, true}) {
