@@ -331,13 +331,7 @@ void check_for_ctranslate2(const ExportSource& source) {
        "its norms are neither before all sub-layers nor after");
   need(c.postprocess_top.empty() || c.postprocess_top == std::vector{ProcessStep::norm},
        "the top of its stacks adds their input");
-  need(is_sinusoidal(c.positions) || c.positions == Positions::learned || c.positions == Positions::none,
-       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
-  need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
-       fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
-                   name_of_enum(c.decoder_mixer)));
-  need(c.attention_score == AttentionScore::scaled_dot,
-       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+  need_added_positions(source, transformer_spec);
   need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(std::ranges::count(ct2_activations, c.activation, [](const auto& known) { return known.second; }) > 0,

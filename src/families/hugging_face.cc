@@ -154,6 +154,21 @@ void need_usual_network(const ExportSource& source, std::string_view class_name,
   }
 }
 
+void need_added_positions(const ExportSource& source, std::string_view class_name) {
+  const ModelConfig& c = source.model.config();
+  const auto need = [&](bool supported, const std::string& difference) {
+    source.need(supported, class_name, difference);
+  };
+  need(effect_of(c.positions) == PositionEffect::sinusoids || c.positions == Positions::learned ||
+           c.positions == Positions::none,
+       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
+  need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
+       fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
+                   name_of_enum(c.decoder_mixer)));
+  need(c.attention_score == AttentionScore::scaled_dot,
+       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+}
+
 TranslationSettings plain_settings(const ExportSource& source, std::string_view class_name) {
   const auto settings = settings_of<TranslationSettings>(source.model.config());
   source.need(settings.language_token.empty() && settings.source_start.empty() && settings.source_end.empty() &&

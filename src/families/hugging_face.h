@@ -28,6 +28,10 @@ TensorMap read_tensors(const std::filesystem::path& folder);
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported);
 
+/// Throws an input error unless a translation model adds its positions to embeddings, or has none, and attends
+/// as the paper's does, in both stacks.
+void need_added_positions(const ExportSource& source, std::string_view class_name);
+
 /// The settings of a translation model for a family that puts the end token alone around sources. Throws an
 /// input error if the model has other tokens around texts.
 TranslationSettings plain_settings(const ExportSource& source, std::string_view class_name);

@@ -196,13 +196,7 @@ void check_marian_architecture(const ExportSource& source) {
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms are not placed as in the paper");
-  need(is_sinusoidal(c.positions) || c.positions == Positions::learned || c.positions == Positions::none,
-       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
-  need(c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention,
-       fmt::format("its encoder_mixer is '{}' and its decoder_mixer '{}'", name_of_enum(c.encoder_mixer),
-                   name_of_enum(c.decoder_mixer)));
-  need(c.attention_score == AttentionScore::scaled_dot,
-       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+  need_added_positions(source, marian_mt_class);
   need(c.key_value_heads() == c.heads,
        fmt::format("its {} heads of queries share {} of keys and values (kv_heads)", c.heads, c.kv_heads));
   need(c.norm == Norm::layer, "norm is not 'layer'");
