@@ -282,5 +282,19 @@ TEST(HubModels, APrefixFollowsTheStartOfTargets) {
   });
 }
 
+/// The models of WMT21 have other languages, which an export says.
+TEST(HubLanguages, OfWmt21AreExported) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(goldens + "m2m100", folder / "theirs", std::filesystem::copy_options::recursive);
+  json tokens = json::parse(read_file(folder / "theirs/tokenizer_config.json"));
+  tokens["language_codes"] = "wmt21";
+  tokens["src_lang"] = "en", tokens["tgt_lang"] = "de";
+  write_file_atomically(folder / "theirs/tokenizer_config.json", tokens.dump());
+  import_hugging_face(folder / "theirs", folder / "model");
+  export_hugging_face(folder / "model", folder / "exported");
+  const json written = json::parse(read_file(folder / "exported/tokenizer_config.json"));
+  EXPECT_EQ(written["language_codes"], "wmt21");
+}
+
 }  // namespace
 }  // namespace sixfold
