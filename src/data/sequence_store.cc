@@ -23,15 +23,15 @@ std::string hash_of_ids(const std::string& folder, bool validation) {
 
 /// Encodes the files of one part into `folder`.
 SequenceStoreRecord::Part encode_part(const std::string& folder, const std::vector<std::string>& files,
-                                      bool validation, int32_t unk, const SequenceStoreOptions& options,
-                                      const EncodeFiles& encode) {
+                                      bool validation, const Tokenizer* tokenizer,
+                                      const SequenceStoreOptions& options, const EncodeFiles& encode) {
   SequenceStoreRecord::Part part;
   part.files = stamps_of(single_files(files));
   SequenceWriter writer(folder, name_of_part(validation));
-  SequenceSink sink(writer, part, unk, options.stop);
+  SequenceSink sink(writer, part, tokenizer, options.stop);
   part.bytes = encode(files, sink);
   writer.commit();
-  const bool has_text = unk >= 0;
+  const bool has_text = tokenizer != nullptr;
   require(has_text ? part.tokens > 0 : part.documents > 0, "{}: there is no {}", join(files),
           has_text ? "text" : "data");
   part.hash = hash_of_ids(folder, validation);
@@ -73,7 +73,7 @@ SequenceStoreRecord::Part parse_part(const nlohmann::json& json, const std::stri
 void SequenceSink::append(std::span<const int32_t> tokens) {
   if (stop_ && stop_->load() != 0) throw Cancelled();
   writer_.append(tokens);
-  part_.unknown += std::ranges::count(tokens, unk_);
+  if (tokenizer_) part_.unknown += tokenizer_->count_unknown(tokens);
   part_.tokens += std::ssize(tokens);
 }
 
@@ -108,11 +108,11 @@ SequenceStoreRecord write_sequence_store(const std::string& folder, const DataFi
   SequenceStoreRecord record{.settings = options.settings, .names = options.names, .tokenizer = {}};
   if (tokenizers.source) record.tokenizer = tokenizers.source->hash();
   AtomicDirectory whole(folder, is_sequence_store_file);
-  const int32_t unk = tokenizers.source ? tokenizers.source->unk() : -1;
-  record.training = encode_part(whole.path(), files.training, false, unk, options, encode);
+  record.training = encode_part(whole.path(), files.training, false, tokenizers.source.get(), options, encode);
   require_hash(record.training, options.expected_training, false);
   if (!files.validation.empty()) {
-    record.validation = encode_part(whole.path(), files.validation, true, unk, options, encode);
+    record.validation =
+        encode_part(whole.path(), files.validation, true, tokenizers.source.get(), options, encode);
     require_hash(record.validation, options.expected_validation, true);
   }
   if (tokenizers.source) save_tokenizers(tokenizers, whole.path());

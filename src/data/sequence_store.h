@@ -41,9 +41,10 @@ struct SequenceStoreRecord {
 /// Receives the sequences of a part, one after the other.
 class SequenceSink {
  public:
-  SequenceSink(SequenceWriter& writer, SequenceStoreRecord::Part& part, int32_t unk,
+  /// The tokenizer, which may be null, counts the tokens that it does not know.
+  SequenceSink(SequenceWriter& writer, SequenceStoreRecord::Part& part, const Tokenizer* tokenizer,
                const std::atomic<int>* stop)
-      : writer_(writer), part_(part), unk_(unk), stop_(stop) {}
+      : writer_(writer), part_(part), tokenizer_(tokenizer), stop_(stop) {}
 
   /// Appends tokens of text to the present sequence. Throws `Cancelled` if the run is to stop.
   void append(std::span<const int32_t> tokens);
@@ -56,7 +57,7 @@ class SequenceSink {
  private:
   SequenceWriter& writer_;
   SequenceStoreRecord::Part& part_;
-  int32_t unk_;
+  const Tokenizer* tokenizer_;
   const std::atomic<int>* stop_;
 };
 

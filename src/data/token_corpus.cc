@@ -100,8 +100,8 @@ void encode_pairs(const std::function<bool(std::string& source, std::string& tar
       report.uneven += block.uneven;
       for (int64_t i = 0; i < block.source.size(); ++i) {
         report.measure(std::ssize(block.source[i]) - 1, std::ssize(block.target[i]));
-        report.source_unknown += std::ranges::count(block.source[i], tokenizers.source->unk());
-        report.target_unknown += std::ranges::count(block.target[i], tokenizers.target->unk());
+        report.source_unknown += tokenizers.source->count_unknown(block.source[i]);
+        report.target_unknown += tokenizers.target->count_unknown(block.target[i]);
         take(before + block.kept[static_cast<size_t>(i)], block.source[i], block.target[i]);
       }
       before += block.text.size();

@@ -73,6 +73,10 @@ bool Tokenizer::is_language_token(int32_t id) const {
   return token.size() > 4 && token.starts_with(">>") && token.ends_with("<<");
 }
 
+int64_t Tokenizer::count_unknown(std::span<const int32_t> ids) const {
+  return unk_ == eos_ ? 0 : std::ranges::count(ids, unk_);
+}
+
 std::string Tokenizer::hash() const { return hash_hex(serialized()); }
 
 }  // namespace sixfold

@@ -83,8 +83,10 @@ class SIXFOLD_API Tokenizer {
   /// The contents of the tokenizer's file.
   virtual const std::string& serialized() const = 0;
 
-  /// The id of the unknown token.
+  /// The id of the unknown token; that of the end token where the vocabulary has none, as those of bytes.
   int32_t unk() const { return unk_; }
+  /// How many of the ids are the unknown token; 0 where the vocabulary has none.
+  int64_t count_unknown(std::span<const int32_t> ids) const;
   /// The id of the start token, or -1 if the vocabulary has none.
   int32_t bos() const { return bos_; }
   /// The id of the end token.

@@ -118,6 +118,13 @@ TEST_P(TokenizerGolden, HasTheIdsAndTextsOfTokenizers) {
   EXPECT_GT(special, 0);
 }
 
+/// A vocabulary of bytes has no unknown token, so that its end tokens are not counted as unknown.
+TEST(TokenizerJson, CountsUnknownTokens) {
+  const auto bytes = load(golden("smollm2")["tokenizer"]), words = load(golden("bert_cased")["tokenizer"]);
+  EXPECT_EQ(bytes->count_unknown(Ids{bytes->eos(), bytes->encode("a")[0]}), 0);
+  EXPECT_EQ(words->count_unknown(Ids{words->eos(), words->unk(), words->unk()}), 2);
+}
+
 /// A text without special tokens never becomes one, whatever is written in it.
 TEST_P(TokenizerGolden, TextNeverBecomesAControlToken) {
   for (const json& added : golden_["tokenizer"]["added_tokens"]) {

@@ -143,7 +143,7 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
       const std::string reference = replace_invalid_utf8(tokenizer.decode(caption));
       if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
         evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
-      const bool known = std::ranges::count(caption, tokenizer.unk()) == 0;
+      const bool known = tokenizer.count_unknown(caption) == 0;
       scores.add(found, {&reference, 1}, known);
     }
   }

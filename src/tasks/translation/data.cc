@@ -67,7 +67,7 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
 PairLayout given_layout(const TranslationOptions& options, const TaskStart& start) {
   const int first = options.generation.forced_first_token;
   if (start.model.empty()) return first < 0 ? PairLayout() : PairLayout{.target_start = {first}};
-  const ModelConfig config = initial_config(options.model, options.generation, start.model);
+  const ModelConfig config = load_model_config(start.model);
   return layout_of(settings_for(config, options.data), config.generation,
                    *load_text_tokenizers(start.model).source);
 }

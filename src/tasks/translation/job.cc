@@ -126,7 +126,7 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
   if (!options_.unknown || line.ids.empty()) return;
   UnknownTokens& sum = *options_.unknown;
   const Tokenizer& tokenizer = model_.source();
-  const auto unknown = tokenizer.unk() == tokenizer.eos() ? 0 : std::ranges::count(line.ids, tokenizer.unk());
+  const int64_t unknown = tokenizer.count_unknown(line.ids);
   sum.tokens += static_cast<int64_t>(line.tokens);
   if (sum.unknown == 0 && unknown > 0) sum.first = place();
   sum.unknown += unknown;

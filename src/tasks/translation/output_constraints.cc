@@ -49,7 +49,7 @@ bool continues_word(const Tokenizer& tokenizer, int32_t last, int32_t next) {
 Ids encode_phrase(const Tokenizer& tokenizer, const std::string& what, const std::string& phrase) {
   check(what, phrase);
   Ids ids = tokenizer.encode(phrase);
-  if (std::ranges::find(ids, tokenizer.unk()) != ids.end()) ids.clear();
+  if (tokenizer.count_unknown(ids) > 0) ids.clear();
   return ids;
 }
 
@@ -60,7 +60,7 @@ Ids encode_prefix(const Tokenizer& tokenizer, const std::string& prefix) {
   Ids ids = tokenizer.encode(std::string_view(prefix).substr(0, end));
   require(ids.size() <= most_prefix_tokens, "the prefix '{}' has {} tokens; at most {} are allowed",
           shown(prefix), ids.size(), most_prefix_tokens);
-  require(std::ranges::find(ids, tokenizer.unk()) == ids.end(),
+  require(tokenizer.count_unknown(ids) == 0,
           "the prefix '{}' has text that the model's vocabulary lacks, so that no translation begins with it",
           shown(prefix));
   return ids;
