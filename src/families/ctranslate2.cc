@@ -402,7 +402,7 @@ std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c) {
   add("encoder/embeddings_merge", 0);
   add("decoder/start_from_zero_embedding", c.decoder_start_token == Architecture::zero_start);
   add("decoder/alignment_layer", c.alignment_layer(), 2);
-  add("decoder/alignment_heads", 1, 2);
+  add("decoder/alignment_heads", c.heads, 2);  // as words are aligned here
   return variables;
 }
 
