@@ -16,9 +16,6 @@ void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) 
   validate(rules, model.target_vocab);
   require(rules.forced_first_token != model.eos,
           "forced_first_token is {}, the end token; every output would be empty", rules.forced_first_token);
-  require(rules.coverage_penalty == 0 || model.has_encoder(),
-          "coverage_penalty is {}, but the model has no encoder whose output could be covered; set it to 0",
-          rules.coverage_penalty);
   require(rules.coverage_penalty == 0 || model.alignment_layer(rules) < model.decoder_layers,
           "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", rules.alignment_layer,
           model.decoder_layers - 1);

@@ -119,13 +119,18 @@ TEST_F(LanguagesTest, CodesAreThoseOfClients) {
   EXPECT_EQ(translated_by({{"text", "a b"}, {"source", "zho_Hant"}, {"target", "arb_Arab"}}),
             expected("a b", "zho_Hant", "arb_Arab"))
       << "the model's own codes too";
+  EXPECT_EQ(translated_by({{"text", "a b"}, {"source", "zh-TW"}, {"target", "en-US"}}),
+            expected("a b", "zho_Hant", "eng_Latn"));
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "many-languages"}}), 400,
                  "translates between any two of ar, arz, de, en, zh, zh-Hant");
   for (const auto& [own, code] : {std::pair("en_XX", "en"),
                                   {"de_DE", "de"},
                                   {"pt_XX", "pt"},
                                   {"kas_Deva", "ks-Deva"},
-                                  {"pt-BR", "pt-BR"},
+                                  {"pt-BR", "pt"},
+                                  {"ar_AR", "ar"},
+                                  {"zh-TW", "zh-Hant"},
+                                  {"tl_XX", "fil"},
                                   {"zho_Hans", "zh"},
                                   {"ceb", "ceb"}})
     EXPECT_EQ(client_code(own), code);

@@ -80,7 +80,8 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
     return;
   }
   for (const std::string& language : own) {
-    const std::string code = client_code(language), unique = own_codes_.contains(code) ? language : code;
+    const std::string code = is_language_code(language) ? language : client_code(language),
+                      unique = own_codes_.contains(code) ? language : code;
     own_codes_[unique] = language;
     sources.push_back(unique);
   }
@@ -93,10 +94,13 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
 }
 
 std::string ServedTranslation::known(const std::vector<std::string>& languages, const std::string& code) const {
+  constexpr size_t longest_code = 32;  // in other spellings
   if (std::ranges::count(languages, code) > 0) return code;
   for (const auto& [client, own] : own_codes_)
     if (own == code) return client;
-  return {};
+  const bool may_be = has_many_languages() && !code.empty() && code.size() <= longest_code;
+  const std::string usual = may_be ? client_code(code) : "";
+  return std::ranges::count(languages, usual) > 0 ? usual : "";
 }
 
 std::string ServedTranslation::own_code(const std::string& code) const {
@@ -118,15 +122,13 @@ std::optional<ServedPair> pair_of(const TranslationModel& model, const std::stri
 }
 
 std::string client_code(const std::string& own) {
-  if (is_language_code(own)) return own;
-  const icu::Locale locale = icu::Locale::createCanonical(own.c_str());
-  icu::Locale likely(locale.getLanguage());
+  icu::Locale locale = icu::Locale::createCanonical(own.c_str());
+  icu::Locale usual(locale.getLanguage());
   UErrorCode error = U_ZERO_ERROR;
-  likely.addLikelySubtags(error);
-  const std::string script = locale.getScript(), region = locale.getCountry();
+  locale.addLikelySubtags(error);
+  usual.addLikelySubtags(error);
   std::string code = locale.getLanguage();
-  if (!script.empty() && script != likely.getScript()) code += "-" + script;
-  if (!region.empty() && region != "XX" && region != likely.getCountry()) code += "-" + region;
+  if (std::string_view(locale.getScript()) != usual.getScript()) code += fmt::format("-{}", locale.getScript());
   return U_SUCCESS(error) && is_language_code(code) ? code : own;
 }
 

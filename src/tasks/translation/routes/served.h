@@ -27,7 +27,8 @@ struct ServedTranslation final : ServedModel {
   void describe(nlohmann::ordered_json& entry) const override;
 
   bool has_many_languages() const { return !own_codes_.empty(); }
-  /// The code of one of `sources` or `targets`, which may be given as the model itself has it; else empty.
+  /// The code of one of `sources` or `targets`; else empty. Of many languages it may be given as the model
+  /// itself has it, or in another spelling (`client_code`).
   std::string known(const std::vector<std::string>& languages, const std::string& code) const;
   /// The code that the model itself has for a language, if it has many; else empty.
   std::string own_code(const std::string& code) const;
@@ -51,8 +52,8 @@ struct ServedPair {
 std::optional<ServedPair> pair_of(const TranslationModel& model, const std::string& source,
                                   const std::string& target);
 
-/// How clients write the code of a language that a model has: "en" for eng_Latn and en_XX, "zh-Hant" for
-/// zho_Hant. Scripts and regions that go without saying are left out.
+/// How clients write the code of a language: "en" for eng_Latn, en_XX and en-US, "zh-Hant" for zho_Hant and
+/// zh-TW. Regions are left out, and scripts that go without saying.
 std::string client_code(const std::string& own);
 
 /// The row of the server's table, with the routes of `routes`.
