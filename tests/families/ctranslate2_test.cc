@@ -189,6 +189,19 @@ class Ctranslate2Export : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+/// Words are aligned by the same layer and heads there.
+TEST_F(Ctranslate2Export, SaysHowWordsAreAligned) {
+  for (const int layer : {0, 1}) {
+    const std::string own = own_model([&](ModelConfig& config) { config.generation.alignment_layer = layer; });
+    const TemporaryFolder out;
+    export_model(own, "ctranslate2", out / "ct2");
+    const Ctranslate2File file = Ctranslate2File::open(out / "ct2/model.bin");
+    EXPECT_EQ(file.number("decoder/alignment_layer")->value, layer);
+    EXPECT_EQ(file.number("decoder/alignment_heads")->value, load_model_config(own).heads);
+    fs::remove_all(own);
+  }
+}
+
 TEST_F(Ctranslate2Export, ComputesTheSameWhenItComesBack) {
   for (const auto tied :
        {TiedEmbeddings::all, TiedEmbeddings::decoder, TiedEmbeddings::source, TiedEmbeddings::none}) {
