@@ -386,7 +386,8 @@ ModelConfig ct2_config(const ModelConfig& own, const Matrix& table) {
   return c;
 }
 
-std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c) {
+/// `alignment_layer`: the decoder layer that aligns words, by all of its heads as here.
+std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c, int alignment_layer) {
   const auto activation =
       std::ranges::find(ct2_activations, c.activation, [](const auto& known) { return known.second; });
   std::vector<Ctranslate2Variable> variables;
@@ -401,8 +402,8 @@ std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c) {
   }
   add("encoder/embeddings_merge", 0);
   add("decoder/start_from_zero_embedding", c.decoder_start_token == Architecture::zero_start);
-  add("decoder/alignment_layer", c.alignment_layer(), 2);
-  add("decoder/alignment_heads", 1, 2);
+  add("decoder/alignment_layer", alignment_layer, 2);
+  add("decoder/alignment_heads", c.heads, 2);
   return variables;
 }
 
@@ -451,7 +452,7 @@ Exported write_ctranslate2_folder(const ExportSource& source, const std::string&
   if (!learned)
     for (NameRule& rule : rules)
       if (rule.theirs == decoder_positions) rule.computed = [table] { return *table; };
-  std::vector<Ctranslate2Variable> variables = ct2_settings(exported.config);
+  std::vector<Ctranslate2Variable> variables = ct2_settings(exported.config, model.config().alignment_layer());
   for (const TheirTensor& tensor : their_tensors(rules, exported.config, exported.values))
     variables.push_back({tensor.name, tensor.shape, [value = tensor.value] { return value().values; }});
   const fs::path folder(output);

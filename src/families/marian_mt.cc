@@ -213,6 +213,8 @@ void check_marian_architecture(const ExportSource& source) {
            "its decoder begins with token {}, but that of MarianMTModel begins with an embedding of zeros",
            c.decoder_start_token));
   need(c.generation.word_penalty == 0, fmt::format("its word_penalty is {}", c.generation.word_penalty));
+  need(c.generation.coverage_penalty == 0,
+       fmt::format("its coverage_penalty is {}", c.generation.coverage_penalty));
   need(source.tokenizers.source->kind() == TokenizerKind::sentencepiece &&
            source.tokenizers.target->kind() == TokenizerKind::sentencepiece,
        "its tokenizer is not SentencePiece");

@@ -83,6 +83,11 @@ void validate(const ModelConfig& c) {
                                c.generation.alignment_layer < c.decoder_layers),
           "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
           c.decoder_layers - 1);
+  require(
+      c.generation.coverage_penalty == 0 || c.has_encoder(),
+      "generation.coverage_penalty: is {}, but the model has no encoder whose output could be covered; set it "
+      "to 0",
+      c.generation.coverage_penalty);
   validate(c.generation, c.target_vocab);
 }
 

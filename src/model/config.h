@@ -88,9 +88,11 @@ struct ModelConfig : Architecture {
   /// The number of ids of a row of the source (`IdBatch`).
   int source_ids_per_row() const { return reads_images() ? image.patch_values() : 1; }
   /// The decoder layer whose cross-attention aligns words, from 0.
-  int alignment_layer() const {
-    return generation.alignment_layer < 0 ? std::max(0, decoder_layers + generation.alignment_layer)
-                                          : generation.alignment_layer;
+  int alignment_layer() const { return alignment_layer(generation); }
+  /// The same under other settings.
+  int alignment_layer(const GenerationConfig& rules) const {
+    return rules.alignment_layer < 0 ? std::max(0, decoder_layers + rules.alignment_layer)
+                                     : rules.alignment_layer;
   }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
 };

@@ -260,7 +260,8 @@ void DecodingState::branch(std::span<const Extension> siblings) {
   parents = std::move(next);
 }
 
-Tensor DecodingState::extend(std::span<const Extension> extensions, Context& context) {
+Tensor DecodingState::extend(std::span<const Extension> extensions, Context& context,
+                             AttentionObserver* observer) {
   ++generation_;
   for (size_t begin = 0, end = 0; begin < extensions.size(); begin = end) {
     end = end_of_request(extensions, begin);
@@ -268,7 +269,7 @@ Tensor DecodingState::extend(std::span<const Extension> extensions, Context& con
   }
   Step step(*this, extensions, context);
   const std::vector<KeyValues> memory = see_sources(extensions, context);
-  Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context);
+  Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context, observer);
   step.trim();
   return states;
 }

@@ -39,7 +39,10 @@ class DecodingState {
   /// hypotheses without an extension are dropped. Requests without extensions are unchanged. Returns the
   /// decoder's states of all new tokens, [tokens, d_model], in the order of the extensions. Does not wait for
   /// the kernels.
-  Tensor extend(std::span<const Extension> extensions, Context& context);
+  /// The observer, or null, is shown the attention of these tokens.
+  Tensor extend(std::span<const Extension> extensions, Context& context, AttentionObserver* observer = nullptr);
+  /// The number of tokens of a request's source.
+  size_t source_tokens(int request) const { return requests_[static_cast<size_t>(request)].source_rows.size(); }
 
   /// The rows of the mixers: one store for all layers that retain the same number of tokens, in the order in
   /// which the layers first use them.

@@ -30,6 +30,10 @@ void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("min_new_tokens", o.min_new_tokens, "minimum number of tokens before the end token", at_least(0));
   v.field("word_penalty", o.word_penalty,
           "subtracted for each token before the normalization; negative: longer outputs are favoured");
+  v.field("coverage_penalty", o.coverage_penalty,
+          "weight in the score of a finished output of the sum of log(min(1, attention to a source token)), by "
+          "the layer that aligns words; 0: off",
+          at_least(0));
   v.field("repetition_penalty", o.repetition_penalty,
           "factor of the log-probability of tokens that the output has already; 1: off", above(0));
   v.field("no_repeat_ngram", o.no_repeat_ngram,

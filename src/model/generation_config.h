@@ -68,6 +68,7 @@ struct GenerationConfig {
   int max_new_tokens = 0;
   int min_new_tokens = 0;
   float word_penalty = 0;
+  float coverage_penalty = 0;
   float repetition_penalty = 1;
   int no_repeat_ngram = 0;
   std::vector<int> suppress_tokens;

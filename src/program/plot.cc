@@ -23,6 +23,7 @@ struct PlotSettings {
   std::optional<std::string> target;
   int layer = -1;
   AttentionKind kind = AttentionKind::cross;
+  TranslateOptions languages;
 };
 
 void require_text(const std::string& option, const std::string& text) {
@@ -49,7 +50,8 @@ void run(const PlotSettings& settings) {
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
           settings.layer, encoder ? "encoder" : "decoder", layers - 1);
   SentenceAttention attention =
-      Translator(settings.model).attention(settings.text, settings.target, settings.layer, settings.kind);
+      Translator(settings.model)
+          .attention(settings.text, settings.target, settings.layer, settings.kind, settings.languages);
   const bool cross = settings.kind == AttentionKind::cross;
   write_picture(settings.picture,
                 attention_svg({.source = std::move(attention.source),
@@ -76,6 +78,10 @@ void add_attention(CLI::App& plot) {
                   "heads from 1")
       ->type_name("N")
       ->capture_default_str();
+  add_field_options(command, OptionVisitor::Walk(settings->languages),
+                    {.only = {"source_language", "target_language"}});
+  for (const char* name : {"--source-language", "--target-language"})
+    command.get_option(name)->type_name("CODE");
   add_picture_options(command, settings->picture);
   command.footer(
       "Example:\n  sixfold plot attention run/model --text \"two young women\" --output attention.svg");

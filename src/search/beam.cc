@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -31,8 +32,14 @@ double best_score(const GenerationConfig& rules, double log_probability, int len
 
 }  // namespace
 
-double score_of(const GenerationConfig& rules, double log_probability, int length) {
-  return (log_probability - double{rules.word_penalty} * length) / normalizer(rules, length);
+double score_of(const GenerationConfig& rules, double log_probability, int length,
+                std::span<const float> coverage) {
+  const double score = (log_probability - double{rules.word_penalty} * length) / normalizer(rules, length);
+  if (rules.coverage_penalty == 0) return score;
+  double penalty = 0;
+  constexpr float least = std::numeric_limits<float>::min();  // a weight may be too small for a float
+  for (const float weight : coverage) penalty += std::log(std::clamp(double{weight}, double{least}, 1.0));
+  return score + double{rules.coverage_penalty} * penalty;
 }
 
 Beam::Beam(const GenerationConfig& rules, const BeamLimits& limits)
@@ -57,6 +64,12 @@ int Beam::width(const GenerationConfig& rules, const PhraseSet& phrases) {
 int Beam::candidates(const GenerationConfig& rules, const PhraseSet& phrases) {
   const int slots = width(rules, phrases);
   return slots + (phrases.empty() && (rules.finished_keeps_slot || slots == 1) ? 0 : 1);
+}
+
+void Beam::cover(size_t hypothesis, std::span<const float> attention) {
+  std::vector<float>& coverage = live_[hypothesis].coverage;
+  coverage.resize(attention.size());
+  for (size_t i = 0; i < coverage.size(); ++i) coverage[i] += attention[i];
 }
 
 void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs) {
@@ -97,11 +110,12 @@ void Beam::end(std::span<const float> log_probs) {
     ranked_.push_back(
         {.log_probability = log_probability, .parent = i, .id = limits_.eos, .fate = CandidateFate::finished});
   }
+  live_.swap(next_);
   live_.clear();
   tell();
 }
 
-/// Tells the observer the step, when it is done.
+/// Tells the observer the step, when it is done and `next_` has the hypotheses before it.
 void Beam::tell() const {
   if (!limits_.observer) return;
   std::vector<SearchCandidate> step;
@@ -110,7 +124,7 @@ void Beam::tell() const {
     step.push_back({.parent = static_cast<int>(one.parent),
                     .id = one.id,
                     .log_probability = one.log_probability,
-                    .score = score_of(*rules_, one.log_probability, length_),
+                    .score = score_of(*rules_, one.log_probability, length_, next_[one.parent].coverage),
                     .fate = stopped ? CandidateFate::stopped : one.fate});
   }
   limits_.observer->see(step);
@@ -161,7 +175,8 @@ LiveHypothesis Beam::child_of(const Candidate& candidate) const {
   const LiveHypothesis& parent = live_[candidate.parent];
   LiveHypothesis child{.parent = static_cast<int>(candidate.parent),
                        .log_probability = candidate.log_probability,
-                       .progress = candidate.progress};
+                       .progress = candidate.progress,
+                       .coverage = parent.coverage};
   child.ids.reserve(parent.ids.size() + 1);
   child.ids = parent.ids;
   child.ids.push_back(candidate.id);
@@ -177,7 +192,8 @@ void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
 
 void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason) {
   if (std::isnan(log_probability)) return;
-  Hypothesis finished{hypothesis.ids, log_probability, score_of(*rules_, log_probability, length_), reason};
+  Hypothesis finished{hypothesis.ids, log_probability,
+                      score_of(*rules_, log_probability, length_, hypothesis.coverage), reason};
   if (limits_.phrases) finished.unmet = limits_.phrases->unmet(hypothesis.progress);
   const auto place = std::upper_bound(
       finished_.begin(), finished_.end(), finished, [](const Hypothesis& a, const Hypothesis& b) {
@@ -188,14 +204,15 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, Fini
 
 /// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion asks
 /// to go on. Log-probabilities are at most 0. An upper bound of a final score is therefore the current sum,
-/// divided by the largest divisor (`best_score`).
+/// divided by the largest divisor (`best_score`). The coverage penalty is at most 0 too.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
   if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {
     const size_t wanted = static_cast<size_t>(rules_->beam_size);
     if (finished_.size() < wanted) return true;
     return rules_->stopping_criterion == StoppingCriterion::best_is_no_better_now &&
-           score_of(*rules_, live_.front().log_probability, length_) > finished_[wanted - 1].score;
+           score_of(*rules_, live_.front().log_probability, length_, live_.front().coverage) >
+               finished_[wanted - 1].score;
   }
   const size_t n_best = static_cast<size_t>(limits_.n_best);
   if (finished_.size() < n_best) return true;

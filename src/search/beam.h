@@ -10,15 +10,20 @@
 namespace sixfold {
 
 /// Returns the score of an output: the sum of its log-probabilities, less the word penalty of each token,
-/// divided as `ScoreNormalization` says. `length`: number of tokens of the output, including the end token.
-double score_of(const GenerationConfig& rules, double log_probability, int length);
+/// divided as `ScoreNormalization` says, and the coverage penalty (Wu et al. 2016, equation 14): the sum of
+/// log(min(coverage, 1)) over the tokens of the source. `length`: number of tokens of the output, including the
+/// end token. `coverage`: the attention weights that each token of the source got from all of these; it counts
+/// if there is a coverage penalty.
+double score_of(const GenerationConfig& rules, double log_probability, int length,
+                std::span<const float> coverage = {});
 
 /// An unfinished hypothesis.
 struct LiveHypothesis {
   std::vector<int32_t> ids;  ///< tokens so far, without the start token
   int parent = 0;            ///< index of its parent in `live()` before the last `extend`
   double log_probability = 0;
-  PhraseProgress progress = {};  ///< with the phrases that it must contain
+  PhraseProgress progress = {};      ///< with the phrases that it must contain
+  std::vector<float> coverage = {};  ///< what `Beam::cover` was given for it and those before it
 };
 
 /// The settings of a beam that depend on the model and on the source.
@@ -70,6 +75,9 @@ class Beam {
   static int width(const GenerationConfig& rules, const PhraseSet& phrases);
   /// Sets the log-probability of the prefix, before the first step.
   void begin(double log_probability) { live_.front().log_probability = log_probability; }
+  /// Adds to the coverage of an unfinished hypothesis the attention by which its next token is chosen: the
+  /// weight of each token of the source. Before `extend` or `end`.
+  void cover(size_t hypothesis, std::span<const float> attention);
   /// Continues the hypotheses. `ids` and `log_probs`, both [live, k] on the host: the most probable next tokens
   /// of each hypothesis, best first, then others. An id that comes again, and one below 0, is passed over.
   void extend(std::span<const int32_t> ids, std::span<const float> log_probs);

@@ -16,6 +16,9 @@ void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) 
   validate(rules, model.target_vocab);
   require(rules.forced_first_token != model.eos,
           "forced_first_token is {}, the end token; every output would be empty", rules.forced_first_token);
+  require(rules.coverage_penalty == 0 || model.alignment_layer(rules) < model.decoder_layers,
+          "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", rules.alignment_layer,
+          model.decoder_layers - 1);
   require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
   require(
       n_best <= rules.beam_size,
@@ -57,7 +60,8 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
       start{model.decoder_start_token, model.generation.start_before_text},
       eos(model.eos),
       context(model.context_tokens),
-      longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()) {
+      longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()),
+      attention_layer(rules.coverage_penalty > 0 ? model.alignment_layer(rules) : -1) {
   std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
   most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0) + rules.begin_suppress_tokens.size() +
                  rules.suppress_phrases.size();
@@ -184,6 +188,7 @@ void BeamSearch::ask(int request, std::vector<Extension>& extensions, std::vecto
     extensions.push_back({request, hypothesis.parent, tokens, step.begins});
     queries.push_back(query_after(hypothesis, edits_[i], asked_[i]));
     listed_.push_back(beam_.must_end() ? 0 : queries.back().listed.size());
+    queries.back().attention_layer = plan_->attention_layer;
     if (!begun_) queries.back().given = constraints_.prefix.size();
   }
 }
@@ -196,6 +201,8 @@ void BeamSearch::advance(std::span<const Answer> answers) {
     beam_.begin(std::accumulate(prefix.begin(), prefix.end(), 0.0));
     begun_ = true;
   }
+  if (plan_->attention_layer >= 0)
+    for (size_t i = 0; i < answers.size(); ++i) beam_.cover(i, answers[i].attention);
   ids_.clear(), log_probs_.clear();
   answers_size_ = 0;
   for (const Answer& answer : answers) answers_size_ = std::max(answers_size_, answer.ids.size());

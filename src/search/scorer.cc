@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 namespace sixfold {
 namespace {
@@ -37,6 +38,25 @@ const ops::OutputWeights& kept(std::vector<std::pair<std::vector<int32_t>, ops::
 }
 
 }  // namespace
+
+/// Keeps the attention to the sources in the layers that queries ask for.
+class Scorer::AttentionOfLayers final : public AttentionObserver {
+ public:
+  explicit AttentionOfLayers(std::span<const Query> queries) {
+    for (const Query& query : queries)
+      if (query.attention_layer >= 0) layers_[query.attention_layer];
+  }
+  bool empty() const { return layers_.empty(); }
+  bool wants(AttentionKind kind, int layer) const override {
+    return kind == AttentionKind::cross && layers_.contains(layer);
+  }
+  void see(AttentionKind, int layer, const Tensor& weights) override { layers_[layer] = weights; }
+  /// By layer: [heads * tokens, longest source].
+  const std::map<int, Tensor>& layers() const { return layers_; }
+
+ private:
+  std::map<int, Tensor> layers_;
+};
 
 Scorer::Scorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
@@ -164,6 +184,33 @@ void Scorer::add_given(const Extension& extension, const Query& query, const Ten
   given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
 }
 
+/// Appends the attention of each extension whose query asks for it.
+void Scorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
+                           const AttentionOfLayers& seen) {
+  size_t tokens = 0;  // of all extensions
+  for (const Extension& extension : extensions) tokens += extension.tokens.size();
+  std::map<int, std::vector<float>> weights;
+  for (const auto& [layer, tensor] : seen.layers()) {
+    require(static_cast<bool>(tensor), "the decoder has no layer {} that attends to the source", layer);
+    weights[layer] = tensor.to_floats(*workspace_.backend);
+  }
+  size_t first = 0;  // token of the extension
+  for (size_t i = 0; i < extensions.size(); first += extensions[i++].tokens.size()) {
+    if (queries[i].attention_layer < 0) continue;
+    const std::vector<float>& all = weights.at(queries[i].attention_layer);
+    const auto columns = static_cast<size_t>(seen.layers().at(queries[i].attention_layer).cols());
+    const size_t heads = all.size() / columns / tokens, begin = attention_.size();
+    attention_.resize(begin + state_.source_tokens(extensions[i].request));
+    for (size_t s = begin; s < attention_.size(); ++s) {
+      double sum = 0;
+      for (size_t head = 0; head < heads; ++head)
+        for (size_t t = 0; t < extensions[i].tokens.size(); ++t)
+          sum += double{all[(head * tokens + first + t) * columns + s - begin]};
+      attention_[s] = static_cast<float>(sum / static_cast<double>(heads));
+    }
+  }
+}
+
 void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
   const auto rows = static_cast<size_t>(states.rows());
   for (const auto& tokens : {query.banned, query.listed})
@@ -220,10 +267,13 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
   require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
           queries.size());
   Context context(workspace_.backend, workspace_.arena);
-  const Tensor all = state_.extend(extensions, context);
+  AttentionOfLayers attention(queries);
+  const Tensor all = state_.extend(extensions, context, attention.empty() ? nullptr : &attention);
   const Tensor states = last_rows(all, extensions, context);
   ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
   logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
+  attention_.clear();
+  if (!attention.empty()) add_attention(extensions, queries, attention);
   int64_t end_of_rows = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
     const int64_t rows = std::ssize(extensions[i].tokens);
@@ -242,15 +292,17 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     else
       answer(queries[begin], output, own, context);
   }
-  for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0; i < ends_.size(); begin = ends_[i++]) {
+  for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0, seen = 0; i < ends_.size();
+       begin = ends_[i++]) {
     const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
+    const size_t sources = queries[i].attention_layer >= 0 ? state_.source_tokens(extensions[i].request) : 0;
     const size_t logits = queries[i].logits ? queries[i].listed.size() : 0;
-    answers_.push_back({std::span(ids_).subspan(begin, ends_[i] - begin),
-                        std::span(log_probs_).subspan(begin, ends_[i] - begin),
-                        std::span(logits_).subspan(listed, logits), std::span(given_).subspan(given, count),
-                        std::span(given_ids_).subspan(best, likeliest),
-                        std::span(given_log_probs_).subspan(best, likeliest)});
-    given += count, best += likeliest, listed += logits;
+    answers_.push_back(
+        {std::span(ids_).subspan(begin, ends_[i] - begin),
+         std::span(log_probs_).subspan(begin, ends_[i] - begin), std::span(logits_).subspan(listed, logits),
+         std::span(given_).subspan(given, count), std::span(given_ids_).subspan(best, likeliest),
+         std::span(given_log_probs_).subspan(best, likeliest), std::span(attention_).subspan(seen, sources)});
+    given += count, best += likeliest, listed += logits, seen += sources;
   }
   return answers_;
 }

@@ -44,6 +44,8 @@ struct Query {
   /// before it. It is less than the number of its tokens.
   size_t given = 0;
   int given_likeliest = 0;  ///< number of likeliest tokens wanted too in the place of each given token
+  /// The decoder layer whose attention to the source is wanted too; -1: none.
+  int attention_layer = -1;
   /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
   const DrawQuery* draw = nullptr;
 };
@@ -60,6 +62,9 @@ struct Answer {
   /// For each of them the likeliest tokens in its place, best first, with their log-probabilities.
   std::span<const int32_t> given_ids = {};
   std::span<const float> given_log_probs = {};
+  /// The attention weights of each token of the source, of all tokens of the extension together: the mean of
+  /// the heads.
+  std::span<const float> attention = {};
 };
 
 /// Computes probabilities of the next tokens of hypotheses. It answers queries instead of returning rows of
@@ -82,6 +87,7 @@ class Scorer {
   std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries);
 
  private:
+  class AttentionOfLayers;
   /// The output layer, of all tokens or of a shortlist.
   struct Output {
     ops::OutputWeights weights;
@@ -103,6 +109,8 @@ class Scorer {
   Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
   Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
+  void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
+                     const AttentionOfLayers& seen);
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
   void draw_each(std::span<const Query> queries, const Tensor& states, Context& context);
 
@@ -112,7 +120,7 @@ class Scorer {
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
   // Of all answers, concatenated.
   std::vector<int32_t> ids_, given_ids_;
-  std::vector<float> log_probs_, logits_, given_, given_log_probs_;
+  std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
   std::vector<size_t> ends_;
   std::vector<Answer> answers_;
 };

@@ -94,11 +94,11 @@ class CharacterTokenizer final : public UnitTokenizer {
 
  private:
   /// An unknown character is shown as the replacement character.
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::string text;
     for (const int32_t id : ids) {
       require_known(id);
-      if (id == unk_) text += "\uFFFD";
+      if (id == unk_) text += unknown ? *unknown : "\uFFFD";
       if (id >= first_id) text += unit(id);
     }
     return text;
@@ -136,7 +136,7 @@ class ByteTokenizer final : public UnitTokenizer {
   TokenizerKind kind() const override { return TokenizerKind::bytes; }
 
  private:
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* /*unknown*/) const override {
     std::string text;
     for (const int32_t id : ids) {
       require_known(id);

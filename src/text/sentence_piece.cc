@@ -41,6 +41,11 @@ bool is_imported(std::string_view model) {
          has_field(model, whole_texts_field);
 }
 
+/// A piece for what is unknown. Where the vocabulary has no piece for a space, the unknown one has it.
+std::string unknown_piece(const std::string& text, bool has_space) {
+  return has_space ? text : std::string(word_mark) + text;
+}
+
 /// A piece of a text, and the bytes [begin, end) that it stands for.
 struct Piece {
   std::string text;
@@ -120,10 +125,18 @@ class SentencePieceTokenizer : public Tokenizer {
   }
   bool encodes_whole_texts() const override { return whole_texts_; }
 
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::string text;
-    check(processor_.library().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
-    return text;
+    if (!unknown) {
+      check(processor_.library().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
+      return text;
+    }
+    const auto& library = processor_.library();
+    const std::string word = unknown_piece(*unknown, library.PieceToId(word_mark) != unk_);
+    std::vector<std::string> pieces;
+    for (const int32_t id : ids) pieces.push_back(id == unk_ ? word : token_text(id));
+    check(library.Decode(pieces, &text));
+    return std::string(trim_spaces(without_space_marks(text)));
   }
 
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
@@ -195,10 +208,14 @@ class RenumberedTokenizer : public Tokenizer {
   }
 
   /// Decodes as MarianTokenizer of transformers does with skip_special_tokens.
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
+    const std::string word = unknown ? unknown_piece(*unknown, id_of(word_mark) >= 0) : "";
     std::vector<std::string> pieces;
     for (const int32_t id : ids)
-      if (!is_control(id) && !(drops_unknown_ && id == unk_)) pieces.push_back(token_text(id));
+      if (unknown && id == unk_)
+        pieces.push_back(word);
+      else if (!is_control(id) && !(drops_unknown_ && id == unk_))
+        pieces.push_back(token_text(id));
     std::string text;
     check(processor_.library().Decode(pieces, &text));
     // SentencePiece leaves its space signs in pieces that it does not know (those of the other side's model).

@@ -25,7 +25,13 @@ std::vector<LocatedToken> Tokenizer::locate(std::string_view text) const {
   return locate_tokens(text);
 }
 
-std::string Tokenizer::decode(std::span<const int32_t> ids) const { return one_line(decode_tokens(ids)); }
+std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  return one_line(decode_tokens(ids, nullptr));
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, const std::string& unknown) const {
+  return one_line(decode_tokens(ids, &unknown));
+}
 
 std::vector<int32_t> Tokenizer::encode_text(std::string_view text) const {
   std::vector<int32_t> ids;
@@ -44,12 +50,12 @@ std::vector<int32_t> Tokenizer::encode_text(std::string_view text) const {
 }
 
 std::string Tokenizer::decode_text(std::span<const int32_t> ids) const {
-  if (!line_end_) return decode_tokens(ids);
+  if (!line_end_) return decode_tokens(ids, nullptr);
   std::string text;
   while (true) {
     const auto end = std::ranges::find(ids, *line_end_);
     const auto line = static_cast<size_t>(end - ids.begin());
-    text += decode_tokens(ids.first(line));
+    text += decode_tokens(ids.first(line), nullptr);
     if (line == ids.size()) return text;
     text += '\n';
     ids = ids.subspan(line + 1);

@@ -49,6 +49,9 @@ class SIXFOLD_API Tokenizer {
   /// The text of the tokens as one line (`one_line`), whatever bytes the tokens stand for. Control tokens are
   /// dropped. Throws an input error if an id is not in the vocabulary.
   std::string decode(std::span<const int32_t> ids) const;
+  /// The same with `unknown` in place of each unknown token. It is a word of its own where the vocabulary has
+  /// no token for the space before it.
+  std::string decode(std::span<const int32_t> ids, const std::string& unknown) const;
 
   /// The ids of a text of several lines, and back. Between the lines stands the token of `line_end`; control
   /// tokens are dropped. Encoding throws an input error if there are several lines, but no such token.
@@ -102,8 +105,8 @@ class SIXFOLD_API Tokenizer {
   int32_t unk_ = -1, bos_ = -1, eos_ = -1;
 
  private:
-  /// The text of `decode` before line ends are replaced.
-  virtual std::string decode_tokens(std::span<const int32_t> ids) const = 0;
+  /// The text of `decode` before line ends are replaced. `unknown`: null, or what stands for unknown tokens.
+  virtual std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const = 0;
   /// `locate` of well-formed UTF-8.
   virtual std::vector<LocatedToken> locate_tokens(std::string_view text) const = 0;
 

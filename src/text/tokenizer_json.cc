@@ -27,6 +27,8 @@ constexpr std::string_view usual_starts[] = {"<s>", "[CLS]", "<bos>", "<|begin_o
 constexpr std::string_view usual_ends[] = {
     "</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>"};
 
+constexpr std::string_view metaspace = "\u2581";  // the Metaspace of other stages
+
 /// The settings in the first line of a file.
 TokenizerJsonSettings read_settings(std::string_view file, const std::string& origin) {
   TokenizerJsonSettings s;
@@ -65,6 +67,9 @@ class JsonTokenizer : public Tokenizer {
     for (const Token& token : tokens_) settings.control.push_back(token.control);
     model_ = make_subword_model(model, settings);
     if (model_->unk() >= 0) unk_ = model_->unk();
+    const auto marks = [](const Token& token) { return token.text.starts_with(metaspace); };
+    const auto is_mark = [](const Token& token) { return token.text == metaspace; };
+    begins_unknown_ = std::ranges::any_of(tokens_, marks) && std::ranges::none_of(tokens_, is_mark);
     make_finders();
   }
 
@@ -74,7 +79,7 @@ class JsonTokenizer : public Tokenizer {
   }
   /// Lines are not encoded on their own: words may begin with line feeds.
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
-  std::string decode_text(std::span<const int32_t> ids) const override { return decode_tokens(ids); }
+  std::string decode_text(std::span<const int32_t> ids) const override { return decode_tokens(ids, nullptr); }
   bool encodes_whole_texts() const override { return true; }
   size_t last_cut(std::string_view text, size_t most) const override {
     if (text.empty() || !can_cut_) return 0;
@@ -252,10 +257,13 @@ class JsonTokenizer : public Tokenizer {
             text.origins[std::max(token.end, token.begin + 1) - 1].end};
   }
 
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::vector<std::string> texts;
     for (const int32_t id : ids)
-      if (const Token& token = at(id); !token.control) texts.push_back(token.to_decode);
+      if (const Token& token = at(id); unknown && id == unk_)
+        texts.push_back(begins_unknown_ ? std::string(metaspace) + *unknown : *unknown);
+      else if (!token.control)
+        texts.push_back(token.to_decode);
     if (decoder_) texts = decoder_->apply(std::move(texts));
     std::string text;
     for (size_t i = 0; i < texts.size(); ++i) text.append(i > 0 && !decoder_ ? " " : "").append(texts[i]);
@@ -297,6 +305,7 @@ class JsonTokenizer : public Tokenizer {
   std::unique_ptr<const SubwordModel> model_;
   std::unique_ptr<const Decoder> decoder_;
   bool can_cut_ = false, cuts_after_letters_ = false;
+  bool begins_unknown_ = false;  ///< whether the space before an unknown word is part of its token
 };
 
 }  // namespace

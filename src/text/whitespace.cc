@@ -83,10 +83,12 @@ class WhitespaceTokenizer : public Tokenizer {
     return tokens;
   }
 
-  std::string decode_tokens(std::span<const int32_t> ids) const override {
+  std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     Joiner text(marks_words_);
+    const bool begins_words = marks_words_ && !ids_.contains(std::string(mark_before_word));
+    const std::string word = std::string(begins_words ? mark_before_word : "") + (unknown ? *unknown : "");
     for (const int32_t id : ids) {
-      const std::string& token = at(id);
+      const std::string& token = unknown && id == unk_ ? word : at(id);
       if (id != bos_ && id != eos_) text.add(token);
     }
     return text.take();

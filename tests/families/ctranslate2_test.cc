@@ -61,6 +61,54 @@ TEST_P(Ctranslate2Golden, TranslatesAsCtranslate2) {
   EXPECT_EQ(compared, 20);
 }
 
+/// Its coverage penalty, and words of the source in place of unknown tokens, where all heads of a layer align.
+TEST_P(Ctranslate2Golden, CoversAndReplacesAsCtranslate2) {
+  const TemporaryFolder folder;
+  const std::string given = ct2_goldens + GetParam(), model = import_ct2(given, folder / "model");
+  const Translator translator(model, {.threads = 1});
+  const ModelConfig config = load_model_config(model);
+  const Tokenizers tokenizers = load_bound_tokenizers(model, config);
+  const double precision = std::string(GetParam()) == "tied" ? 1e-3 : 2e-2;  // of sums of 17 logarithms
+  int compared = 0, replaced = 0;
+  for (const nlohmann::json& one : nlohmann::json::parse(read_file(given + "/search.json"))) {
+    const int beam_size = one["beam_size"];
+    TranslateOptions options{
+        .beam_size = beam_size, .generation = translator.generation(), .details = {.layer = 0}};
+    GenerationConfig& rules = *options.generation;
+    if (one.contains("replaced")) {
+      options.replace_unknown = true;
+      rules.length_offset = 8, rules.min_new_tokens = 4, rules.renormalize_logits = true;
+      for (int id = 0; id < config.target_vocab; ++id)
+        if (const std::string token = tokenizers.target->token_text(id);
+            token != "</s>" && token != "<unk>" && token != "\u2581")
+          rules.suppress_tokens.push_back(id);
+    } else {
+      options.n_best = beam_size, options.details.tokens = true;
+      rules.length_offset = 12, rules.coverage_penalty = one["coverage_penalty"];
+    }
+    translator.translate({one["line"].get<std::string>()}, options, [&](const TranslatedLine& line) {
+      if (one.contains("replaced")) {
+        const std::string piece = one["replaced"][0], text = line.translations[0].text;
+        EXPECT_EQ(text.find("<unk>"), text.npos);
+        if (piece == "</s>") return;  // which is no word here
+        EXPECT_EQ("\u2581" + text.substr(0, text.find(' ')), piece);
+        ++replaced;
+        return;
+      }
+      ASSERT_EQ(line.translations.size(), one["hypotheses"].size());
+      for (size_t i = 0; i < line.translations.size(); ++i, ++compared) {
+        std::vector<std::string> tokens;
+        for (const TranslatedToken& token : line.translations[i].tokens)
+          if (token.text != "</s>") tokens.push_back(token.text);
+        EXPECT_EQ(tokens, one["hypotheses"][i].get<std::vector<std::string>>());
+        EXPECT_NEAR(line.translations[i].score, one["scores"][i].get<double>(), precision);
+      }
+    });
+  }
+  EXPECT_EQ(compared, 40);
+  EXPECT_GE(replaced, 2);
+}
+
 TEST_P(Ctranslate2Golden, OtherFilesAndSettingsAreRefused) {
   const TemporaryFolder folder;
   const std::string given = ct2_goldens + GetParam();
@@ -140,6 +188,19 @@ class Ctranslate2Export : public testing::Test {
 
   const TemporaryFolder folder_;
 };
+
+/// Words are aligned by the same layer and heads there.
+TEST_F(Ctranslate2Export, SaysHowWordsAreAligned) {
+  for (const int layer : {0, 1}) {
+    const std::string own = own_model([&](ModelConfig& config) { config.generation.alignment_layer = layer; });
+    const TemporaryFolder out;
+    export_model(own, "ctranslate2", out / "ct2");
+    const Ctranslate2File file = Ctranslate2File::open(out / "ct2/model.bin");
+    EXPECT_EQ(file.number("decoder/alignment_layer")->value, layer);
+    EXPECT_EQ(file.number("decoder/alignment_heads")->value, load_model_config(own).heads);
+    fs::remove_all(own);
+  }
+}
 
 TEST_F(Ctranslate2Export, ComputesTheSameWhenItComesBack) {
   for (const auto tied :

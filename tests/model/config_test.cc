@@ -125,6 +125,10 @@ TEST(ModelConfig, ValidationNamesTheKey) {
               c.generation.suppress_tokens = {5, 1000};
             }),
             "generation.suppress_tokens: the id 1000 is not in the vocabulary of 1000 tokens");
+  EXPECT_EQ(message([](auto& c) { c.encoder_layers = 0, c.generation.coverage_penalty = 1; }),
+            "generation.coverage_penalty: is 1, but the model has no encoder whose output could be covered; "
+            "set it to "
+            "0");
   EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),
             "generation.beam_size: expected a whole number from 1 to 1000, found '0'");
   EXPECT_EQ(message([](auto& c) {

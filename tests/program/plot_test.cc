@@ -4,6 +4,7 @@
 #include "model_folder/ownership.h"
 #include "program/shell.h"
 #include "program/small_model.h"
+#include "tasks/translation/settings.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -39,6 +40,30 @@ TEST_F(Plot, DrawsItsOwnTranslationAndAnyLayer) {
   EXPECT_EQ(first.status, 0);
   EXPECT_NE(first.text.find("decoder layer 1 of 2"), std::string::npos);
   EXPECT_EQ(first.text, second.text);
+}
+
+/// Of a model of many languages those that are chosen.
+TEST_F(Plot, DrawsTheAttentionOfTwoLanguages) {
+  const std::vector<std::string> words{"a b c d e f g h __en__ __de__ __fr__"};
+  TokenizerOptions options;
+  options.kind = TokenizerKind::whitespace;
+  write_small_model(folder_ / "many", 11, make_tokenizers(options, words, words), [](ModelConfig& config) {
+    config.settings = write_options(
+        TranslationSettings{.source_language = "en", .target_language = "de", .language_token = "__*__"});
+  });
+  const auto drawn = [&](const std::string& more) {
+    return sixfold("plot attention " + (folder_ / "many") + " --text 'a b' -o - " + more).text;
+  };
+  const std::string usual = drawn("");
+  EXPECT_NE(usual.find("__en__"), std::string::npos) << usual;
+  EXPECT_EQ(drawn("--source-language en --target-language de"), usual);
+  for (const std::string kind : {"", " --kind encoder", " --kind decoder"}) {
+    const std::string other = drawn("--source-language fr --target-language en" + kind);
+    EXPECT_NE(other.find(kind == " --kind decoder" ? "__en__" : "__fr__"), std::string::npos) << kind << other;
+  }
+  EXPECT_NE(
+      drawn("--target-language es").find("target_language 'es' is not one of the model's, which are: de en fr"),
+      std::string::npos);
 }
 
 TEST_F(Plot, DrawsSelfAttention) {

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "data/gzip.h"
 #include "data/lines.h"
+#include "model_folder/binding.h"
 #include "program/shell.h"
 #include "program/small_model.h"
 #include "tasks/translation/translator.h"
@@ -58,8 +59,16 @@ TEST_F(Translate, TakesSettingsOfGeneration) {
   EXPECT_EQ(
       translate("a b c\na b\n", "--format jsonl --length-penalty 0.6 --normalization gnmt --min-length 0").text,
       plain);
-  for (const char* option : {"--max-length 2", "--word-penalty 1", "--normalization none", "--min-length 9",
-                             "--repetition-penalty 9"})
+  const std::string first_id =
+      std::to_string(load_bound_tokenizers(model_, load_model_config(model_)).target->encode("h").at(0));
+  for (const std::string& option :
+       {std::string("--max-length 2"), std::string("--word-penalty 1"), std::string("--coverage-penalty 0.5"),
+        std::string("--normalization none"), std::string("--min-length 9"),
+        std::string("--repetition-penalty 9"), std::string("--length-factor 0 --length-offset 2"),
+        std::string("--length-factor 0 --length-offset 3 --at-longest cut"),
+        std::string("--replace-unknown true --suppress-tokens 3,4,5,6,7,8,9"),
+        std::string("--suppress-tokens 3,4,5,6,7"), std::string("--begin-suppress-tokens 3,4,5,6,7,8"),
+        "--forced-first-token " + first_id, std::string("--suppress-phrases [[3],[4],[5,5]]")})
     EXPECT_NE(translate("a b c\na b\n", std::string("--format jsonl ") + option).text, plain) << option;
   const auto first = nlohmann::json::parse(
       translate("a b c", "--format jsonl --token-scores --max-length 3 --no-repeat-ngram 1").text);
@@ -216,6 +225,8 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   expect_error(refused("--attention --format tsv"), "--attention: only --format json and jsonl");
   expect_error(refused("--layer 1"), "--layer has no effect without");
   expect_error(refused("--alignments --layer 7"), "layer 7");
+  expect_error(refused("--coverage-penalty 1 --layer 7"), "layer 7");
+  expect_error(refused("--coverage-penalty -1"), "--coverage-penalty: expected a number at least 0");
   expect_error(refused("--n-best 9 --beam-size 4"), "n_best is 9, but beam_size is 4");
   expect_error(refused("--format xml"), "expected one of text, tsv, json, jsonl");
   expect_error(refused("--split-sentences qqq"), "unknown language 'qqq'");

@@ -31,6 +31,37 @@ TEST(Beam, ScoresAreNormalized) {
   EXPECT_EQ(score_of(rules, -1, 9), -5.5);
 }
 
+/// log(min(coverage, 1)) of each token of the source; what is covered more often counts as once.
+TEST(Beam, WhatIsNotCoveredCostsPartOfTheScore) {
+  GenerationConfig rules;
+  rules.normalization = ScoreNormalization::length, rules.length_penalty = 1;
+  const std::vector<float> coverage{0.25f, 3, 1, 0.5f};
+  EXPECT_EQ(score_of(rules, -6, 3, coverage), -2);
+  rules.coverage_penalty = 0.5;
+  EXPECT_NEAR(score_of(rules, -6, 3, coverage), -2 + 0.5 * (std::log(0.25) + std::log(0.5)), 1e-6);
+  EXPECT_EQ(score_of(rules, -6, 3), -2);
+  EXPECT_TRUE(std::isfinite(score_of(rules, -6, 3, std::vector<float>{0})));
+}
+
+TEST(Beam, CoverageDecidesAmongFinishedHypotheses) {
+  for (const float penalty : {0.0f, 1.0f}) {
+    GenerationConfig rules = rules_of(2);
+    rules.coverage_penalty = penalty;
+    Beam beam(rules, {.eos = end, .longest = 10, .n_best = 2});
+    beam.cover(0, std::vector{0.5f, 0.1f});
+    beam.extend(std::vector{a, b, end}, std::vector{-0.5f, -1.0f, -2.0f});
+    beam.cover(0, std::vector{0.5f, 0.1f});  // after a: the second token is hardly covered
+    beam.cover(1, std::vector{0.1f, 0.9f});  // after b: the first one is not
+    beam.extend(std::vector{end, b, c, end, a, b}, std::vector{-0.2f, -3.0f, -9.0f, -0.1f, -4.0f, -9.0f});
+    ASSERT_TRUE(beam.done());
+    const auto best = beam.take_best();
+    ASSERT_EQ(best.size(), 2u);
+    EXPECT_EQ(best[0].ids, std::vector{penalty > 0 ? b : a});
+    EXPECT_NEAR(best[penalty > 0 ? 0 : 1].score, -1.1 + double{penalty} * std::log(0.6), 1e-6);
+    EXPECT_NEAR(best[penalty > 0 ? 1 : 0].score, -0.7 + double{penalty} * std::log(0.2), 1e-6);
+  }
+}
+
 /// Keeps what it is told.
 struct KeptSteps final : SearchObserver {
   void see(std::span<const SearchCandidate> candidates) override {

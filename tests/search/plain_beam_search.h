@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "model/attention_weights.h"
 #include "runtime/search.h"
 
 // The specification of the search, in as few words as it takes.
@@ -35,6 +36,28 @@ inline double divided(const GenerationConfig& rules, double sum, size_t length) 
   if (rules.normalization == ScoreNormalization::length) return sum / std::pow(n, rules.length_penalty);
   if (rules.normalization == ScoreNormalization::gnmt) return sum / std::pow((5 + n) / 6, rules.length_penalty);
   return sum;
+}
+
+/// The coverage penalty of an output with its end symbol, by a pass over the whole of it.
+inline double coverage_penalty(const Transformer& model, const Ids& source, const Ids& output,
+                               const GenerationConfig& rules) {
+  if (rules.coverage_penalty == 0) return 0;
+  Batch batch;
+  batch.source.add(source);
+  Ids input{model.config().decoder_start_token};
+  input.insert(input.end(), output.begin(), output.end() - 1);
+  batch.target.add(input);
+  Context context(model.backend(), std::make_shared<Arena>(model.backend()));
+  const int layer = model.config().alignment_layer(rules);
+  const auto weights = attention_weights(model, batch, AttentionKind::cross, layer, context)[0];
+  const double heads = model.config().heads;
+  double penalty = 0;
+  for (size_t s = 0; s < source.size(); ++s) {
+    double covered = 0;
+    for (size_t at = s; at < weights.size(); at += source.size()) covered += double{weights[at]} / heads;
+    penalty += std::log(std::min(covered, 1.0));
+  }
+  return double{rules.coverage_penalty} * penalty;
 }
 
 /// What is banned leaves its probability to the others.
@@ -80,7 +103,10 @@ inline std::vector<Hypothesis> plain_beam_search(const Transformer& model, const
     live.clear();
     for (size_t place = 0; place < all.size(); ++place) {
       const bool ends = all[place].ids.back() == eos;
-      if (ends && place < first) finished.push_back(all[place]);
+      if (ends && place < first) {
+        finished.push_back(all[place]);
+        finished.back().score += coverage_penalty(model, source, all[place].ids, rules);
+      }
       if (!ends && (keeps ? place < first : live.size() < first)) live.push_back(all[place]);
     }
     if (keeps) slots = live.size();

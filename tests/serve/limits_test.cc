@@ -74,11 +74,11 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
 
 /// A text of blank lines costs next to nothing.
 TEST_F(LimitsTest, BlankLinesStayAsTheyAre) {
-  const TranslationModel model = required_model(*service_, "en", "de");
+  const ServedPair pair = required_pair(*service_, "en", "de");
   std::string blank;
   for (int i = 0; i < 100'000; ++i) blank += i % 2 == 0 ? "\n" : " \r\n";
   const auto begun = std::chrono::steady_clock::now();
-  const auto result = translate_texts(*model, std::vector{"a b" + ("\n" + blank) + "c d\n" + blank, blank}, {});
+  const auto result = translate_texts(pair, std::vector{"a b" + ("\n" + blank) + "c d\n" + blank, blank}, {});
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
   EXPECT_EQ(result[0].text, translated("a b") + "\n" + blank + translated("c d") + "\n" + blank);
   EXPECT_EQ(result[0].sentences.size(), 2u);
@@ -87,18 +87,18 @@ TEST_F(LimitsTest, BlankLinesStayAsTheyAre) {
 
 /// Finding the sentences of this text takes seconds.
 TEST_F(LimitsTest, CancelledTextsAreNotSplit) {
-  const TranslationModel model = required_model(*service_, "en", "de");
+  const ServedPair pair = required_pair(*service_, "en", "de");
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) text += "a\n";
   std::stop_source stop;
   stop.request_stop();
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_THROW(translate_texts(*model, std::vector{text, text}, {.translation = {.cancel = stop.get_token()}}),
+  EXPECT_THROW(translate_texts(pair, std::vector{text, text}, {.translation = {.cancel = stop.get_token()}}),
                Cancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
   const std::vector<std::string> documents{"<p>a</p>"};
   EXPECT_THROW(
-      translate_texts(*model, documents, {.kind = TextKind::html, .translation = {.cancel = stop.get_token()}}),
+      translate_texts(pair, documents, {.kind = TextKind::html, .translation = {.cancel = stop.get_token()}}),
       Cancelled);
 }
 

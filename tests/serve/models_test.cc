@@ -47,7 +47,7 @@ TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
     const Models models({ModelSpec("en-de=" + en_de_)}, {.threads = 1, .alignment_layer = of_server},
                         builtin_served_tasks());
     const TextOptions options{.translation = {.details = {.attention = true, .layer = of_request}}};
-    return translate_texts(*models.all_of<ServedTranslation>()[0], texts, options)[0]
+    return translate_texts(*pair_of(models.all_of<ServedTranslation>()[0], "", ""), texts, options)[0]
         .sentences[0]
         .translations[0]
         .attention->layer;
@@ -98,7 +98,7 @@ TEST_F(ModelsTest, CountsGoOnWhenTheModelsAreLoadedAgain) {
   };
   translated("a b c");
   EXPECT_EQ(tokens(), 4);
-  TranslationModel held = required_model(*service_, "en", "de");
+  TranslationModel held = required_pair(*service_, "en", "de").model;
   reload();
   EXPECT_EQ(tokens(), 4);
   held->predictor().translate("a b c d");

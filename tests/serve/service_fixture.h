@@ -59,7 +59,7 @@ class ServiceFixture : public testing::Test {
     EXPECT_NE(answer.body.find(part), std::string::npos) << answer.body;
   }
   std::string translated(const std::string& text) const {
-    return required_model(*service_, "en", "de")->predictor().translate(text);
+    return required_pair(*service_, "en", "de").model->predictor().translate(text);
   }
 
   TemporaryFolder folder_;

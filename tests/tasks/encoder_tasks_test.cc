@@ -10,8 +10,10 @@
 #include "model_folder/model_folder.h"
 #include "tasks/classification/classifier.h"
 #include "tasks/classification/task.h"
+#include "tasks/import_model.h"
 #include "tasks/masked_language_model/mask_filler.h"
 #include "tasks/masked_language_model/task.h"
+#include "tasks/question_answering/task.h"
 #include "tasks/tasks.h"
 #include "tasks/translation/task.h"
 #include "temporary_folder.h"
@@ -228,7 +230,8 @@ TEST_F(EncoderTasks, TextsThatAreTooLongAreCut) {
   testing::internal::CaptureStderr();
   const Classifier classifier(classify("run").model, {.threads = 1});
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("texts have more than data.max_tokens, 3"), std::string::npos) << log;
+  EXPECT_NE(log.find("texts have more than data.max_tokens or the positions allow, 3"), std::string::npos)
+      << log;
   const auto found = classifier.classify(Texts{"k l m a b", "k l m", "  ", "k"});
   EXPECT_EQ(found[0].tokens_cut, 2u);
   EXPECT_EQ(found[0].probabilities, found[1].probabilities);
@@ -270,6 +273,38 @@ TEST_F(EncoderTasks, AClassifierStartsFromAMaskedLanguageModel) {
   };
   EXPECT_EQ(encoder(frozen), encoder(pretrained));
   EXPECT_NE(encoder(model), encoder(pretrained));
+}
+
+/// A BERT has few positions: by default it reads as many tokens as it has positions for.
+TEST_F(EncoderTasks, AModelReadsAsManyTokensAsItHasPositions) {
+  classes_.start.model = folder_ / "bert";
+  import_model({.program = "hf", .path = SIXFOLD_TEST_GOLDENS "/hugging_face_families/bert_masked"},
+               classes_.start.model);
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "k ";
+  write_file_atomically(folder_ / "train", "x\ta\ny\t" + text + "\nz\tb\n");
+  classes_.train.updates = 1;
+  testing::internal::CaptureStderr();
+  const std::string model = classify("run").model;
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(
+      log.find("reads at most 158 tokens of a text instead of data.max_tokens, 512: it has 160 positions"),
+      std::string::npos)
+      << log;
+  EXPECT_NE(log.find("1 text has more than data.max_tokens or the positions allow, 158"), std::string::npos)
+      << log;
+  EXPECT_EQ(load_model_config(model).context_tokens, 158);
+  const auto found = Classifier(model, {.threads = 1}).classify(Texts{text, "a"});
+  EXPECT_GT(found[0].tokens_cut, 0u);
+  EXPECT_FALSE(found[1].label.empty());
+  QuestionAnsweringOptions questions;
+  set(questions);
+  questions.start.model = classes_.start.model;
+  write_file_atomically(folder_ / "questions", text + "a\tb k\ta\n");
+  questions.data.train = {folder_ / "questions"};
+  questions.train.updates = 1, questions.validation.every_updates = 0;
+  const std::string answers = train(QuestionAnsweringConfig(questions), {.run = folder_ / "answers"}).model;
+  EXPECT_EQ(load_model_config(answers).context_tokens, 160) << "the tokens around texts count";
 }
 
 /// The rows of an output belong to labels or tokens: another output begins anew.

@@ -77,6 +77,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"generation.max_new_tokens", "9"},
           {"generation.min_new_tokens", "3"},
           {"generation.word_penalty", "0.5"},
+          {"generation.coverage_penalty", "0.5"},
           {"generation.repetition_penalty", "1.2"},
           {"generation.no_repeat_ngram", "3"},
           {"generation.begin_suppress_tokens", "8"},

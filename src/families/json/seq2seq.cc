@@ -177,6 +177,8 @@ ModelConfig exported_seq2seq_config(const ExportSource& source, std::string_view
                    name_of_enum(c.decoder_mixer)));
   need(c.key_value_heads() == c.heads, "its heads of queries share those of keys and values (kv_heads)");
   need(c.generation.word_penalty == 0, fmt::format("its word_penalty is {}", c.generation.word_penalty));
+  need(c.generation.coverage_penalty == 0,
+       fmt::format("its coverage_penalty is {}", c.generation.coverage_penalty));
   need(!causal_activation_name(c.activation).empty(),
        fmt::format("its activation is '{}'", name_of_enum(c.activation)));
   need(c.decoder_start_token >= 0, "its decoder begins with an embedding of zeros instead of a start token");

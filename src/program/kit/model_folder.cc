@@ -1,5 +1,7 @@
 #include "program/kit/model_folder.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/threads.h"
 #include "model_folder/binding.h"
@@ -29,6 +31,10 @@ void GenerationOverrides::add_options(CLI::App& command) {
   add_override_options(command, OptionVisitor::Walk(values_), given_,
                        {.except = {"beam_size", "start_before_text", "alignment_layer"},
                         .flags = {{"max_new_tokens", "--max-length"}, {"min_new_tokens", "--min-length"}}});
+}
+
+bool GenerationOverrides::has(std::string_view name) const {
+  return std::ranges::any_of(given_.children, [&](const auto& setting) { return setting.first == name; });
 }
 
 std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig& of_model) const {

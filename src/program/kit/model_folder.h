@@ -32,6 +32,8 @@ class GenerationOverrides {
  public:
   /// Adds --length-penalty, --min-length and so on.
   void add_options(CLI::App& command);
+  /// Whether a setting was given.
+  bool has(std::string_view name) const;
   /// The settings of a model with those that were given; nothing if none was given.
   std::optional<GenerationConfig> over(const GenerationConfig& of_model) const;
 

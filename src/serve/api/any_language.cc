@@ -32,8 +32,8 @@ void translate_from(Service& service, const WantedTexts& wanted, const std::stri
     for (size_t i = 0; i < chosen.size(); ++i) chosen[i]->text = std::move(texts[i]);
     return;
   }
-  const TranslationModel model = required_model(service, source, wanted.target);
-  std::vector<TextResult> results = translate(service, *model, texts, wanted.options);
+  const ServedPair pair = required_pair(service, source, wanted.target);
+  std::vector<TextResult> results = translate(service, pair, texts, wanted.options);
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i]->text = std::move(results[i].text);
     chosen[i]->alternatives = std::move(results[i].alternatives);

@@ -19,13 +19,6 @@ using Json = nlohmann::ordered_json;
 
 std::string deepl_code(std::string code) { return ascii_upper(code); }
 
-std::vector<std::string> target_languages(Service& service) {
-  std::vector<std::string> codes;
-  for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
-    if (std::find(codes.begin(), codes.end(), model->target) == codes.end()) codes.push_back(model->target);
-  return codes;
-}
-
 std::string deepl_language(std::string_view field, const std::string& code,
                            const std::vector<std::string>& languages) {
   const std::string wanted = deepl_code(code);
@@ -95,10 +88,10 @@ std::string model_type_used(const Fields& fields) {
 
 HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  WantedTexts wanted{
-      .texts = fields.required_texts("text", service.options().most_texts),
-      .source = "",
-      .target = deepl_language("target_lang", fields.required_text("target_lang"), target_languages(service))};
+  WantedTexts wanted{.texts = fields.required_texts("text", service.options().most_texts),
+                     .source = "",
+                     .target = deepl_language("target_lang", fields.required_text("target_lang"),
+                                              target_languages(service.models()))};
   if (const auto source = fields.text("source_lang"); source && !source->empty())
     wanted.source = deepl_language("source_lang", *source, source_languages(service.models()));
   if (const auto id = fields.text("glossary_id"); id && !id->empty()) {
@@ -131,7 +124,8 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
 HttpAnswer languages(Service& service, const HttpRequest& request) {
   const bool target = Fields(request).one_of("type", {"source", "target"}) == "target";
   Json all = Json::array();
-  for (const std::string& code : target ? target_languages(service) : source_languages(service.models())) {
+  for (const std::string& code :
+       target ? target_languages(service.models()) : source_languages(service.models())) {
     Json language{{"language", deepl_code(code)}, {"name", language_name(code)}};
     if (target) language["supports_formality"] = false;
     all.push_back(std::move(language));

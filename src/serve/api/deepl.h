@@ -16,9 +16,6 @@ std::string deepl_code(std::string code);
 std::string deepl_language(std::string_view field, const std::string& code,
                            const std::vector<std::string>& languages);
 
-/// The target languages of the models.
-std::vector<std::string> target_languages(Service& service);
-
 /// The routes of /v2/glossaries and /v2/glossary-language-pairs.
 std::vector<Route> deepl_glossary_routes(Service& service);
 

@@ -57,12 +57,12 @@ HttpAnswer create(Service& service, const HttpRequest& request) {
   const std::string format = fields.required_text("entries_format");
   if (format != "tsv" && format != "csv") throw HttpError(400, "\"entries_format\" must be one of: tsv, csv.");
   const std::string entries = fields.required_text("entries");
-  StoredGlossary wanted{
-      .name = fields.required_text("name"),
-      .source = deepl_language("source_lang", fields.required_text("source_lang"),
-                               source_languages(service.models())),
-      .target = deepl_language("target_lang", fields.required_text("target_lang"), target_languages(service))};
-  required_model(service, wanted.source, wanted.target);
+  StoredGlossary wanted{.name = fields.required_text("name"),
+                        .source = deepl_language("source_lang", fields.required_text("source_lang"),
+                                                 source_languages(service.models())),
+                        .target = deepl_language("target_lang", fields.required_text("target_lang"),
+                                                 target_languages(service.models()))};
+  required_pair(service, wanted.source, wanted.target);
   wanted.glossary = std::make_shared<const Glossary>(format == "tsv" ? Glossary::from_tsv(entries, "entries")
                                                                      : read_csv(entries));
   return {.status = 201,
@@ -94,7 +94,10 @@ HttpAnswer remove(Service& service, const HttpRequest& request, const std::strin
 HttpAnswer pairs(Service& service) {
   Json all = Json::array();
   for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
-    all.push_back({{"source_lang", model->source}, {"target_lang", model->target}});
+    for (const std::string& source : model->sources)
+      for (const std::string& target : model->targets)
+        if (source != target || model->sources.size() == 1)
+          all.push_back({{"source_lang", source}, {"target_lang", target}});
   return {.body = json_text({{"supported_languages", all}})};
 }
 

@@ -18,17 +18,11 @@ Json detection(const DetectedLanguage& detected) {
 
 Json languages(Service& service) {
   Json all = Json::array();
-  for (const std::string& source : source_languages(service.models())) {
-    std::vector<std::string> targets{source};  // a text in the language that is asked for stays as it is
-    for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
-      if (model->source == source) targets.push_back(model->target);
-    all.push_back({{"code", source}, {"name", language_name(source)}, {"targets", targets}});
-  }
-  for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
-    const auto listed = [&](const Json& language) { return language["code"] == model->target; };
-    if (std::none_of(all.begin(), all.end(), listed))
-      all.push_back(
-          {{"code", model->target}, {"name", language_name(model->target)}, {"targets", {model->target}}});
+  for (const std::string& code : all_languages(service.models())) {
+    Json targets{code};  // a text in the language that is asked for stays as it is
+    for (const std::string& target : target_languages(service.models(), code))
+      if (target != code) targets.push_back(target);
+    all.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});
   }
   return all;
 }
@@ -99,6 +93,7 @@ Json frontend_settings(Service& service) {
                 {"suggestions", service.suggestions().taken()},
                 {"supportedFilesFormat", file_extensions()}};
   for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
+    if (model->source.empty() || model->target.empty()) continue;
     settings["language"] = {{"source", language(model->source)}, {"target", language(model->target)}};
     break;
   }

@@ -110,7 +110,7 @@ HttpAnswer suggest(Service& service, const HttpRequest& request) {
                                        service.options().most_characters));
     suggestion[name] = text;
   }
-  required_model(service, suggestion["source"], suggestion["target"]);
+  required_pair(service, suggestion["source"], suggestion["target"]);
   service.suggestions().add(json_text(suggestion));
   return {.body = json_text(Json{{"success", true}})};
 }

@@ -17,6 +17,37 @@ let receive = () => {};  // gets what is known about the chosen sentence
 
 const beamSize = () => Math.min(32, Math.max(1, Math.round(Number(byId("beam-size").value)) || 1));
 
+// The languages of a model that has several.
+const languages = () => model.languages ? {source: byId("from").value, target: byId("into").value} : {};
+
+function nameOf(code) {
+  try {
+    return new Intl.DisplayNames(["en"], {type: "language"}).of(code);
+  } catch {
+    return code;  // a code of the model's own
+  }
+}
+
+function offerLanguages() {
+  for (const [id, usual, index] of [["from", model.source, 0], ["into", model.target, 1]]) {
+    const all = model.languages ?? [];
+    byId(id).replaceChildren(...all.map((code) => html("option", {value: code}, nameOf(code))));
+    byId(id).selectedIndex = usual ? all.indexOf(usual) : index;
+    byId(`${id}-label`).hidden = all.length === 0;
+  }
+}
+
+function nameLanguages() {
+  const {source, target} = model.languages ? languages() : model;
+  byId("source-label").textContent = source ? nameOf(source) : "Text";
+  byId("target-label").textContent = target ? nameOf(target) : "Translation";
+  byId("source-text").lang = source || "";
+  byId("target-text").lang = target || "";
+  if (byId("source-text").value === example)
+    byId("source-text").value = example = EXAMPLES[(source || "").split("-")[0]] ?? "";
+  translate();
+}
+
 function say(text, warning = false) {
   byId("state").textContent = text;
   byId("state").className = warning ? "warning" : "quiet";
@@ -25,7 +56,7 @@ function say(text, warning = false) {
 // Everything about one sentence. A sentence that is too long to be observed is still translated.
 async function details(text, signal) {
   const most = Math.min(beamSize(), limits.alternatives + 1);
-  const wanted = {model: model.id, text, n_best: most, beam_size: beamSize(), tokens: true, alignment: true, attention: true};
+  const wanted = {model: model.id, ...languages(), text, n_best: most, beam_size: beamSize(), tokens: true, alignment: true, attention: true};
   let unwatched = "";
   if (limits.observed_tokens > 0) {
     try {
@@ -67,7 +98,7 @@ async function translate() {
   byId("target-text").classList.add("old");
   const began = performance.now();
   try {
-    const answer = await ask("/v1/translate", {model: model.id, text, beam_size: beamSize()}, mine.signal);
+    const answer = await ask("/v1/translate", {model: model.id, ...languages(), text, beam_size: beamSize()}, mine.signal);
     const result = (await answer.json()).results[0];
     if (mine !== running) return;
     byId("target-text").textContent = result.text;
@@ -99,16 +130,12 @@ export function startTranslating(told) {
   });
   byId("beam-size").addEventListener("input", soon);
   byId("sentence").addEventListener("change", translate);
+  for (const id of ["from", "into"]) byId(id).addEventListener("change", nameLanguages);
 }
 
 export function useModel(chosen, allLimits) {
   model = chosen, limits = allLimits;
-  byId("source-label").textContent = model.source_name || "Text";
-  byId("target-label").textContent = model.target_name || "Translation";
-  byId("source-text").lang = model.source || "";
-  byId("target-text").lang = model.target || "";
   byId("beam-size").value = model.generation.beam_size;
-  if (byId("source-text").value === example)
-    byId("source-text").value = example = EXAMPLES[(model.source || "").split("-")[0]] ?? "";
-  translate();
+  offerLanguages();
+  nameLanguages();
 }

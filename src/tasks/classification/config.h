@@ -26,7 +26,8 @@ inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
   v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
-  v.field("max_tokens", o.max_tokens, "most tokens of a text that the model reads; the rest is cut off",
+  v.field("max_tokens", o.max_tokens,
+          "most tokens of a text that the model reads, as far as it has positions; the rest is cut off",
           between(1, 1 << 20));
   v.field("class_weights", o.class_weights,
           "factors of the losses: 'balanced' makes all labels count equally; or LABEL=FACTOR for some labels; "

@@ -63,10 +63,7 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
     config.head.norm = before.norm;
   config.task = ClassificationOptions::task_name;
   config.settings = write_options(ClassificationSettings{text.record.names});
-  config.context_tokens = options.data.max_tokens;
-  require(!config.limits_length() || config.max_positions >= config.context_tokens + 2,
-          "{}: has {} positions, but data.max_tokens is {}, and the start and the end need one each",
-          start.model, config.max_positions, config.context_tokens);
+  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*around=*/2);
   return config;
 }
 
@@ -106,7 +103,7 @@ class ClassificationTask : public Task {
  private:
   void warn_of_cuts(const ClassDataset& data, const char* name) const {
     if (const int64_t cut = data.cut(); cut > 0)
-      log_warning("{} data: {} more than data.max_tokens, {}; the rest is cut off", name,
+      log_warning("{} data: {} more than data.max_tokens or the positions allow, {}; the rest is cut off", name,
                   cut == 1 ? "1 text has" : fmt::format("{} texts have", cut), config_.context_tokens);
   }
   ClassDataset dataset(const std::string& store, bool validation, double token_dropout, uint64_t seed) const {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "model_folder/model_folder.h"
 #include "tasks/kit/task_options.h"
 
@@ -47,6 +48,15 @@ void keep_encoder(ModelConfig& config, const std::string& where, std::string_vie
   config.decoder_mixer = MixerKind::attention;
   config.decoder_start_token = Architecture::zero_start;
   config.generation = {};
+}
+
+int context_tokens_of(const ModelConfig& config, int asked, int around) {
+  if (!config.limits_length() || config.max_positions - around >= asked) return asked;
+  const int most = config.max_positions - around;
+  require(most > 0, "the model has {} positions, which are too few for a text", config.max_positions);
+  log_info("the model reads at most {} of a text instead of data.max_tokens, {}: it has {} positions",
+           counted(most, "token"), asked, config.max_positions);
+  return most;
 }
 
 void load_common_weights(const std::string& folder, Transformer& model) {

@@ -53,6 +53,11 @@ void require_encoder_only(const Architecture& model, std::string_view what);
 /// none.
 void keep_encoder(ModelConfig& config, const std::string& where, std::string_view task);
 
+/// The most tokens of a text that a model is to read: `asked`, the value of data.max_tokens, or as many as it
+/// has positions for beside `around` others, if these are fewer, which is logged. Throws an input error if
+/// there is none.
+int context_tokens_of(const ModelConfig& config, int asked, int around);
+
 /// Copies the weights of a model folder into a model that has more or fewer parts: those of tensors with the
 /// same name and shape, but those of the output only if it has the same labels or tokens. Logs which weights of
 /// `model` keep their initial values. Throws an input error if none are the same.

@@ -52,10 +52,7 @@ ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& 
     settings.separators = settings_of<AnswerSettings>(config).separators;
   config.task = QuestionAnsweringOptions::task_name;
   config.settings = write_options(settings);
-  config.context_tokens = options.data.max_tokens;
-  require(!config.limits_length() || config.max_positions >= config.context_tokens,
-          "{}: has {} positions, but data.max_tokens is {}; there must be a position for each token",
-          start.model, config.max_positions, config.context_tokens);
+  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*around=*/0);
   return config;
 }
 
@@ -121,7 +118,7 @@ class QuestionAnsweringTask : public Task {
           "{} data: the model can't give the answers to {}, which have more than {}; raise answers.max_tokens",
           name, counted(longer, "question"), counted(settings_of<AnswerSettings>(config_).max_tokens, "token"));
     if (const int64_t cut = data.cut(); cut > 0)
-      log_warning("{} data: the ends of {} are cut off: a question may have half of data.max_tokens, {}", name,
+      log_warning("{} data: the ends of {} are cut off: a question may have half of what is read, {}", name,
                   counted(cut, "question"), config_.context_tokens);
   }
 

@@ -120,27 +120,28 @@ std::vector<int> words_of_source(const ModelRuntime& open, const ScoredPair& pai
 }
 
 /// The word of each token of the expected output; the end token belongs to none.
-std::vector<int> words_of_output(const ModelRuntime& open, const ScoredPair& pair) {
-  std::vector<int> words = words_of_tokens(open.target(), pair.output.ids);
+std::vector<int> words_of_output(const ModelRuntime& open, const ScoredPair& pair, const PairContext& common) {
+  std::vector<int> words = words_of_tokens(open.target(), pair.output.ids, common.shows_unknown);
   words.resize(output_of(pair, open.config().eos).size(), -1);
   return words;
 }
 
+int layer_of(const ModelRuntime& open, std::optional<int> layer) {
+  return layer ? open.decoder_layer(*layer) : open.config().alignment_layer();
+}
+
 void add_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                    const ExtraOutputs& extra, const PairContext& common, std::span<Translation> translations) {
-  const int layer = extra.layer ? open.decoder_layer(*extra.layer) : open.config().alignment_layer();
   const int32_t eos = open.config().eos;
-  Context context(decoding.backend, decoding.arena);
-  auto weights =
-      attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross, layer, context);
+  auto weights = cross_attention(open, decoding, pairs, extra.layer);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::vector<int> source_words = words_of_source(open, pairs[i], common),
-                           target_words = words_of_output(open, pairs[i]);
+                           target_words = words_of_output(open, pairs[i], common);
     if (extra.alignment && !pairs[i].source.empty())
       translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
-      attention.layer = layer;
+      attention.layer = layer_of(open, extra.layer);
       attention.heads = open.config().heads;
       attention.weights = std::move(weights[i]);
       attention.source = token_texts(open.source(), source_of(pairs[i], eos));
@@ -173,6 +174,13 @@ void add_all_attention(const ModelRuntime& open, const DecodeWorkspace& decoding
 
 }  // namespace
 
+std::vector<std::vector<float>> cross_attention(const ModelRuntime& open, const DecodeWorkspace& decoding,
+                                                std::span<const ScoredPair> pairs, std::optional<int> layer) {
+  Context context(decoding.backend, decoding.arena);
+  return attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross,
+                           layer_of(open, layer), context);
+}
+
 std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   std::vector<std::string> texts;
   for (const int32_t id : ids)
@@ -189,12 +197,14 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
 
 /// What a token adds to the words is seen from the text of a few tokens before it, which begin with one that
 /// has text: whether a token begins a word depends on whether any text stands before it.
-std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+                                 bool shows_unknown) {
   constexpr size_t most_context = 16;
   const auto words_of = [&](size_t begin, size_t end) {
     // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
     constexpr std::string_view unknown = " \u2047 ";
-    std::string text = tokenizer.decode(tokens.subspan(begin, end - begin));
+    const auto some = tokens.subspan(begin, end - begin);
+    std::string text = shows_unknown ? tokenizer.decode(some, "?") : tokenizer.decode(some);
     for (size_t at = 0; (at = text.find(unknown, at)) != text.npos;) text.replace(at, unknown.size(), "?");
     return static_cast<int>(count_words(text));
   };

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct PairContext {
   size_t forced = 0;  ///< number of tokens that each output begins with whatever their probability, which is 1
   /// The tokens among which the probability is divided, in ascending order; empty: all.
   std::span<const int32_t> allowed = {};
+  /// Whether unknown tokens are words in the texts of the translations (`replace_unknown_words`).
+  bool shows_unknown = false;
 };
 
 /// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
@@ -43,7 +46,15 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const
 void require_observable(const ExtraOutputs& extra, size_t tokens, const char* what);
 
 /// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space
-/// in the decoded text. Tokens before the first word get -1.
-std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens);
+/// in the decoded text. Tokens before the first word get -1. `shows_unknown`: in the text unknown tokens are
+/// words, or parts of words, whatever the tokenizer makes of them.
+std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+                                 bool shows_unknown = false);
+
+/// The cross-attention of a decoder layer for each pair: [heads, target tokens, source tokens], where the end
+/// token counts if the output has one. `layer`: as `ExtraOutputs::layer`. The model processes all pairs in one
+/// batch.
+std::vector<std::vector<float>> cross_attention(const ModelRuntime& open, const DecodeWorkspace& decoding,
+                                                std::span<const ScoredPair> pairs, std::optional<int> layer);
 
 }  // namespace sixfold

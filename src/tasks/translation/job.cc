@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "tasks/translation/extra_outputs.h"
+#include "tasks/translation/unknown_words.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -21,7 +22,17 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
   SearchOptions how{options.generation.value_or(model.config().generation), options.n_best,
                     model.batch_tokens(options.batch_tokens), shortlist};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
-  if (layout.target_language >= 0) how.rules.forced_first_token = layout.target_language;
+  if (layout.target_language >= 0) {
+    const int first = how.rules.forced_first_token;
+    require(
+        first == model.config().generation.forced_first_token || first == layout.target_language,
+        "forced_first_token is {}, but outputs of this model begin with the token of their language; leave it "
+        "out, and choose target_language",
+        first);
+    how.rules.forced_first_token = layout.target_language;
+  }
+  if (options.replace_unknown) how.rules.allow_unk = true;
+  if (options.details.layer) how.rules.alignment_layer = model.decoder_layer(*options.details.layer);
   return how;
 }
 
@@ -53,9 +64,7 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       emit_(emit),
       encoder_(encoder),
       how_(search_options(model, options, encoder.layout(), shortlist)),
-      requests_(model.config(), how_) {
-  if (options.details.layer) model.decoder_layer(*options.details.layer);
-}
+      requests_(model.config(), how_) {}
 
 void TranslationJob::run() {
   RequestGroup::run(options_.cancel, [this] { work(); });
@@ -135,7 +144,7 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
 /// Encodes the next line and its constraints. A line that is to be kept has no tokens.
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   Wanted wanted{.ids = {},
-                .text = options_.details.any() ? line.source : "",
+                .text = options_.details.any() || options_.replace_unknown ? line.source : "",
                 .constraints = constraints_of(line.source),
                 .search = nullptr};
   if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
@@ -191,7 +200,7 @@ void TranslationJob::emit_ready() {
 void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
                               std::vector<Hypothesis> best_first) {
   Wanted wanted;
-  if (options_.details.any() || options_.details.search || options_.constraints) {
+  if (options_.details.any() || options_.details.search || options_.constraints || options_.replace_unknown) {
     const std::lock_guard lock(mutex_);
     wanted = entries_[index - out_].wanted;
   }
@@ -216,12 +225,14 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
     for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
     pairs.push_back({wanted.ids, best, wanted.text});
   }
+  PairContext common{encoder_.prefix(), encoder_.suffix(), how_.rules.forced_first_token >= 0 ? 1u : 0u};
+  common.shows_unknown = options_.replace_unknown;
+  if (options_.replace_unknown)
+    replace_unknown_words(model_, workspace, pairs, options_.details.layer, common, translations);
   if (options_.details.any()) {
     const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
-    add_extra_outputs(
-        model_, workspace, pairs, options_.details,
-        {encoder_.prefix(), encoder_.suffix(), how_.rules.forced_first_token >= 0 ? 1u : 0u, allowed},
-        translations);
+    common.allowed = allowed;
+    add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }
   return translations;
 }

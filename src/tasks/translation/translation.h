@@ -107,6 +107,9 @@ struct TranslateOptions {
   /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
   /// itself, unless its constraints ask for something.
   bool keep_symbols = false;
+  /// Allow the unknown token, and put in place of each word that has one the word of the source that it attends
+  /// to most (tasks/translation/unknown_words.h).
+  bool replace_unknown = false;
   int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the

@@ -31,6 +31,10 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
       "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)");
   visit_search_fields(v, o.beam_size, o.batch_tokens);
   v.field(
+      "replace_unknown", o.replace_unknown,
+      "allow the unknown token, and replace each word that has one by the word of the source that it attends "
+      "to most");
+  v.field(
       "shortlist", o.shortlist,
       "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'; none: no shortlist, "
       "even if the model folder has one");
@@ -67,6 +71,18 @@ std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t mos
   }
   if (!pairs.empty()) begins.push_back(pairs.size());
   return begins;
+}
+
+/// The attention that each token of the source of a pair gets, the mean of the heads. `weights`: of
+/// `cross_attention`.
+std::vector<float> coverage_of(const std::vector<float>& weights, const ScoredPair& pair) {
+  const size_t columns = std::max<size_t>(pair.source.size(), 1), rows = pair.output.ids.size() + 1;
+  std::vector<double> sums(columns);
+  for (size_t i = 0; i < weights.size(); ++i) sums[i % columns] += double{weights[i]};
+  const auto heads = static_cast<double>(weights.size() / columns / rows);
+  std::vector<float> coverage;
+  for (const double sum : sums) coverage.push_back(static_cast<float>(sum / heads));
+  return coverage;
 }
 
 SentenceAttention self_attention(ModelRuntime& open, const std::string& source, const std::string& target,
@@ -138,6 +154,13 @@ Translator::Translator(std::shared_ptr<ModelRuntime> opened)
   require_task(config(), TranslationSettings::network, model().folder());
   settings_of<TranslationSettings>(config());
   model().source(), model().target();  // it has tokenizers
+}
+
+std::vector<std::string> Translator::languages() const {
+  std::vector<std::string> codes;
+  for (const auto& [code, token] : languages_of(settings_of<TranslationSettings>(config()), model().source()))
+    codes.push_back(code);
+  return codes;
 }
 
 std::string Translator::placeholder(const TranslateOptions& options) const {
@@ -225,32 +248,37 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   ExtraOutputs extra = options.details;
   extra.tokens = true;
   std::vector<Translation> scored(pairs.size());
+  std::vector<std::vector<float>> coverage(pairs.size());
+  const int layer = options.details.layer.value_or(open.config().alignment_layer(rules));
   const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
   const std::vector<size_t> begins = batches_of(pairs, most);
   open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
     add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra,
                       {encoder.prefix(), encoder.suffix(), forced}, std::span(scored).subspan(begin, count));
+    if (rules.coverage_penalty == 0) return;
+    const auto weights = cross_attention(open, workspace, std::span(pairs).subspan(begin, count), layer);
+    for (size_t j = 0; j < count; ++j) coverage[begin + j] = coverage_of(weights[j], pairs[begin + j]);
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
     scored[i].loops = ends_in_a_loop(outputs[i].ids);
     scored[i].log_probability = log_probability(scored[i]);
-    scored[i].score = score_of(rules, scored[i].log_probability, static_cast<int>(scored[i].tokens.size()));
+    scored[i].score =
+        score_of(rules, scored[i].log_probability, static_cast<int>(scored[i].tokens.size()), coverage[i]);
   }
   return scored;
 }
 
 SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target, int layer,
-                                        AttentionKind kind) const {
+                                        AttentionKind kind, const TranslateOptions& how) const {
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
-    const std::string output = encoder ? "" : target ? *target : translate(source);
-    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), {}));
+    const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, how)[0];
+    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), how));
   }
-  TranslateOptions options;
-  options.details.attention = true;
-  options.details.layer = layer;
+  TranslateOptions options = how;
+  options.details = {.attention = true, .layer = layer};
   std::optional<SentenceAttention> attention;
   if (!target)
     translate({source}, options,

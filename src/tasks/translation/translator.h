@@ -45,9 +45,15 @@ class SIXFOLD_API Translator final : public Predictor {
   /// Returns the attention weights of a layer (negative: counted from the last) for `source` and `target`, by
   /// default the model's translation. A row of cross-attention belongs to one target token and holds the
   /// weights used to predict it. For self-attention both sides are the tokens that the encoder reads, or those
-  /// that the decoder reads, start token included. Throws an input error if there is no such layer.
+  /// that the decoder reads, start token included. `how`: the languages, and how the model translates; its
+  /// details don't count. Throws an input error if there is no such layer.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
-                              AttentionKind kind = AttentionKind::cross) const;
+                              AttentionKind kind = AttentionKind::cross,
+                              const TranslateOptions& how = {}) const;
+
+  /// The codes of the languages that the model reads and writes, of which each call chooses two
+  /// (`TranslateOptions::source_language`), in ascending order; none if it does not choose them by tokens.
+  std::vector<std::string> languages() const;
 
   /// Returns a word that takes the place of what is kept within texts of documents: translations mostly repeat
   /// it as it is. Empty if none was found. Found by translating (tasks/translation/placeholder.h) when it is

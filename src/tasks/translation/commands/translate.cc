@@ -178,7 +178,8 @@ void run_on_stream(const TranslateSettings& settings) {
 }
 
 int run(const TranslateSettings& settings, Processes& processes) {
-  check(settings.writer, settings.markup != TextKind::plain);
+  check(settings.writer, settings.markup != TextKind::plain || settings.options.replace_unknown ||
+                             settings.generation.has("coverage_penalty"));
   check_markup(settings);
   check_constraints(settings);
   require(settings.part.empty() || processes.size() == 1,

@@ -108,14 +108,15 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
       ->type_name("N");
 }
 
-void check(const WriterOptions& options, bool document) {
+void check(const WriterOptions& options, bool uses_layer) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   require(!options.details.tokens || options.format != OutputFormat::text,
           "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
-  require(!options.details.layer || options.details.attention || options.details.alignment || document,
-          "--layer has no effect without --alignments, --attention or --markup; add one of them");
+  require(!options.details.layer || options.details.attention || options.details.alignment || uses_layer,
+          "--layer has no effect without --alignments, --attention, --markup, --coverage-penalty or "
+          "--replace-unknown; add one of them");
 }
 
 void TranslationWriter::write(const TranslatedLine& line) {

@@ -30,9 +30,9 @@ struct WriterOptions {
 
 /// Adds --format, --token-scores, --alignments, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
-/// Throws an input error if the format can't contain a requested part. `document`: whether a document is
-/// translated, whose tags are placed by alignments.
-void check(const WriterOptions& options, bool document = false);
+/// Throws an input error if the format can't contain a requested part. `uses_layer`: whether alignments matter
+/// besides, as for a document, whose tags are placed by them.
+void check(const WriterOptions& options, bool uses_layer = false);
 
 /// Writes lines with their translations in one of these formats:
 ///   text   each translation; with alignments, followed by " ||| 0-0 1-2"

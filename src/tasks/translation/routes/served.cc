@@ -8,12 +8,13 @@
 
 #include "base/error.h"
 #include "base/language_code.h"
+#include "text/sentences.h"
 
 namespace sixfold::serve {
 namespace {
 
 /// The languages of "en-de" or "pt-BR-en".
-std::optional<std::pair<std::string, std::string>> pair_of(const std::string& name) {
+std::optional<std::pair<std::string, std::string>> pair_in(const std::string& name) {
   const size_t source = language_code_length(name);
   if (source == 0 || source >= name.size() || name[source] != '-') return {};
   const std::string target = name.substr(source + 1);
@@ -21,10 +22,15 @@ std::optional<std::pair<std::string, std::string>> pair_of(const std::string& na
   return std::pair(name.substr(0, source), target);
 }
 
-/// The name of a model: the given one, or that of the languages of its settings.
+/// The name of a model: the given one, or that of the languages of its settings. A model of many languages that
+/// has none there has the name of its folder.
 std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
   if (!spec.name.empty()) return spec.name;
   const auto settings = settings_of<TranslationSettings>(config);
+  if (!settings.language_token.empty())
+    return settings.source_language.empty() || settings.target_language.empty()
+               ? spec.name_or_folder()
+               : client_code(settings.source_language) + "-" + client_code(settings.target_language);
   require(!settings.source_language.empty() && !settings.target_language.empty(),
           "{}: does not say between which languages it translates; write, for example, en-de={}", spec.folder,
           spec.folder);
@@ -33,34 +39,17 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
 
 /// The languages that a name has.
 std::pair<std::string, std::string> languages_of(const ModelSpec& spec, const std::string& name) {
-  const auto languages = pair_of(name);
+  const auto languages = pair_in(name);
   require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does; write en-de={}",
           spec.folder, name, spec.folder);
   return *languages;
-}
-
-/// Of a model with tokens for its languages those of its settings are served. Throws an input error if they are
-/// not set, or if the given name is of others.
-void check_languages(const ModelSpec& spec, const ModelConfig& config) {
-  const auto settings = settings_of<TranslationSettings>(config);
-  if (settings.language_token.empty()) return;
-  const std::string own = settings.source_language + "-" + settings.target_language;
-  require(!settings.source_language.empty() && !settings.target_language.empty(),
-          "{}: its config.json does not say between which of its languages it translates; set "
-          "translation.source_language and translation.target_language there",
-          spec.folder);
-  const bool plain = is_language_code(settings.source_language) && is_language_code(settings.target_language);
-  require(!plain || spec.name.empty() || spec.name == own,
-          "{}: is served for '{}', the languages in its config.json, and not for '{}'", spec.folder, own,
-          spec.name);
 }
 
 /// Checks what can be known before the weights are loaded.
 ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const EngineSettings& settings) {
   ModelSpec named = spec;
   named.name = name_of(spec, config);
-  languages_of(spec, named.name);
-  check_languages(spec, config);
+  if (settings_of<TranslationSettings>(config).language_token.empty()) languages_of(spec, named.name);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
@@ -68,23 +57,86 @@ ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const Engine
   return named;
 }
 
+/// Appends those that are not there yet.
+void add_new(const std::vector<std::string>& more, std::vector<std::string>& codes) {
+  if (codes.empty()) {
+    codes = more;
+    return;
+  }
+  for (const std::string& code : more)
+    if (std::ranges::count(codes, code) == 0) codes.push_back(code);
+}
+
 }  // namespace
 
 ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings& settings)
-    : source(languages_of(spec, spec.name).first),
-      target(languages_of(spec, spec.name).second),
-      splitter(source),
-      alignment_layer(settings.alignment_layer),
-      translator_(spec.folder, settings.runtime()) {
+    : alignment_layer(settings.alignment_layer), translator_(spec.folder, settings.runtime()) {
   name = spec.name;
+  const std::vector<std::string> own = translator_.languages();
+  if (own.empty()) {
+    std::tie(source, target) = languages_of(spec, spec.name);
+    sources = {source}, targets = {target};
+    SentenceSplitter{source};  // throws if ICU does not know it
+    return;
+  }
+  for (const std::string& language : own) {
+    const std::string code = is_language_code(language) ? language : client_code(language),
+                      unique = own_codes_.contains(code) ? language : code;
+    own_codes_[unique] = language;
+    sources.push_back(unique);
+  }
+  targets = sources;
+  const auto usual = settings_of<TranslationSettings>(translator_.config());
+  source = known(sources, usual.source_language), target = known(targets, usual.target_language);
+  for (const std::string& language : {usual.source_language, usual.target_language})
+    require(language.empty() || std::ranges::count(own, language) > 0,
+            "{}: the language '{}' of its config.json is not one of the model's", spec.folder, language);
+}
+
+std::string ServedTranslation::known(const std::vector<std::string>& languages, const std::string& code) const {
+  constexpr size_t longest_code = 32;  // in other spellings
+  if (std::ranges::count(languages, code) > 0) return code;
+  for (const auto& [client, own] : own_codes_)
+    if (own == code) return client;
+  const bool may_be = has_many_languages() && !code.empty() && code.size() <= longest_code;
+  const std::string usual = may_be ? client_code(code) : "";
+  return std::ranges::count(languages, usual) > 0 ? usual : "";
+}
+
+std::string ServedTranslation::own_code(const std::string& code) const {
+  const auto own = own_codes_.find(code);
+  return own == own_codes_.end() ? "" : own->second;
+}
+
+std::string ServedPair::splitting_language() const {
+  constexpr const char* without_rules = "eo";  // splits by the rules of Unicode alone
+  return *icu::Locale(source.c_str()).getISO3Language() != 0 ? source : without_rules;
+}
+
+std::optional<ServedPair> pair_of(const TranslationModel& model, const std::string& source,
+                                  const std::string& target) {
+  ServedPair pair{model, model->known(model->sources, source.empty() ? model->source : source),
+                  model->known(model->targets, target.empty() ? model->target : target)};
+  if (pair.source.empty() || pair.target.empty()) return {};
+  return pair;
+}
+
+std::string client_code(const std::string& own) {
+  icu::Locale locale = icu::Locale::createCanonical(own.c_str());
+  icu::Locale usual(locale.getLanguage());
+  UErrorCode error = U_ZERO_ERROR;
+  locale.addLikelySubtags(error);
+  usual.addLikelySubtags(error);
+  std::string code = locale.getLanguage();
+  if (std::string_view(locale.getScript()) != usual.getScript()) code += fmt::format("-{}", locale.getScript());
+  return U_SUCCESS(error) && is_language_code(code) ? code : own;
 }
 
 void ServedTranslation::describe(nlohmann::ordered_json& entry) const {
   entry["kind"] = "translation";
-  entry.update({{"source", source},
-                {"target", target},
-                {"source_name", language_name(source)},
-                {"target_name", language_name(target)}});
+  if (!source.empty()) entry.update({{"source", source}, {"source_name", language_name(source)}});
+  if (!target.empty()) entry.update({{"target", target}, {"target_name", language_name(target)}});
+  if (has_many_languages()) entry["languages"] = sources;
 }
 
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service)) {
@@ -103,17 +155,15 @@ std::string language_name(const std::string& code) {
   return text;
 }
 
-TranslationModel model_between(const Models& models, const std::string& source, const std::string& target) {
-  for (TranslationModel& model : models.all_of<ServedTranslation>())
-    if (model->source == source && model->target == target) return std::move(model);
-  return nullptr;
-}
-
-TranslationModel required_model(Service& service, const std::string& source, const std::string& target) {
-  if (TranslationModel model = model_between(service.models(), source, target)) return model;
+ServedPair required_pair(Service& service, const std::string& source, const std::string& target) {
   std::vector<std::string> pairs;
-  for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
-    pairs.push_back(model->name);
+  for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
+    if (!source.empty() && !target.empty())
+      if (const auto pair = pair_of(model, source, target)) return *pair;
+    pairs.push_back(model->has_many_languages()
+                        ? fmt::format("{} between {}", model->name, fmt::join(model->sources, " "))
+                        : model->name);
+  }
   throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
                                    pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
 }
@@ -121,16 +171,20 @@ TranslationModel required_model(Service& service, const std::string& source, con
 std::vector<std::string> source_languages(const Models& models, const std::string& target) {
   std::vector<std::string> codes;
   for (const TranslationModel& model : models.all_of<ServedTranslation>())
-    if ((target.empty() || model->target == target) &&
-        std::find(codes.begin(), codes.end(), model->source) == codes.end())
-      codes.push_back(model->source);
+    if (target.empty() || !model->known(model->targets, target).empty()) add_new(model->sources, codes);
+  return codes;
+}
+
+std::vector<std::string> target_languages(const Models& models, const std::string& source) {
+  std::vector<std::string> codes;
+  for (const TranslationModel& model : models.all_of<ServedTranslation>())
+    if (source.empty() || !model->known(model->sources, source).empty()) add_new(model->targets, codes);
   return codes;
 }
 
 std::vector<std::string> all_languages(const Models& models) {
   std::vector<std::string> codes = source_languages(models);
-  for (const TranslationModel& model : models.all_of<ServedTranslation>())
-    if (std::find(codes.begin(), codes.end(), model->target) == codes.end()) codes.push_back(model->target);
+  add_new(target_languages(models), codes);
   return codes;
 }
 

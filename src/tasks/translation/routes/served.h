@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,27 +8,53 @@
 #include "serve/service.h"
 #include "tasks/translation/settings.h"
 #include "tasks/translation/translator.h"
-#include "text/sentences.h"
 
 namespace sixfold::serve {
 
-/// A translation model that is served. Its name has the codes of its languages: "en-de".
+/// A translation model that is served. Its name has the codes of its languages: "en-de". One that chooses its
+/// languages by tokens translates between any two of them, whatever its name.
 struct ServedTranslation final : ServedModel {
   static constexpr std::string_view task = TranslationSettings::task;
 
-  std::string source, target;          ///< codes of the languages
-  SentenceSplitter splitter;           ///< for the source language
-  std::optional<int> alignment_layer;  ///< instead of that of the model
+  /// The languages of requests that name the model and no language. Empty: a model of many languages has none.
+  std::string source, target;
+  std::vector<std::string> sources, targets;  ///< codes of all languages, as clients write them
+  std::optional<int> alignment_layer;         ///< instead of that of the model
 
   /// Throws an input error if the folder is not a translation model, or if its languages are not known.
   ServedTranslation(const ModelSpec& spec, const EngineSettings& settings);
   const Translator& predictor() const override { return translator_; }
   void describe(nlohmann::ordered_json& entry) const override;
 
+  bool has_many_languages() const { return !own_codes_.empty(); }
+  /// The code of one of `sources` or `targets`; else empty. Of many languages it may be given as the model
+  /// itself has it, or in another spelling (`client_code`).
+  std::string known(const std::vector<std::string>& languages, const std::string& code) const;
+  /// The code that the model itself has for a language, if it has many; else empty.
+  std::string own_code(const std::string& code) const;
+
  private:
   Translator translator_;
+  std::map<std::string, std::string> own_codes_;  // by those of clients
 };
 using TranslationModel = std::shared_ptr<const ServedTranslation>;
+
+/// A model and two of its languages.
+struct ServedPair {
+  TranslationModel model;
+  std::string source, target;
+
+  /// The language by whose rules its sources are split into sentences.
+  std::string splitting_language() const;
+};
+/// The pair of a model between two languages, of which empty ones are its own; null if it does not translate
+/// between them, or if none are given and it has none of its own.
+std::optional<ServedPair> pair_of(const TranslationModel& model, const std::string& source,
+                                  const std::string& target);
+
+/// How clients write the code of a language: "en" for eng_Latn, en_XX and en-US, "zh-Hant" for zho_Hant and
+/// zh-TW. Regions are left out, and scripts that go without saying.
+std::string client_code(const std::string& own);
 
 /// The row of the server's table, with the routes of `routes`.
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service));
@@ -36,13 +63,14 @@ std::vector<Route> translate_routes(Service& service);
 
 /// The name of a language in English: "German".
 std::string language_name(const std::string& code);
-/// The model that translates between two languages, or null.
-TranslationModel model_between(const Models& models, const std::string& source, const std::string& target);
-/// The same. Throws an `HttpError` (400) that says which there are if there is none.
-TranslationModel required_model(Service& service, const std::string& source, const std::string& target);
+/// The first model that translates between two languages. Throws an `HttpError` (400) that says which there are
+/// if there is none.
+ServedPair required_pair(Service& service, const std::string& source, const std::string& target);
 /// The codes of the source languages, without repetition, in the order of the models; with a target, only of
 /// those that are translated into it.
 std::vector<std::string> source_languages(const Models& models, const std::string& target = "");
+/// The same of target languages, of all or of those into which a source is translated.
+std::vector<std::string> target_languages(const Models& models, const std::string& source = "");
 /// Those and, after them, the codes of the target languages, without repetition.
 std::vector<std::string> all_languages(const Models& models);
 

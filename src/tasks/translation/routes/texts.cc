@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/sentences.h"
 #include "text/utf8.h"
 
 namespace sixfold::serve {
@@ -86,12 +87,13 @@ std::string translate_one(const std::string& document, size_t number, const Text
 }
 
 /// The options of the translator.
-TranslateOptions translator_options(const ServedTranslation& model, const TextOptions& options,
-                                    bool keep_symbols) {
+TranslateOptions translator_options(const ServedPair& pair, const TextOptions& options, bool keep_symbols) {
   TranslateOptions how = options.translation;
   how.keep_symbols = keep_symbols;
+  how.source_language = pair.model->own_code(pair.source);
+  how.target_language = pair.model->own_code(pair.target);
   if (options.kind != TextKind::plain) how.details = {.alignment = true};
-  if (!how.details.layer) how.details.layer = model.alignment_layer;
+  if (!how.details.layer) how.details.layer = pair.model->alignment_layer;
   how.warn_of_cuts = false;
   if (options.constraints.empty() && !options.glossary) return how;
   how.constraints = [&options](size_t, const std::string& source) {
@@ -105,15 +107,14 @@ TranslateOptions translator_options(const ServedTranslation& model, const TextOp
 }
 
 /// Translates documents. Their texts are found first, so that those of all documents are translated at once.
-std::vector<TextResult> translate_documents(const ServedTranslation& model,
-                                            std::span<const std::string> documents, const TextOptions& options,
-                                            bool keep_symbols) {
+std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<const std::string> documents,
+                                            const TextOptions& options, bool keep_symbols) {
   std::vector<std::string> texts;
   std::vector<size_t> begins;
-  TranslateOptions how = translator_options(model, options, keep_symbols);
+  TranslateOptions how = translator_options(pair, options, keep_symbols);
   how.line_name = "text";
-  if (splits_sentences(options.breaks)) how.split_sentences = model.source;
-  const auto placeholder = [&] { return model.predictor().placeholder(how); };
+  if (splits_sentences(options.breaks)) how.split_sentences = pair.splitting_language();
+  const auto placeholder = [&] { return pair.model->predictor().placeholder(how); };
   TextTranslator collect = [&](const std::vector<std::string>& some) {
     texts.insert(texts.end(), some.begin(), some.end());
     std::vector<TranslatedText> same;
@@ -128,7 +129,7 @@ std::vector<TextResult> translate_documents(const ServedTranslation& model,
   }
   std::vector<std::vector<TranslatedText>> translations;
   std::vector<bool> cut;
-  model.predictor().translate(texts, how, [&](const TranslatedLine& line) {
+  pair.model->predictor().translate(texts, how, [&](const TranslatedLine& line) {
     std::vector<TranslatedText>& best = translations.emplace_back();
     for (const Translation& translation : line.translations)
       best.push_back({translation.text, translation.alignment});
@@ -159,21 +160,22 @@ std::vector<TextResult> translate_documents(const ServedTranslation& model,
 }
 
 /// Translates texts of lines.
-std::vector<TextResult> translate_lines(const ServedTranslation& model, std::span<const std::string> texts,
+std::vector<TextResult> translate_lines(const ServedPair& pair, std::span<const std::string> texts,
                                         const TextOptions& options, bool keep_symbols) {
   std::vector<std::vector<Line>> lines;
   std::vector<std::string> sources;
+  const SentenceSplitter splitter(pair.splitting_language());
   for (const std::string& text : texts) {
     end_if_cancelled(options);
-    lines.push_back(lines_of(text, options, model.splitter));
+    lines.push_back(lines_of(text, options, splitter));
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }
-  const TranslateOptions how = translator_options(model, options, keep_symbols);
+  const TranslateOptions how = translator_options(pair, options, keep_symbols);
   std::vector<TranslatedLine> sentences;
   sentences.reserve(sources.size());
   size_t weights = 0;
-  model.predictor().translate(sources, how, [&](const TranslatedLine& line) {
+  pair.model->predictor().translate(sources, how, [&](const TranslatedLine& line) {
     sentences.push_back(line);
     for (Translation& translation : sentences.back().translations) {
       if (!translation.attention) continue;
@@ -200,24 +202,24 @@ std::vector<TextResult> translate_lines(const ServedTranslation& model, std::spa
 
 }  // namespace
 
-std::vector<TextResult> translate_texts(const ServedTranslation& model, std::span<const std::string> texts,
+std::vector<TextResult> translate_texts(const ServedPair& pair, std::span<const std::string> texts,
                                         const TextOptions& options, bool keep_symbols) {
-  return options.kind == TextKind::plain ? translate_lines(model, texts, options, keep_symbols)
-                                         : translate_documents(model, texts, options, keep_symbols);
+  return options.kind == TextKind::plain ? translate_lines(pair, texts, options, keep_symbols)
+                                         : translate_documents(pair, texts, options, keep_symbols);
 }
 
-std::vector<TextResult> translate(Service& service, const ServedTranslation& model,
-                                  std::span<const std::string> texts, const TextOptions& options) {
+std::vector<TextResult> translate(Service& service, const ServedPair& pair, std::span<const std::string> texts,
+                                  const TextOptions& options) {
   const OutputConstraints& constraints = options.constraints;
   const size_t bytes = bytes_of(texts) + constraints.prefix.size() + bytes_of(constraints.phrases) +
                        bytes_of(constraints.banned_phrases);
   service.require_few_bytes(bytes);
   const auto share = service.wait(bytes);
-  std::vector<TextResult> results = translate_texts(model, texts, options, service.options().keep_symbols);
+  std::vector<TextResult> results = translate_texts(pair, texts, options, service.options().keep_symbols);
   service.count(options.client, texts);
   size_t cut = 0;
   for (const TextResult& result : results) cut += result.cut;
-  service.count_cut(model.name, cut);
+  service.count_cut(pair.model->name, cut);
   return results;
 }
 

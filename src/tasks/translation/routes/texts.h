@@ -43,16 +43,16 @@ struct TextResult {
   size_t cut = 0;  ///< number of sentences that were too long for the model, which has not read their ends
 };
 
-/// Translates texts of several lines with a translation model. A text without visible characters stays as it
-/// is; with `keep_symbols` a sentence without a letter or digit does too. The result of a text does not depend
-/// on the other texts. Throws `Cancelled` when stop is requested, and an input error for a sentence that the
-/// model can't read, or a document that is not well-formed.
-std::vector<TextResult> translate_texts(const ServedTranslation& model, std::span<const std::string> texts,
+/// Translates texts of several lines with a model between two languages. A text without visible characters
+/// stays as it is; with `keep_symbols` a sentence without a letter or digit does too. The result of a text does
+/// not depend on the other texts. Throws `Cancelled` when stop is requested, and an input error for a sentence
+/// that the model can't read, or a document that is not well-formed.
+std::vector<TextResult> translate_texts(const ServedPair& pair, std::span<const std::string> texts,
                                         const TextOptions& options, bool keep_symbols = true);
 
 /// Translates texts as `translate_texts`, within the limits of the service, to which the constraints count as
 /// well, and counts what was done. Throws an `HttpError`: 413 for too much text, 503 if too much waits.
-std::vector<TextResult> translate(Service& service, const ServedTranslation& model,
-                                  std::span<const std::string> texts, const TextOptions& options);
+std::vector<TextResult> translate(Service& service, const ServedPair& pair, std::span<const std::string> texts,
+                                  const TextOptions& options);
 
 }  // namespace sixfold::serve

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "serve/http/json_text.h"
@@ -87,20 +89,24 @@ Json result_json(const TextResult& text, const ExtraOutputs& details) {
   return {{"text", text.text}, {"sentences", sentences}};
 }
 
-TranslationModel translation_model(Service& service, const Fields& fields) {
+ServedPair pair_of(Service& service, const Fields& fields) {
+  const auto source = fields.text("source"), target = fields.text("target");
   if (const auto name = fields.text("model")) {
     const ModelPointer model = service.models().named(*name);
     if (!model) throw HttpError(404, fmt::format("There is no model named {}.", *name));
     const TranslationModel translates = as<ServedTranslation>(model);
     if (!translates) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
-    if (fields.text("source").value_or(translates->source) != translates->source ||
-        fields.text("target").value_or(translates->target) != translates->target)
-      throw HttpError(
-          400, fmt::format("The model {} translates from {} to {}; leave out \"source\" and \"target\".", *name,
-                           translates->source, translates->target));
-    return translates;
+    if (const auto pair = serve::pair_of(translates, source.value_or(""), target.value_or(""))) return *pair;
+    if (translates->has_many_languages())
+      throw HttpError(400,
+                      fmt::format("The model {} translates between any two of {}; \"source\" and \"target\" "
+                                  "must be among them.",
+                                  *name, fmt::join(translates->sources, ", ")));
+    throw HttpError(
+        400, fmt::format("The model {} translates from {} to {}; leave out \"source\" and \"target\".", *name,
+                         translates->source, translates->target));
   }
-  return required_model(service, fields.required_text("source"), fields.required_text("target"));
+  return required_pair(service, fields.required_text("source"), fields.required_text("target"));
 }
 
 /// What needs a text of a single sentence makes it one. `fields`: the names of what needs it.
@@ -156,38 +162,62 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   require_one_sentence(fields, texts, "\"all_attention\" and \"search\"", options);
 }
 
-/// The generation settings of the model, with those of the request.
+/// The generation settings of the model, with those of the request, which may not make translations much longer
+/// than the model's own.
 GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_model) {
   GenerationConfig settings = of_model;
-  fields.read(OptionVisitor::Walk(settings), {{.option = "normalization"},
-                                              {.option = "length_penalty"},
-                                              {.option = "word_penalty"},
-                                              {.option = "max_new_tokens", .field = "max_length"},
-                                              {.option = "min_new_tokens", .field = "min_length"},
-                                              {.option = "repetition_penalty"},
-                                              {.option = "no_repeat_ngram"},
-                                              {.option = "suppress_tokens"},
-                                              {.option = "allow_unk"},
-                                              {.option = "renormalize_logits"}});
+  constexpr double largest_factor = 3;
+  const Range factors = between(0, std::max(largest_factor, double{of_model.length_factor}));
+  fields.read(OptionVisitor::Walk(settings),
+              {{.option = "normalization"},
+               {.option = "length_penalty"},
+               {.option = "word_penalty"},
+               {.option = "coverage_penalty"},
+               {.option = "stopping_criterion"},
+               {.option = "at_longest"},
+               {.option = "length_factor", .range = factors},
+               {.option = "length_offset", .range = between(0, of_model.length_offset)},
+               {.option = "max_new_tokens", .field = "max_length"},
+               {.option = "min_new_tokens", .field = "min_length"},
+               {.option = "repetition_penalty"},
+               {.option = "no_repeat_ngram"},
+               {.option = "suppress_tokens"},
+               {.option = "begin_suppress_tokens"},
+               {.option = "suppress_phrases"},
+               {.option = "forced_first_token"},
+               {.option = "allow_unk"},
+               {.option = "renormalize_logits"}});
   constexpr size_t most_suppressed = 1000;  // each hypothesis bans them in each step
-  if (settings.suppress_tokens.size() > std::max(most_suppressed, of_model.suppress_tokens.size()))
-    throw HttpError(400, fmt::format("\"suppress_tokens\" may have {} tokens.", most_suppressed));
+  const auto require_few = [&](const char* field, size_t tokens, size_t of_models) {
+    if (tokens > std::max(most_suppressed, of_models))
+      throw HttpError(400, fmt::format("\"{}\" may have {} tokens.", field, most_suppressed));
+  };
+  const auto tokens_of = [](const GenerationConfig& from) {
+    size_t tokens = 0;
+    for (const std::vector<int>& phrase : from.suppress_phrases) tokens += phrase.size();
+    return tokens;
+  };
+  require_few("suppress_tokens", settings.suppress_tokens.size(), of_model.suppress_tokens.size());
+  require_few("begin_suppress_tokens", settings.begin_suppress_tokens.size(),
+              of_model.begin_suppress_tokens.size());
+  require_few("suppress_phrases", tokens_of(settings), tokens_of(of_model));
   return settings;
 }
 
 HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  const TranslationModel model = translation_model(service, fields);
+  const ServedPair pair = pair_of(service, fields);
   const std::vector<std::string> texts = fields.required_texts("text", service.options().most_texts);
   TextOptions options;
   read_constraints(fields, texts, options);
   if (const auto id = fields.text("glossary_id"))
-    options.glossary = service.glossary(request, *id, {.source = model->source, .target = model->target});
+    options.glossary = service.glossary(request, *id, {.source = pair.source, .target = pair.target});
   if (!fields.truth("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
   fields.read(OptionVisitor::Walk(options.translation),
               {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
-               {.option = "beam_size", .range = between(1, 32)}});
-  options.translation.generation = generation_of(fields, model->predictor().generation());
+               {.option = "beam_size", .range = between(1, 32)},
+               {.option = "replace_unknown"}});
+  options.translation.generation = generation_of(fields, pair.model->predictor().generation());
   read_details(fields, texts, service.options().most_observed_tokens, options);
   fields.ignore({"api_key", "auth_key"});
   if (const auto unknown = fields.unread())
@@ -196,9 +226,9 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   options.translation.caller = service.caller_of(request);
   options.translation.cancel = request.cancel;
   Json results = Json::array();
-  for (const TextResult& text : translate(service, *model, texts, options))
+  for (const TextResult& text : translate(service, pair, texts, options))
     results.push_back(result_json(text, options.translation.details));
-  return {.body = json_text({{"model", model->name}, {"results", results}})};
+  return {.body = json_text({{"model", pair.model->name}, {"results", results}})};
 }
 
 }  // namespace
