@@ -13,6 +13,7 @@
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "tasks/classification/classifier.h"
+#include "tasks/embedding/embedder.h"
 #include "tasks/import_model.h"
 #include "tasks/kit/encoder_task.h"
 #include "tasks/masked_language_model/mask_filler.h"
@@ -122,6 +123,16 @@ void check_answers(const std::string& model, const json& cases) {
   }
 }
 
+void check_embeddings(const std::string& model, const json& cases) {
+  const Embedder embedder(model);
+  for (const json& golden : cases) {
+    const std::string text = golden["text"];
+    const TextEmbedding found = embedder.embed({&text, 1})[0];
+    ASSERT_FALSE(found.error) << *found.error;
+    expect_close(golden["embedding"], {found.values.begin(), found.values.end()}, text);
+  }
+}
+
 class HubModel : public testing::TestWithParam<const char*> {
  protected:
   HubModel() { import_hugging_face(goldens + GetParam(), folder_ / "model"); }
@@ -145,14 +156,14 @@ TEST_P(HubModel, ComputesWhatTransformersComputes) {
     check_labels(model_, cases);
   else if (task == "spans")
     check_answers(model_, cases);
+  else if (task == "embeddings")
+    check_embeddings(model_, cases);
   else
     FAIL() << "no check of the task " << task;
 }
 
 /// An export compares config, weights and tokenizers with what is read back, and says so otherwise.
 TEST_P(HubModel, IsExportedAgain) {
-  const ModelConfig config = load_model_config(model_);
-  if (!config.has_decoder()) GTEST_SKIP() << "encoders are not exported";
   export_hugging_face(model_, folder_ / "exported");
   import_hugging_face(folder_ / "exported", folder_ / "again");
   const auto before = load_model(model_, make_backend()), after = load_model(folder_ / "again", make_backend());
@@ -168,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(, HubModel,
                                          "distilbert_classes", "distilbert_masked", "distilbert_spans",
                                          "gpt_neox", "llama", "m2m100", "mbart50", "mistral", "mt5", "nllb",
                                          "phi3", "qwen2", "qwen3", "roberta_classes", "roberta_masked",
-                                         "roberta_spans", "t5", "xlm_roberta_classes", "xlm_roberta_masked",
+                                         "roberta_spans", "sentence_transformers", "t5", "xlm_roberta_classes", "xlm_roberta_masked",
                                          "xlm_roberta_spans"),
                          [](const auto& test) { return std::string(test.param); });
 
