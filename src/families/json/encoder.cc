@@ -65,32 +65,6 @@ Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind,
   return a;
 }
 
-/// The names of the labels, in the order of their numbers.
-std::vector<std::string> labels_of(const JsonKeys& keys) {
-  if (!keys.has("id2label")) return {"LABEL_0", "LABEL_1"};
-  const json& names = keys.at("id2label");
-  require(
-      names.is_object() && names.size() >= 2,
-      "{}: id2label is not a map of at least two labels; models of one number (regression) are not supported",
-      keys.path());
-  std::vector<std::string> labels;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto found = names.find(std::to_string(i));
-    require(found != names.end() && found->is_string(), "{}: id2label has no name of the label {}", keys.path(),
-            i);
-    labels.push_back(*found);
-  }
-  try {
-    validate(ClassificationSettings{labels});
-  } catch (const Error& error) {
-    throw_input_error("{}: id2label: {}", keys.path(), error.what());
-  }
-  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
-  require(problem == "single_label_classification",
-          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
-  return labels;
-}
-
 /// The settings of a folder of sentence-transformers; otherwise those that it takes for a model without them.
 struct SentenceSettings {
   Pooling pooling = Pooling::mean;
@@ -231,6 +205,31 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
 }
 
 }  // namespace
+
+std::vector<std::string> labels_of(const JsonKeys& keys) {
+  if (!keys.has("id2label")) return {"LABEL_0", "LABEL_1"};
+  const json& names = keys.at("id2label");
+  require(
+      names.is_object() && names.size() >= 2,
+      "{}: id2label is not a map of at least two labels; models of one number (regression) are not supported",
+      keys.path());
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto found = names.find(std::to_string(i));
+    require(found != names.end() && found->is_string(), "{}: id2label has no name of the label {}", keys.path(),
+            i);
+    labels.push_back(*found);
+  }
+  try {
+    validate(ClassificationSettings{labels});
+  } catch (const Error& error) {
+    throw_input_error("{}: id2label: {}", keys.path(), error.what());
+  }
+  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
+  require(problem == "single_label_classification",
+          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
+  return labels;
+}
 
 std::string_view class_ending(EncoderHead head) {
   return std::ranges::find(heads_by_class, head, [](const auto& pair) { return pair.second; })->first;

@@ -50,10 +50,25 @@ std::string_view class_ending(EncoderHead head);
 NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, const std::string& scope,
                         int64_t skipped);
 
+/// The names of the labels, in the order of their numbers. Throws an input error that names the key.
+std::vector<std::string> labels_of(const JsonKeys& keys);
+
+/// Adds the keys of `labels_of`.
+void write_labels(const std::vector<std::string>& labels, nlohmann::ordered_json& keys);
+
 Imported read_encoder(const ImportSource& source, const EncoderKind& kind);
 
 /// What an encoder of text predicts; nothing if a model is for another task.
 std::optional<EncoderHead> encoder_head(const ModelConfig& config);
+
+/// Throws an input error unless the layers of an encoder are those of these families, wherever their norms are.
+/// `rare`: as in `need_usual_network`.
+void check_encoder_layers(const ExportSource& source, const std::string& class_name,
+                          std::initializer_list<std::string_view> rare);
+
+/// The weights of an encoder as a family has them: positions as a table, zeros for biases and token types that
+/// the model does not have. `model` must outlive the result.
+WeightValues encoder_values(const Transformer& model);
 
 /// Writes the folder of an encoder of text, with the files of sentence-transformers if it predicts embeddings.
 /// Throws an input error that names what the family lacks.

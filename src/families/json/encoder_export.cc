@@ -30,32 +30,16 @@ int id_of(const Tokenizer& tokenizer, std::initializer_list<std::string_view> te
   return -1;
 }
 
-void check_layers(const ExportSource& source, const std::string& class_name) {
-  need_usual_network(source, class_name, {"attention_bias", "token_types"});
+void check_norms(const ExportSource& source, const std::string& class_name) {
   const ModelConfig& c = source.model.config();
-  const auto need = [&](bool supported, const std::string& difference) {
-    source.need(supported, class_name, difference);
-  };
-  need(c.positions == Positions::learned || effect_of(c.positions) == PositionEffect::sinusoids,
-       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
-  need(c.encoder_mixer == MixerKind::attention,
-       fmt::format("its encoder_mixer is '{}'", name_of_enum(c.encoder_mixer)));
-  need(c.attention_score == AttentionScore::scaled_dot,
-       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
-  need(c.key_value_heads() == c.heads && c.d_model % c.heads == 0 && c.key_width() == c.d_model / c.heads &&
-           c.value_width() == c.key_width(),
-       "its heads have other widths or numbers (kv_heads, d_k, d_v)");
-  need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
-  need(has_step(c.postprocess_embedding, ProcessStep::norm),
-       "no norm follows its embeddings (postprocess_embedding)");
-  need(!has_step(c.preprocess, ProcessStep::norm) && !has_step(c.postprocess_top, ProcessStep::norm) &&
-           has_step(c.postprocess, ProcessStep::add) && c.postprocess.back() == ProcessStep::norm,
-       "its norms do not follow the residual connections of its sub-layers (preprocess, postprocess, "
-       "postprocess_top)");
-  need(!c.feed_forward_gate, "its feed-forward layers have a gate (feed_forward_gate)");
-  need(!causal_activation_name(c.activation).empty(),
-       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
-  need(!c.embedding_scale, "it multiplies embeddings by sqrt(d_model) (embedding_scale)");
+  source.need(has_step(c.postprocess_embedding, ProcessStep::norm), class_name,
+              "no norm follows its embeddings (postprocess_embedding)");
+  source.need(!has_step(c.preprocess, ProcessStep::norm) && !has_step(c.postprocess_top, ProcessStep::norm) &&
+                  has_step(c.postprocess, ProcessStep::add) && c.postprocess.back() == ProcessStep::norm,
+              class_name,
+              "its norms do not follow the residual connections of its sub-layers (preprocess, postprocess, "
+              "postprocess_top)");
+  source.need(!c.embedding_scale, class_name, "it multiplies embeddings by sqrt(d_model) (embedding_scale)");
 }
 
 void check_head(const ExportSource& source, const EncoderKind& kind, EncoderHead head,
@@ -133,11 +117,7 @@ ordered_json config_json(const ModelConfig& c, const EncoderKind& kind, EncoderH
   if (kind.head_dropouts)
     for (const char* key : kind.head_dropouts()) keys[key] = as_written(c.dropout);
   if (kind.positions_after_pad) keys["bos_token_id"] = c.bos, keys["eos_token_id"] = c.eos;
-  if (head != EncoderHead::labels) return keys;
-  ordered_json names = ordered_json::object(), ids = ordered_json::object();
-  const std::vector<std::string> labels = labels_of(c);
-  for (size_t i = 0; i < labels.size(); ++i) names[std::to_string(i)] = labels[i], ids[labels[i]] = i;
-  keys["id2label"] = names, keys["label2id"] = ids;
+  if (head == EncoderHead::labels) write_labels(labels_of(c), keys);
   return keys;
 }
 
@@ -223,8 +203,31 @@ void write_sentence_transformers(const fs::path& folder, const ModelConfig& c) {
              {{"max_seq_length", c.context_tokens + tokens_around}, {"do_lower_case", false}});
 }
 
-/// The weights as they are there. Biases and token types that the model does not have are zeros.
-WeightValues values_there(const Transformer& model) {
+}  // namespace
+
+void check_encoder_layers(const ExportSource& source, const std::string& class_name,
+                          std::initializer_list<std::string_view> rare) {
+  need_usual_network(source, class_name, rare);
+  const ModelConfig& c = source.model.config();
+  const auto need = [&](bool supported, const std::string& difference) {
+    source.need(supported, class_name, difference);
+  };
+  need(c.positions == Positions::learned || effect_of(c.positions) == PositionEffect::sinusoids,
+       fmt::format("its positions are '{}'", name_of_enum(c.positions)));
+  need(c.encoder_mixer == MixerKind::attention,
+       fmt::format("its encoder_mixer is '{}'", name_of_enum(c.encoder_mixer)));
+  need(c.attention_score == AttentionScore::scaled_dot,
+       fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
+  need(c.key_value_heads() == c.heads && c.d_model % c.heads == 0 && c.key_width() == c.d_model / c.heads &&
+           c.value_width() == c.key_width(),
+       "its heads have other widths or numbers (kv_heads, d_k, d_v)");
+  need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
+  need(!c.feed_forward_gate, "its feed-forward layers have a gate (feed_forward_gate)");
+  need(!causal_activation_name(c.activation).empty(),
+       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
+}
+
+WeightValues encoder_values(const Transformer& model) {
   return [&model](const Parameter& weight) {
     const ModelConfig& own = model.config();
     const auto size = static_cast<size_t>(weight.tensor.size());
@@ -239,7 +242,11 @@ WeightValues values_there(const Transformer& model) {
   };
 }
 
-}  // namespace
+void write_labels(const std::vector<std::string>& labels, ordered_json& keys) {
+  ordered_json names = ordered_json::object(), ids = ordered_json::object();
+  for (size_t i = 0; i < labels.size(); ++i) names[std::to_string(i)] = labels[i], ids[labels[i]] = i;
+  keys["id2label"] = names, keys["label2id"] = ids;
+}
 
 std::optional<EncoderHead> encoder_head(const ModelConfig& c) {
   if (!c.has_encoder() || c.has_decoder() || c.reads_images()) return std::nullopt;
@@ -255,7 +262,8 @@ Exported write_encoder(const ExportSource& source, const std::string& output, co
   const Tokenizer& tokenizer = *source.tokenizers.source;
   const EncoderHead head = encoder_head(source.model.config()).value();
   const std::string class_name = std::string(kind.prefix) + std::string(class_ending(head));
-  check_layers(source, class_name);
+  check_encoder_layers(source, class_name, {"attention_bias", "token_types"});
+  check_norms(source, class_name);
   check_head(source, kind, head, class_name);
   source.need(tokenizer.kind() == TokenizerKind::tokenizer_json, class_name,
               fmt::format("its tokenizer is of the kind '{}'; only tokenizer_json has a form there",
@@ -269,7 +277,7 @@ Exported write_encoder(const ExportSource& source, const std::string& output, co
   Exported exported;
   const ModelConfig c = exported.config = exported_config(source, kind, head);
   write_json(folder / "config.json", config_json(c, kind, head, pad, rows_before));
-  exported.values = values_there(source.model);
+  exported.values = encoder_values(source.model);
   const std::string scope = head == EncoderHead::embedding ? "" : std::string(kind.scope);
   write_weights(folder / "model.safetensors", encoder_rules(kind, head, c.shares_output(), scope, rows_before),
                 c, exported.values);

@@ -30,8 +30,9 @@ void validate(const ImageClassificationOptions& o) {
   check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file of images and a file of their labels");
   check_pairs(o.data, "labels");
-  require(o.classifier.pooling != Pooling::first,
-          "classifier.pooling: is 'first', but images have no first token; choose mean or attention");
+  require(o.classifier.pooling != Pooling::first || o.image.class_token,
+          "classifier.pooling: is 'first', but images have no first token; choose mean or attention, or set "
+          "image.class_token");
 }
 
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
