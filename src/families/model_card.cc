@@ -186,8 +186,8 @@ std::string encoder_card(const ModelConfig& c, std::string_view class_name, std:
                   c.task, class_name);
   text += "\n## Sizes\n\n| | |\n|---|---|\n" + row("layers", c.encoder_layers) +
           row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
-          (c.reads_images() ? row("images", fmt::format("{} x {} pixels", c.image.height, c.image.width))
-                            : row("vocabulary", c.source_vocab));
+          (c.source_is_tokens() ? row("vocabulary", c.source_vocab)
+                                : row("images", fmt::format("{} x {} pixels", c.image.height, c.image.width)));
   text += "\n## How it was made\n\n" + provenance(model_folder);
   return text + fmt::format(R"(
 ## Use

@@ -161,7 +161,9 @@ Imported read_vit(const ImportSource& source) {
   c.dropout = keys.get("hidden_dropout_prob", 0.0f);
   c.attention_dropout = keys.get("attention_probs_dropout_prob", 0.0f);
   const std::vector<std::string> labels = labels_of(keys);
-  c.head = {.kind = HeadKind::classes, .classes = static_cast<int>(labels.size()), .pooling = Pooling::first};
+  c.head = {.kind = ClassificationSettings::network_on_images.head,
+            .classes = static_cast<int>(labels.size()),
+            .pooling = Pooling::first};
   c.target_vocab = c.head.classes;
   c.task = ClassificationSettings::task_on_images;
   c.settings = write_options(ClassificationSettings{labels});
@@ -237,6 +239,7 @@ void write_vit_json(const fs::path& folder, const ModelConfig& c) {
 }
 
 Exported write_vit(const ExportSource& source, const std::string& output) {
+  require_task(source.model.config(), ClassificationSettings::network_on_images, source.folder);
   check_vit(source);
   const fs::path folder(output);
   Exported exported;

@@ -22,6 +22,13 @@ using nlohmann::ordered_json;
 constexpr int usual_positions = 512;
 constexpr int tokens_around = 2;  ///< of a text
 
+/// The tasks of encoders of text, with what their models predict.
+constexpr std::pair<const TaskNetwork*, EncoderHead> networks[] = {
+    {&MaskedLanguageModelSettings::network, EncoderHead::masks},
+    {&ClassificationSettings::network, EncoderHead::labels},
+    {&AnswerSettings::network, EncoderHead::answers},
+    {&EmbeddingSettings::network, EncoderHead::embedding}};
+
 /// The id of the first of these tokens that a vocabulary has, or -1.
 int id_of(const Tokenizer& tokenizer, std::initializer_list<std::string_view> texts) {
   for (const std::string_view text : texts)
@@ -249,12 +256,9 @@ void write_labels(const std::vector<std::string>& labels, ordered_json& keys) {
 }
 
 std::optional<EncoderHead> encoder_head(const ModelConfig& c) {
-  if (!c.has_encoder() || c.has_decoder() || c.reads_images()) return std::nullopt;
-  if (c.task == MaskedLanguageModelSettings::task) return EncoderHead::masks;
-  if (c.task == ClassificationSettings::task) return EncoderHead::labels;
-  if (c.task == AnswerSettings::network.task) return EncoderHead::answers;
-  if (c.task == EmbeddingSettings::task) return EncoderHead::embedding;
-  return std::nullopt;
+  const auto found =
+      std::ranges::find(networks, c.task, [](const auto& pair) { return std::string_view(pair.first->task); });
+  return found == std::end(networks) ? std::nullopt : std::optional(found->second);
 }
 
 Exported write_encoder(const ExportSource& source, const std::string& output, const EncoderKind& kind) {
@@ -262,6 +266,8 @@ Exported write_encoder(const ExportSource& source, const std::string& output, co
   const Tokenizer& tokenizer = *source.tokenizers.source;
   const EncoderHead head = encoder_head(source.model.config()).value();
   const std::string class_name = std::string(kind.prefix) + std::string(class_ending(head));
+  for (const auto& [network, predicts] : networks)
+    if (predicts == head) require_task(source.model.config(), *network, source.folder);
   check_encoder_layers(source, class_name, {"attention_bias", "token_types"});
   check_norms(source, class_name);
   check_head(source, kind, head, class_name);
