@@ -186,7 +186,8 @@ def reference_spans(folder, made, more):
     for text, question in QUESTIONS:
         encoded = tokenizer(question, text, return_offsets_mapping=True)
         inside = [i for i, of in enumerate(encoded.sequence_ids()) if of == 1]
-        shown = [bool(text[slice(*encoded["offset_mapping"][i])].strip()) for i in inside]
+        tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])  # of which one may be the mark of a word alone
+        shown = [bool(tokens[i].strip("\u2581") and text[slice(*encoded["offset_mapping"][i])].strip()) for i in inside]
         inputs = {key: torch.tensor([encoded[key]]) for key in ("input_ids", "token_type_ids") if key in encoded}
         with torch.no_grad():
             output = model(**inputs)

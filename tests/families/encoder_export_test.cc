@@ -10,7 +10,7 @@
 #include "families/families.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
-#include "tasks/classification/settings.h"
+#include "tasks/classification/classifier.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/embedding/settings.h"
 #include "tasks/import_model.h"
@@ -120,6 +120,27 @@ TEST(EncoderExport, TheFilesOfSentenceTransformersAreExported) {
       EXPECT_EQ(Embedder(folder / "own").embed({&text, 1})[0].values,
                 Embedder(folder / "back").embed({&text, 1})[0].values);
     }
+}
+
+TEST(EncoderExport, AClassifierOfImagesIsExportedAsVit) {
+  const TemporaryFolder folder;
+  write_own_encoder("vit", folder / "own", [](ModelConfig& c) {
+    c.image.mean = {0.2f}, c.image.std = {0.3f};
+    c.image.stride = c.image.patch;
+    c.positions = Positions::sinusoidal;
+    c.attention_bias = c.feed_forward_bias = false;
+  });
+  export_hugging_face(folder / "own", folder / "exported");
+  import_hugging_face(folder / "exported", folder / "back");
+  const ModelConfig back = load_model_config(folder / "back");
+  EXPECT_EQ(back.image.mean, (std::vector<float>{0.2f, 0.2f, 0.2f}));
+  Image image{.size = {back.image.height, back.image.width, 3}, .values = {}};
+  for (int64_t i = 0; i < image.size.values(); ++i) image.values.push_back(static_cast<uint8_t>(i * 37 % 256));
+  const auto before = Classifier(folder / "own").classify_images({&image, 1})[0],
+             after = Classifier(folder / "back").classify_images({&image, 1})[0];
+  ASSERT_FALSE(before.error || after.error);
+  for (size_t i = 0; i < before.probabilities.size(); ++i)
+    EXPECT_NEAR(before.probabilities[i], after.probabilities.at(i), 1e-6);
 }
 
 struct Refused {

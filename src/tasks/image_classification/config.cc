@@ -37,7 +37,9 @@ void validate(const ImageClassificationOptions& o) {
 
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
   const ImageClassificationOptions defaults;
-  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  advise_on_classifier(o.classifier, advice);
+  return advice;
 }
 
 }  // namespace sixfold
