@@ -284,6 +284,30 @@ TEST(HubEncoders, WhatNoModelFolderCanSayIsRefused) {
       "leaves the folder");
 }
 
+/// XLM-R's folders of the first years have no tokenizer.json.
+TEST(HubEncoders, XlmRobertaIsReadFromItsSentencePieceModel) {
+  const TemporaryFolder folder;
+  const std::string theirs = folder / "theirs", pieces = theirs + "/sentencepiece.bpe.model";
+  std::filesystem::copy(goldens + "sentence_transformers", theirs, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(theirs + "/tokenizer.json");
+  import_hugging_face(theirs, folder / "model");
+  check_embeddings(folder / "model",
+                   json::parse(read_file(goldens + "sentence_transformers/expected.json"))["cases"]);
+  const auto expect_error = [&](const std::string& bytes, const std::string& part) {
+    write_file_atomically(pieces, bytes);
+    const std::string error = error_message([&] { import_hugging_face(theirs, folder / "other"); });
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+  };
+  const std::string whole = read_file(pieces);
+  expect_error(whole.substr(0, whole.size() / 2), "sentencepiece.bpe.model");
+  expect_error("", "sentencepiece.bpe.model");
+  std::filesystem::remove(pieces);
+  EXPECT_NE(error_message([&] {
+              import_hugging_face(theirs, folder / "other");
+            }).find("expected tokenizer.json or sentencepiece.bpe.model"),
+            std::string::npos);
+}
+
 TEST(HubVit, WhatReadsImagesOtherwiseIsRefused) {
   const auto processor = [](const std::function<void(json&)>& edit, const std::string& part) {
     expect_refused("vit", "preprocessor_config.json", edit, part);
