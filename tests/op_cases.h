@@ -120,6 +120,21 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
                        },
                    .row_by_row = false,
                    .goldens = {"gather_rows"}});
+  // Each second row, and rows of zeros between them.
+  cases.push_back({.name = "gather_rows_and_zeros",
+                   .operands = {x},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         std::vector<int32_t> from, inverse(static_cast<size_t>(a["x"].rows()), -1);
+                         for (int32_t row = 0; row < static_cast<int32_t>(a["x"].rows()); row += 2) {
+                           from.push_back(-1);
+                           inverse[static_cast<size_t>(row)] = static_cast<int32_t>(from.size());
+                           from.push_back(row);
+                         }
+                         return ops::gather_rows(context, a["x"], context.indices(from),
+                                                 context.indices(inverse));
+                       },
+                   .row_by_row = false});
   cases.push_back({.name = "dropout", .operands = {x}, .run = [](Context& context, const auto& a) {
                      return ops::dropout(context, {a["x"], context.dropout(test_dropout, a.rows)});
                    }});

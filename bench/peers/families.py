@@ -163,7 +163,7 @@ def reference_masked(folder, made, more):
             if special is not None:
                 probabilities[:, special] = -1  # Sixfold fills no mask with them
         best = [probabilities[i].topk(5) for i in places]
-        cases.append({"text": text, "ids": ids, "masks": [[{"id": i, "text": tokenizer.decode([i]), "probability": p} for i, p in
+        cases.append({"text": text, "ids": ids, "masks": [[{"id": i, "text": tokenizer.decode([i], skip_special_tokens=True), "probability": p} for i, p in
                                                            zip(one.indices.tolist(), one.values.tolist())] for one in best]})
     return cases
 
@@ -186,13 +186,15 @@ def reference_spans(folder, made, more):
     for text, question in QUESTIONS:
         encoded = tokenizer(question, text, return_offsets_mapping=True)
         inside = [i for i, of in enumerate(encoded.sequence_ids()) if of == 1]
+        tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])  # of which one may be the mark of a word alone
+        shown = [bool(tokens[i].strip("\u2581") and text[slice(*encoded["offset_mapping"][i])].strip()) for i in inside]
         inputs = {key: torch.tensor([encoded[key]]) for key in ("input_ids", "token_type_ids") if key in encoded}
         with torch.no_grad():
             output = model(**inputs)
         start, end = (torch.softmax(logits[0, inside].double(), -1).tolist() for logits in (output.start_logits, output.end_logits))
-        spans = {}  # the likeliest ones: Sixfold chooses none that ends within brackets or without a visible character
-        for p, i, j in sorted(((start[i] * end[j], i, j) for i in range(len(inside)) for j in range(i, min(len(inside), i + ANSWER_TOKENS))),
-                              reverse=True)[:20]:
+        spans = {}  # the likeliest ones: Sixfold chooses none that begins or ends without a visible character
+        for p, i, j in sorted(((start[i] * end[j], i, j) for i in range(len(inside)) for j in range(i, min(len(inside), i + ANSWER_TOKENS))
+                               if shown[i] and shown[j]), reverse=True)[:20]:
             spans.setdefault(text[encoded["offset_mapping"][inside[i]][0]:encoded["offset_mapping"][inside[j]][1]].strip(), p)
         best = next(iter(spans))
         cases.append({"text": text, "question": question, "ids": encoded["input_ids"], "token_type_ids": encoded.get("token_type_ids"),

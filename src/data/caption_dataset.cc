@@ -21,11 +21,11 @@ CaptionDataset::CaptionDataset(IdSequences sequences, PatchCutter cutter, const 
       ends_(ends),
       hash_(std::move(hash)) {
   require(sequences_.size() > 0, "the encoded data contains no images");
-  patches_ = cutter_.patches(stored_image(sequences_[0]).size);
+  rows_ = cutter_.rows(stored_image(sequences_[0]).size);
 }
 
 int64_t CaptionDataset::tokens(int64_t sample, int64_t /*epoch*/) const {
-  return patches_ + std::ssize(caption(sample)) + 1;
+  return rows_ + std::ssize(caption(sample)) + 1;
 }
 
 void CaptionDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {

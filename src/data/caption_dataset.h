@@ -25,8 +25,8 @@ class CaptionDataset final : public Dataset {
   SampleDescription describe(int64_t sample) const override;
   std::string hash() const override { return hash_; }
 
-  /// The number of patches of an image.
-  int64_t patches() const { return patches_; }
+  /// The number of rows of an image.
+  int64_t rows() const { return rows_; }
   /// The tokens of a caption, without the end token.
   std::span<const int32_t> caption(int64_t sample) const { return stored_image(sequences_[sample]).rest; }
 
@@ -36,7 +36,7 @@ class CaptionDataset final : public Dataset {
   Tokenizers tokenizers_;
   TargetEnds ends_;
   std::string hash_;
-  int64_t patches_ = 0;
+  int64_t rows_ = 0;
 };
 
 }  // namespace sixfold

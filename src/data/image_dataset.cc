@@ -21,10 +21,10 @@ AppendImageText label_appender(const std::vector<std::string>& labels) {
 ImageDataset::ImageDataset(IdSequences sequences, ImageDatasetOptions options, std::string hash)
     : sequences_(std::move(sequences)), options_(std::move(options)), hash_(std::move(hash)) {
   require(sequences_.size() > 0, "the encoded data contains no images");
-  patches_ = options_.cutter.patches(stored_image(sequences_[0]).size);
+  rows_ = options_.cutter.rows(stored_image(sequences_[0]).size);
 }
 
-int64_t ImageDataset::tokens(int64_t /*sample*/, int64_t /*epoch*/) const { return patches_; }
+int64_t ImageDataset::tokens(int64_t /*sample*/, int64_t /*epoch*/) const { return rows_; }
 
 void ImageDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
   const StoredImage stored = stored_image(sequences_[sample]);

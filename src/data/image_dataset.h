@@ -34,7 +34,7 @@ class ImageDataset final : public Dataset {
   IdSequences sequences_;
   ImageDatasetOptions options_;
   std::string hash_;
-  int64_t patches_ = 0;
+  int64_t rows_ = 0;
 };
 
 }  // namespace sixfold

@@ -60,15 +60,16 @@ EncodeFiles image_encoder(ImageTexts texts, AppendImageText append, CheckImageSi
   };
 }
 
-int64_t PatchCutter::patches(const ImageSize& size) const {
-  return int64_t{(size.height - patch) / stride + 1} * ((size.width - patch) / stride + 1);
+int64_t PatchCutter::rows(const ImageSize& size) const {
+  return int64_t{(size.height - patch) / stride + 1} * ((size.width - patch) / stride + 1) +
+         (class_token ? 1 : 0);
 }
 
 void PatchCutter::add(const StoredImage& stored, int64_t sample, int64_t epoch, BatchBuilder& batch) const {
   constexpr uint64_t stream = 0x696D616765;  // "image"
   RandomStream random = random_of_sample(seed, stream, epoch, sample);
   const Image image = augmented(stored.image(), augmentation, random);
-  batch.source(patches_of(image, patch, stride), patch * patch * image.size.channels);
+  batch.source(patches_of(image, patch, stride, class_token), patch * patch * image.size.channels);
 }
 
 }  // namespace sixfold

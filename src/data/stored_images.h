@@ -41,11 +41,12 @@ EncodeFiles image_encoder(ImageTexts texts, AppendImageText append, CheckImageSi
 /// Cuts stored images into patches, after random changes that are a function of seed, sample and epoch.
 struct PatchCutter {
   int patch = 4, stride = 4;
+  bool class_token = false;  ///< a row for it stands before the patches
   Augmentation augmentation;
   uint64_t seed = 1;
 
-  /// The number of patches of an image.
-  int64_t patches(const ImageSize& size) const;
+  /// The number of rows of an image.
+  int64_t rows(const ImageSize& size) const;
   /// Adds the patches of a sample to a batch, as its source.
   void add(const StoredImage& stored, int64_t sample, int64_t epoch, BatchBuilder& batch) const;
 };

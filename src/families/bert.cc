@@ -2,6 +2,9 @@
 
 #include "families/families.h"
 #include "families/json/encoder.h"
+#include "families/json/sentence_piece_json.h"
+#include "tasks/question_answering/settings.h"
+#include "text/sentence_piece.h"
 #include "text/vocabulary_files.h"
 
 // BERT, RoBERTa, XLM-R and DistilBERT of Hugging Face. The meaning of keys and tensors is defined in
@@ -64,9 +67,44 @@ std::string roberta_vocabulary(const fs::path& folder) {
                                    keys.get("add_prefix_space", false), folder);
 }
 
-std::string no_old_vocabulary(const fs::path& folder) {
-  throw_input_error("{}: has no tokenizer.json; transformers writes it when the tokenizer is loaded and saved",
-                    folder.string());
+/// sentencepiece.bpe.model, whose pieces begin with <unk>, <s> and </s>: the ids of XLM-R are those of fairseq,
+/// which has its own special tokens before the other pieces, and the mask after them.
+std::string xlm_roberta_vocabulary(const fs::path& folder) {
+  using nlohmann::json;
+  const fs::path path = folder / "sentencepiece.bpe.model";
+  require(fs::exists(path), "{}: has no tokenizer; expected tokenizer.json or sentencepiece.bpe.model",
+          folder.string());
+  const std::string bytes = read_regular_file(path);
+  const std::vector<std::string> pieces = pieces_of(*load_sentence_piece(bytes, path, TextSide::exact));
+  json all = tokenizer_json_of_sentence_piece(bytes, /*by_lines=*/false, path);
+  require(all["model"]["type"] == "Unigram" && pieces.size() > 3 && pieces[0] == "<unk>" &&
+              pieces[1] == "<s>" && pieces[2] == "</s>",
+          "{}: is not a unigram model that begins with <unk>, <s> and </s>, as those of XLM-R", path.string());
+  const json scored = all["model"]["vocab"];
+  json vocabulary = json::array();
+  for (const char* special : {"<s>", "<pad>", "</s>", "<unk>"}) vocabulary.push_back({special, 0.0});
+  vocabulary.insert(vocabulary.end(), scored.begin() + 3, scored.end());
+  vocabulary.push_back({"<mask>", 0.0});
+  all["added_tokens"] = json::array();
+  for (const size_t id : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, vocabulary.size() - 1})
+    all["added_tokens"].push_back({{"id", id},
+                                   {"content", vocabulary[id][0]},
+                                   {"single_word", false},
+                                   {"lstrip", id > 3},
+                                   {"rstrip", false},
+                                   {"normalized", false},
+                                   {"special", true}});
+  all["model"]["vocab"] = std::move(vocabulary);
+  all["model"]["unk_id"] = 3;
+  // Words are split at spaces, as the tokenizer of transformers does, and not by steps of the normalizer.
+  const json steps = all["normalizer"]["normalizers"];
+  all["normalizer"] = steps[0]["type"] == "Precompiled" ? steps[0] : json();
+  const json marks{
+      {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}, {"split", true}};
+  all["pre_tokenizer"] = {{"type", "Sequence"},
+                          {"pretokenizers", json::array({{{"type", "WhitespaceSplit"}}, marks})}};
+  all["decoder"] = marks;
+  return all.dump();
 }
 
 constexpr EncoderKind bert{.type = "bert",
@@ -110,7 +148,7 @@ constexpr EncoderKind as_roberta(std::string_view type, std::string_view prefix,
   return kind;
 }
 constexpr EncoderKind roberta = as_roberta("roberta", "Roberta", roberta_vocabulary),
-                      xlm_roberta = as_roberta("xlm-roberta", "XLMRoberta", no_old_vocabulary);
+                      xlm_roberta = as_roberta("xlm-roberta", "XLMRoberta", xlm_roberta_vocabulary);
 
 constexpr EncoderKind distilbert{.type = "distilbert",
                                  .prefix = "DistilBert",
@@ -122,6 +160,11 @@ constexpr EncoderKind distilbert{.type = "distilbert",
                                  .dropout = "dropout",
                                  .attention_dropout = "attention_dropout",
                                  .activation = "activation",
+                                 .head_dropouts =
+                                     [] {
+                                       return std::vector{"seq_classif_dropout", "qa_dropout"};
+                                     },
+                                 .norm_epsilon = 1e-12f,
                                  .classifier = Activation::relu,
                                  .layers_rules = distilbert_rules,
                                  .mask_dense = "vocab_transform",
@@ -132,6 +175,20 @@ constexpr EncoderKind distilbert{.type = "distilbert",
                                  .class_output = "classifier",
                                  .old_tokenizer_json = bert_vocabulary};
 
+/// Whether DistilBERT has the network: no token types, and norms with its epsilon.
+bool is_distilbert(const ModelConfig& c) {
+  return encoder_head(c) && c.token_types == 0 && c.norm_epsilon == distilbert.norm_epsilon &&
+         (encoder_head(c) != EncoderHead::labels || c.head.activation == distilbert.classifier);
+}
+
+/// Whether RoBERTa has the network: one token type, two end tokens between texts, and GELU before masks.
+bool is_roberta(const ModelConfig& c) {
+  const std::optional<EncoderHead> head = encoder_head(c);
+  return head && c.token_types == 1 &&
+         (head != EncoderHead::answers || settings_of<AnswerSettings>(c).separators == roberta.separators) &&
+         (head != EncoderHead::masks || c.head.activation == Activation::gelu);
+}
+
 }  // namespace
 
 Family bert_family() {
@@ -140,7 +197,11 @@ Family bert_family() {
           .class_name = "BertModel",
           .title = "BERT",
           .recognises = has_model_type,
-          .read = [](const ImportSource& source) { return read_encoder(source, bert); }};
+          .read = [](const ImportSource& source) { return read_encoder(source, bert); },
+          .exports = "encoders of text",
+          .takes = [](const ModelConfig& c) { return encoder_head(c) && !is_roberta(c) && !is_distilbert(c); },
+          .write = [](const ExportSource& source,
+                      const std::string& folder) { return write_encoder(source, folder, bert); }};
 }
 
 Family roberta_family() {
@@ -149,7 +210,11 @@ Family roberta_family() {
           .class_name = "RobertaModel",
           .title = "RoBERTa",
           .recognises = has_model_type,
-          .read = [](const ImportSource& source) { return read_encoder(source, roberta); }};
+          .read = [](const ImportSource& source) { return read_encoder(source, roberta); },
+          .exports = "those with one token type",
+          .takes = is_roberta,
+          .write = [](const ExportSource& source,
+                      const std::string& folder) { return write_encoder(source, folder, roberta); }};
 }
 
 Family xlm_roberta_family() {
@@ -167,7 +232,11 @@ Family distilbert_family() {
           .class_name = "DistilBertModel",
           .title = "DistilBERT",
           .recognises = has_model_type,
-          .read = [](const ImportSource& source) { return read_encoder(source, distilbert); }};
+          .read = [](const ImportSource& source) { return read_encoder(source, distilbert); },
+          .exports = "those without token types whose norms have the epsilon 1e-12",
+          .takes = is_distilbert,
+          .write = [](const ExportSource& source,
+                      const std::string& folder) { return write_encoder(source, folder, distilbert); }};
 }
 
 }  // namespace sixfold

@@ -30,11 +30,11 @@ ImportSource located(const ImportSource& source, const Program& program) {
 
 Families families() {
   static const Family table[] = {
-      m2m100_family(),      bart_family(),       mbart_family(),    t5_family(),         mt5_family(),
-      marian_mt_family(),   gpt2_family(),       gpt_neox_family(), qwen2_family(),      qwen3_family(),
-      phi3_family(),        mistral_family(),    llama_family(),    bert_family(),       roberta_family(),
-      xlm_roberta_family(), distilbert_family(), marian_family(),   gguf_llama_family(), gguf_qwen2_family(),
-      ctranslate2_family()};
+      m2m100_family(),      bart_family(),       mbart_family(),    t5_family(),     mt5_family(),
+      marian_mt_family(),   gpt2_family(),       gpt_neox_family(), qwen2_family(),  qwen3_family(),
+      phi3_family(),        mistral_family(),    llama_family(),    bert_family(),   roberta_family(),
+      xlm_roberta_family(), distilbert_family(), vit_family(),      marian_family(), gguf_llama_family(),
+      gguf_qwen2_family(),  ctranslate2_family()};
   return table;
 }
 
@@ -75,11 +75,15 @@ Imported read_model(const ImportSource& named, Families families) {
 }
 
 void write_imported(const Imported& imported, const std::string& output) {
-  write_model_folder(output, *imported.model, imported.tokenizers, [&](const std::string& folder) {
+  const auto add = [&](const std::string& folder) {
     write_provenance(folder, {}, imported.step);
     if (imported.shortlist)
       save_shortlist(folder + "/" + Shortlist::file_name, *imported.shortlist, imported.model->config());
-  });
+  };
+  if (imported.tokenizers.source)
+    write_model_folder(output, *imported.model, imported.tokenizers, add);
+  else
+    write_model_folder(output, *imported.model, add);
 }
 
 std::string import_advice(const std::string& path, Families families) {

@@ -17,6 +17,7 @@ Family bert_family();         // bert.cc
 Family roberta_family();      // bert.cc
 Family xlm_roberta_family();  // bert.cc
 Family distilbert_family();   // bert.cc
+Family vit_family();          // vit.cc
 Family gpt2_family();         // gpt2.cc
 Family llama_family();        // llama.cc
 Family mistral_family();      // llama.cc

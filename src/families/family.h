@@ -50,7 +50,7 @@ struct Notes {
 /// A model of another program that was read.
 struct Imported {
   std::unique_ptr<Transformer> model = {};  ///< its config has the generation settings too
-  Tokenizers tokenizers = {};
+  Tokenizers tokenizers = {};               ///< none of a model that reads images and writes no text
   std::optional<Shortlist> shortlist = {};  ///< by which the model is made to translate
   std::string step;                         ///< for provenance.json: {"step": "import", "from": "marian"}
   std::string origin;                       ///< the file or folder, for messages

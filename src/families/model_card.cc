@@ -178,4 +178,32 @@ generate MODEL`.
                            "prompt.");
 }
 
+std::string encoder_card(const ModelConfig& c, std::string_view class_name, std::string_view processor,
+                         const std::string& model_folder) {
+  std::string text = "---\nlibrary_name: transformers\n---\n\n# An encoder\n\n";
+  text +=
+      fmt::format("A Transformer encoder for the task {}, exported by Sixfold " SIXFOLD_VERSION " as a {}.\n",
+                  c.task, class_name);
+  text += "\n## Sizes\n\n| | |\n|---|---|\n" + row("layers", c.encoder_layers) +
+          row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
+          (c.source_is_tokens() ? row("vocabulary", c.source_vocab)
+                                : row("images", fmt::format("{} x {} pixels", c.image.height, c.image.width)));
+  text += "\n## How it was made\n\n" + provenance(model_folder);
+  return text + fmt::format(R"(
+## Use
+
+With transformers, where FOLDER is the place of these files:
+
+```python
+from transformers import {0}, {1}
+
+processor = {0}.from_pretrained("FOLDER")
+model = {1}.from_pretrained("FOLDER")
+```
+
+With Sixfold: `sixfold import hf FOLDER --output MODEL`.
+)",
+                            processor, class_name);
+}
+
 }  // namespace sixfold

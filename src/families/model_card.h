@@ -16,4 +16,8 @@ std::string model_card(const ModelConfig& config, const Tokenizers& tokenizers,
 std::string language_model_card(const ModelConfig& config, std::string_view class_name,
                                 const std::string& model_folder);
 
+/// The same for an encoder: of text, or of images, whose files are loaded by `processor`: "AutoTokenizer".
+std::string encoder_card(const ModelConfig& config, std::string_view class_name, std::string_view processor,
+                         const std::string& model_folder);
+
 }  // namespace sixfold

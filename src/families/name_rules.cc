@@ -119,6 +119,19 @@ Matrix without_rows(Matrix m, int64_t rows) {
   return m;
 }
 
+/// [rows, channels * pixels] as [rows, pixels * channels], or if `back` the other way.
+Matrix with_channels_last(Matrix m, int64_t channels, bool back) {
+  const Matrix given = m;
+  const int64_t pixels = m.cols / channels;
+  for (int64_t row = 0; row < m.rows; ++row)
+    for (int64_t channel = 0; channel < channels; ++channel)
+      for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+        const int64_t theirs = channel * pixels + pixel, ours = pixel * channels + channel;
+        m.at(row, back ? theirs : ours) = given.at(row, back ? ours : theirs);
+      }
+  return m;
+}
+
 /// Takes a step in reading, or undoes it in writing.
 Matrix stepped(Matrix m, Step step, const NameRule& rule, bool reading) {
   switch (step) {
@@ -133,6 +146,8 @@ Matrix stepped(Matrix m, Step step, const NameRule& rule, bool reading) {
     case Step::to_vector:
       m.vector = reading;
       break;
+    case Step::channels_last:
+      return with_channels_last(std::move(m), rule.channels, /*back=*/!reading);
   }
   return m;
 }
@@ -193,10 +208,33 @@ Matrix written(const Holder& holder, const std::vector<Parameter>& weights, cons
   return whole;
 }
 
+/// The values of a tensor of any shape. Throws as `matrix_of`.
+std::vector<float> floats_of(const TensorMap& tensors, const std::string& name) {
+  const TensorInfo& tensor = tensors.at(name);
+  require(tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16 ||
+              tensor.dtype == DType::f64,
+          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
+          tensors.origin(), name, name_of(tensor.dtype));
+  std::vector<float> values = to_floats(tensor);
+  require(std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); }),
+          "{}: tensor '{}' contains values that are not finite; the weights are damaged", tensors.origin(),
+          name);
+  return values;
+}
+
+/// The tensor of a holder as a file has it.
+Matrix stored_matrix(const TensorMap& tensors, const Holder& holder, const std::vector<Parameter>& weights) {
+  if (holder.theirs.empty()) return {};
+  if (holder.rule->shape.empty()) return matrix_of(tensors, holder.theirs);
+  Matrix matrix = their_shape(holder, weights);
+  matrix.values = floats_of(tensors, holder.theirs);
+  return matrix;
+}
+
 /// Copies the tensor of a holder to its weights. One without a name has zeros.
 void read_holder(const TensorMap& tensors, const Holder& holder, std::vector<Parameter>& weights,
                  const Transformer& model) {
-  Matrix whole = holder.theirs.empty() ? Matrix() : matrix_of(tensors, holder.theirs);
+  Matrix whole = stored_matrix(tensors, holder, weights);
   whole.vector = their_shape(holder, weights).vector;  // whether it has one dimension in the file or two
   for (const Step step : holder.rule->steps)
     whole = stepped(std::move(whole), step, *holder.rule, /*reading=*/true);
@@ -221,6 +259,11 @@ void check_tensors(const TensorMap& tensors, const NameRules& rules, const std::
     known.insert(holder.theirs);
     if (holder.theirs.empty() || (repeats(*holder.rule) && !tensors.find(holder.theirs))) continue;
     const TensorInfo& tensor = tensors.at(holder.theirs);
+    if (const auto& shape = holder.rule->shape; !shape.empty()) {
+      require(tensor.shape == shape, "{}: tensor '{}' has the shape [{}], but the config needs [{}]",
+              tensors.origin(), holder.theirs, join(tensor.shape), join(shape));
+      continue;
+    }
     const Matrix needed = their_shape(holder, weights);
     const bool matrix = tensor.shape.size() == 2, vector = tensor.shape.size() == 1;
     require((matrix || vector) && tensor.shape.back() == needed.cols &&
@@ -280,16 +323,8 @@ Matrix matrix_of(const TensorMap& tensors, const std::string& name) {
   require(tensor.shape.size() == 1 || tensor.shape.size() == 2,
           "{}: tensor '{}' has the shape [{}]; expected a matrix or vector", tensors.origin(), name,
           join(tensor.shape));
-  require(tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16 ||
-              tensor.dtype == DType::f64,
-          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
-          tensors.origin(), name, name_of(tensor.dtype));
   const bool vector = tensor.shape.size() == 1;
-  Matrix matrix{vector ? 1 : tensor.shape[0], tensor.shape.back(), to_floats(tensor), vector};
-  require(std::all_of(matrix.values.begin(), matrix.values.end(), [](float x) { return std::isfinite(x); }),
-          "{}: tensor '{}' contains values that are not finite; the weights are damaged", tensors.origin(),
-          name);
-  return matrix;
+  return {vector ? 1 : tensor.shape[0], tensor.shape.back(), floats_of(tensors, name), vector};
 }
 
 std::vector<float> values_of(const Transformer& model, std::string_view name) {
@@ -320,10 +355,11 @@ std::vector<TheirTensor> their_tensors(const NameRules& rules, const ModelConfig
   const auto kept = std::make_shared<const NameRules>(rules);  // holders point to their rules
   const auto weights = std::make_shared<const std::vector<Parameter>>(weights_of(config));
   std::vector<TheirTensor> tensors;
-  const auto add = [&](const std::string& name, const Matrix& shape, std::function<Matrix()> value) {
+  const auto add = [&](const std::string& name, const NameRule& rule, const Matrix& shape,
+                       std::function<Matrix()> value) {
     std::vector<int64_t> sizes{shape.rows, shape.cols};
     if (shape.vector) sizes.erase(sizes.begin());
-    tensors.push_back({name, sizes, std::move(value)});
+    tensors.push_back({name, rule.shape.empty() ? sizes : rule.shape, std::move(value)});
   };
   for (const Holder& holder : holders_of(*kept, *weights)) {
     const auto value = [kept, weights, holder, config, &values] {
@@ -334,10 +370,10 @@ std::vector<TheirTensor> their_tensors(const NameRules& rules, const ModelConfig
               "the weights of {} are not zero, but the other program does not store them",
               (*weights)[holder.parts[0]].name);
     else if (holder.rule->holds != Holds::copy)
-      add(holder.theirs, their_shape(holder, *weights), value);
+      add(holder.theirs, *holder.rule, their_shape(holder, *weights), value);
   }
   for (const NameRule& rule : rules)
-    if (rule.computed) add(rule.theirs, rule.computed(), rule.computed);
+    if (rule.computed) add(rule.theirs, rule, rule.computed(), rule.computed);
   std::ranges::sort(tensors, {}, &TheirTensor::name);
   return tensors;
 }

@@ -32,6 +32,8 @@ enum class Step {
   plus_one,   ///< a norm multiplies by 1 + weight there, by the weight here
   skip_rows,  ///< the first `NameRule::skipped_rows` rows do not exist here; they are written as zeros
   to_vector,  ///< [1, n] there, [n] here
+  /// Of a filter of images, columns are `NameRule::channels` channels of pixels there, pixels of channels here.
+  channels_last,
 };
 
 /// How a tensor holds several weights.
@@ -58,6 +60,10 @@ struct NameRule {
   Holds holds = Holds::weights;
   Fused fused = Fused::blocks;
   int64_t skipped_rows = 0;
+  int64_t channels = 1;
+  /// Of a tensor with more than two dimensions: its shape there. Its elements are those of our matrix, in
+  /// order.
+  std::vector<int64_t> shape = {};
   /// The values to write to a tensor that holds nothing for us; null: it is not written.
   std::function<Matrix()> computed = nullptr;
 };

@@ -45,14 +45,16 @@ static void validate_images(const ModelConfig& c) {
   require(c.head.kind != HeadKind::vocabulary || c.has_decoder(),
           "image: a model that reads images must have head.kind 'classes' or a decoder (decoder_layers is 0)");
   require((c.head.kind != HeadKind::classes && c.head.kind != HeadKind::embedding) ||
-              c.head.pooling != Pooling::first,
-          "head.pooling: is 'first', but images have no first token; choose mean or attention");
+              c.head.pooling != Pooling::first || c.image.class_token,
+          "head.pooling: is 'first', but images have no first token; choose mean or attention, or set "
+          "image.class_token");
   require(!c.has_decoder() || !c.shares_embedding(),
           "tied_embeddings: '{}' ties the embedding of the source, but images have no tokens; choose 'decoder' "
           "or 'none'",
           name_of_enum(c.tied_embeddings));
-  require(c.positions != Positions::learned || c.max_positions >= c.image.patches(),
-          "max_positions: is {}, but an image has {} patches", c.max_positions, c.image.patches());
+  require(c.positions != Positions::learned || c.max_positions >= c.image.rows(),
+          "max_positions: is {}, but an image has {} patches{}", c.max_positions, c.image.patches(),
+          c.image.class_token ? " and a class token" : "");
 }
 
 void validate(const ModelConfig& c) {

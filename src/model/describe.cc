@@ -43,8 +43,9 @@ std::string describe_variant(const Architecture& architecture) {
 
 std::string describe_embeddings(const ModelConfig& c) {
   if (c.reads_images())
-    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image{3}",
+    return fmt::format("of patches of {0} x {0} pixels, one every {1} pixels: {2} of an image{3}{4}",
                        c.image.patch, c.image.step(), c.image.patches(),
+                       c.image.class_token ? ", after a class token" : "",
                        !c.has_decoder()    ? ""
                        : c.shares_output() ? "; one matrix for target and output"
                                            : "; separate matrices for target and output");

@@ -141,7 +141,7 @@ Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, std::sp
   const auto lengths = embed_source_->needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
   const TokenEmbedding::PerToken tokens{lengths, types};
   const Tensor embedded =
-      patches_ ? embed_source_->positioned((*patches_)(source.ids, context), rows, tokens, context)
+      patches_ ? embed_source_->positioned((*patches_)(source.ids, rows, context), rows, tokens, context)
                : (*embed_source_)(source_embedding_, source.ids, rows, tokens, context);
   return (*encoder_)(embedded, c);
 }

@@ -187,9 +187,9 @@ struct StatesBefore {
 Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
                          const StatesBefore& before);
 
-/// Returns some rows of x [n, d], in any order: row r of the result is row from[r] of x. `inverse` has the row
-/// of the result that each row of x becomes, or -1; no row becomes two. Both are from `Context::indices`. If
-/// they are empty, returns x.
+/// Returns some rows of x [n, d], in any order: row r of the result is row from[r] of x, or of
+/// zeros if from[r] is -1. `inverse` has the row of the result that each row of x becomes, or -1; no row
+/// becomes two. Both are from `Context::indices`. If they are empty, returns x.
 Tensor gather_rows(Context& context, const Tensor& x, const Tensor& from, const Tensor& inverse);
 /// Returns rows [begin, begin + count) of x.
 Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t count);

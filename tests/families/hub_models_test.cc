@@ -13,6 +13,7 @@
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "tasks/classification/classifier.h"
+#include "tasks/embedding/embedder.h"
 #include "tasks/import_model.h"
 #include "tasks/kit/encoder_task.h"
 #include "tasks/masked_language_model/mask_filler.h"
@@ -122,6 +123,33 @@ void check_answers(const std::string& model, const json& cases) {
   }
 }
 
+void check_embeddings(const std::string& model, const json& cases) {
+  const Embedder embedder(model);
+  for (const json& golden : cases) {
+    const std::string text = golden["text"];
+    const TextEmbedding found = embedder.embed({&text, 1})[0];
+    ASSERT_FALSE(found.error) << *found.error;
+    expect_close(golden["embedding"], {found.values.begin(), found.values.end()}, text);
+  }
+}
+
+void check_images(const std::string& model, const json& cases) {
+  const Classifier classifier(model);
+  for (const json& golden : cases) {
+    Image image;
+    const json& pixels = golden["pixels"];
+    image.size = {static_cast<int>(pixels.size()), static_cast<int>(pixels[0].size()),
+                  static_cast<int>(pixels[0][0].size())};
+    for (const json& row : pixels)
+      for (const json& pixel : row)
+        for (const json& value : pixel) image.values.push_back(value);
+    const Classification found = classifier.classify_images({&image, 1})[0];
+    ASSERT_FALSE(found.error) << *found.error;
+    for (size_t i = 0; i < classifier.labels().size(); ++i)
+      EXPECT_NEAR(found.probabilities[i], golden["probabilities"][classifier.labels()[i]].get<double>(), 1e-4);
+  }
+}
+
 class HubModel : public testing::TestWithParam<const char*> {
  protected:
   HubModel() { import_hugging_face(goldens + GetParam(), folder_ / "model"); }
@@ -145,14 +173,16 @@ TEST_P(HubModel, ComputesWhatTransformersComputes) {
     check_labels(model_, cases);
   else if (task == "spans")
     check_answers(model_, cases);
+  else if (task == "embeddings")
+    check_embeddings(model_, cases);
+  else if (task == "images")
+    check_images(model_, cases);
   else
     FAIL() << "no check of the task " << task;
 }
 
 /// An export compares config, weights and tokenizers with what is read back, and says so otherwise.
 TEST_P(HubModel, IsExportedAgain) {
-  const ModelConfig config = load_model_config(model_);
-  if (!config.has_decoder()) GTEST_SKIP() << "encoders are not exported";
   export_hugging_face(model_, folder_ / "exported");
   import_hugging_face(folder_ / "exported", folder_ / "again");
   const auto before = load_model(model_, make_backend()), after = load_model(folder_ / "again", make_backend());
@@ -168,8 +198,8 @@ INSTANTIATE_TEST_SUITE_P(, HubModel,
                                          "distilbert_classes", "distilbert_masked", "distilbert_spans",
                                          "gpt_neox", "llama", "m2m100", "mbart50", "mistral", "mt5", "nllb",
                                          "phi3", "qwen2", "qwen3", "roberta_classes", "roberta_masked",
-                                         "roberta_spans", "t5", "xlm_roberta_classes", "xlm_roberta_masked",
-                                         "xlm_roberta_spans"),
+                                         "roberta_spans", "sentence_transformers", "t5", "vit",
+                                         "xlm_roberta_classes", "xlm_roberta_masked", "xlm_roberta_spans"),
                          [](const auto& test) { return std::string(test.param); });
 
 /// A model with tokens of languages translates from any of them into any other, and names those that it has.
@@ -252,6 +282,58 @@ TEST(HubEncoders, WhatNoModelFolderCanSayIsRefused) {
   expect_refused(
       "sentence_transformers", "modules.json", [](json& c) { c[1]["path"] = "../1_Pooling"; },
       "leaves the folder");
+}
+
+/// XLM-R's folders of the first years have no tokenizer.json.
+TEST(HubEncoders, XlmRobertaIsReadFromItsSentencePieceModel) {
+  const TemporaryFolder folder;
+  const std::string theirs = folder / "theirs", pieces = theirs + "/sentencepiece.bpe.model";
+  std::filesystem::copy(goldens + "sentence_transformers", theirs, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(theirs + "/tokenizer.json");
+  import_hugging_face(theirs, folder / "model");
+  check_embeddings(folder / "model",
+                   json::parse(read_file(goldens + "sentence_transformers/expected.json"))["cases"]);
+  const auto expect_error = [&](const std::string& bytes, const std::string& part) {
+    write_file_atomically(pieces, bytes);
+    const std::string error = error_message([&] { import_hugging_face(theirs, folder / "other"); });
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+  };
+  const std::string whole = read_file(pieces);
+  expect_error(whole.substr(0, whole.size() / 2), "sentencepiece.bpe.model");
+  expect_error("", "sentencepiece.bpe.model");
+  std::filesystem::remove(pieces);
+  EXPECT_NE(error_message([&] {
+              import_hugging_face(theirs, folder / "other");
+            }).find("expected tokenizer.json or sentencepiece.bpe.model"),
+            std::string::npos);
+}
+
+TEST(HubVit, WhatReadsImagesOtherwiseIsRefused) {
+  const auto processor = [](const std::function<void(json&)>& edit, const std::string& part) {
+    expect_refused("vit", "preprocessor_config.json", edit, part);
+  };
+  processor([](json& c) { c["rescale_factor"] = 0.01; }, "rescale_factor is 0.01; only 1 / 255 is supported");
+  processor([](json& c) { c["do_rescale"] = false; }, "do_rescale is false; only true is supported");
+  processor([](json& c) { c["size"]["height"] = 224; }, "but image_size of config.json is");
+  processor([](json& c) { c["image_mean"] = {0.5, 0.5}; }, "image.mean: has 2 numbers");
+  processor([](json& c) { c["image_std"] = {0.5, 0, 0.5}; }, "image.std");
+  processor([](json& c) { c["image_mean"] = "x"; }, "image_mean is [\"x\"]; expected numbers");
+  processor(
+      [](json& c) {
+        c.erase("feature_extractor_type");
+        c["image_processor_type"] = "ConvNextImageProcessor";
+      },
+      "is ConvNextImageProcessor; only ViTImageProcessor");
+  const auto config = [](const std::function<void(json&)>& edit, const std::string& part) {
+    expect_refused("vit", "config.json", edit, part);
+  };
+  config([](json& c) { c["patch_size"] = {4, 8}; }, "only squares are supported");
+  config([](json& c) { c["num_channels"] = 2; }, "image.channels: is 2");
+  config([](json& c) { c["image_size"] = {1, 2, 3}; }, "expected a number, or height and width");
+  config([](json& c) { c["image_size"] = 1 << 14; }, "size is");
+  config([](json& c) { c["architectures"] = {"ViTModel"}; }, "only ViTForImageClassification is supported");
+  config([](json& c) { c["hidden_size"] = 48; }, "has the shape");
+  config([](json& c) { c["model_type"] = "deit"; }, "model_type is 'deit'");
 }
 
 /// A training that goes on with the same task keeps what the model adds to its encoder.

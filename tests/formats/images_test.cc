@@ -153,6 +153,7 @@ TEST(Patches, AreCutInTheOrderOfReading) {
   Image image{.size = {3, 3, 1}, .values = {0, 1, 2, 3, 4, 5, 6, 7, 8}};
   EXPECT_EQ(patches_of(image, 1, 1), (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(patches_of(image, 2, 1), (std::vector<int32_t>{0, 1, 3, 4, 1, 2, 4, 5, 3, 4, 6, 7, 4, 5, 7, 8}));
+  EXPECT_EQ(patches_of(image, 2, 2, /*class_token=*/true), (std::vector<int32_t>{0, 0, 0, 0, 0, 1, 3, 4}));
   image = {.size = {1, 2, 3}, .values = {1, 2, 3, 4, 5, 6}};
   EXPECT_EQ(patches_of(image, 1, 1), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
 }

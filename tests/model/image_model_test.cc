@@ -11,8 +11,9 @@
 namespace sixfold {
 namespace {
 
-/// A classifier of images of 4 x 6 pixels with 3 channels, in overlapping patches of 4, every second pixel.
-class ImageModel : public testing::TestWithParam<Positions> {
+/// A classifier of images of 4 x 6 pixels with 3 channels, in overlapping patches of 4, every second pixel, and
+/// whether it has a class token.
+class ImageModel : public testing::TestWithParam<std::tuple<Positions, bool>> {
  protected:
   static ModelConfig config() {
     ModelConfig config = small_config();
@@ -20,14 +21,20 @@ class ImageModel : public testing::TestWithParam<Positions> {
     config.image = {.height = 4, .width = 6, .channels = 3, .patch = 4, .stride = 2};
     config.source_vocab = 256;
     config.head = {HeadKind::classes, 3, Pooling::attention};
-    config.positions = GetParam();
+    config.positions = std::get<0>(GetParam());
+    if (std::get<1>(GetParam())) {
+      config.head.pooling = Pooling::first;
+      config.image.class_token = true;
+      config.image.mean = {0.4f, 0.5f, 0.6f}, config.image.std = {0.3f};
+    }
     config.dropout = 0;
     return config;
   }
-  static Batch batch() {
+  /// `before`: the values of the row of the class token, which are not read.
+  static Batch batch(int32_t before = 0) {
     BatchBuilder builder;
     for (int image = 0; image < 3; ++image) {
-      std::vector<int32_t> values;
+      std::vector<int32_t> values(std::get<1>(GetParam()) ? 48 : 0, before);
       for (int i = 0; i < 2 * 48; ++i) values.push_back((i * (7 + 5 * image) + 31 * image) % 256);
       builder.sample(image).source(values, 48).label_sequence(image);
     }
@@ -60,14 +67,20 @@ TEST_P(ImageModel, EmbedsPatchesAsInTheFormula) {
   const PatchEmbedding embedding(builder, c.image, c.d_model);
   Context context(machine.backend, std::make_shared<Arena>(machine.backend));
   const Batch images = batch();
-  const HostMatrix got = host_copy(embedding(images.source.ids, context), *machine.backend);
-  const std::vector<double> weight = builder.take_parameters()[0].tensor.to_doubles(*machine.backend);
+  const HostMatrix got = host_copy(
+      embedding(images.source.ids, context.token_rows(images.source.rows), context), *machine.backend);
+  const std::vector<Parameter> parameters = builder.take_parameters();
+  const std::vector<double> weight = parameters[0].tensor.to_doubles(*machine.backend),
+                            token = parameters.back().tensor.to_doubles(*machine.backend);
   for (int64_t row = 0; row < got.rows; ++row)
     for (int64_t feature = 0; feature < got.cols; ++feature) {
       double sum = 0;
-      for (int64_t i = 0; i < 48; ++i)
-        sum += weight[static_cast<size_t>(feature * 48 + i)] *
-               (images.source.ids[static_cast<size_t>(row * 48 + i)] / 127.5 - 1);
+      for (int64_t i = 0; i < 48; ++i) {
+        const double x = images.source.ids[static_cast<size_t>(row * 48 + i)] / 255.0,
+                     mean = c.image.mean[c.image.mean.size() == 1 ? 0 : static_cast<size_t>(i % 3)];
+        sum += weight[static_cast<size_t>(feature * 48 + i)] * (x - mean) / static_cast<double>(c.image.std[0]);
+      }
+      if (c.image.class_token && row % 3 == 0) sum = token[static_cast<size_t>(feature)];
       EXPECT_NEAR(got.values[static_cast<size_t>(row * got.cols + feature)], sum, 1e-5);
     }
 }
@@ -87,9 +100,24 @@ TEST_P(ImageModel, AnImageHasTheSameStatesInAnyBatch) {
   }
 }
 
+TEST_P(ImageModel, DoesNotReadTheValuesOfTheClassToken) {
+  const Machine machine = reference_f32();
+  const Transformer model(config(), machine.backend, machine.dtype, 1);
+  const auto states = [&](const Batch& images) {
+    Context context(machine.backend, std::make_shared<Arena>(machine.backend));
+    return host_copy(model.head_input(images, context), *machine.backend);
+  };
+  EXPECT_TRUE(states(batch(0)) == states(batch(255)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Positions, ImageModel,
-                         testing::Values(Positions::learned, Positions::sinusoidal, Positions::rotary),
-                         [](const auto& kind) { return std::string(name_of_enum(kind.param)); });
+                         testing::Combine(testing::Values(Positions::learned, Positions::sinusoidal,
+                                                          Positions::rotary),
+                                          testing::Bool()),
+                         [](const auto& kind) {
+                           return std::string(name_of_enum(std::get<0>(kind.param))) +
+                                  (std::get<1>(kind.param) ? "_and_class_token" : "");
+                         });
 
 TEST(ImageModelConfig, IsChecked) {
   ModelConfig config = small_config();
@@ -113,6 +141,16 @@ TEST(ImageModelConfig, IsChecked) {
   expect("image.channels: is 2");
   config.image.channels = 1, config.positions = Positions::learned, config.max_positions = 15;
   expect("max_positions: is 15, but an image has 16 patches");
+  config.image.class_token = true, config.max_positions = 16;
+  expect("max_positions: is 16, but an image has 16 patches and a class token");
+  config.max_positions = 17, config.head.pooling = Pooling::first;
+  EXPECT_NO_THROW(validate(config));
+  config.image.mean = {0.1f, 0.2f};
+  expect("image.mean: has 2 numbers; expected one, or one for each of the 1 channels");
+  config.image.mean = {0.1f}, config.image.std = {};
+  expect("image.std: has 0 numbers");
+  config.image.std = {0};
+  expect("image.std");
 }
 
 /// PyTorch's own layers with the same weights (tests/goldens/make_image_golden.py).

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "error_message.h"
+#include "families/families.h"
 #include "model_folder/derived.h"
 #include "model_folder/model_folder.h"
 #include "tasks/classification/classifier.h"
@@ -124,6 +125,31 @@ TEST_F(EncoderTasks, LearnsToClassifyWithEveryPooling) {
   }
 }
 
+/// One whose network is that of BERT can be exported for transformers.
+TEST_F(EncoderTasks, AClassifierAsThatOfBertIsExported) {
+  classes_.train.updates = 150;
+  classes_.tokenizer.kind = TokenizerKind::wordpiece;
+  classes_.tokenizer.vocab_size = 60;
+  classes_.model.positions = Positions::learned;
+  classes_.model.postprocess_embedding = {ProcessStep::norm, ProcessStep::dropout};
+  classes_.model.embedding_scale = false;
+  classes_.data.max_tokens = 20;
+  const std::string plain = classify("plain").model;
+  EXPECT_NE(error_message([&] {
+              export_hugging_face(plain, folder_ / "refused");
+            }).find("as a BertForSequenceClassification: its head.dense is false"),
+            std::string::npos);
+  classes_.classifier.dense = true;
+  const std::string model = classify("dense").model;
+  EXPECT_EQ(last_score("dense", "accuracy"), 100);
+  export_hugging_face(model, folder_ / "exported");
+  import_hugging_face(folder_ / "exported", folder_ / "back");
+  const Texts texts{"k l a m", "b", "o c"};
+  const auto before = Classifier(model, {.threads = 1}).classify(texts),
+             after = Classifier(folder_ / "back", {.threads = 1}).classify(texts);
+  for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(before[i].probabilities, after[i].probabilities);
+}
+
 /// Of a pair of words, each tells the other.
 TEST_F(EncoderTasks, LearnsToFillMasks) {
   masked_.train.updates = 500;
@@ -136,6 +162,7 @@ TEST_F(EncoderTasks, LearnsToFillMasks) {
 TEST_F(EncoderTasks, ResumeBitForBit) {
   classes_.model.dropout = masked_.model.dropout = 0.1f;
   classes_.classifier.pooling = Pooling::attention;
+  classes_.classifier.dense = true;
   classify("classes"), mask("masked");
   classes_.train.updates = masked_.train.updates = 13;
   classify("classes-resumed"), mask("masked-resumed");

@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// What a model predicts, by the end of the name of its class.
-enum class EncoderHead { masks, labels, answers, embedding };
-
 constexpr std::pair<std::string_view, EncoderHead> heads_by_class[] = {
     {"ForMaskedLM", EncoderHead::masks},
     {"ForPreTraining", EncoderHead::masks},
@@ -41,50 +38,6 @@ EncoderHead head_of(const JsonKeys& keys, const fs::path& folder, const EncoderK
   throw_input_error("{}: architectures is '{}'; supported are {}", keys.path(), name, join(known));
 }
 
-/// Tensors of heads that the model does not need may be there: those of the next sentence, or of the pooler.
-NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, const std::string& scope,
-                        int64_t skipped) {
-  NameRules rules = kind.layers_rules(scope);
-  const std::string words = tied ? "shared.weight" : "encoder.embed_tokens.weight";
-  rules.push_back({scope + "embeddings.word_embeddings.weight", {words}});
-  rules.push_back({.theirs = scope + "embeddings.position_embeddings.weight",
-                   .ours = {"embed_positions.weight"},
-                   .steps = {Step::skip_rows},
-                   .skipped_rows = skipped});
-  rules.push_back({scope + "embeddings.token_type_embeddings.weight", {"encoder.embed_types.weight"}});
-  rules.push_back({scope + "embeddings.LayerNorm.*", {"encoder.layernorm_embedding.*"}});
-  rules.push_back({scope + "embeddings.position_ids", {}, {}, Holds::nothing});
-  const auto name = [](std::string_view part, const char* end) { return std::string(part) + end; };
-  if (head == EncoderHead::masks) {
-    rules.push_back({name(kind.mask_dense, ".*"), {"head.dense.*"}});
-    rules.push_back({name(kind.mask_norm, ".*"), {"head.layer_norm.*"}});
-    const std::string bias = name(kind.mask_copy, ".bias");
-    const bool one = kind.mask_bias == bias;  // there is one bias, and not a copy as well
-    if (tied) {
-      rules.push_back({name(kind.mask_bias, ""), {"output_projection.bias"}});
-      rules.push_back({name(kind.mask_copy, ".weight"), {"shared.weight"}, {}, Holds::copy});
-      if (!one) rules.push_back({bias, {"output_projection.bias"}, {}, Holds::copy});
-    } else {
-      rules.push_back({name(kind.mask_copy, ".*"), {"output_projection.*"}});
-      if (!one) rules.push_back({name(kind.mask_bias, ""), {}, {}, Holds::nothing});
-    }
-    rules.push_back({"cls.seq_relationship.*", {}, {}, Holds::nothing});
-  }
-  if (head == EncoderHead::labels) {
-    rules.push_back({name(kind.class_dense, ".*"), {"head.dense.*"}});
-    rules.push_back({name(kind.class_output, ".*"), {"classifier.*"}});
-  }
-  rules.push_back({scope + "pooler.dense.*", {}, {}, Holds::nothing});
-  if (head == EncoderHead::answers) {
-    rules.push_back({"qa_outputs.weight", {"qa_outputs.weight"}});
-    // The same for all tokens, so that it changes no answer.
-    rules.push_back({.theirs = "qa_outputs.bias", .holds = Holds::nothing, .computed = [] {
-                       return Matrix{1, 2, {0, 0}, true};
-                     }});
-  }
-  return rules;
-}
-
 Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind, int rows_before) {
   keys.require_is<std::string>("position_embedding_type", "absolute", "absolute");
   keys.require_is("is_decoder", false, false);
@@ -101,7 +54,7 @@ Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind,
   a.max_positions = keys.positive("max_position_embeddings", 512) - rows_before;
   require(a.max_positions > 2, "{}: max_position_embeddings is too small", keys.path());
   a.beyond_positions = BeyondPositions::error;
-  a.norm_epsilon = keys.get("layer_norm_eps", 1e-12f);
+  a.norm_epsilon = kind.norm_epsilon > 0 ? kind.norm_epsilon : keys.get("layer_norm_eps", 1e-12f);
   a.embedding_scale = false;
   a.token_types = kind.usual_types > 0 ? keys.positive("type_vocab_size", kind.usual_types) : 0;
   require(kind.separators == 1 || a.token_types == 1,
@@ -110,32 +63,6 @@ Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind,
   a.dropout = keys.get(kind.dropout, 0.1f);
   a.attention_dropout = keys.get(kind.attention_dropout, 0.1f);
   return a;
-}
-
-/// The names of the labels, in the order of their numbers.
-std::vector<std::string> labels_of(const JsonKeys& keys) {
-  if (!keys.has("id2label")) return {"LABEL_0", "LABEL_1"};
-  const json& names = keys.at("id2label");
-  require(
-      names.is_object() && names.size() >= 2,
-      "{}: id2label is not a map of at least two labels; models of one number (regression) are not supported",
-      keys.path());
-  std::vector<std::string> labels;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto found = names.find(std::to_string(i));
-    require(found != names.end() && found->is_string(), "{}: id2label has no name of the label {}", keys.path(),
-            i);
-    labels.push_back(*found);
-  }
-  try {
-    validate(ClassificationSettings{labels});
-  } catch (const Error& error) {
-    throw_input_error("{}: id2label: {}", keys.path(), error.what());
-  }
-  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
-  require(problem == "single_label_classification",
-          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
-  return labels;
 }
 
 /// The settings of a folder of sentence-transformers; otherwise those that it takes for a model without them.
@@ -278,6 +205,79 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
 }
 
 }  // namespace
+
+std::vector<std::string> labels_of(const JsonKeys& keys) {
+  if (!keys.has("id2label")) return {"LABEL_0", "LABEL_1"};
+  const json& names = keys.at("id2label");
+  require(
+      names.is_object() && names.size() >= 2,
+      "{}: id2label is not a map of at least two labels; models of one number (regression) are not supported",
+      keys.path());
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto found = names.find(std::to_string(i));
+    require(found != names.end() && found->is_string(), "{}: id2label has no name of the label {}", keys.path(),
+            i);
+    labels.push_back(*found);
+  }
+  try {
+    validate(ClassificationSettings{labels});
+  } catch (const Error& error) {
+    throw_input_error("{}: id2label: {}", keys.path(), error.what());
+  }
+  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
+  require(problem == "single_label_classification",
+          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
+  return labels;
+}
+
+std::string_view class_ending(EncoderHead head) {
+  return std::ranges::find(heads_by_class, head, [](const auto& pair) { return pair.second; })->first;
+}
+
+/// Tensors of heads that the model does not need may be there: those of the next sentence, or of the pooler.
+NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, const std::string& scope,
+                        int64_t skipped) {
+  NameRules rules = kind.layers_rules(scope);
+  const std::string words = tied ? "shared.weight" : "encoder.embed_tokens.weight";
+  rules.push_back({scope + "embeddings.word_embeddings.weight", {words}});
+  rules.push_back({.theirs = scope + "embeddings.position_embeddings.weight",
+                   .ours = {"embed_positions.weight"},
+                   .steps = {Step::skip_rows},
+                   .skipped_rows = skipped});
+  rules.push_back({scope + "embeddings.token_type_embeddings.weight", {"encoder.embed_types.weight"}});
+  rules.push_back({scope + "embeddings.LayerNorm.*", {"encoder.layernorm_embedding.*"}});
+  rules.push_back({scope + "embeddings.position_ids", {}, {}, Holds::nothing});
+  const auto name = [](std::string_view part, const char* end) { return std::string(part) + end; };
+  if (head == EncoderHead::masks) {
+    rules.push_back({name(kind.mask_dense, ".*"), {"head.dense.*"}});
+    rules.push_back({name(kind.mask_norm, ".*"), {"head.layer_norm.*"}});
+    const std::string bias = name(kind.mask_copy, ".bias");
+    const bool one = kind.mask_bias == bias;  // there is one bias, and not a copy as well
+    if (tied) {
+      rules.push_back({name(kind.mask_bias, ""), {"output_projection.bias"}});
+      rules.push_back({name(kind.mask_copy, ".weight"), {"shared.weight"}, {}, Holds::copy});
+      if (!one) rules.push_back({bias, {"output_projection.bias"}, {}, Holds::copy});
+    } else {
+      rules.push_back({name(kind.mask_copy, ".*"), {"output_projection.*"}});
+      if (!one) rules.push_back({name(kind.mask_bias, ""), {}, {}, Holds::nothing});
+    }
+    rules.push_back({"cls.seq_relationship.*", {}, {}, Holds::nothing});
+  }
+  if (head == EncoderHead::labels) {
+    rules.push_back({name(kind.class_dense, ".*"), {"head.dense.*"}});
+    rules.push_back({name(kind.class_output, ".*"), {"classifier.*"}});
+  }
+  rules.push_back({scope + "pooler.dense.*", {}, {}, Holds::nothing});
+  if (head == EncoderHead::answers) {
+    rules.push_back({"qa_outputs.weight", {"qa_outputs.weight"}});
+    // The same for all tokens, so that it changes no answer.
+    rules.push_back({.theirs = "qa_outputs.bias", .holds = Holds::nothing, .computed = [] {
+                       return Matrix{1, 2, {0, 0}, true};
+                     }});
+  }
+  return rules;
+}
 
 Imported read_encoder(const ImportSource& source, const EncoderKind& kind) {
   const fs::path folder(source.path);

@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <vector>
 
 #include "base/options.h"
 #include "model/layers/linear.h"
@@ -12,10 +13,17 @@ struct ImageInput {
   int channels = 1;
   int patch = 4;   ///< pixels on a side of a square
   int stride = 0;  ///< pixels from one square to the next; 0: `patch`
+  /// A learned row stands before the patches, whose state can stand for the image (Dosovitskiy et al. 2021).
+  bool class_token = false;
+  /// The map of a patch reads (x - mean) / std of each pixel value x from 0 to 1. One number for all channels,
+  /// or one for each.
+  std::vector<float> mean = {0.5f}, std = {0.5f};
 
   int step() const { return stride ? stride : patch; }
   /// The number of patches of an image.
   int patches() const { return ((height - patch) / step() + 1) * ((width - patch) / step() + 1); }
+  /// The number of rows of an image: its patches, and the class token.
+  int rows() const { return patches() + (class_token ? 1 : 0); }
   /// The number of values of a patch.
   int patch_values() const { return patch * patch * channels; }
 };
@@ -25,6 +33,13 @@ inline void visit_patches(OptionVisitor& v, ImageInput& o) {
   v.field("stride", o.stride,
           "number of pixels from one patch to the next; less than patch: they overlap; 0: patch",
           between(0, 1024));
+  v.field("class_token", o.class_token,
+          "put a learned row before the patches, whose state can stand for the image (pooling: first)");
+  v.field("mean", o.mean,
+          "what is subtracted from pixel values, which are from 0 to 1: one number, or one for each channel",
+          between(-1e3, 1e3));
+  v.field("std", o.std, "by what they are divided then: one number, or one for each channel",
+          between(1e-6, 1e6));
 }
 
 inline void visit(OptionVisitor& v, ImageInput& o) {
@@ -34,25 +49,29 @@ inline void visit(OptionVisitor& v, ImageInput& o) {
   visit_patches(v, o);
 }
 
-/// Throws an input error that names the key unless patches cover the images exactly. For models that read
-/// images.
+/// Throws an input error that names the key unless patches cover the images exactly, and mean and std are those
+/// of all channels. For models that read images.
 void validate(const ImageInput& input);
 
-/// Patches of images become vectors by a linear map (Dosovitskiy et al. 2021). Const members may be called from
-/// several threads.
+/// Patches of images become vectors by a linear map, and stand behind the class token if there is one
+/// (Dosovitskiy et al. 2021). Const members may be called from several threads.
 class PatchEmbedding {
  public:
   /// Weights are named within `make`'s scope.
-  PatchEmbedding(const ParameterBuilder& make, const ImageInput& input, int d_model)
-      : width_(input.patch_values()), dtype_(make.dtype()), map_(make, width_, d_model) {}
+  PatchEmbedding(ParameterBuilder make, const ImageInput& input, int d_model);
 
-  /// values [rows * patch_values], 0 to 255 -> [rows, d_model].
-  Tensor operator()(std::span<const int32_t> values, Context& context) const;
+  /// values [rows * patch_values], 0 to 255 -> [rows, d_model]. With a class token, the values of the first row
+  /// of each image are not read.
+  Tensor operator()(std::span<const int32_t> values, const TokenRows& rows, Context& context) const;
 
  private:
+  Tensor with_class_token(const Tensor& patches, const TokenRows& rows, Context& context) const;
+
   int width_;
   DType dtype_;
+  std::vector<float> scaled_;  // of the pixel values 0 to 255 of each channel
   Linear map_;
+  Tensor class_token_;  // [1, d_model]; empty if there is none
 };
 
 }  // namespace sixfold

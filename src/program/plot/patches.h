@@ -12,7 +12,7 @@ struct PatchMap {
   int height = 0, width = 0;        ///< in pixels
   int patch = 0, stride = 0;        ///< in pixels: the side of a patch, and from one patch to the next
   std::vector<std::string> tokens;  ///< UTF-8
-  std::vector<float> weights;       ///< [tokens, patches], patches by rows; each row sums to 1
+  std::vector<float> weights;       ///< [tokens, patches], patches by rows; each row sums to at most 1
   std::string title;
   Theme theme = Theme::automatic;
 };

@@ -88,9 +88,8 @@ std::vector<Classification> Classifier::classify_images(std::span<const Image> i
                                                         const ClassifyOptions& options) const {
   require(reads_images(), "the model classifies texts, not images");
   // Patches that overlap take many times the memory of their images, so that these are cut some at a time.
-  const int64_t patches = config().image.patches();
-  const int64_t at_once =
-      std::max<int64_t>(1, 4 * model().engine().threads() * model().batch_tokens() / patches);
+  const int64_t rows = config().image.rows();
+  const int64_t at_once = std::max<int64_t>(1, 4 * model().engine().threads() * model().batch_tokens() / rows);
   std::vector<Classification> results;
   for (size_t begin = 0; begin < images.size(); begin += static_cast<size_t>(at_once)) {
     const auto some = images.subspan(begin, std::min(images.size() - begin, static_cast<size_t>(at_once)));

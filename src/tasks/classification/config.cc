@@ -39,7 +39,10 @@ void validate(const ClassificationOptions& o) {
 }
 
 std::vector<std::string> advice_for(const ClassificationOptions& o) {
-  return advice_on_encoder(o, ClassificationOptions(), "a classifier generates no text");
+  std::vector<std::string> advice =
+      advice_on_encoder(o, ClassificationOptions(), "a classifier generates no text");
+  advise_on_classifier(o.classifier, advice);
+  return advice;
 }
 
 std::vector<float> class_weights(const std::vector<std::string>& given, const std::vector<std::string>& labels,

@@ -46,17 +46,29 @@ struct ClassificationValidationOptions : MetricValidationOptions {
 /// The layer that predicts the label.
 struct ClassifierOptions {
   Pooling pooling = Pooling::first;
+  bool dense = false;  ///< a linear map and `activation` of the pooled state (Devlin et al. 2019)
+  Activation activation = Activation::tanh;
 };
 
 inline void visit(OptionVisitor& v, ClassifierOptions& o) {
   v.field(
       "pooling", o.pooling,
       "how the states of a text become one: first (of the start token), mean, or attention (a learned query)");
+  v.field("dense", o.dense, "apply a linear map and an activation to this state before the label is predicted");
+  v.field("activation", o.activation,
+          "the activation after dense: relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid or tanh");
 }
 
 /// The head of a classifier of these labels.
 inline HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options) {
-  return {HeadKind::classes, static_cast<int>(labels.size()), options.pooling};
+  return {HeadKind::classes, static_cast<int>(labels.size()), options.pooling, options.dense,
+          options.activation};
+}
+
+/// Adds a warning about an activation that nothing applies.
+inline void advise_on_classifier(const ClassifierOptions& options, std::vector<std::string>& advice) {
+  if (!options.dense && options.activation != ClassifierOptions().activation)
+    advice.emplace_back("classifier.activation has no effect without classifier.dense");
 }
 
 /// What a classifier predicts, in words. `what` it reads: "texts of at most 512 tokens".

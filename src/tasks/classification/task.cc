@@ -58,7 +58,7 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
           "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
   const HeadConfig before = config.head;  // of a classifier, or the default
   config.head = class_head(text.record.names, options.classifier);
-  if (config.task == ClassificationSettings::task)
+  if (config.task == ClassificationSettings::task && before.dense)
     config.head.dense = before.dense, config.head.activation = before.activation,
     config.head.norm = before.norm;
   config.task = ClassificationOptions::task_name;

@@ -68,6 +68,14 @@ class CaptionJob final : public RequestGroup {
   std::vector<Hypothesis> best_;  // by image
 };
 
+/// Attention weights without those of the class token, which is the first of `rows` that are attended to.
+std::vector<float> without_class_token(const std::vector<float>& weights, int rows) {
+  std::vector<float> patches;
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (i % static_cast<size_t>(rows) != 0) patches.push_back(weights[i]);
+  return patches;
+}
+
 }  // namespace
 
 Captioner::Captioner(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
@@ -106,6 +114,7 @@ ImageAttention Captioner::attention(const Image& image, int layer, const Caption
   const auto workspace = model().borrow();
   Context context(workspace->backend, workspace->arena);
   result.weights = attention_weights(workspace->model, batch, AttentionKind::cross, result.layer, context)[0];
+  if (input.class_token) result.weights = without_class_token(result.weights, input.rows());
   result.caption = caption.text;
   for (const int32_t id : batch.labels) result.tokens.push_back(model().target().token_text(id));
   result.heads = config().heads;

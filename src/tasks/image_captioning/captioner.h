@@ -42,7 +42,8 @@ struct ImageAttention {
   int rows = 0, columns = 0;        ///< of the grid of patches
   int patch = 0, stride = 0;        ///< in pixels: the side of a patch, and from one patch to the next
   int layer = 0, heads = 0;
-  std::vector<float> weights;  ///< [heads, tokens, rows * columns], those used to predict each token
+  std::vector<float> weights;  ///< [heads, tokens, rows * columns], those used to predict each token; a class
+                               ///< token that the model has is left out
 };
 
 /// Captions images with the model in a model folder. Safe to share between threads.

@@ -50,9 +50,9 @@ ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& st
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   set_image_input(config, options.image, options.data.augmentation, start);
-  require(config.positions != Positions::learned || config.max_positions >= config.image.patches(),
-          "model.max_positions: is {}, but an image has {} patches; raise it, or choose larger patches",
-          config.max_positions, config.image.patches());
+  require(config.positions != Positions::learned || config.max_positions >= config.image.rows(),
+          "model.max_positions: is {}, but an image has {} patches{}; raise it, or choose larger patches",
+          config.max_positions, config.image.patches(), config.image.class_token ? " and a class token" : "");
   bind_tokenizers(config, tokenizers);
   config.task = ImageCaptioningOptions::task_name;
   return config;
@@ -107,7 +107,7 @@ class ImageCaptioningTask : public Task {
   }
   /// The number of images whose patches are in memory at a time: enough to keep the search busy.
   int64_t block(int64_t part_tokens) const {
-    return std::max<int64_t>(1, 4 * decoding(part_tokens).tokens() / valid_->patches());
+    return std::max<int64_t>(1, 4 * decoding(part_tokens).tokens() / valid_->rows());
   }
 
   CaptionValidationOptions validation_;
@@ -155,8 +155,8 @@ int64_t ImageCaptioningTask::score_bytes(int64_t part_tokens) const {
   if (!validation_.generates()) return 0;
   const int64_t copies = 3;  // of the patches: in the batch, as sources, and in the requests
   const int64_t values =
-      std::min(block(part_tokens), captioned()) * valid_->patches() * config_.source_ids_per_row();
-  const auto patches = [this](int64_t) { return valid_->patches(); };
+      std::min(block(part_tokens), captioned()) * valid_->rows() * config_.source_ids_per_row();
+  const auto patches = [this](int64_t) { return valid_->rows(); };
   return decoding_bytes(config_, captioned(), patches, decoding(part_tokens)) +
          copies * values * int64_t{sizeof(int32_t)};
 }

@@ -30,13 +30,16 @@ void validate(const ImageClassificationOptions& o) {
   check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file of images and a file of their labels");
   check_pairs(o.data, "labels");
-  require(o.classifier.pooling != Pooling::first,
-          "classifier.pooling: is 'first', but images have no first token; choose mean or attention");
+  require(o.classifier.pooling != Pooling::first || o.image.class_token,
+          "classifier.pooling: is 'first', but images have no first token; choose mean or attention, or set "
+          "image.class_token");
 }
 
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
   const ImageClassificationOptions defaults;
-  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  advise_on_classifier(o.classifier, advice);
+  return advice;
 }
 
 }  // namespace sixfold

@@ -69,7 +69,7 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
       encoded_data_of(start));
   if (!start.model.empty()) require_task(config, ClassificationSettings::network_on_images, start.model);
   set_image_input(config, options.image, options.data.augmentation, start);
-  config.max_positions = config.image.patches();
+  config.max_positions = config.image.rows();
   config.tied_embeddings = TiedEmbeddings::none;
   config.head = class_head(record.names, options.classifier);
   config.task = ImageClassificationOptions::task_name;

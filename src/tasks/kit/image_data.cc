@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "data/image_reader.h"
 #include "tasks/kit/task_config.h"
 
@@ -23,9 +24,9 @@ std::string settings_of_images(const TaskStart& start, const ImageFilesOptions& 
 namespace {
 
 std::string describe(const ImageInput& image) {
-  return fmt::format("images of {} in patches of {} pixels that are {} apart",
-                     ImageSize{image.height, image.width, image.channels}.describe(), image.patch,
-                     image.step());
+  return fmt::format("images of {} in patches of {} pixels that are {} apart, {} class token, mean {}, std {}",
+                     ImageSize{image.height, image.width, image.channels}.describe(), image.patch, image.step(),
+                     image.class_token ? "with a" : "without a", join(image.mean), join(image.std));
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ void set_image_input(ModelConfig& config, const PatchOptions& patches, const Aug
   const ImageInput& theirs = config.image;
   require(start.model.empty() || (theirs.height == image.height && theirs.width == image.width &&
                                   theirs.channels == image.channels && theirs.patch == image.patch &&
-                                  theirs.step() == image.step()),
+                                  theirs.step() == image.step() && theirs.class_token == image.class_token &&
+                                  theirs.mean == image.mean && theirs.std == image.std),
           "{}: reads {}, but the data and the group image have {}", start.model, describe(theirs),
           describe(image));
   config.image = image;
@@ -62,8 +64,11 @@ std::string describe_images(const ModelConfig& config) {
 }
 
 PatchCutter cutter_of(const ModelConfig& config, const Augmentation& augmentation, uint64_t seed) {
-  return {
-      .patch = config.image.patch, .stride = config.image.step(), .augmentation = augmentation, .seed = seed};
+  return {.patch = config.image.patch,
+          .stride = config.image.step(),
+          .class_token = config.image.class_token,
+          .augmentation = augmentation,
+          .seed = seed};
 }
 
 }  // namespace sixfold

@@ -111,6 +111,21 @@ TEST_F(CaptionerTest, ABeamOfOneIsGreedySearch) {
             std::string::npos);
 }
 
+/// What goes to the class token is no part of the attention to patches.
+TEST_F(CaptionerTest, AttentionLeavesOutTheClassToken) {
+  write_small_captioner(folder_ / "token", 9, /*class_token=*/true);
+  const Captioner captioner(folder_ / "token", {.threads = 1});
+  const ImageAttention attention = captioner.attention(random_images(1)[0], 1);
+  EXPECT_EQ(attention.rows * attention.columns, 9);
+  ASSERT_EQ(attention.weights.size(), 2 * attention.tokens.size() * 9);
+  for (size_t row = 0; row < 2 * attention.tokens.size(); ++row) {
+    double sum = 0;
+    for (size_t i = 0; i < 9; ++i) sum += static_cast<double>(attention.weights[row * 9 + i]);
+    EXPECT_GT(sum, 0.5);
+    EXPECT_LT(sum, 0.999);
+  }
+}
+
 TEST_F(CaptionerTest, AttentionIsADistributionOverThePatches) {
   const Captioner captioner(model_, {.threads = 1});
   const Image image = random_images(1)[0];

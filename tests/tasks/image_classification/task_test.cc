@@ -70,6 +70,29 @@ TEST_F(ImageClassificationTest, LearnsWithEveryPoolingAndPosition) {
     }
 }
 
+/// A vision Transformer as Dosovitskiy et al. have it, with pixels on another scale.
+TEST_F(ImageClassificationTest, LearnsByTheClassToken) {
+  options_.train.updates = 120;
+  options_.classifier.pooling = Pooling::first;
+  EXPECT_NE(error_message([&] { run("refused"); }).find("or set image.class_token"), std::string::npos);
+  options_.image.class_token = true;
+  options_.image.mean = {0.2f}, options_.image.std = {0.3f};
+  options_.model.preprocess = options_.model.postprocess_top = {ProcessStep::norm};
+  options_.model.postprocess = {ProcessStep::dropout, ProcessStep::add};
+  const std::string model = run("run").model;
+  EXPECT_EQ(load_model_config(model).max_positions, 10);
+  for (const WeightType type : {WeightType::stored, WeightType::int8}) {
+    const Classifier classifier(model, {.threads = 1, .weights = type});
+    for (int quarter = 0; quarter < 4; ++quarter)
+      EXPECT_EQ(classifier.classify_images(std::vector{quarter_image(quarter)})[0].label,
+                std::to_string(quarter));
+  }
+  EXPECT_EQ(read_training_log(folder_ / "run/train.jsonl").at("validation accuracy").values.back(), 100);
+  options_.start.model = model, options_.image.class_token = false, options_.classifier.pooling = Pooling::mean;
+  EXPECT_NE(error_message([&] { run("other"); }).find("with a class token, mean 0.2, std 0.3"),
+            std::string::npos);
+}
+
 /// Augmentation, too, is a function of sample and epoch.
 TEST_F(ImageClassificationTest, ResumesBitForBit) {
   options_.data.augmentation = {.flip = false, .shift = 1, .cut_out = 2};

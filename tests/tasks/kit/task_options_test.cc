@@ -67,6 +67,8 @@ TEST(TaskAdvice, NamesTheArchitectureBesideAModel) {
   EXPECT_EQ(advice("translation", {"model.preset=small", "model.d_model=512"}),
             (Texts{"model.preset", "model.d_model"}));
   EXPECT_EQ(advice("image_captioning", {"model.positions=sinusoidal"}), Texts{"model.positions"});
+  for (const char* task : {"classification", "image_classification"})
+    EXPECT_EQ(advice(task, {"classifier.activation=gelu"}), Texts{"classifier.activation"});
 }
 
 TEST(TaskAdvice, NamesTheTokenizerBesideAModel) {
