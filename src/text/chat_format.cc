@@ -164,9 +164,27 @@ bool is_template_of(const ChatFormat& format, std::string_view jinja) {
          });
 }
 
-/// The system messages that a plain template has as a text.
-std::vector<std::string> system_messages_in(std::string_view jinja, const ChatFormat& format) {
-  std::vector<std::string> messages;
+/// What a part of a plain template is.
+enum class JinjaPart { text, code, unclear };
+
+/// A part that begins within a text literal: a quotation mark before an operator or the end of an expression
+/// ends the literal, one before a letter is of the text.
+JinjaPart kind_of(std::string_view part) {
+  for (size_t at = part.find_first_of("'\""); at != part.npos; at = part.find_first_of("'\"", at + 1)) {
+    const std::string_view after = part.substr(at + 1);
+    if (!after.empty() && std::isalnum(static_cast<unsigned char>(after[0]))) continue;
+    const std::string_view next = after.substr(std::min(after.find_first_not_of(" \n"), after.size()));
+    const bool ends =
+        next.starts_with("+") || next.starts_with("~") || next.starts_with("}") || next.starts_with("-}");
+    return ends ? JinjaPart::code : JinjaPart::unclear;
+  }
+  return JinjaPart::text;
+}
+
+/// The system message that a plain template has as a text; empty if it has none. Nothing if it has several, or
+/// if it is not clear what it has.
+std::optional<std::string> system_message_in(std::string_view jinja, const ChatFormat& format) {
+  std::string found;
   const std::string begin = begin_of(format, "system");
   for (size_t at = jinja.find(begin); at != jinja.npos; at = jinja.find(begin, at)) {
     at += begin.size();
@@ -174,12 +192,17 @@ std::vector<std::string> system_messages_in(std::string_view jinja, const ChatFo
     if (end == jinja.npos) break;
     std::string message(jinja.substr(at, end - at));
     at = end;
-    if (message.empty() || message.find_first_of("'\"{}") != message.npos) continue;  // more than a text
+    const JinjaPart kind = kind_of(message);
+    if (kind == JinjaPart::code) continue;
     std::ranges::replace(message, single_quote, '\'');
     std::ranges::replace(message, double_quote, '"');
-    if (std::ranges::count(messages, message) == 0) messages.push_back(std::move(message));
+    if (message.empty() || kind == JinjaPart::unclear || message.find(other_escape) != message.npos ||
+        first_invalid_utf8(message))
+      return std::nullopt;
+    if (!found.empty() && found != message) return std::nullopt;
+    found = std::move(message);
   }
-  return messages;
+  return found;
 }
 
 /// A text as a literal of Jinja.
@@ -189,7 +212,7 @@ std::string literal(std::string_view text) {
     if (c == '\n')
       result += "\\n";
     else
-      result.append(c == '\'' || c == '\\' ? "\\" : "").append(1, c);
+      result.append(c == '\'' || c == '"' || c == '\\' ? "\\" : "").append(1, c);
   return result + "'";
 }
 
@@ -216,12 +239,10 @@ std::optional<RecognisedChat> recognise_chat(std::string_view jinja) {
   const std::string plain = plain_jinja(jinja);
   for (const ChatFormat& format : formats) {
     if (!is_template_of(format, plain)) continue;
-    std::vector<std::string> systems = system_messages_in(plain, format);
-    if (systems.size() > 1) return std::nullopt;
-    std::string system = systems.empty() ? "" : std::move(systems.front());
-    if (contains(system, std::string_view(&other_escape, 1))) return std::nullopt;
+    std::optional<std::string> system = system_message_in(plain, format);
+    if (!system) return std::nullopt;
     return RecognisedChat{.format = &format,
-                          .system = std::move(system),
+                          .system = *std::move(system),
                           .starts = contains(plain, "bos_token"),
                           .names_today = contains(plain, "strftime")};
   }

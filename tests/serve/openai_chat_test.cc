@@ -138,7 +138,7 @@ TEST_F(ChatCompletions, AreRefusedByName) {
   refused({{"presence_penalty", 1}}, "\\\"presence_penalty\\\" is not supported");
   refused({{"n", 1000}}, "\\\"n\\\"");
   refused({{"stream_options", {{"include_usage", true}}}}, "needs \\\"stream\\\"");
-  refused({{"model", "text"}}, "it is not known how the model reads conversations");
+  refused({{"model", "text"}}, "The model text has no chat format");
   refused({{"model", "en-de"}}, "does not continue texts");
   refused({{"messages", {{{"role", "user"}, {"content", std::string(3000, 'a')}}}}},
           "tokens, but the model reads");

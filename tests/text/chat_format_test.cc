@@ -118,6 +118,21 @@ TEST_F(ChatFormatTest, WritesTemplatesThatAreRecognised) {
   EXPECT_EQ(recognise_chat(chat_template_of(chatml, odd, false)).value_or(RecognisedChat()).system, odd);
 }
 
+/// Quotation marks in the default message are of the text where that is clear.
+TEST_F(ChatFormatTest, ReadsDefaultMessagesWithQuotationMarks) {
+  const auto system = [&](const std::string& text) {
+    std::string jinja = template_of("smollm2");
+    const std::string usual = recognised("smollm2").system;
+    jinja.replace(jinja.find(usual), usual.size(), text);
+    const auto found = recognise_chat(jinja);
+    return found ? std::optional(found->system) : std::nullopt;
+  };
+  EXPECT_EQ(system("It\\'s a {cat}"), "It's a {cat}");
+  EXPECT_EQ(system("say \\\"so\\\", twice"), "say \"so\", twice");
+  EXPECT_EQ(system("a \"cat"), "a \"cat");
+  EXPECT_EQ(system("a \"cat\", or"), std::nullopt) << "this might end the text";
+}
+
 /// Changes after which a template writes something else, or might.
 TEST_F(ChatFormatTest, RefusesTemplatesThatWriteMore) {
   const auto changed = [](const std::string& name, const std::string& from, const std::string& to) {
@@ -142,6 +157,8 @@ TEST_F(ChatFormatTest, RefusesTemplatesThatWriteMore) {
                        "{%- if system_message %}{{- system_message }}{%- endif %}"));
   EXPECT_FALSE(changed("qwen3", "{%- if enable_thinking", "{{- '<think>\\n' }}{%- if enable_thinking"));
   EXPECT_FALSE(changed("phi3", "'<|system|>\n' + ", ""));
+  EXPECT_FALSE(changed("smollm2", "named SmolLM", "\xFF"));
+  EXPECT_FALSE(changed("smollm2", "named SmolLM", "\\u00e9"));
   EXPECT_FALSE(recognise_chat(""));
   EXPECT_FALSE(
       recognise_chat("{% for message in messages %}[INST] {{ message['content'] }} [/INST]{% endfor %}"));

@@ -20,7 +20,7 @@ Reading reading_of_translations() {
                              "renormalize_logits", "repetition_penalty", "suppress_tokens"},
                   .ignored = settings_of_sampling(),
                   .named = settings_of_no_model()};
-  reading.named.push_back({"do_sample", false});
+  reading.named.insert(reading.named.begin(), Setting{"do_sample", false});
   return reading;
 }
 

@@ -95,6 +95,10 @@ HttpAnswer chat_completions(Service& service, const HttpRequest& request) {
   Completion wanted;
   wanted.id = fmt::format("chatcmpl-{}", service.next_number());
   wanted.model = language_model_of(service, fields);
+  if (settings_of<LanguageModelSettings>(wanted.model->predictor().config()).chat.format.empty())
+    throw HttpError(400,
+                    fmt::format("The model {} has no chat format; /v1/completions continues texts with it.",
+                                wanted.model->name));
   auto [prompt, bytes] = prompt_of(fields, wanted.model->predictor(), service.options().most_characters);
   wanted.prompts.push_back(std::move(prompt));
   wanted.options.chat = true;
