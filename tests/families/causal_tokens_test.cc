@@ -167,6 +167,9 @@ TEST_F(CausalSettings, OfGenerationConfigComeFirst) {
   EXPECT_EQ(warnings(), "");
   EXPECT_EQ(import().eos, 9);
   EXPECT_EQ(settings().more_ends, std::vector{7});
+  set([](json& g) { g["bad_words_ids"] = {{7}, {8}, {9}}; });
+  EXPECT_EQ(import().generation.suppress_tokens, std::vector{8}) << "no end token is suppressed";
+  set([](json& g) { g.erase("bad_words_ids"); });
   set([](json& g) { g["eos_token_id"] = nullptr, g.erase("bos_token_id"); });
   EXPECT_EQ(import().eos, end_id) << "null is none, and config.json has one";
   EXPECT_EQ(import().decoder_start_token, end_id);

@@ -161,8 +161,8 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
   const SpecialIds ids = read_special_ids(folder, theirs.usual, rows);
   const StartingTokenizer read = read_tokenizer(folder, ids, rows, imported.notes);
   imported.tokenizers = {read.tokenizer, read.tokenizer, true};
-  auto [generation, settings] =
-      read_text_generation_config(folder, {.eos = ids.eos, .target_tokens = rows}, imported.notes);
+  auto [generation, settings] = read_text_generation_config(
+      folder, {.eos = ids.eos, .target_tokens = rows, .more_ends = ids.more_ends}, imported.notes);
   config.generation = std::move(generation);
   if (const auto jinja = read_chat_template(folder))
     settings.chat = chat_of_template(*jinja, *read.tokenizer, read.start >= 0, source.path, imported.notes);

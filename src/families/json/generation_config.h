@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "families/family.h"
 #include "model/config.h"
@@ -9,8 +10,9 @@ namespace sixfold {
 
 /// Properties of the model that the generation settings depend on.
 struct GenerationModel {
-  int eos = 0;            ///< id of the vocabulary's end token
-  int target_tokens = 0;  ///< size of the vocabulary
+  int eos = 0;                      ///< id of the vocabulary's end token
+  int target_tokens = 0;            ///< size of the vocabulary
+  std::vector<int> more_ends = {};  ///< tokens besides `eos` that end an output
 };
 
 /// The imported settings.

@@ -116,7 +116,10 @@ std::vector<std::vector<int>> bad_words(const JsonKeys& keys, const GenerationMo
         });
     require(ids, "{}: bad_words_ids has {}; a word is a list of ids from 0 to {}", keys.path(), word.dump(),
             model.target_tokens - 1);
-    if (word != json::array({model.eos})) words.push_back(word.get<std::vector<int>>());
+    const auto ids_of_word = word.get<std::vector<int>>();
+    const bool is_end = ids_of_word.size() == 1 && (ids_of_word[0] == model.eos ||
+                                                    std::ranges::count(model.more_ends, ids_of_word[0]) > 0);
+    if (!is_end) words.push_back(ids_of_word);
   }
   return words;
 }

@@ -18,7 +18,7 @@ namespace sixfold {
 /// A setting, its value without effect, and a value of its type if that one is null. Both null: of any type.
 struct Setting {
   const char* key;
-  json idle, like = nullptr;
+  nlohmann::json idle, like = nullptr;
 };
 
 /// Settings that neither kind of models has, `do_sample` not among them.
@@ -59,7 +59,8 @@ OtherSettings other_settings(const GenerationSettings& settings, const Reading& 
 
 /// The list of tokens in a setting.
 std::vector<int64_t> token_list(const JsonKeys& keys, const char* key);
-/// The suppressed words, each as the ids of its tokens. The end token is never suppressed, as in transformers.
+/// The suppressed words, each as the ids of its tokens. End tokens are never suppressed, as in
+/// transformers.
 std::vector<std::vector<int>> bad_words(const JsonKeys& keys, const GenerationModel& model);
 /// The tokens of a list that the vocabulary has; transformers ignores others.
 std::vector<int> known_tokens(const JsonKeys& keys, const char* key, const GenerationModel& model);
