@@ -9,6 +9,7 @@
 #include "families/families.h"
 #include "families/gguf_tokenizer.h"
 #include "families/json/causal.h"
+#include "families/json/chat_template.h"
 
 // Language models in llama.cpp's format GGUF. The names of tensors are defined in gguf-py's constants.py, those
 // of keys in ggml's docs/gguf.md.
@@ -145,8 +146,13 @@ Imported read_gguf(const ImportSource& source) {
   config.generation.length_penalty = 1;
   config.generation.stopping_criterion = StoppingCriterion::best_is_no_better_now;
   config.generation.at_longest = AtLongest::cut;
-  set_causal_tokens(config, imported.tokenizers, {.bos = read.bos, .eos = read.eos},
-                    read.starts_texts ? read.bos : -1);
+  LanguageModelSettings settings;
+  if (file.has("tokenizer.chat_template"))
+    settings.chat = chat_of_template(file.text("tokenizer.chat_template"), *read.tokenizer, read.starts_texts,
+                                     source.path, imported.notes);
+  set_causal_tokens(config, imported.tokenizers,
+                    {.bos = read.bos, .eos = read.eos, .more_ends = read.more_ends},
+                    read.starts_texts ? read.bos : -1, std::move(settings));
   validate_described(config, source.path);
   imported.model = read_weights(file.tensors(), rules, config);
   return imported;

@@ -212,6 +212,9 @@ GgufTokenizer read_gguf_tokenizer(const GgufFile& file, int rows) {
                        .eos = special_token(file, "eos_token_id", rows)};
   require(result.eos >= 0, "{}: has no {}; a model without an end token can't be imported", file.path(),
           tokenizer_key("eos_token_id"));
+  for (const char* key : {"eot_token_id", "eom_token_id"})  // the ends of a message, which end a text too
+    if (const int id = special_token(file, key, rows); id >= 0 && id != result.eos)
+      result.more_ends.push_back(id);
   const bool starts = kind == "gpt2" ? pre_tokenizer_of(file).starts_texts : kind == "llama";
   result.starts_texts = truth_or(file, "add_bos_token", starts);
   require(!truth_or(file, "add_eos_token", false),

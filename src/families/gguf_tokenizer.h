@@ -10,8 +10,9 @@ namespace sixfold {
 /// The tokenizer in the metadata of a GGUF file, and the special tokens of its model.
 struct GgufTokenizer {
   std::shared_ptr<const Tokenizer> tokenizer;
-  int bos = -1, eos = -1;     ///< -1: none
-  bool starts_texts = false;  ///< whether `bos` stands before each text
+  int bos = -1, eos = -1;           ///< -1: none
+  std::vector<int> more_ends = {};  ///< besides `eos`
+  bool starts_texts = false;        ///< whether `bos` stands before each text
 };
 
 /// Reads it: byte-level BPE ("gpt2"), as a tokenizer.json, or SentencePiece's BPE or unigram ("llama", "t5"),

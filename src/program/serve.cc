@@ -206,8 +206,8 @@ void add_serve(CLI::App& app, serve::ServedTasks tasks) {
       ->trigger_on_parse();
   command.footer(
       "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models,\n"
-      "as OpenAI's completions (/v1/completions). SIGHUP loads settings, API keys and models again,\n"
-      "SIGTERM ends the server when all it accepted is done.\n"
+      "as OpenAI's completions (/v1/completions and /v1/chat/completions). SIGHUP loads settings, API\n"
+      "keys and models again, SIGTERM ends the server when all it accepted is done.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");
   command.callback([settings, tasks] { run(*settings, tasks); });

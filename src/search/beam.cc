@@ -61,9 +61,13 @@ int Beam::width(const GenerationConfig& rules, const PhraseSet& phrases) {
 
 // The end token and the other tokens must together fill all slots. If finished hypotheses do not keep their
 // slots, or the end token is no candidate, the other tokens alone must fill them.
-int Beam::candidates(const GenerationConfig& rules, const PhraseSet& phrases) {
+int Beam::candidates(const GenerationConfig& rules, const PhraseSet& phrases, int ends) {
   const int slots = width(rules, phrases);
-  return slots + (phrases.empty() && (rules.finished_keeps_slot || slots == 1) ? 0 : 1);
+  return slots + (phrases.empty() && (rules.finished_keeps_slot || slots == 1) ? 0 : ends);
+}
+
+bool Beam::is_end(int32_t id) const {
+  return id == limits_.eos || std::ranges::count(limits_.more_ends, id) > 0;
 }
 
 void Beam::cover(size_t hypothesis, std::span<const float> attention) {
@@ -153,7 +157,7 @@ bool Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) 
 bool Beam::place(Candidate& candidate) const {
   if (!limits_.phrases) return true;
   const PhraseProgress& before = live_[candidate.parent].progress;
-  const bool end = candidate.id == limits_.eos;
+  const bool end = is_end(candidate.id);
   candidate.progress = end ? before : limits_.phrases->after(before, candidate.id);
   candidate.bank = static_cast<size_t>(limits_.phrases->met(candidate.progress));
   return !end || limits_.phrases->complete(candidate.progress);
@@ -167,9 +171,7 @@ std::vector<size_t> Beam::slots_of_banks() const {
   return divide_beam(slots_, wanted);
 }
 
-bool Beam::ends(const Candidate& candidate) const {
-  return candidate.id == limits_.eos || length_ >= limits_.longest;
-}
+bool Beam::ends(const Candidate& candidate) const { return is_end(candidate.id) || length_ >= limits_.longest; }
 
 LiveHypothesis Beam::child_of(const Candidate& candidate) const {
   const LiveHypothesis& parent = live_[candidate.parent];
@@ -186,7 +188,7 @@ LiveHypothesis Beam::child_of(const Candidate& candidate) const {
 /// Finishes `parent` with the candidate: the end token, or another token if the output is cut at its maximum
 /// length.
 void Beam::finish(const LiveHypothesis& parent, const Candidate& candidate) {
-  if (candidate.id == limits_.eos) return finish(parent, candidate.log_probability, FinishReason::end_token);
+  if (is_end(candidate.id)) return finish(parent, candidate.log_probability, FinishReason::end_token);
   finish(child_of(candidate), candidate.log_probability, FinishReason::cut);
 }
 

@@ -29,11 +29,12 @@ struct LiveHypothesis {
 /// The settings of a beam that depend on the model and on the source.
 struct BeamLimits {
   int eos = 2;
-  int longest = 1;                       ///< `longest_output`
-  int n_best = 1;                        ///< number of hypotheses to return, at most the beam size
-  std::span<const int32_t> prefix = {};  ///< the first tokens of each output; fewer than `longest`
-  const PhraseSet* phrases = nullptr;    ///< what each output must contain; null: nothing. It outlives the beam
-  SearchObserver* observer = nullptr;    ///< is told each step; null: nobody. It outlives the beam
+  std::span<const int32_t> more_ends = {};  ///< tokens besides `eos` that end an output
+  int longest = 1;                          ///< `longest_output`
+  int n_best = 1;                           ///< number of hypotheses to return, at most the beam size
+  std::span<const int32_t> prefix = {};     ///< the first tokens of each output; fewer than `longest`
+  const PhraseSet* phrases = nullptr;  ///< what each output must contain; null: nothing. It outlives the beam
+  SearchObserver* observer = nullptr;  ///< is told each step; null: nobody. It outlives the beam
 };
 
 /// The beam search for one source, independent of the model. In each step the caller reads the unfinished
@@ -69,8 +70,9 @@ class Beam {
   /// Whether the next token must be the end token.
   bool must_end() const { return length_ + 1 == limits_.longest && rules_->at_longest != AtLongest::cut; }
 
-  /// The number of most probable next tokens of each unfinished hypothesis that `extend` needs.
-  static int candidates(const GenerationConfig& rules, const PhraseSet& phrases = {});
+  /// The number of most probable next tokens of each unfinished hypothesis that `extend` needs, with `ends` end
+  /// tokens.
+  static int candidates(const GenerationConfig& rules, const PhraseSet& phrases = {}, int ends = 1);
   /// The number of hypotheses that it continues at most.
   static int width(const GenerationConfig& rules, const PhraseSet& phrases);
   /// Sets the log-probability of the prefix, before the first step.
@@ -100,6 +102,7 @@ class Beam {
   bool rank(std::span<const int32_t> ids, std::span<const float> log_probs);
   bool place(Candidate& candidate) const;
   std::vector<size_t> slots_of_banks() const;
+  bool is_end(int32_t id) const;
   bool ends(const Candidate& candidate) const;
   void finish(const LiveHypothesis& hypothesis, double log_probability, FinishReason reason);
   void finish(const LiveHypothesis& parent, const Candidate& candidate);

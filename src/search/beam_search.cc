@@ -72,11 +72,13 @@ BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int
   if (!rules.suppress_phrases.empty())
     restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
   if (rules.min_new_tokens > 0)
-    restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, eos));
+    restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, std::vector{eos}));
   if (rules.no_repeat_ngram > 0)
     restrictions.push_back(std::make_unique<NoRepeatedNgram>(rules.no_repeat_ngram));
+  const bool reads_start = model.continues_text() && start.before_text;  // as `generate` of transformers counts
   if (rules.repetition_penalty != 1)
-    restrictions.push_back(std::make_unique<RepetitionPenalty>(rules.repetition_penalty));
+    restrictions.push_back(
+        std::make_unique<RepetitionPenalty>(rules.repetition_penalty, reads_start ? start.token : -1));
 }
 
 std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids, const LexicalConstraints& constraints) const {
@@ -118,7 +120,8 @@ BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, 
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, std::vector<int32_t> prompt, int longest)
     : plan_(std::move(plan)),
       ban_phrases_({}),
-      beam_(plan_->rules, {.eos = plan_->eos, .longest = longest, .n_best = plan_->n_best}),
+      beam_(plan_->rules,
+            {.eos = plan_->eos, .more_ends = plan_->more_ends, .longest = longest, .n_best = plan_->n_best}),
       prompt_(std::move(prompt)),
       window_(plan_->context, plan_->start) {}
 
@@ -138,10 +141,12 @@ Query BeamSearch::query_after(const LiveHypothesis& hypothesis, LogitEdits& edit
   const RestrictedText text{prompt_.empty() ? hypothesis.ids : whole, prompt_.size()};
   for (const auto& restriction : plan_->restrictions) restriction->edit(text, edits);
   ban_phrases_.edit(text, edits);
-  Query query{.top_k = std::min(Beam::candidates(plan_->rules, phrases_), plan_->vocab),
-              .banned = edits.banned,
-              .renormalize = plan_->rules.renormalize_logits,
-              .listed = phrase_tokens_};
+  Query query{
+      .top_k = std::min(Beam::candidates(plan_->rules, phrases_, 1 + static_cast<int>(plan_->more_ends.size())),
+                        plan_->vocab),
+      .banned = edits.banned,
+      .renormalize = plan_->rules.renormalize_logits,
+      .listed = phrase_tokens_};
   if (edits.penalized.empty()) return query;
   // The most probable tokens are asked for without those that are penalized, which are listed.
   asked.banned = edits.banned;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/options.h"
-
 namespace sixfold {
 namespace {
 
@@ -123,17 +121,6 @@ std::vector<Drawn> likeliest(std::span<const float> logits, int count) {
   for (const Choice& choice : choices)
     drawn.push_back({choice.id, static_cast<double>(choice.logit) - normalizer});
   return drawn;
-}
-
-void visit(OptionVisitor& v, DrawOptions& o) {
-  v.field("temperature", o.temperature, "divide logits by this before drawing; 0: greedy search", at_least(0));
-  v.field("top_k", o.top_k, "draw among this many likeliest tokens; 0: all", at_least(0));
-  v.field("top_p", o.top_p, "draw among the fewest likeliest tokens with this probability; 1: all",
-          {.low = 0, .high = 1, .above = true});
-  v.field("min_p", o.min_p, "draw among tokens with this share of the probability of the likeliest",
-          from_to_below(0, 1));
-  v.field("repetition_penalty", o.repetition_penalty,
-          "make tokens that occur before less likely by this factor of their logits; 1: off", above(0));
 }
 
 }  // namespace sixfold

@@ -59,29 +59,33 @@ class SuppressAtPlace final : public Restriction {
 /// Penalizes the tokens that occur before (Keskar et al. 2019, CTRL).
 class RepetitionPenalty final : public Restriction {
  public:
-  explicit RepetitionPenalty(float penalty) : penalty_(penalty) {}
+  /// `start`: a token that counts as one of every text; -1: none.
+  explicit RepetitionPenalty(float penalty, int32_t start = -1) : penalty_(penalty), start_(start) {}
   void edit(const RestrictedText& text, LogitEdits& edits) const override {
     edits.penalty = penalty_;
     edits.penalized.assign(text.ids.begin(), text.ids.end());
+    if (start_ >= 0) edits.penalized.push_back(start_);
     std::ranges::sort(edits.penalized);
     edits.penalized.erase(std::unique(edits.penalized.begin(), edits.penalized.end()), edits.penalized.end());
   }
 
  private:
   float penalty_;
+  int32_t start_;
 };
 
-/// Bans the end token until the output has a minimum number of tokens.
+/// Bans the end tokens until the output has a minimum number of tokens.
 class MinNewTokens final : public Restriction {
  public:
-  MinNewTokens(int tokens, int32_t eos) : tokens_(tokens), eos_(eos) {}
+  MinNewTokens(int tokens, std::vector<int32_t> ends) : tokens_(tokens), ends_(std::move(ends)) {}
   void edit(const RestrictedText& text, LogitEdits& edits) const override {
-    if (std::ssize(text.ids) - static_cast<int64_t>(text.prompt) < tokens_) edits.banned.push_back(eos_);
+    if (std::ssize(text.ids) - static_cast<int64_t>(text.prompt) < tokens_)
+      edits.banned.insert(edits.banned.end(), ends_.begin(), ends_.end());
   }
 
  private:
   int tokens_;
-  int32_t eos_;
+  std::vector<int32_t> ends_;
 };
 
 /// Bans each token that would complete an n-gram that occurred before.

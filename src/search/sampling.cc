@@ -20,29 +20,33 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 
 }  // namespace
 
-SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, int most, uint64_t random_seed)
+SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, uint64_t random_seed)
     : draw((check_ranges(options), options)),
-      max_tokens(most),
       seed(random_seed),
       start{model.decoder_start_token, model.generation.start_before_text},
-      eos(model.eos),
+      ends{model.eos},
       context(model.context_tokens) {
-  require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
-  std::vector<int32_t> suppressed = tokens_never_generated(model, model.generation);
+  const GenerationConfig& rules = model.generation;
+  std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
-  if (const int least = model.generation.min_new_tokens; least > 0)
-    restrictions.push_back(std::make_unique<MinNewTokens>(least, eos));
+  if (!rules.begin_suppress_tokens.empty())
+    restrictions.push_back(std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, 0));
+  if (!rules.suppress_phrases.empty())
+    restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
 }
 
-Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
-                   DrawObserver* observer, StopCriterion stops)
+Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,
+                   uint64_t sample, DrawObserver* observer, StopCriterion stops)
     : plan_(std::move(plan)),
       prompt_(prompt.size()),
       text_(std::move(prompt)),
+      max_tokens_(max_tokens),
       sample_(sample),
       observer_(observer),
       stops_(std::move(stops)),
       window_(plan_->context, plan_->start) {
+  require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
+  if (plan_->start.before_text && plan_->start.token >= 0) use(plan_->start.token);
   for (const int32_t id : text_) use(id);
 }
 
@@ -72,7 +76,7 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
 
 void Sampling::advance(std::span<const Answer> answers) {
   if (observer_ && plan_->shows_prompt && text_.size() == prompt_) observer_->see_prompt(text_, answers[0]);
-  if (plan_->max_tokens == 0) return finish(FinishReason::cut);
+  if (max_tokens_ == 0) return finish(FinishReason::cut);
   const int32_t id = answers[0].ids[0];
   if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
   if (id < 0) {
@@ -80,12 +84,12 @@ void Sampling::advance(std::span<const Answer> answers) {
     return;
   }
   result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
-  if (id == plan_->eos) return finish(FinishReason::end_token);
+  if (std::ranges::count(plan_->ends, id) > 0) return finish(FinishReason::end_token);
   if (observer_) observer_->see(text_, answers[0]);
   text_.push_back(id);
   use(id);
   if (stops_ && stops_(text_)) return finish(FinishReason::stop_string);
-  if (std::ssize(generated()) >= plan_->max_tokens) finish(FinishReason::cut);
+  if (std::ssize(generated()) >= max_tokens_) finish(FinishReason::cut);
 }
 
 void Sampling::finish(FinishReason reason) {

@@ -26,15 +26,14 @@ class DrawObserver {
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
 struct SamplingPlan {
   /// Throws an input error if the options do not fit the model.
-  SamplingPlan(const ModelConfig& model, const DrawOptions& options, int max_tokens, uint64_t seed);
+  SamplingPlan(const ModelConfig& model, const DrawOptions& options, uint64_t seed);
 
   DrawOptions draw;
-  int max_tokens;
   uint64_t seed;
   int likeliest = 0;          ///< number of likeliest tokens that observers are told
-  bool shows_prompt = false;  ///< whether observers are told the prompt; `max_tokens` may then be 0
+  bool shows_prompt = false;  ///< whether observers are told the prompt
   WindowStart start;
-  int32_t eos;
+  std::vector<int32_t> ends;  ///< each of them ends a text
   int context;
   /// They see the prompt and the tokens after it.
   std::vector<std::unique_ptr<const Restriction>> restrictions;
@@ -47,9 +46,10 @@ using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
 /// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
 class Sampling final : public Strategy {
  public:
-  /// The observer, or null, outlives the strategy.
-  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, uint64_t sample,
-           DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
+  /// Draws at most `max_tokens` tokens; 0 if the plan shows the prompt, which is all then. The observer, or
+  /// null, outlives the strategy.
+  Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,
+           uint64_t sample, DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
 
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
@@ -66,6 +66,7 @@ class Sampling final : public Strategy {
   size_t prompt_;              // number of tokens of the prompt
   std::vector<int32_t> text_;  // the prompt and what follows it
   std::vector<int32_t> used_;  // its tokens, each once, ascending
+  int max_tokens_;
   uint64_t sample_;
   DrawObserver* observer_;
   StopCriterion stops_;  // or null

@@ -14,7 +14,7 @@ TextReader text_reader(std::span<const std::string> sentences) {
   };
 }
 
-std::vector<int32_t> Tokenizer::encode_with_special_tokens(std::string_view) const {
+std::vector<int32_t> Tokenizer::encode_with_special_tokens(std::string_view, std::span<const TextRange>) const {
   throw_input_error(
       "a tokenizer of the kind {} can't find special tokens in a text; only one of a tokenizer.json can",
       name_of_enum(kind()));

@@ -9,6 +9,7 @@
 
 #include "base/api.h"
 #include "text/tokenizer_options.h"
+#include "text/words.h"
 
 namespace sixfold {
 
@@ -37,8 +38,11 @@ class SIXFOLD_API Tokenizer {
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
   /// `encode_text` of a text in which control tokens are written as the vocabulary has them, such as "[SEP]":
-  /// each becomes that token. Throws an input error if this kind of tokenizer can't find them.
-  virtual std::vector<int32_t> encode_with_special_tokens(std::string_view text) const;
+  /// each becomes that token, unless it lies in one of the ranges `plain`, which are in ascending order: there
+  /// it is text like other text. With such ranges, tokens are not found that are looked for in normalized text.
+  /// Throws an input error if this kind of tokenizer can't find them.
+  virtual std::vector<int32_t> encode_with_special_tokens(std::string_view text,
+                                                          std::span<const TextRange> plain = {}) const;
 
   /// The tokens of `encode` with their places in the text, in ascending order. A token has the bytes of the
   /// original text, even if that was normalized: with the space before a word if the token stands for it, none

@@ -73,9 +73,10 @@ class JsonTokenizer : public Tokenizer {
     make_finders();
   }
 
-  std::vector<int32_t> encode(std::string_view text) const override { return ids_of(text, false); }
-  std::vector<int32_t> encode_with_special_tokens(std::string_view text) const override {
-    return ids_of(text, true);
+  std::vector<int32_t> encode(std::string_view text) const override { return ids_of(text, {}); }
+  std::vector<int32_t> encode_with_special_tokens(std::string_view text,
+                                                  std::span<const TextRange> plain) const override {
+    return ids_of(text, {true, plain});
   }
   /// Lines are not encoded on their own: words may begin with line feeds.
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
@@ -190,23 +191,32 @@ class JsonTokenizer : public Tokenizer {
                                        (!normalizer_ || normalizer_->is_local()));
   }
 
-  std::vector<int32_t> ids_of(std::string_view text, bool finds_special) const {
-    const std::string valid = first_invalid_utf8(text) ? replace_invalid_utf8(text) : std::string();
+  /// Where special tokens are found in a text.
+  struct SpecialTokens {
+    bool found = false;
+    std::span<const TextRange> plain = {};  ///< but not here
+  };
+
+  std::vector<int32_t> ids_of(std::string_view text, const SpecialTokens& special) const {
+    const bool is_valid = !first_invalid_utf8(text);
+    require(is_valid || special.plain.empty(), "a text with ranges of plain text is not valid UTF-8");
+    const std::string valid = is_valid ? std::string() : replace_invalid_utf8(text);
     std::vector<int32_t> ids;
-    for (const LocatedToken& token : encode_parts(valid.empty() ? text : valid, false, finds_special))
+    for (const LocatedToken& token : encode_parts(is_valid ? text : valid, false, special))
       ids.push_back(token.id);
     return ids;
   }
 
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
-    return encode_parts(text, true, false);
+    return encode_parts(text, true, {});
   }
 
   /// The tokens of well-formed text. Their places are right only if they are traced.
-  std::vector<LocatedToken> encode_parts(std::string_view text, bool traced, bool finds_special) const {
+  std::vector<LocatedToken> encode_parts(std::string_view text, bool traced,
+                                         const SpecialTokens& special) const {
     std::vector<LocatedToken> tokens;
     traced = traced || (normalizer_ && pre_tokenizer_ && pre_tokenizer_->looks_at_beginning());
-    for (const TextPart& part : finder_.parts(text, finds_special)) {
+    for (const TextPart& part : finder_.parts(text, special.found, special.plain)) {
       if (part.token) {
         tokens.push_back({part.token->id, part.begin, part.end});
         continue;
@@ -214,7 +224,7 @@ class JsonTokenizer : public Tokenizer {
       ReadText read{std::string(text.substr(part.begin, part.end - part.begin)), {}};
       for (size_t i = part.begin; traced && i < part.end; ++i) read.origins.push_back({i, i + 1});
       if (normalizer_) normalizer_->apply(read);
-      encode_normalized(std::move(read), part.begin == 0, finds_special, tokens);
+      encode_normalized(std::move(read), part.begin == 0, special.found && special.plain.empty(), tokens);
     }
     return tokens;
   }

@@ -6,6 +6,7 @@
 #include "families/causal_folder.h"
 #include "model_folder/config_file.h"
 #include "tasks/language_model/generator.h"
+#include "tasks/language_model/settings.h"
 #include "tasks/language_model/task.h"
 #include "text/tokenizers.h"
 #include "train/trainer.h"
@@ -152,16 +153,23 @@ TEST_F(CausalStart, IsExportedAndImportedAgain) {
 class CausalSettings : public CausalFolder {
  protected:
   void set(const std::function<void(json&)>& edit) const { change("generation_config.json", edit); }
+  /// Of the model that was imported.
+  LanguageModelSettings settings() const {
+    return settings_of<LanguageModelSettings>(load_model_config(model_));
+  }
 };
 
 TEST_F(CausalSettings, OfGenerationConfigComeFirst) {
   set([](json& g) { g["eos_token_id"] = 7, g["bos_token_id"] = 8; });
   EXPECT_EQ(import().eos, 7);
   EXPECT_EQ(import().decoder_start_token, 8);
-  set([](json& g) { g["eos_token_id"] = {9, 7}; });
-  EXPECT_NE(warnings().find("eos_token_id has 2 ids; texts end with the first of them alone, 9"),
-            std::string::npos);
+  set([](json& g) { g["eos_token_id"] = {9, 7, 9}; });
+  EXPECT_EQ(warnings(), "");
   EXPECT_EQ(import().eos, 9);
+  EXPECT_EQ(settings().more_ends, std::vector{7});
+  set([](json& g) { g["bad_words_ids"] = {{7}, {8}, {9}}; });
+  EXPECT_EQ(import().generation.suppress_tokens, std::vector{8}) << "no end token is suppressed";
+  set([](json& g) { g.erase("bad_words_ids"); });
   set([](json& g) { g["eos_token_id"] = nullptr, g.erase("bos_token_id"); });
   EXPECT_EQ(import().eos, end_id) << "null is none, and config.json has one";
   EXPECT_EQ(import().decoder_start_token, end_id);
@@ -183,38 +191,80 @@ TEST_F(CausalSettings, WithoutAnEndTokenTheModelIsRefused) {
   refuse("eos_token_id is empty");
 }
 
-TEST_F(CausalSettings, AreStoredOrNamed) {
+TEST_F(CausalSettings, AreStored) {
   EXPECT_EQ(warnings(), "");
+  EXPECT_EQ(settings().draw.temperature, 0) << "`generate` is greedy where nothing is said";
   set([](json& g) {
-    g["suppress_tokens"] = {5, 6}, g["bad_words_ids"] = {{7}}, g["min_new_tokens"] = 3;
+    g["suppress_tokens"] = {5, 6}, g["bad_words_ids"] = {{7}, {8, 9}}, g["min_new_tokens"] = 3;
     g["length_penalty"] = 0.5, g["early_stopping"] = true, g["renormalize_logits"] = true;
-    g["temperature"] = 1.0, g["top_k"] = 50, g["max_length"] = 20, g["num_beams"] = 1, g["do_sample"] = false;
+    g["temperature"] = 0.7, g["top_k"] = 20, g["max_length"] = 20, g["num_beams"] = 3, g["do_sample"] = false;
+    g["begin_suppress_tokens"] = {4, 100000}, g["no_repeat_ngram_size"] = 3, g["typical_p"] = 0.5;
   });
   EXPECT_EQ(warnings(), "");
   const GenerationConfig rules = import().generation;
   EXPECT_EQ(rules.suppress_tokens, (std::vector<int>{7, 5, 6}));
+  EXPECT_EQ(rules.suppress_phrases, (std::vector<std::vector<int>>{{8, 9}}));
+  EXPECT_EQ(rules.begin_suppress_tokens, std::vector{4});
   EXPECT_EQ(rules.min_new_tokens, 3);
+  EXPECT_EQ(rules.no_repeat_ngram, 3);
   EXPECT_EQ(rules.length_penalty, 0.5f);
   EXPECT_EQ(rules.normalization, ScoreNormalization::length);
   EXPECT_EQ(rules.stopping_criterion, StoppingCriterion::beam_finished);
   EXPECT_TRUE(rules.renormalize_logits);
-  set([](json& g) {
-    g["temperature"] = 0.5, g["do_sample"] = true, g["num_beams"] = 4, g["max_new_tokens"] = 9;
-    g["begin_suppress_tokens"] = {1}, g["stop_strings"] = "x", g["of_the_future"] = 1, g["typical_p"] = 0.5;
+  EXPECT_EQ(settings().draw.temperature, 0) << "without effect if nothing is drawn";
+  EXPECT_EQ(settings().max_length, 20);
+  EXPECT_EQ(settings().beam_size, 3);
+  change("generation_config.json", [](json& g) {
+    g = {{"eos_token_id", end_id}, {"do_sample", true},   {"temperature", 0.5}, {"top_p", 0.9},
+         {"min_p", 0.1},           {"max_new_tokens", 9}, {"max_length", 20},   {"repetition_penalty", 1.5}};
   });
-  const std::string named = warnings();
-  for (const char* setting :
-       {"temperature 0.5", "do_sample true", "num_beams 4", "max_new_tokens 9", "begin_suppress_tokens [1]",
-        "stop_strings \"x\"", "of_the_future 1", "typical_p 0.5"})
-    EXPECT_NE(named.find(setting), std::string::npos) << setting << "\n" << named;
-  EXPECT_EQ(named.find("suppress_tokens [5"), std::string::npos) << named;
+  EXPECT_EQ(warnings(), "");
+  EXPECT_EQ(import().generation.max_new_tokens, 9);
+  const LanguageModelSettings drawn = settings();
+  EXPECT_EQ(drawn.max_length, 0) << "max_new_tokens comes first";
+  EXPECT_EQ(drawn.draw.temperature, 0.5f);
+  EXPECT_EQ(drawn.draw.top_k, 50) << "as `generate` where nothing is said";
+  EXPECT_EQ(drawn.draw.top_p, 0.9f);
+  EXPECT_EQ(drawn.draw.min_p, 0.1f);
+  EXPECT_EQ(drawn.draw.repetition_penalty, 1.5f);
+  EXPECT_EQ(drawn.beam_size, 0);
+  set([](json& g) { g["of_the_future"] = 1; });
+  EXPECT_NE(warnings().find("these settings are not known, so texts may differ from those of `generate`: "
+                            "of_the_future 1"),
+            std::string::npos);
+}
+
+TEST_F(CausalSettings, ThatAreNotSupportedAreRefused) {
+  const auto refuse_setting = [&](const char* key, const json& value, const std::string& part) {
+    refuse_with(
+        "generation_config.json", [&](json& g) { g[key] = value, g["do_sample"] = true; }, part);
+  };
+  refuse_setting("stop_strings", "x", "these settings are not supported: stop_strings \"x\"");
+  refuse_setting("typical_p", 0.5, "typical_p 0.5");
+  refuse_setting("forced_eos_token_id", 3, "forced_eos_token_id 3");
+  refuse_setting("min_length", 3, "min_length 3");
+  refuse_setting("guidance_scale", 2.0, "guidance_scale 2.0");
+  refuse_setting("num_beams", 2, "do_sample is true and num_beams is 2");
+  refuse_setting("temperature", 0.0, "temperature is 0; it must be above 0");
+  refuse_setting("temperature", 1e300, "temperature is 1e+300; it must be");
+  refuse_setting("top_p", 1.5, "top_p is 1.5; it must be above 0 and at most 1");
+  refuse_setting("min_p", 1, "min_p is 1; it must be from 0 to below 1");
+  refuse_setting("repetition_penalty", 0, "repetition_penalty is 0; it must be above 0");
+  refuse_setting("max_new_tokens", 0, "max_new_tokens");
+  refuse_setting("no_repeat_ngram_size", 1, "no_repeat_ngram_size is 1; it must be at least 2, or 0");
+  refuse_setting("bos_token_id", {1, 2}, "bos_token_id has 2 ids");
 }
 
 TEST_F(CausalSettings, OfAWrongTypeAreRefused) {
   for (const char* key : {"temperature", "top_k", "do_sample", "num_beams", "max_new_tokens", "suppress_tokens",
-                          "min_new_tokens", "length_penalty", "early_stopping", "renormalize_logits", "min_p"})
+                          "min_new_tokens", "length_penalty", "early_stopping", "renormalize_logits", "min_p",
+                          "max_length", "no_repeat_ngram_size", "repetition_penalty", "begin_suppress_tokens"})
     refuse_with(
-        "generation_config.json", [&](json& g) { g[key] = "x"; },
+        "generation_config.json",
+        [&](json& g) {
+          g["do_sample"] = true;
+          g[key] = "x";
+        },
         fmt::format("generation_config.json: {} is \"x\"", key));
 }
 
@@ -235,6 +285,42 @@ TEST_F(CausalSettings, AreObeyed) {
   EXPECT_EQ(generated().tokens, 0u);
   set([&](json& g) { g["min_new_tokens"] = 2; });
   EXPECT_GE(generated().tokens, 2u);
+  set([&](json& g) { g["min_new_tokens"] = nullptr, g["eos_token_id"] = {end_id, likeliest}; });
+  EXPECT_EQ(generated().tokens, 0u) << "any of several end tokens";
+  EXPECT_EQ(generated().reason, FinishReason::end_token);
+  set([&](json& g) { g["min_new_tokens"] = 2; });
+  EXPECT_GE(generated().tokens, 2u) << "none of them comes before";
+}
+
+/// What a call does not say is as stored; what it says comes first.
+TEST_F(CausalSettings, AreDefaultsOfACall) {
+  const json golden = json::parse(read_file(given_ + "/golden.json"));
+  const std::vector<std::string> prompts{golden.at("prompt")};
+  const auto generated = [&](const GenerateOptions& options) {
+    return Generator(model_, {.threads = 1}).generate(prompts, options)[0];
+  };
+  set([](json& g) { g["max_new_tokens"] = 5; });
+  import();
+  const std::string greedy = generated({.draw = {.temperature = 0}}).texts[0].text;
+  EXPECT_EQ(generated({}).texts[0].text, greedy);
+  EXPECT_EQ(generated({}).texts[0].tokens, 5u);
+  EXPECT_EQ(generated({.max_tokens = 7}).texts[0].tokens, 7u);
+  EXPECT_NE(generated({.draw = {.temperature = 3}}).texts[0].text, greedy);
+  set([](json& g) { g["max_new_tokens"] = nullptr, g["num_beams"] = 3; });
+  import();
+  EXPECT_EQ(generated({}).texts[0].text, generated({.beam_size = 3}).texts[0].text);
+  EXPECT_EQ(generated({.beam_size = 0, .samples = 1}).texts.size(), 1u);
+  EXPECT_EQ(generated({.draw = {.temperature = 0}}).texts[0].text.substr(0, greedy.size()), greedy)
+      << "an option of drawing says that nothing is searched";
+  set([](json& g) { g["num_beams"] = 1, g["max_length"] = 6; });
+  import();
+  const size_t tokens = generated({.max_tokens = 1}).prompt_tokens;
+  ASSERT_LT(tokens, 6u);
+  EXPECT_EQ(generated({}).texts[0].tokens, 6 - tokens) << "with the prompt";
+  EXPECT_EQ(generated({.max_tokens = 7}).texts[0].tokens, 7u);
+  set([](json& g) { g["max_length"] = 1; });
+  import();
+  EXPECT_NE(generated({}).error.value_or("").find("language_model.max_length"), std::string::npos);
 }
 
 /// What is never generated here is suppressed there.
@@ -246,6 +332,37 @@ TEST_F(CausalSettings, AreExported) {
   const json settings = json::parse(read_file(folder_ / "out/generation_config.json"));
   EXPECT_EQ(settings.at("suppress_tokens"), std::vector{9});
   EXPECT_EQ(settings.at("min_new_tokens"), 3);
+}
+
+TEST_F(CausalSettings, AreExportedAsTheyWere) {
+  const json all[] = {
+      {{"do_sample", true},
+       {"temperature", 0.6},
+       {"top_k", 20},
+       {"top_p", 0.95},
+       {"min_p", 0.25},
+       {"repetition_penalty", 1.1},
+       {"max_new_tokens", 30}},
+      {{"do_sample", false},
+       {"max_length", 50},
+       {"no_repeat_ngram_size", 3},
+       {"begin_suppress_tokens", {3}},
+       {"bad_words_ids", {{4, 5}}},
+       {"suppress_tokens", {9}},
+       {"min_new_tokens", 2}},
+      {{"do_sample", false}, {"num_beams", 4}, {"length_penalty", 2.0}, {"early_stopping", true}}};
+  for (json wanted : all) {
+    wanted["eos_token_id"] = {end_id, 7};
+    wanted["bos_token_id"] = end_id;
+    change("generation_config.json", [&](json& g) { g = wanted; });
+    import();
+    const std::string out = folder_ / "out";
+    std::filesystem::remove_all(out);
+    export_hugging_face(model_, out);
+    const json written = json::parse(read_file(out + "/generation_config.json"));
+    EXPECT_EQ(written, wanted);
+    EXPECT_EQ(json::parse(read_file(out + "/config.json")).at("eos_token_id"), wanted["eos_token_id"]);
+  }
 }
 
 TEST_F(CausalSettings, OfTheTokenizerThatHaveNoEffectAreNamed) {

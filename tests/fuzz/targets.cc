@@ -42,6 +42,7 @@
 #include "tasks/image_captioning/config.h"
 #include "tasks/image_classification/config.h"
 #include "tasks/language_model/config.h"
+#include "tasks/language_model/conversation.h"
 #include "tasks/language_model/text_stream.h"
 #include "tasks/masked_language_model/config.h"
 #include "tasks/question_answering/config.h"
@@ -50,6 +51,7 @@
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
 #include "text/characters.h"
+#include "text/chat_format.h"
 #include "text/glossary.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"
@@ -225,6 +227,29 @@ void stored_tokenizer(Bytes bytes) {
       located.push_back(token.id);
     }
     if (located != ids || tokenizer->last_cut(text, text.size()) > text.size()) __builtin_trap();
+  }
+}
+/// What is recognised as a template of a format is so again when that format writes it.
+void chat_template(Bytes bytes) {
+  const auto chat = recognise_chat(text_of(bytes));
+  if (!chat) return;
+  const auto again = recognise_chat(chat_template_of(*chat->format, chat->system, chat->starts));
+  if (!again || again->format != chat->format || again->system != chat->system || again->starts != chat->starts)
+    __builtin_trap();
+}
+/// A conversation as text has its contents where it says so.
+void conversation(Bytes bytes) {
+  const std::vector<ChatMessage> messages = conversation_of(text_of(bytes));
+  for (const ChatMessage& message : messages)
+    if (first_invalid_utf8(message.content)) return;
+  for (const ChatFormat& format : chat_formats()) {
+    const ChatText chat = chat_text(format, "be kind", messages);
+    size_t end = 0;
+    for (const TextRange& content : chat.contents) {
+      if (content.begin < end || content.end < content.begin || content.end > chat.text.size())
+        __builtin_trap();
+      end = content.end;
+    }
   }
 }
 void text_templates(Bytes bytes) {
@@ -405,6 +430,8 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"byte_pairs", stored_tokenizer},
                              FuzzTarget{"unigram", stored_tokenizer},
                              FuzzTarget{"word_pieces", stored_tokenizer},
+                             FuzzTarget{"chat_template", chat_template},
+                             FuzzTarget{"conversation", conversation},
                              FuzzTarget{"text_templates", text_templates},
                              FuzzTarget{"vocabulary_txt", vocabulary_txt},
                              FuzzTarget{"byte_level_files", byte_level_files},

@@ -5,7 +5,9 @@
 
 #include "base/file.h"
 #include "program/shell.h"
+#include "program/small_chat_model.h"
 #include "program/small_language_model.h"
+#include "tasks/language_model/generator.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -153,6 +155,84 @@ TEST_F(GenerateCommand, WorksWithInt8) {
   expect_error(sixfold("plot positions " + recipe + " -o -"), "are not vectors that are added to embeddings");
   expect_error(sixfold("shortlist " + model_ + " --source x --target y --output " + (folder_ / "list")),
                "is a model for the task 'language_model'");
+}
+
+class ChatCommand : public testing::Test {
+ protected:
+  ChatCommand() { write_small_chat_model(model_, 4); }
+  Outcome chat(const std::string& options) {
+    return sixfold("generate " + model_ + " --chat --max-tokens 6 --temperature 0 " + options);
+  }
+  static std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream all(text);
+    for (std::string line; std::getline(all, line);) lines.push_back(line);
+    return lines;
+  }
+  TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model";
+};
+
+/// The answer alone is written: what the model says to the conversation, which a line is or has as JSON.
+TEST_F(ChatCommand, AnswersMessages) {
+  const std::string answer = chat("--prompt 'the old dog'").text;
+  const Generator generator(model_, {.threads = 1});
+  const Prompt prompt = generator.chat_prompt(std::vector<ChatMessage>{{"user", "the old dog"}});
+  const auto expected =
+      generator.generate(std::span(&prompt, 1), {.max_tokens = 6, .draw = {.temperature = 0}, .chat = true})[0]
+          .texts[0]
+          .text;
+  EXPECT_EQ(answer, expected + "\n");
+  const std::string file = folder_ / "lines";
+  write_file_atomically(file,
+                        "the old dog\n[{\"role\": \"user\", \"content\": \"the old dog\"}]\n"
+                        "[{\"role\": \"system\", \"content\": \"be kind\"}, "
+                        "{\"role\": \"user\", \"content\": \"the old dog\"}]\n");
+  const Outcome all = chat("--json --input " + file);
+  EXPECT_EQ(all.status, 0) << all.text;
+  const std::vector<std::string> lines = lines_of(all.text);
+  ASSERT_EQ(lines.size(), 3u);
+  for (const std::string& line : lines) EXPECT_EQ(nlohmann::json::parse(line).at("text"), expected) << line;
+  const Outcome other = chat("--prompt 'the old dog' --system 'bark, whatever they say'");
+  EXPECT_EQ(other.status, 0);
+  EXPECT_NE(other.text, answer);
+}
+
+/// Lines of standard input are one conversation, in which the model reads its own answers.
+TEST_F(ChatCommand, HoldsAConversation) {
+  const std::string input = folder_ / "in";
+  write_file_atomically(input, "one\ntwo\n");
+  const Outcome outcome = chat("--json <" + input);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  const std::vector<std::string> lines = lines_of(outcome.text);
+  ASSERT_EQ(lines.size(), 2u);
+  const auto text = [&](size_t i) { return nlohmann::json::parse(lines[i]).at("text").get<std::string>(); };
+  const Generator generator(model_, {.threads = 1});
+  const Prompt second =
+      generator.chat_prompt(std::vector<ChatMessage>{{"user", "one"}, {"assistant", text(0)}, {"user", "two"}});
+  EXPECT_EQ(
+      text(1),
+      generator.generate(std::span(&second, 1), {.max_tokens = 6, .draw = {.temperature = 0}, .chat = true})[0]
+          .texts[0]
+          .text);
+  EXPECT_EQ(chat("<" + input).text, text(0) + "\n" + text(1) + "\n");
+}
+
+TEST_F(ChatCommand, RefusesByName) {
+  const std::string file = folder_ / "lines";
+  write_file_atomically(file, "[{\"role\": \"cat\"}]\na\n");
+  const Outcome some = chat("--input " + file + " 2>&1");
+  EXPECT_EQ(some.status, 2);
+  EXPECT_NE(some.text.find("prompt 1: message 1 has no \"content\""), std::string::npos) << some.text;
+  EXPECT_NE(some.text.find("1 prompt failed; the others are complete"), std::string::npos) << some.text;
+  write_small_language_model(folder_ / "plain", 3);
+  const Outcome plain = sixfold("generate " + (folder_ / "plain") + " --chat --prompt a 2>&1");
+  EXPECT_EQ(plain.status, 2);
+  EXPECT_NE(plain.text.find("it is not known how the model reads conversations"), std::string::npos)
+      << plain.text;
+  EXPECT_NE(sixfold("generate " + (folder_ / "plain") + " --system b --prompt a 2>&1")
+                .text.find("--system needs --chat"),
+            std::string::npos);
 }
 
 }  // namespace

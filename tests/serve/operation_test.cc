@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "program/small_chat_model.h"
 #include "program/small_embedder.h"
 #include "serve/service_fixture.h"
 
@@ -51,12 +52,15 @@ TEST_F(OperationTest, TheDescriptionHasAllRoutes) {
 /// A field that the server does not know is refused by name: those of the description are not.
 TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
   write_small_embedder(folder_ / "vectors", 3);
-  start({}, {folder_ / "vectors"});
+  write_small_chat_model(folder_ / "chat", 3);
+  start({}, {folder_ / "vectors", folder_ / "chat"});
   const Json spec = json(get("/spec"));
-  const std::pair<std::string, Json> requests[] = {{"/v1/translate", {{"text", "a"}, {"model", "en-de"}}},
-                                                   {"/v2/translate", {{"text", "a"}, {"target_lang", "DE"}}},
-                                                   {"/v1/completions", {{"model", "text"}}},
-                                                   {"/v1/embeddings", {{"model", "vectors"}, {"input", "a"}}}};
+  const std::pair<std::string, Json> requests[] = {
+      {"/v1/translate", {{"text", "a"}, {"model", "en-de"}}},
+      {"/v2/translate", {{"text", "a"}, {"target_lang", "DE"}}},
+      {"/v1/completions", {{"model", "text"}}},
+      {"/v1/chat/completions", {{"model", "chat"}, {"messages", {{{"role", "user"}, {"content", "a"}}}}}},
+      {"/v1/embeddings", {{"model", "vectors"}, {"input", "a"}}}};
   for (const auto& [path, request] : requests) {
     const Json& content = spec["paths"][path]["post"]["requestBody"]["content"];
     const std::string schema = content["application/json"]["schema"]["$ref"];

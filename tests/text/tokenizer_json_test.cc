@@ -139,6 +139,33 @@ TEST_P(TokenizerGolden, TextNeverBecomesAControlToken) {
   }
 }
 
+/// In a range of plain text nothing becomes a special token, and a token that begins in one and ends after it
+/// does not hide the next.
+TEST(TokenizerJson, FindsNoSpecialTokensInPlainText) {
+  json all = json::parse(read_file(SIXFOLD_TEST_GOLDENS "/causal/gpt2/tokenizer.json"));
+  json token = all["added_tokens"][0];
+  token.update({{"id", 342}, {"content", "<|end|><"}});
+  all["added_tokens"].push_back(token);
+  const auto tokenizer = load_hugging_face_tokenizer(all.dump(), {.bos = -1, .eos = 341, .size = 345}, "test");
+  const std::string text = "a<|end|><|end|>b<|begin|>";
+  const auto special = [&](const std::vector<TextRange>& plain) {
+    Ids found;
+    for (const int32_t id : tokenizer->encode_with_special_tokens(text, plain))
+      if (id >= 340) found.push_back(id);
+    return found;
+  };
+  EXPECT_EQ(special({}), (Ids{342, 340})) << "the longest token at a place";
+  EXPECT_EQ(special({{0, 8}}), (Ids{341, 340})) << "that token is partly plain";
+  EXPECT_EQ(special({{0, text.size()}}), Ids());
+  EXPECT_EQ(special({{1, 2}, {16, 17}}), (Ids{341}));
+  EXPECT_EQ(tokenizer->encode_with_special_tokens(text, std::vector<TextRange>{{0, text.size()}}),
+            tokenizer->encode(text));
+  EXPECT_NE(error_message([&] {
+              tokenizer->encode_with_special_tokens("\xFF", std::vector<TextRange>{{0, 1}});
+            }).find("not valid UTF-8"),
+            std::string::npos);
+}
+
 TEST_P(TokenizerGolden, LocatesWhatItEncodes) {
   for (const json& one : golden_["cases"]) {
     const std::string text = one["text"];

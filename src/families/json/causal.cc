@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "families/json/chat_template.h"
 #include "families/json/sentence_piece_json.h"
 #include "families/json/start_token.h"
 #include "families/model_card.h"
 #include "model_folder/binding.h"
-#include "tasks/language_model/settings.h"
+#include "text/chat_format.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizer_json.h"
 
@@ -73,14 +74,6 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
   return result;
 }
 
-/// The tokens that are never generated here are suppressed there.
-ordered_json generation_json(const ModelConfig& c) {
-  ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", c.eos}};
-  if (!c.generation.suppress_tokens.empty()) json["suppress_tokens"] = c.generation.suppress_tokens;
-  if (c.generation.min_new_tokens > 0) json["min_new_tokens"] = c.generation.min_new_tokens;
-  return json;
-}
-
 /// The tokenizer.json of a tokenizer whose texts begin as those of the model do. That of an imported tokenizer
 /// is unchanged unless it begins texts otherwise.
 std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, const std::string& origin) {
@@ -109,13 +102,17 @@ void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const M
     write_file_atomically(folder / "tokenizer.model", plain_model(tokenizer.serialized(), TextSide::exact));
   }
   settings["add_bos_token"] = c.generation.start_before_text;
+  const ChatSettings chat = settings_of<LanguageModelSettings>(c).chat;
+  if (const ChatFormat* format = chat_format_named(chat.format))
+    settings["chat_template"] = chat_template_of(*format, chat.system, c.generation.start_before_text);
   write_file_atomically(folder / "tokenizer.json", tokenizer_json(tokenizer, c, origin));
   write_json(folder / "tokenizer_config.json", settings);
 }
 
 }  // namespace
 
-void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start) {
+void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start,
+                       LanguageModelSettings settings) {
   bind_tokenizers(config, tokenizers);
   config.eos = ids.eos;
   config.bos = -1;  // transformers does not suppress it
@@ -123,7 +120,9 @@ void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const 
   // Without a start token, what follows an end token is the beginning of a text.
   config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
   config.task = LanguageModelSettings::task;
-  config.settings = write_options(LanguageModelSettings{TextUnit::file});
+  settings.text_unit = TextUnit::file;
+  settings.more_ends = ids.more_ends;
+  config.settings = write_options(settings);
 }
 
 Architecture causal_architecture() {
@@ -159,12 +158,15 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
           keys.path(), tokens, rows);
   const fs::path folder(source.path);
   Imported imported{.step = hugging_face_step, .origin = source.path};
-  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows, imported.notes);
+  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows);
   const StartingTokenizer read = read_tokenizer(folder, ids, rows, imported.notes);
   imported.tokenizers = {read.tokenizer, read.tokenizer, true};
-  config.generation =
-      read_text_generation_config(folder, {.eos = ids.eos, .target_tokens = rows}, imported.notes);
-  set_causal_tokens(config, imported.tokenizers, ids, read.start);
+  auto [generation, settings] = read_text_generation_config(
+      folder, {.eos = ids.eos, .target_tokens = rows, .more_ends = ids.more_ends}, imported.notes);
+  config.generation = std::move(generation);
+  if (const auto jinja = read_chat_template(folder))
+    settings.chat = chat_of_template(*jinja, *read.tokenizer, read.start >= 0, source.path, imported.notes);
+  set_causal_tokens(config, imported.tokenizers, ids, read.start, std::move(settings));
   validate_described(config, keys.path());
   imported.model = read_weights(tensors, theirs.rules, config);
   return imported;
@@ -203,18 +205,9 @@ ModelConfig exported_causal_config(const ModelConfig& config) {
   c.tied_embeddings = c.shares_output() ? TiedEmbeddings::decoder : TiedEmbeddings::none;
   c.activation_dropout = 0;
   c.bos = -1;
-  c.settings = write_options(LanguageModelSettings{TextUnit::file});
-  c.generation = {.normalization = ScoreNormalization::length,
-                  .length_penalty = 1,
-                  .stopping_criterion = StoppingCriterion::best_is_no_better_now,
-                  .at_longest = AtLongest::cut,
-                  .min_new_tokens = config.generation.min_new_tokens,
-                  .suppress_tokens = tokens_never_generated(config, config.generation),
-                  .allow_unk = true,
-                  .start_before_text = config.generation.start_before_text};
-  std::vector<int>& never = c.generation.suppress_tokens;
-  std::ranges::sort(never);
-  never.erase(std::unique(never.begin(), never.end()), never.end());
+  auto [generation, settings] = exported_text_generation(config);
+  c.generation = std::move(generation);
+  c.settings = write_options(settings);
   return c;
 }
 
@@ -226,12 +219,12 @@ Exported write_causal(const ExportSource& source, const std::string& output, std
   const Tokenizer& tokenizer = *source.tokenizers.target;
   ordered_json json{{"architectures", {class_name}}, {"vocab_size", c.target_vocab}};
   json["bos_token_id"] = c.decoder_start_token;
-  json["eos_token_id"] = c.eos;
+  json["eos_token_id"] = end_tokens_json(c);
   json["tie_word_embeddings"] = c.shares_output();
   json["dtype"] = "float32";
   json.update(own_keys);
   write_json(folder / "config.json", json);
-  write_json(folder / "generation_config.json", generation_json(c));
+  write_json(folder / "generation_config.json", text_generation_json(c));
   Exported exported;
   exported.config = c;
   exported.values = [&model](const Parameter& weight) {

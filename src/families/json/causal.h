@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "families/hugging_face.h"
-#include "families/json/generation_config.h"
 #include "families/json/keys.h"
+#include "families/json/text_generation.h"
 
 // What the language models of Hugging Face share: tokenizer, special tokens, generation settings.
 
@@ -31,8 +31,9 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
                      CausalModel theirs);
 
 /// Sets what the config says about the tokens of a text: its task, its special tokens, and whether texts begin
-/// with the token `start` (-1: they do not).
-void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start);
+/// with the token `start` (-1: they do not). `settings`: how texts are generated, and conversations read.
+void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const SpecialIds& ids, int start,
+                       LanguageModelSettings settings = {});
 
 /// Throws an input error unless a model has what all language models there have. `rare`: options of the network
 /// that its kind has, of those that most do not have (`need_usual_network`).

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "families/family.h"
 #include "model/config.h"
@@ -9,8 +10,9 @@ namespace sixfold {
 
 /// Properties of the model that the generation settings depend on.
 struct GenerationModel {
-  int eos = 0;            ///< id of the vocabulary's end token
-  int target_tokens = 0;  ///< size of the vocabulary
+  int eos = 0;                      ///< id of the vocabulary's end token
+  int target_tokens = 0;            ///< size of the vocabulary
+  std::vector<int> more_ends = {};  ///< tokens besides `eos` that end an output
 };
 
 /// The imported settings.
@@ -37,25 +39,10 @@ GenerationConfig exported_generation(const ModelConfig& config, int pad, int mos
 /// The token that is forced at the maximum length, or null if the output is cut.
 nlohmann::ordered_json forced_end(const GenerationConfig& rules, int eos);
 
+/// When a search ends, as `early_stopping`.
+nlohmann::ordered_json early_stopping_json(const GenerationConfig& rules);
+
 /// generation_config.json of a translation model with settings of `exported_generation`.
 nlohmann::ordered_json generation_json(const ModelConfig& config, int pad);
-
-/// The special tokens of a language model; -1: none.
-struct SpecialIds {
-  int bos = -1, eos = -1;
-};
-
-/// Reads bos_token_id and eos_token_id of a folder: those of generation_config.json, then those of config.json.
-/// A value of null counts as none. `usual` are the ids of a config.json without the keys, and `tokens` the size
-/// of the vocabulary. A list of several end tokens is named in a warning, and the first one counts. Throws an
-/// input error if there is no end token, or if a value is not an id of the vocabulary.
-SpecialIds read_special_ids(const std::filesystem::path& folder, const SpecialIds& usual, int tokens,
-                            Notes& notes);
-
-/// Reads the settings by which `generate` of transformers 5 continues a text, as far as they are stored with a
-/// language model here; all others that change texts are named in a warning. Throws an input error if a setting
-/// has the wrong type.
-GenerationConfig read_text_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
-                                             Notes& notes);
 
 }  // namespace sixfold

@@ -146,7 +146,11 @@ Imported read_seq2seq(const ImportSource& source, const JsonKeys& keys, const Te
       rows_of(tensors, theirs.rules,
               config.shares_embedding() ? "shared.weight" : "decoder.embed_tokens.weight", config.d_model);
   Imported imported{.step = hugging_face_step, .origin = source.path};
-  const int eos = read_special_ids(folder, theirs.usual, rows, imported.notes).eos;
+  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows);
+  const int eos = ids.eos;
+  if (!ids.more_ends.empty())
+    imported.notes.warn("{}: eos_token_id has {} ids; outputs end with the first of them alone, {}",
+                        source.path, ids.more_ends.size() + 1, eos);
   Seq2SeqTokenizer read =
       fs::exists(json) ? read_tokenizer_json(json, rows, eos) : theirs.read_old_tokenizer(folder, rows, eos);
   imported.tokenizers = {read.tokenizer, read.tokenizer, true};

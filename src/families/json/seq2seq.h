@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "families/hugging_face.h"
-#include "families/json/generation_config.h"
 #include "families/json/keys.h"
+#include "families/json/text_generation.h"
 #include "tasks/translation/settings.h"
 
 // What the encoder-decoder models of Hugging Face share, but for Marian's: tokenizer, tokens around texts,

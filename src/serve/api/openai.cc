@@ -12,31 +12,22 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t most_log_probs = 5;  // as OpenAI's
 
-/// Refuses what would silently change nothing.
-void refuse_unsupported_by_openai(const Fields& fields) {
-  if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
-  if (const auto bias = fields.object("logit_bias"); bias && bias->unread())
-    throw HttpError(400, "\"logit_bias\" is not supported.");
-  for (const char* name : {"presence_penalty", "frequency_penalty"})
-    if (fields.number(name, -2, 2).value_or(0) != 0)
-      throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
-}
-
 /// Refuses an answer with more tokens than a request may have, of all its texts together. The likeliest tokens
 /// beside each token count too, and so do the bytes of prompts whose tokens are shown.
 void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) {
   const GenerateOptions& options = wanted.options;
   const int64_t most = std::max<int64_t>(limits.most_tokens_of_request, limits.most_new_tokens);
   const int64_t texts = std::ssize(wanted.prompts) * options.samples;
-  int64_t tokens = texts * options.max_tokens;
+  int64_t tokens = texts * options.max_tokens.value_or(usual_max_tokens);
   for (const Prompt& prompt : wanted.prompts)
     if (options.prompt_tokens)
       tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
   if (tokens * (1 + options.likeliest.value_or(0)) > most)
-    throw HttpError(400,
-                    fmt::format("\"prompt\", \"n\", \"max_tokens\" and \"logprobs\" ask for {} texts with {} "
-                                "tokens in all, and {} more beside each; all together may be {}.",
-                                texts, tokens, options.likeliest.value_or(0), most));
+    throw HttpError(
+        400, fmt::format("\"{}\", \"n\", \"max_tokens\" and \"{}\" ask for {} texts with {} "
+                         "tokens in all, and {} more beside each; all together may be {}.",
+                         options.chat ? "messages" : "prompt", options.chat ? "top_logprobs" : "logprobs",
+                         texts, tokens, options.likeliest.value_or(0), most));
 }
 
 /// The texts to continue, or their tokens. Without any, the empty text.
@@ -56,13 +47,64 @@ std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limit
 void read_options(Service& service, const Fields& fields, Completion& wanted) {
   GenerateOptions& options = wanted.options;
   options.max_tokens = 16;  // as OpenAI's
-  // Without a seed, clients expect another text each time.
-  options.seed = service.next_seed();
   const ServiceOptions& limits = service.options();
   const bool shows_prompt = wanted.echo && fields.has("logprobs");  // which may be all that is wanted
   fields.read(OptionVisitor::Walk(options),
               {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.most_new_tokens)},
-               {.option = "min_tokens"},
+               {.option = "likeliest", .field = "logprobs", .range = between(0, most_log_probs)}});
+  options.prompt_tokens = shows_prompt;
+  read_drawing(service, fields, options);
+  if (fields.whole("best_of", 1, limits.most_samples).value_or(options.samples) != options.samples)
+    throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
+  read_stream(fields, wanted, "/v1/completions");
+}
+
+HttpAnswer completions(Service& service, const HttpRequest& request) {
+  const Fields fields(request);
+  if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
+  refuse_unsupported_by_openai(fields);
+  Completion wanted;
+  wanted.id = fmt::format("cmpl-{}", service.next_number());
+  wanted.model = language_model_of(service, fields);
+  wanted.prompts = prompts_of(fields, service.options());
+  size_t bytes = 0;
+  for (const Prompt& prompt : wanted.prompts)
+    bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
+  wanted.echo = fields.truth("echo").value_or(false);
+  read_options(service, fields, wanted);
+  admit(service, request, bytes, wanted);
+  for (Prompt& prompt : wanted.prompts)
+    if (prompt.ids) prompt.text = wanted.model->predictor().text_of(*prompt.ids);
+  return answer(wanted);
+}
+
+}  // namespace
+
+std::shared_ptr<const ServedLanguageModel> language_model_of(Service& service, const Fields& fields) {
+  const std::string name = fields.required_text("model");
+  const ModelPointer model = service.models().named(name);
+  if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
+  auto found = as<ServedLanguageModel>(model);
+  if (!found)
+    throw HttpError(400,
+                    fmt::format("The model {} does not continue texts; its task is {}.", name, model->task));
+  return found;
+}
+
+void refuse_unsupported_by_openai(const Fields& fields) {
+  if (const auto bias = fields.object("logit_bias"); bias && bias->unread())
+    throw HttpError(400, "\"logit_bias\" is not supported.");
+  for (const char* name : {"presence_penalty", "frequency_penalty"})
+    if (fields.number(name, -2, 2).value_or(0) != 0)
+      throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
+}
+
+void read_drawing(Service& service, const Fields& fields, GenerateOptions& options) {
+  // Without a seed, clients expect another text each time.
+  options.seed = service.next_seed();
+  const ServiceOptions& limits = service.options();
+  fields.read(OptionVisitor::Walk(options),
+              {{.option = "min_tokens"},
                {.option = "temperature", .range = between(0, 2)},
                {.option = "top_k"},
                {.option = "top_p"},
@@ -70,12 +112,11 @@ void read_options(Service& service, const Fields& fields, Completion& wanted) {
                {.option = "repetition_penalty"},
                {.option = "no_repeat_ngram"},
                {.option = "samples", .field = "n", .range = between(1, limits.most_samples)},
-               {.option = "seed", .range = between(0, 0x1p53)},
-               {.option = "likeliest", .field = "logprobs", .range = between(0, most_log_probs)}});
-  options.prompt_tokens = shows_prompt;
+               {.option = "seed", .range = between(0, 0x1p53)}});
   options.stop = fields.texts("stop", 16);
-  if (fields.whole("best_of", 1, limits.most_samples).value_or(options.samples) != options.samples)
-    throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
+}
+
+void read_stream(const Fields& fields, Completion& wanted, std::string_view path) {
   wanted.stream = fields.truth("stream").value_or(false);
   if (const auto how = fields.object("stream_options")) {
     if (!wanted.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
@@ -86,30 +127,13 @@ void read_options(Service& service, const Fields& fields, Completion& wanted) {
   }
   fields.ignore({"user", "api_key", "auth_key"});
   if (const auto unknown = fields.unread())
-    throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/completions.", *unknown));
+    throw HttpError(400, fmt::format("\"{}\" is not a field of {}.", *unknown, path));
 }
 
-Completion completion_of(Service& service, const HttpRequest& request) {
-  const Fields fields(request);
-  refuse_unsupported_by_openai(fields);
-  Completion wanted;
-  wanted.id = fmt::format("cmpl-{}", service.next_number());
-  const std::string name = fields.required_text("model");
-  const ModelPointer model = service.models().named(name);
-  if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
-  wanted.model = as<ServedLanguageModel>(model);
-  if (!wanted.model)
-    throw HttpError(400,
-                    fmt::format("The model {} does not continue texts; its task is {}.", name, model->task));
-  wanted.prompts = prompts_of(fields, service.options());
-  size_t bytes = 0;
-  for (const Prompt& prompt : wanted.prompts)
-    bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
+void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& wanted) {
   if (bytes > service.options().most_characters)
     throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
                                      service.options().most_characters));
-  wanted.echo = fields.truth("echo").value_or(false);
-  read_options(service, fields, wanted);
   require_few_tokens(service.options(), wanted);
   wanted.options.caller = service.caller_of(request);
   wanted.options.cancel = request.cancel;
@@ -117,36 +141,32 @@ Completion completion_of(Service& service, const HttpRequest& request) {
   for (size_t i = 0; i < wanted.prompts.size(); ++i)
     if (const auto refusal = wanted.model->predictor().refusal(wanted.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
-  for (Prompt& prompt : wanted.prompts)
-    if (prompt.ids) prompt.text = wanted.model->predictor().text_of(*prompt.ids);
-  return wanted;
 }
 
-HttpAnswer complete(const Completion& wanted) {
+HttpAnswer answer(const Completion& wanted) {
+  if (wanted.stream) return stream_completion(wanted);
   Json choices = Json::array();
   const std::vector<GeneratedTexts> all = wanted.model->predictor().generate(wanted.prompts, wanted.options);
   for (const GeneratedTexts& texts : all)
     for (const GeneratedText& text : texts.texts) {
       const std::string before = wanted.echo ? wanted.prompts[texts.index].text : "";
-      choices.push_back({{"text", before + text.text},
-                         {"index", choices.size()},
-                         {"logprobs", log_probs_of(text.chosen, wanted)},
-                         {"finish_reason", openai_reason(text.reason)}});
+      const std::string whole = before + text.text;
+      Json choice = piece_json(wanted, choices.size(), whole, log_probs_of(text.chosen, wanted),
+                               openai_reason(text.reason));
+      if (wanted.options.chat) {
+        choice.erase("delta");
+        choice["message"] = {{"role", "assistant"}, {"content", whole}, {"refusal", nullptr}};
+      }
+      choices.push_back(std::move(choice));
     }
   Json body = completion_json(wanted, std::move(choices));
   body["usage"] = usage_of(all);
   return {.body = json_text(body)};
 }
 
-HttpAnswer completions(Service& service, const HttpRequest& request) {
-  const Completion wanted = completion_of(service, request);
-  return wanted.stream ? stream_completion(wanted) : complete(wanted);
-}
-
-}  // namespace
-
 Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted) {
   if (!wanted.options.likeliest) return nullptr;
+  if (wanted.options.chat) return chat_log_probs_of(chosen);
   Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
   for (const ChosenToken& token : chosen) {
     tokens.push_back(token.text);
@@ -165,9 +185,20 @@ const char* openai_reason(FinishReason reason) {
   return reason == FinishReason::end_token || reason == FinishReason::stop_string ? "stop" : "length";
 }
 
+Json piece_json(const Completion& wanted, size_t index, const std::string& text, Json log_probs, Json reason) {
+  if (!wanted.options.chat)
+    return {{"text", text}, {"index", index}, {"logprobs", log_probs}, {"finish_reason", reason}};
+  Json delta = Json::object();
+  if (!text.empty() || reason.is_null()) delta["content"] = text;
+  return {{"index", index}, {"delta", delta}, {"logprobs", log_probs}, {"finish_reason", reason}};
+}
+
 Json completion_json(const Completion& wanted, Json choices) {
+  const char* object = !wanted.options.chat ? "text_completion"
+                       : wanted.stream      ? "chat.completion.chunk"
+                                            : "chat.completion";
   return {{"id", wanted.id},
-          {"object", "text_completion"},
+          {"object", object},
           {"created", std::time(nullptr)},
           {"model", wanted.model->name},
           {"choices", std::move(choices)}};
@@ -188,6 +219,9 @@ std::vector<Route> openai_routes(Service& service) {
   Service* const s = &service;
   return {{"POST", "/v1/completions",
            [s](const HttpRequest& request, const std::string&) { return completions(*s, request); },
+           openai_error_body},
+          {"POST", "/v1/chat/completions",
+           [s](const HttpRequest& request, const std::string&) { return chat_completions(*s, request); },
            openai_error_body}};
 }
 

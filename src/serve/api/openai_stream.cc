@@ -75,6 +75,8 @@ class Stream {
 
   void write(const WritePart& write) {
     write_ = write;
+    if (wanted_.options.chat)
+      for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i) tell(role(i));
     if (wanted_.echo)
       for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i)
         tell(i, wanted_.prompts[i / samples()].text, nullptr, nullptr);
@@ -115,8 +117,18 @@ class Stream {
 
   void send(const std::string& part) { open_ = open_ && write_(part); }
 
+  /// The beginning of a message.
+  Json role(size_t index) const {
+    Json choice = piece_json(wanted_, index, "", nullptr, nullptr);
+    choice["delta"] = {{"role", "assistant"}, {"content", ""}};
+    return choice;
+  }
+
   void tell(size_t index, const std::string& text, const Json& log_probs, const Json& reason) {
-    const Json choice{{"text", text}, {"index", index}, {"logprobs", log_probs}, {"finish_reason", reason}};
+    tell(piece_json(wanted_, index, text, log_probs, reason));
+  }
+
+  void tell(const Json& choice) {
     Json part = completion_json(wanted_, Json::array({choice}));
     if (wanted_.usage) part["usage"] = nullptr;  // as OpenAI's, which tells it with the last part
     send(event(part));

@@ -190,6 +190,11 @@ std::optional<bool> Fields::truth(std::string_view name) const {
   refuse(name, "true or false");
 }
 
+std::optional<std::string> Fields::json_text(std::string_view name) const {
+  const json* value = find(name);
+  return value ? std::optional(value->dump()) : std::nullopt;
+}
+
 std::string Fields::one_of(std::string_view name, std::initializer_list<std::string_view> words) const {
   const auto value = text(name);
   if (!value) return std::string(*words.begin());

@@ -47,6 +47,8 @@ class Fields {
   std::optional<double> number(std::string_view name, double least, double most) const;
   /// true, false, and the texts "true", "false", "1" and "0".
   std::optional<bool> truth(std::string_view name) const;
+  /// The value as JSON, for what reads it itself.
+  std::optional<std::string> json_text(std::string_view name) const;
   /// One of some words; their first if the field is absent.
   std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) const;
   /// The fields of an object; nothing if the field is absent. Not in a form.

@@ -1,5 +1,7 @@
 #include "tasks/language_model/command.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,7 @@
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
+#include "tasks/language_model/conversation.h"
 #include "tasks/language_model/generator.h"
 
 namespace sixfold::cli {
@@ -21,7 +24,7 @@ constexpr std::string_view separator = "--------";
 constexpr size_t block_prompts = 1024;
 
 struct GenerateSettings {
-  std::string model, input, prompt_file, output = "-";
+  std::string model, input, prompt_file, output = "-", system;
   std::vector<std::string> prompts;
   bool json = false;
   GenerateOptions options;
@@ -65,9 +68,41 @@ class Prompts {
   std::optional<LineBlocks> lines_;
 };
 
+/// The texts that are continued for prompts: the prompts themselves, or conversations.
+class Conversations {
+ public:
+  Conversations(const Generator& generator, const GenerateSettings& settings)
+      : generator_(generator), chats_(settings.options.chat) {
+    if (!settings.system.empty()) system_.push_back({.role = "system", .content = settings.system});
+  }
+  Prompt prompt_of(const std::string& line) const {
+    if (!chats_) return {line};
+    try {
+      std::vector<ChatMessage> messages = conversation_of(line);
+      if (messages.empty() || messages.front().role != "system")
+        messages.insert(messages.begin(), system_.begin(), system_.end());
+      return generator_.chat_prompt(messages);
+    } catch (const Error& error) {
+      return {.text = {}, .fault = error.what()};
+    }
+  }
+  std::vector<Prompt> prompts_of(const std::vector<std::string>& lines) const {
+    std::vector<Prompt> prompts;
+    for (const std::string& line : lines) prompts.push_back(prompt_of(line));
+    return prompts;
+  }
+  const std::vector<ChatMessage>& beginning() const { return system_; }
+
+ private:
+  const Generator& generator_;
+  bool chats_;
+  std::vector<ChatMessage> system_;
+};
+
 class Writer {
  public:
-  Writer(TextOutput& output, bool json) : output_(output), json_(json) {}
+  /// `repeats`: whether each text stands after its prompt.
+  Writer(TextOutput& output, bool json, bool repeats) : output_(output), json_(json), repeats_(repeats) {}
 
   void write(const std::string& prompt, const GeneratedTexts& texts) {
     if (texts.error) return write_error(prompt, texts);
@@ -75,7 +110,7 @@ class Writer {
       if (json_)
         write_json(prompt, text);
       else
-        write_text(prompt + text.text);
+        write_text(repeats_ ? prompt + text.text : text.text);
   }
 
  private:
@@ -99,7 +134,7 @@ class Writer {
   }
 
   TextOutput& output_;
-  bool json_, begun_ = false;
+  bool json_, repeats_, begun_ = false;
 };
 
 void warn_of_unknown_text(size_t tokens) {
@@ -109,12 +144,12 @@ void warn_of_unknown_text(size_t tokens) {
         counted(tokens, "token"), tokens == 1 ? "is" : "are");
 }
 
-/// Shows a single text as it comes.
-void stream(const Generator& generator, const std::string& prompt, const GenerateOptions& options,
-            TextOutput& output) {
+/// Shows a single text, after `before`, as it comes. Returns it.
+std::string stream(const Generator& generator, const Prompt& prompt, const std::string& before,
+                   const GenerateOptions& options, TextOutput& output) {
   bool begun = false;
   const auto begin = [&] {
-    if (!std::exchange(begun, true)) output.write(prompt);
+    if (!std::exchange(begun, true)) output.write(before);
   };
   const auto receive = [&](const TextPiece& piece) {
     begin();
@@ -125,26 +160,47 @@ void stream(const Generator& generator, const std::string& prompt, const Generat
   require(!texts[0].error, "{}", texts[0].error.value_or(""));
   begin();
   output.write("\n");
-  output.close();
+  output.flush();
   warn_of_unknown_text(texts[0].unknown_tokens);
+  return texts[0].texts[0].text;
 }
 
-void run(const GenerateSettings& settings) {
-  for (const std::string& stop : settings.options.stop)
-    if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
-  Prompts prompts(settings);
-  const Generator generator(settings.model, settings.runtime);
-  TextOutput output(settings.output, {settings.input, settings.prompt_file, settings.model});
-  const StopOnInterrupt interrupt;
-  GenerateOptions options = settings.options;
-  options.cancel = interrupt.token();
-  const bool one = prompts.is_single() && options.samples == 1 && options.beam_size == 0;
-  if (one && !settings.json && settings.output == "-")
-    return stream(generator, prompts.next()[0], options, output);
-  Writer writer(output, settings.json);
+/// Holds one conversation with the lines of standard input, each of which is a message.
+void converse(const Generator& generator, const GenerateSettings& settings, GenerateOptions options,
+              std::vector<ChatMessage> messages, TextOutput& output) {
+  require(options.samples == 1, "a conversation goes on with one answer; leave out the number of texts");
+  Writer writer(output, settings.json, false);
+  LineBlocks lines(readable_path("-"), settings.invalid);
+  const bool asks = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  for (;; ++options.first_prompt) {
+    if (asks) fmt::print(stderr, "> ");
+    const std::vector<std::string> next = lines.next(1);
+    if (next.empty()) break;
+    const std::string& line = next[0];
+    messages.push_back({.role = "user", .content = line});
+    const Prompt prompt = generator.chat_prompt(messages);
+    std::string answer;
+    if (settings.json) {
+      const auto texts = generator.generate(std::span(&prompt, 1), options);
+      require(!texts[0].error, "{}", texts[0].error.value_or(""));
+      writer.write(line, texts[0]);
+      output.flush();
+      answer = texts[0].texts[0].text;
+    } else {
+      answer = stream(generator, prompt, "", options, output);
+    }
+    messages.push_back({.role = "assistant", .content = std::move(answer)});
+  }
+  output.close();
+}
+
+/// Continues the prompts, some at a time.
+void generate_all(const Generator& generator, const GenerateSettings& settings, GenerateOptions options,
+                  const Conversations& conversations, Prompts& prompts, TextOutput& output) {
+  Writer writer(output, settings.json, !options.chat);
   size_t failed = 0, unknown = 0;
   for (std::vector<std::string> some; !(some = prompts.next()).empty();) {
-    for (const GeneratedTexts& texts : generator.generate(some, options)) {
+    for (const GeneratedTexts& texts : generator.generate(conversations.prompts_of(some), options)) {
       writer.write(some[texts.index], texts);
       unknown += texts.unknown_tokens;
       if (!texts.error) continue;
@@ -157,6 +213,28 @@ void run(const GenerateSettings& settings) {
   output.close();
   warn_of_unknown_text(unknown);
   require(failed == 0, "{} failed; the others are complete", counted(failed, "prompt"));
+}
+
+void run(const GenerateSettings& settings) {
+  for (const std::string& stop : settings.options.stop)
+    if (const auto fault = fault_of_text(stop)) throw_input_error("--stop: {}; no text has it", *fault);
+  require(settings.options.chat || settings.system.empty(), "--system needs --chat");
+  Prompts prompts(settings);
+  const Generator generator(settings.model, settings.runtime);
+  if (settings.options.chat) generator.chat_prompt(std::vector<ChatMessage>{{.role = "user", .content = ""}});
+  TextOutput output(settings.output, {settings.input, settings.prompt_file, settings.model});
+  const StopOnInterrupt interrupt;
+  GenerateOptions options = settings.options;
+  options.cancel = interrupt.token();
+  const Conversations conversations(generator, settings);
+  if (options.chat && settings.prompts.empty() && settings.prompt_file.empty() && settings.input.empty())
+    return converse(generator, settings, options, conversations.beginning(), output);
+  const bool one = prompts.is_single() && options.samples == 1 && options.beam_size.value_or(0) == 0;
+  if (!one || settings.json || settings.output != "-")
+    return generate_all(generator, settings, options, conversations, prompts, output);
+  const std::string prompt = prompts.next()[0];
+  stream(generator, conversations.prompt_of(prompt), options.chat ? "" : prompt, options, output);
+  output.close();
 }
 
 void add_generate(CLI::App& app) {
@@ -176,6 +254,10 @@ void add_generate(CLI::App& app) {
                     {.except = {"likeliest"},
                      .flags = {{"samples", "-n,--samples"}},
                      .ranges = {{"max_tokens", between(1, 1 << 24)}}});
+  command.add_flag("--chat", settings->options.chat,
+                   "a prompt is a message of a user, or a list of messages as JSON, which the model answers");
+  add_value_option(command, "--system", settings->system,
+                   "with --chat: the system message [the model's, if any]");
   command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
   add_runtime_options(command, settings->runtime);
   command.footer(
@@ -183,6 +265,9 @@ void add_generate(CLI::App& app) {
       "is\n"
       "shown as it is generated. A text that is longer than the model was trained on goes on from its latter "
       "half.\n"
+      "With --chat only the answers are written, and without a prompt each line of standard input is the next "
+      "message\n"
+      "of one conversation.\n"
       "Example:\n  sixfold generate run/model --prompt 'To be' --max-tokens 200 --temperature 0.8 --seed 1");
   command.callback([settings] { run(*settings); });
 }

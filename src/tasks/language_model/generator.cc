@@ -16,13 +16,16 @@ namespace sixfold {
 
 void visit(OptionVisitor& v, GenerateOptions& o) {
   constexpr double most_tokens = 1 << 24;
-  v.field("max_tokens", o.max_tokens, "most tokens after the prompt", between(0, most_tokens));
-  v.field("min_tokens", o.min_tokens, "no end of the text before this many tokens, unless a stop string comes",
+  v.field("max_tokens", o.max_tokens, "most tokens after the prompt [as stored with the model, or 256]",
+          between(0, most_tokens));
+  v.field("min_tokens", o.min_tokens,
+          "no end of the text before this many tokens, unless a stop string comes [as stored with the model]",
           between(0, most_tokens));
   visit(v, o.draw);
-  v.field("no_repeat_ngram", o.no_repeat_ngram, "never repeat an n-gram of this many tokens; 0: off",
-          at_least(0));
-  v.field("beam_size", o.beam_size, "search for the likeliest text with so many hypotheses; 0: draw",
+  v.field("no_repeat_ngram", o.no_repeat_ngram,
+          "never repeat an n-gram of this many tokens; 0: off [as stored with the model]", at_least(0));
+  v.field("beam_size", o.beam_size,
+          "search for the likeliest text with so many hypotheses; 0: draw [as stored with the model]",
           between(0, 1000));
   v.field("samples", o.samples, "number of texts for each prompt", between(1, 65536));
   v.field("seed", o.seed, "seed of the random numbers; the same seed gives the same texts");
@@ -30,6 +33,7 @@ void visit(OptionVisitor& v, GenerateOptions& o) {
           at_least(0));
   v.field("stop", o.stop, "end before this text; may be given several times");
 }
+
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -127,6 +131,22 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
 std::vector<GeneratedTexts> Generator::generate(std::span<const Prompt> prompts, const GenerateOptions& options,
                                                 const TextReceiver& receive) const {
   return GenerationJob(model(), prompts, options, receive).run();
+}
+
+Prompt Generator::chat_prompt(std::span<const ChatMessage> messages) const {
+  const auto settings = settings_of<LanguageModelSettings>(config());
+  const Tokenizer& tokenizer = model().target();
+  const ChatFormat& format = chat_format_of(model());
+  for (size_t i = 0; i < messages.size(); ++i)
+    if (const auto fault = fault_of_text(messages[i].content))
+      throw_input_error("message {}: it is not text: {}", i + 1, *fault);
+  ChatText chat = chat_text(format, settings.chat.system, messages);
+  std::vector<int32_t> ids = tokenizer.encode_with_special_tokens(chat.text, chat.contents);
+  return {.text = std::move(chat.text), .ids = std::move(ids)};
+}
+
+int Generator::max_tokens_after(size_t prompt_tokens) const {
+  return tokens_after(model().config(), prompt_tokens);
 }
 
 std::optional<std::string> Generator::refusal(const Prompt& prompt) const {

@@ -14,19 +14,25 @@
 #include "runtime/predictor.h"
 #include "search/draw.h"
 #include "search/hypothesis.h"
+#include "text/chat_format.h"
 
 namespace sixfold {
 
 class OptionVisitor;
 
-/// Options of a call. `visit` lists those that users may set, with their texts and ranges.
+/// Options of a call. What is not set is as stored with the model. `visit` lists those that users may set, with
+/// their texts and ranges.
 struct GenerateOptions {
-  int max_tokens = 256;     ///< most tokens after the prompt; 0: with `prompt_tokens` alone
-  int min_tokens = 0;       ///< the end token is not chosen before this many tokens after the prompt
-  DrawOptions draw;         ///< how each token is drawn
-  int no_repeat_ngram = 0;  ///< never complete an n-gram of this size that occurred before; 0: off
-  /// Beam search for the likeliest text instead of drawing, as the model's generation settings say; 0: draw.
-  int beam_size = 0;
+  /// Most tokens after the prompt; 0: with `prompt_tokens` alone. Without it and without a number that is
+  /// stored with the model, `usual_max_tokens`.
+  std::optional<int> max_tokens = {};
+  std::optional<int> min_tokens = {};  ///< no end token is chosen before this many tokens after the prompt
+  DrawChoice draw = {};                ///< how each token is drawn
+  std::optional<int> no_repeat_ngram =
+      {};  ///< never complete an n-gram of this size that occurred before; 0: off
+  /// Beam search for the likeliest text instead of drawing, as the model's generation settings say; 0: draw. A
+  /// number that is stored with the model counts if the options have nothing that belongs to drawing.
+  std::optional<int> beam_size = {};
   int samples = 1;  ///< number of texts for each prompt
   /// The same seed gives the same texts, with any number of threads and whatever other prompts there are.
   uint64_t seed = 1;
@@ -36,10 +42,14 @@ struct GenerateOptions {
   std::optional<int> likeliest = {};
   bool prompt_tokens = false;     ///< with `likeliest`: the tokens of the prompt come before those of the text
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
+  bool chat = false;              ///< a text also ends where a message of the model's chat format does
   std::string caller = {};        ///< a name of whom the call is for: callers take turns
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
 };
 void visit(OptionVisitor& v, GenerateOptions& o);
+
+/// `GenerateOptions::max_tokens` if neither the options nor the model say more.
+inline constexpr int usual_max_tokens = 256;
 
 /// A token of a generated text, and what else was likely.
 struct ChosenToken {
@@ -65,6 +75,7 @@ struct GeneratedText {
 struct Prompt {
   std::string text;
   std::optional<std::vector<int32_t>> ids = {};  ///< instead of `text`
+  std::optional<std::string> fault = {};         ///< why there is nothing to continue, which is its result then
 };
 
 /// A prompt and the texts that continue it.
@@ -136,8 +147,14 @@ class SIXFOLD_API Generator final : public Predictor {
   std::vector<GeneratedTexts> generate(std::span<const Prompt> prompts, const GenerateOptions& options = {},
                                        const TextReceiver& receive = {}) const;
 
+  /// A conversation as a prompt, which the assistant's answer continues (`GenerateOptions::chat`). Special
+  /// tokens in contents are text. Throws an input error if the model has no chat format, or as `chat_text`.
+  Prompt chat_prompt(std::span<const ChatMessage> messages) const;
+
   /// Why the model can't continue a prompt: it is not text, or has too many tokens. Nothing if it can.
   std::optional<std::string> refusal(const Prompt& prompt) const;
+  /// The most tokens after a prompt of so many tokens, if the options do not set it: as stored with the model.
+  int max_tokens_after(size_t prompt_tokens) const;
   /// The text of tokens. Throws an input error if one is not in the vocabulary.
   std::string text_of(std::span<const int32_t> ids) const;
 

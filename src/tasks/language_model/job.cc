@@ -6,28 +6,51 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "data/lines.h"
+#include "tasks/language_model/settings.h"
 #include "text/utf8.h"
 
 namespace sixfold {
 namespace {
 
-GenerationConfig beam_rules(const ModelConfig& model, const GenerateOptions& options) {
-  GenerationConfig rules = model.generation;
-  rules.beam_size = options.beam_size;
-  rules.at_longest = AtLongest::cut;
-  return rules;
-}
-
 /// Throws an input error that names a setting of drawing, which beam search does not obey.
-void require_default_drawing(const DrawOptions& draw) {
-  const std::vector<std::string> set = differing_keys(write_options(draw), write_options(DrawOptions()));
+void require_no_drawing(const DrawChoice& draw) {
+  const std::vector<std::string> set = differing_keys(write_options(draw), write_options(DrawChoice()));
   require(set.empty(), "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
           set.empty() ? "" : set[0]);
+}
+
+/// Whether options have something that beam search does not.
+bool need_drawing(const GenerateOptions& options, int beam_size) {
+  return options.likeliest || !options.stop.empty() || options.samples > beam_size ||
+         !differing_keys(write_options(options.draw), write_options(DrawChoice())).empty();
+}
+
+GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options) {
+  check_ranges(options);
+  const ModelConfig& config = model.config();
+  const auto stored = settings_of<LanguageModelSettings>(config);
+  const int beam_size = need_drawing(options, stored.beam_size) ? 0 : stored.beam_size;
+  GenerationPlan plan{.beam_size = options.beam_size.value_or(beam_size),
+                      .min_tokens = options.min_tokens.value_or(config.generation.min_new_tokens),
+                      .no_repeat_ngram = options.no_repeat_ngram.value_or(config.generation.no_repeat_ngram),
+                      .draw = options.draw.over(stored.draw),
+                      .ends = {config.eos}};
+  const auto add_end = [&](int32_t id) {
+    if (std::ranges::count(plan.ends, id) == 0) plan.ends.push_back(id);
+  };
+  for (const int id : stored.more_ends) {
+    require(id < config.target_vocab, "{}: language_model.more_ends has the id {}, but the model has {} tokens",
+            model.folder(), id, config.target_vocab);
+    add_end(id);
+  }
+  if (options.chat) add_end(end_of_message(chat_format_of(model), model.target()));
+  return plan;
 }
 
 }  // namespace
 
 EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
+  if (prompt.fault) return {.refusal = prompt.fault};
   EncodedPrompt encoded;
   if (prompt.ids) {
     encoded.ids = *prompt.ids;
@@ -49,6 +72,27 @@ EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
   return encoded;
 }
 
+const ChatFormat& chat_format_of(const ModelRuntime& model) {
+  const ChatFormat* format = chat_format_named(settings_of<LanguageModelSettings>(model.config()).chat.format);
+  require(
+      format,
+      "{}: it is not known how the model reads conversations (language_model.chat.format of its config.json "
+      "is empty); give it texts to continue",
+      model.folder());
+  if (const auto fault = chat_fault(*format, model.target()))
+    throw_input_error("{}: conversations of the format {} can't be encoded: {}", model.folder(), format->name,
+                      *fault);
+  return *format;
+}
+
+int tokens_after(const ModelConfig& config, size_t prompt_tokens) {
+  if (config.generation.max_new_tokens > 0) return config.generation.max_new_tokens;
+  const int longest = settings_of<LanguageModelSettings>(config).max_length;
+  if (longest == 0) return usual_max_tokens;
+  const int64_t read = static_cast<int64_t>(prompt_tokens) + (config.generation.start_before_text ? 1 : 0);
+  return static_cast<int>(std::max<int64_t>(longest - read, 0));
+}
+
 GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompts,
                              const GenerateOptions& options, const TextReceiver& receive)
     : RequestGroup(model.engine(), options.caller),
@@ -56,47 +100,60 @@ GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompt
       prompts_(prompts),
       options_(options),
       receive_(receive),
+      how_(plan_of(model, options)),
       stops_(options.stop),
-      per_prompt_(options.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
+      per_prompt_(how_.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
-  check_ranges(options);
-  require(options.no_repeat_ngram == 0 || options.no_repeat_ngram >= 2,
-          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", options.no_repeat_ngram);
-  require(options.min_tokens == 0 || options.min_tokens <= options.max_tokens,
-          "min_tokens is {}; it must be at most max_tokens, {}", options.min_tokens, options.max_tokens);
+  require(how_.no_repeat_ngram == 0 || how_.no_repeat_ngram >= 2,
+          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", how_.no_repeat_ngram);
+  const int most = max_tokens(0);
+  require(options.min_tokens.value_or(0) <= most, "min_tokens is {}; it must be at most max_tokens, {}",
+          options.min_tokens.value_or(0), most);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   require(!options.prompt_tokens || options.likeliest,
           "the tokens of prompts are given with their likeliest alternatives; set their number");
-  require(options.max_tokens >= (options.prompt_tokens ? 0 : 1), "max_tokens is {}; it must be at least 1",
-          options.max_tokens);
+  require(!options.max_tokens || *options.max_tokens >= (options.prompt_tokens ? 0 : 1),
+          "max_tokens is {}; it must be at least 1", options.max_tokens.value_or(0));
   wanted_.resize(prompts.size() * per_prompt_);
-  if (options.beam_size == 0) {
+  if (how_.beam_size == 0)
     sampling_ = sampling_plan();
-    return;
-  }
-  require(!options.likeliest,
-          "beam search chooses no tokens one by one, so that it gives none with its likeliest");
-  require(options.stop.empty(),
-          "beam search knows no stop strings; leave out the beam size, or the stop strings");
-  require_default_drawing(options.draw);
-  require(options.samples <= options.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
-          options.samples, options.beam_size, options.beam_size);
-  auto plan = std::make_shared<BeamPlan>(model.config(), beam_rules(model.config(), options), options.samples);
-  add_restrictions(*plan);
-  beam_ = std::move(plan);
+  else
+    beam_ = beam_plan();
 }
 
-/// Adds what the options forbid to a plan of sampling or of beam search.
+int GenerationJob::max_tokens(size_t prompt_tokens) const {
+  return options_.max_tokens.value_or(tokens_after(model_.config(), prompt_tokens));
+}
+
+std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
+  require(!options_.likeliest,
+          "beam search chooses no tokens one by one, so that it gives none with its likeliest");
+  require(options_.stop.empty(),
+          "beam search knows no stop strings; leave out the beam size, or the stop strings");
+  require_no_drawing(options_.draw);
+  require(options_.samples <= how_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
+          options_.samples, how_.beam_size, how_.beam_size);
+  GenerationConfig rules = model_.config().generation;
+  rules.beam_size = how_.beam_size;
+  rules.at_longest = AtLongest::cut;
+  rules.min_new_tokens = rules.no_repeat_ngram = 0;  // restrictions that both kinds of search have
+  auto plan = std::make_shared<BeamPlan>(model_.config(), rules, options_.samples);
+  plan->more_ends.assign(how_.ends.begin() + 1, how_.ends.end());
+  add_restrictions(*plan);
+  return plan;
+}
+
+/// Adds what is forbidden to a plan of sampling or of beam search.
 void GenerationJob::add_restrictions(auto& plan) const {
-  if (options_.no_repeat_ngram > 0)
-    plan.restrictions.push_back(std::make_unique<NoRepeatedNgram>(options_.no_repeat_ngram));
-  if (options_.min_tokens > 0)
-    plan.restrictions.push_back(std::make_unique<MinNewTokens>(options_.min_tokens, plan.eos));
+  if (how_.no_repeat_ngram > 0)
+    plan.restrictions.push_back(std::make_unique<NoRepeatedNgram>(how_.no_repeat_ngram));
+  if (how_.min_tokens > 0)
+    plan.restrictions.push_back(std::make_unique<MinNewTokens>(how_.min_tokens, how_.ends));
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
-  auto plan =
-      std::make_shared<SamplingPlan>(model_.config(), options_.draw, options_.max_tokens, options_.seed);
+  auto plan = std::make_shared<SamplingPlan>(model_.config(), how_.draw, options_.seed);
+  plan->ends = how_.ends;
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
   add_restrictions(*plan);
@@ -104,7 +161,8 @@ std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
 }
 
 std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
-  if (!sampling_) return std::make_unique<BeamSearch>(beam_, *wanted.ids, options_.max_tokens);
+  const int most = max_tokens(wanted.ids->size());
+  if (!sampling_) return std::make_unique<BeamSearch>(beam_, *wanted.ids, most);
   const uint64_t sample = uint64_t{options_.first_prompt + wanted.prompt} << 16 | wanted.sample;
   StopCriterion stops;
   if (!stops_.empty())
@@ -113,7 +171,8 @@ std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
       text->push(ids);
       return text->stopped();
     };
-  return std::make_unique<Sampling>(sampling_, *wanted.ids, sample, wanted.chosen.get(), std::move(stops));
+  return std::make_unique<Sampling>(sampling_, *wanted.ids, most, sample, wanted.chosen.get(),
+                                    std::move(stops));
 }
 
 std::vector<GeneratedTexts> GenerationJob::run() {
@@ -132,15 +191,26 @@ void GenerationJob::queue_prompt(size_t index) {
   const auto ids = std::make_shared<const std::vector<int32_t>>(std::move(encoded.ids));
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = model_.config();
+  const int most = max_tokens(prompt.size());
+  if (most == 0 && !options_.prompt_tokens) {
+    result.error = fmt::format(
+        "the prompt has {} tokens, but by language_model.max_length of the model's config.json a prompt and "
+        "the "
+        "text after it have at most {}; shorten it, or set the number of tokens",
+        prompt.size(), settings_of<LanguageModelSettings>(config).max_length);
+    return;
+  }
   result.prompt_tokens = prompt.size();
-  result.unknown_tokens = static_cast<size_t>(std::ranges::count(prompt, config.unk));
+  // A vocabulary to which nothing is unknown has its end token in place of an unknown one.
+  if (config.unk != config.eos)
+    result.unknown_tokens = static_cast<size_t>(std::ranges::count(prompt, config.unk));
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();
-    request->tokens = (std::ssize(prompt) + options_.max_tokens) * std::max(options_.beam_size, 1);
+    request->tokens = (std::ssize(prompt) + most) * std::max(how_.beam_size, 1);
     if (config.context_tokens > 0)
       request->tokens =
-          std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(options_.beam_size, 1));
+          std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(how_.beam_size, 1));
     request->batch_tokens = 16 * model_.batch_tokens();
     request->read_tokens = std::ssize(prompt);
     const size_t number = index * per_prompt_ + sample;

@@ -20,6 +20,22 @@ struct EncodedPrompt {
 
 EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt);
 
+/// How a model reads conversations. Throws an input error if that is not known, or if its tokenizer lacks the
+/// control tokens.
+const ChatFormat& chat_format_of(const ModelRuntime& model);
+
+/// `Generator::max_tokens_after`.
+int tokens_after(const ModelConfig& config, size_t prompt_tokens);
+
+/// How texts are generated: options, and where they do not say it, what is stored with the model.
+struct GenerationPlan {
+  int beam_size = 0;
+  int min_tokens = 0;
+  int no_repeat_ngram = 0;
+  DrawOptions draw;
+  std::vector<int32_t> ends;  ///< the end token first, then others that end a text
+};
+
 /// The generation of texts for a list of prompts.
 class GenerationJob final : public RequestGroup {
  public:
@@ -39,7 +55,9 @@ class GenerationJob final : public RequestGroup {
     std::unique_ptr<ChosenTokens> chosen = {};  ///< null: not wanted
     int64_t shown = 0;                          ///< characters of the pieces
   };
+  int max_tokens(size_t prompt_tokens) const;
   std::shared_ptr<SamplingPlan> sampling_plan() const;
+  std::shared_ptr<BeamPlan> beam_plan() const;
   void add_restrictions(auto& plan) const;
   std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
@@ -52,6 +70,7 @@ class GenerationJob final : public RequestGroup {
   std::span<const Prompt> prompts_;
   const GenerateOptions& options_;
   const TextReceiver& receive_;
+  const GenerationPlan how_;
   const StopStrings stops_;
   std::shared_ptr<const SamplingPlan> sampling_;  // one of them is null
   std::shared_ptr<const BeamPlan> beam_;

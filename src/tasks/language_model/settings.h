@@ -1,22 +1,52 @@
 #pragma once
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text_unit.h"
 #include "model/config.h"
+#include "model/draw_options.h"
 
 namespace sixfold {
+
+/// How a model reads conversations.
+struct ChatSettings {
+  std::string format;  ///< the name of a `ChatFormat`; empty: the model has none
+  std::string system;  ///< the system message of conversations without one; empty: none
+};
+
+inline void visit(OptionVisitor& v, ChatSettings& o) {
+  v.field("format", o.format, "name of the chat format; empty: none");
+  v.field("system", o.system, "system message of conversations that have none");
+}
 
 /// What config.json says of a language model besides its network.
 struct LanguageModelSettings {
   static constexpr std::string_view task = "language_model";
   static constexpr TaskNetwork network{.task = task, .encoder = false};
   TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
+  std::vector<int> more_ends;             ///< tokens besides `ModelConfig::eos` that end a text
+  /// Most tokens of a prompt and the text after it, start token included, where a call sets no number and
+  /// `GenerationConfig::max_new_tokens` neither; 0: no limit.
+  int max_length = 0;
+  int beam_size = 0;  ///< of a call that sets neither a beam nor an option of drawing; 0: draw
+  DrawOptions draw;   ///< of a call that does not set them
+  ChatSettings chat;
 };
 
 inline void visit(OptionVisitor& v, LanguageModelSettings& o) {
   v.field("text_unit", o.text_unit, "what the model was trained on: stream, file, paragraph or line");
+  v.field("more_ends", o.more_ends, "ids of tokens besides eos that end a text", at_least(0));
+  v.field("max_length", o.max_length,
+          "most tokens of a prompt and the text after it, unless a number of tokens is set; 0: no limit",
+          at_least(0));
+  v.field("beam_size", o.beam_size, "search for the likeliest text with so many hypotheses; 0: draw",
+          between(0, 1000));
+  v.group("draw", o.draw, "how tokens are drawn");
+  v.group("chat", o.chat, "how conversations are read");
 }
 
-inline void validate(const LanguageModelSettings&) {}
+/// Throws an input error if the chat format is not known.
+void validate(const LanguageModelSettings& settings);
 
 }  // namespace sixfold

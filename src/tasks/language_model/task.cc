@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/plural.h"
 #include "data/block_dataset.h"
 #include "model_folder/binding.h"
@@ -32,13 +33,15 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
   config.context_tokens = options.data.block_tokens;
   config.task = LanguageModelSettings::task;
   // A stream does not end, so that its end token is suppressed. Otherwise it is where the settings say so.
-  const bool was_stream =
-      !from.empty() && settings_of<LanguageModelSettings>(config).text_unit == TextUnit::stream;
+  LanguageModelSettings settings;
+  if (!from.empty()) settings = settings_of<LanguageModelSettings>(config);
+  const bool was_stream = !from.empty() && settings.text_unit == TextUnit::stream;
   std::vector<int>& suppressed = config.generation.suppress_tokens;
   if (was_stream) std::erase(suppressed, config.eos);
   if (options.data.unit == TextUnit::stream && std::ranges::count(suppressed, config.eos) == 0)
     suppressed.push_back(config.eos);
-  config.settings = write_options(LanguageModelSettings{options.data.unit});
+  settings.text_unit = options.data.unit;
+  config.settings = write_options(settings);
   require(config.positions != Positions::learned || config.max_positions >= config.context_tokens,
           "{}: has {} learned positions, but data.block_tokens is {}; choose fewer", from, config.max_positions,
           config.context_tokens);
@@ -82,11 +85,44 @@ class LanguageModelTask : public Task {
   std::optional<BlockDataset> valid_;
 };
 
+/// How texts are generated where a call says nothing.
+std::string describe_generation(const ModelConfig& model, const LanguageModelSettings& settings) {
+  const GenerationConfig& rules = model.generation;
+  const DrawOptions& draw = settings.draw;
+  std::vector<std::string> parts;
+  const auto add = [&](bool set, std::string part) {
+    if (set) parts.push_back(std::move(part));
+  };
+  if (settings.beam_size > 0) {
+    parts.push_back(fmt::format("beam search of {}", settings.beam_size));
+  } else if (draw.temperature == 0) {
+    parts.emplace_back("greedy search");
+  } else {
+    parts.push_back(fmt::format("draws with temperature {}", draw.temperature));
+    add(draw.top_k > 0, fmt::format("top_k {}", draw.top_k));
+    add(draw.top_p < 1, fmt::format("top_p {}", draw.top_p));
+    add(draw.min_p > 0, fmt::format("min_p {}", draw.min_p));
+  }
+  add(draw.repetition_penalty != 1, fmt::format("repetition_penalty {}", draw.repetition_penalty));
+  add(rules.no_repeat_ngram > 0, fmt::format("no_repeat_ngram {}", rules.no_repeat_ngram));
+  add(rules.max_new_tokens > 0, fmt::format("at most {}", counted(rules.max_new_tokens, "token")));
+  add(settings.max_length > 0,
+      fmt::format("at most {} with the prompt", counted(settings.max_length, "token")));
+  add(rules.min_new_tokens > 0, fmt::format("at least {}", counted(rules.min_new_tokens, "token")));
+  add(!settings.more_ends.empty(), fmt::format("{} end tokens", settings.more_ends.size() + 1));
+  return join(parts);
+}
+
 void describe_language_model(const ModelConfig& model, const InfoLine& line) {
   const std::string window =
       model.context_tokens > 0 ? counted(model.context_tokens, "token") : "any number of tokens";
-  line("reads", fmt::format("{} at once; a text is a {}", window,
-                            name_of_enum(settings_of<LanguageModelSettings>(model).text_unit)));
+  const auto settings = settings_of<LanguageModelSettings>(model);
+  line("reads", fmt::format("{} at once; a text is a {}", window, name_of_enum(settings.text_unit)));
+  line("generates", describe_generation(model, settings));
+  if (!settings.chat.format.empty())
+    line("chat", settings.chat.system.empty()
+                     ? settings.chat.format
+                     : fmt::format("{}; system message: {}", settings.chat.format, settings.chat.system));
 }
 
 }  // namespace

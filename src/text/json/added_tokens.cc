@@ -53,7 +53,12 @@ AddedTokenFinder::AddedTokenFinder(std::vector<const AddedToken*> tokens, const 
   tree_ = PrefixTree(std::move(strings));
 }
 
-std::vector<TextPart> AddedTokenFinder::parts(std::string_view text, bool finds_special) const {
+std::vector<TextPart> AddedTokenFinder::parts(std::string_view text, bool finds_special,
+                                              std::span<const TextRange> plain) const {
+  const auto is_special = [&](size_t begin, size_t end) {
+    while (!plain.empty() && plain.front().end <= begin) plain = plain.subspan(1);
+    return finds_special && (plain.empty() || plain.front().begin >= end);
+  };
   std::vector<TextPart> parts;
   size_t done = 0;
   for (size_t at = 0; at < text.size() && !tokens_.empty();) {
@@ -71,8 +76,12 @@ std::vector<TextPart> AddedTokenFinder::parts(std::string_view text, bool finds_
       continue;
     }
     size_t begin = at, end = at + length;
+    if (token->special && !is_special(begin, end)) {
+      at = finds_special ? at + 1 : end;  // another may begin within what is only partly plain text
+      continue;
+    }
     at = end;
-    if ((token->special && !finds_special) || (token->single_word && !stands_alone(text, begin, end))) continue;
+    if (token->single_word && !stands_alone(text, begin, end)) continue;
     while (token->lstrip && begin > done && is_space_at(text, before(text, begin))) begin = before(text, begin);
     for (size_t next = end; token->rstrip && next < text.size() && is_white_space(next_character(text, next));)
       end = next;

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "text/json/json_stage.h"
 #include "text/json/normalizers.h"
 #include "text/json/prefix_tree.h"
+#include "text/words.h"
 
 namespace sixfold {
 
@@ -37,8 +39,10 @@ class AddedTokenFinder {
   AddedTokenFinder(std::vector<const AddedToken*> tokens, const std::vector<std::string>& texts);
 
   bool is_empty() const { return tokens_.empty(); }
-  /// The parts of a text, which cover it. Special tokens are text unless `finds_special`.
-  std::vector<TextPart> parts(std::string_view text, bool finds_special) const;
+  /// The parts of a text, which cover it. Special tokens are text unless `finds_special`, and also where they
+  /// overlap one of the ranges `plain`, which are in ascending order.
+  std::vector<TextPart> parts(std::string_view text, bool finds_special,
+                              std::span<const TextRange> plain = {}) const;
 
  private:
   std::vector<const AddedToken*> tokens_;

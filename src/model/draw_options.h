@@ -1,0 +1,41 @@
+#pragma once
+#include <optional>
+
+namespace sixfold {
+
+class OptionVisitor;
+
+/// How a token is drawn from the distribution of a model. The steps act in the order of the fields, as those of
+/// Hugging Face's transformers do.
+struct DrawOptions {
+  /// Divide the positive logits of tokens that occur before by this, and multiply their negative ones by it
+  /// (Keskar et al. 2019, CTRL); 1: no change.
+  float repetition_penalty = 1;
+  /// Divide all logits by this before the softmax; 0: always choose the likeliest token.
+  float temperature = 1;
+  int top_k = 0;  ///< choose among this many tokens, the likeliest; 0: all
+  /// Then among the fewest likeliest tokens that have this probability (Holtzman et al. 2020); 1: all.
+  float top_p = 1;
+  /// Then among those with this share of the probability of the likeliest (Nguyen et al. 2024); 0: all.
+  float min_p = 0;
+};
+
+/// The options of drawing that were chosen; the others are as a model has them.
+struct DrawChoice {
+  std::optional<float> repetition_penalty, temperature;
+  std::optional<int> top_k;
+  std::optional<float> top_p, min_p;
+
+  DrawOptions over(const DrawOptions& others) const {
+    return {.repetition_penalty = repetition_penalty.value_or(others.repetition_penalty),
+            .temperature = temperature.value_or(others.temperature),
+            .top_k = top_k.value_or(others.top_k),
+            .top_p = top_p.value_or(others.top_p),
+            .min_p = min_p.value_or(others.min_p)};
+  }
+};
+
+void visit(OptionVisitor& v, DrawOptions& o);
+void visit(OptionVisitor& v, DrawChoice& o);
+
+}  // namespace sixfold

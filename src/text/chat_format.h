@@ -1,0 +1,70 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/words.h"
+
+namespace sixfold {
+
+class Tokenizer;
+
+/// A message of a conversation.
+struct ChatMessage {
+  std::string role;  ///< "system", "user" or "assistant"
+  std::string content;
+};
+
+/// How a kind of models has a conversation as one text. A message is `open`, its role, `middle`, its content
+/// and `close`; at the end stands the beginning of the assistant's next message. Control tokens are written as
+/// vocabularies have them, such as "<|im_end|>".
+struct ChatFormat {
+  std::string_view name, open, middle, close;
+  bool trims = false;              ///< contents lose the white space at both ends
+  bool drops_thoughts = false;     ///< the assistant's contents begin after the last "</think>"
+  std::string_view preamble = {};  ///< begins the first message, which is then always the system's
+  // By these texts, besides the parts above, its templates are recognised:
+  std::vector<std::string_view> has = {}, lacks = {};  ///< what they have, and what none of them has
+  std::vector<std::string_view> more_tokens = {};      ///< control tokens that they may have, as for tools
+};
+
+/// The table of all formats.
+std::span<const ChatFormat> chat_formats();
+/// The format of this name; null if there is none.
+const ChatFormat* chat_format_named(std::string_view name);
+
+/// What a template in Jinja says.
+struct RecognisedChat {
+  const ChatFormat* format = nullptr;
+  std::string system;        ///< the system message of conversations without one; empty: none
+  bool starts = false;       ///< whether the start token stands before the text
+  bool names_today = false;  ///< whether it has today's date, for which `ChatFormat::preamble` has a fixed one
+};
+
+/// Recognises a template by the texts in it, without interpreting it. Returns nothing if it is none of the
+/// table's, or might write something else. Takes time linear in the template.
+std::optional<RecognisedChat> recognise_chat(std::string_view jinja);
+
+/// A template that writes what `chat_text` does, and that is recognised again.
+std::string chat_template_of(const ChatFormat& format, const std::string& system, bool starts);
+
+/// A conversation as one text, and the parts of it in which nothing is a control token: the contents.
+struct ChatText {
+  std::string text;
+  std::vector<TextRange> contents;
+};
+
+/// Writes a conversation, without the start token. Its texts are well-formed UTF-8. Throws an input error that
+/// names the message if it has another role, if a system message is empty, or if the last message is not the
+/// user's.
+ChatText chat_text(const ChatFormat& format, const std::string& system, std::span<const ChatMessage> messages);
+
+/// Why conversations can't be encoded: the tokenizer lacks a control token, or texts could contain it. Nothing
+/// if they can.
+std::optional<std::string> chat_fault(const ChatFormat& format, const Tokenizer& tokenizer);
+/// The id of the control token that ends a message, such as that of "<|im_end|>". The tokenizer must have it.
+int32_t end_of_message(const ChatFormat& format, const Tokenizer& tokenizer);
+
+}  // namespace sixfold
