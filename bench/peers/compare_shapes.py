@@ -88,22 +88,21 @@ def make(shape, folder, tokens):
 class CTranslate2:
     def __init__(self, folder, options):
         import ctranslate2
-        import transformers
+        import tokenizers
 
         self.name, self.options = f"CTranslate2 {ctranslate2.__version__}", options
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "hf")
+        self.tokenizer = tokenizers.Tokenizer.from_file(str(folder / "hf/tokenizer.json"))  # transformers would count as its memory
         self.translator = ctranslate2.Translator(str(folder / "ct2"), compute_type="int8", inter_threads=options.workers,
                                                  intra_threads=options.threads // options.workers)
-        language = getattr(self.tokenizer, "tgt_lang", None)
-        self.prefix = [language] if language else None
+        self.prefix = ["deu_Latn"] if self.tokenizer.token_to_id("deu_Latn") else None
 
     def translate(self, lines):
-        sources = [self.tokenizer.convert_ids_to_tokens(ids) for ids in self.tokenizer(lines)["input_ids"]]
+        sources = [encoding.tokens for encoding in self.tokenizer.encode_batch(lines)]
         prefix = [self.prefix] * len(sources) if self.prefix else None
         results = self.translator.translate_batch(
             sources, target_prefix=prefix, beam_size=self.options.beam, max_batch_size=self.options.batch, batch_type="examples",
             min_decoding_length=self.options.tokens, max_decoding_length=self.options.tokens)
-        return [self.tokenizer.decode(self.tokenizer.convert_tokens_to_ids(r.hypotheses[0]), skip_special_tokens=True) for r in results]
+        return self.tokenizer.decode_batch([[self.tokenizer.token_to_id(token) for token in r.hypotheses[0]] for r in results])
 
 
 class Transformers:
@@ -147,7 +146,8 @@ def measure(command):
 
 
 def compare(shape, options, folder):
-    make(shape, folder, options.tokens)
+    # In a process of its own: a process that has once been large counts as large in those that it starts.
+    subprocess.run([sys.executable, __file__, options.input, "--make", shape, "--folder", str(folder), "--tokens", str(options.tokens)], check=True)
     text = folder / "input.txt"
     lines = Path(options.input).read_text(encoding="utf-8").splitlines()[:options.lines]
     text.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -182,12 +182,15 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch", type=int, default=64, help="sentences of a batch of the peers")
     # What this script starts itself with:
+    parser.add_argument("--make", help=argparse.SUPPRESS)
     parser.add_argument("--peer", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--beam", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--dtype", default="float32", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.make:
+        return make(options.make, Path(options.folder), options.tokens)
     if options.peer:
         return peer(options)
     print(f"{options.lines} texts, {options.tokens} tokens each; load before: {os.getloadavg()[0]:.1f}")

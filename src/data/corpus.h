@@ -44,6 +44,8 @@ class PairReader {
   const CorpusReport& report() const { return report_; }
   /// The share of all bytes that was read, from 0 to 1.
   double part_read() const;
+  /// The place of the pair that was read last: "train.en:17".
+  std::string place() const { return source_->place(); }
 
  private:
   bool read_line_pair(std::string& source, std::string& target, bool& valid);

@@ -17,6 +17,7 @@ void add_average(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_info(CLI::App& app, Tasks tasks);
 void add_tokenize(CLI::App& app);
+void add_check(CLI::App& app, Tasks tasks);
 void add_corpus(CLI::App& app);
 void add_demo_corpus(CLI::App& app);
 void add_demo_images(CLI::App& app);

@@ -54,8 +54,9 @@ void describe(CLI::App& app, const ProgramTables& tables) {
   const Tasks tasks = tables.tasks;
   const auto walks = [&](auto add) { return [add, tasks](CLI::App& a) { add(a, tasks); }; };
   Commands commands;
-  commands.add(Commands::make, {add_demo_corpus, add_demo_images, add_demo_questions, add_corpus,
-                                walks(add_train), add_dashboard, walks(add_sweep), add_average, add_quantize});
+  commands.add(Commands::make,
+               {add_demo_corpus, add_demo_images, add_demo_questions, walks(add_check), add_corpus,
+                walks(add_train), add_dashboard, walks(add_sweep), add_average, add_quantize});
   for (const TaskProgram& task : tables.programs) task.add_commands(commands);
   commands.add(Commands::use, {[served = tables.served](CLI::App& a) { add_serve(a, served); }, add_tokenize});
   commands.add(Commands::exchange, {add_import, add_export});

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "program/commands.h"
 #include "program/dashboard_server.h"
@@ -21,7 +22,7 @@ constexpr const char* dashboard_port = "7071";
 struct TrainArguments {
   std::string config, run, on_spike;
   std::string dashboard;  ///< its port; empty: there is none
-  bool resume = false, other_processor = false, fit = false;
+  bool resume = false, other_processor = false, fit = false, no_check = false;
   std::vector<std::string> assignments;
 };
 
@@ -70,6 +71,10 @@ int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments, tasks);
   auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
+  if (processes.is_root() && !a.resume && !a.no_check)
+    for (const Finding& finding : config->check(&note_interrupts()))
+      log_warning("{} ({}{}{})", finding.text, finding.id, finding.examples.empty() ? "" : "; such as ",
+                  join(finding.examples, "; "));
   const TrainOutcome outcome =
       train(*config, {a.run, a.resume, a.other_processor, a.fit, &note_interrupts(), &processes});
   dashboard.reset();
@@ -109,6 +114,8 @@ void add_train(CLI::App& app, Tasks tasks) {
       "--fit", a->fit,
       "split batches into micro-batches that fit into memory; the result is the same except for rounding (with "
       "norm: batch, which normalizes over a micro-batch, it is another), and a resumed run keeps their size");
+  command->add_flag("--no-check", a->no_check,
+                    "begin without a look at the data and the settings, which 'sixfold check' has too");
   command
       ->add_option("--dashboard", a->dashboard,
                    "show the run in a browser while it goes on, at this port of this machine [7071]")

@@ -26,7 +26,7 @@ struct BeamPlan {
   int32_t eos;
   std::vector<int32_t> more_ends = {};  ///< tokens besides `eos` that end an output
   int context;                          ///< `ModelConfig::context_tokens`
-  int longest;  ///< number of tokens, including the end token, that the model has positions for
+  int longest;          ///< number of tokens, including the end token, that the model has positions for
   int attention_layer;  ///< the decoder layer that tells the coverage of sources; -1: it does not count
   std::vector<std::unique_ptr<const Restriction>> restrictions;
 

@@ -80,7 +80,7 @@ class JsonTokenizer : public Tokenizer {
   }
   /// Lines are not encoded on their own: words may begin with line feeds.
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
-  std::string decode_text(std::span<const int32_t> ids) const override { return decode_tokens(ids, nullptr); }
+  std::string decode_text(std::span<const int32_t> ids) const override { return text_of(ids, nullptr); }
   bool encodes_whole_texts() const override { return true; }
   size_t last_cut(std::string_view text, size_t most) const override {
     if (text.empty() || !can_cut_) return 0;
@@ -267,7 +267,14 @@ class JsonTokenizer : public Tokenizer {
             text.origins[std::max(token.end, token.begin + 1) - 1].end};
   }
 
+  /// Without the space that the pre-tokenizer has put before the text: a line is then what was encoded.
   std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
+    std::string text = text_of(ids, unknown);
+    if (pre_tokenizer_ && pre_tokenizer_->adds_space() && text.starts_with(' ')) text.erase(0, 1);
+    return text;
+  }
+
+  std::string text_of(std::span<const int32_t> ids, const std::string* unknown) const {
     std::vector<std::string> texts;
     for (const int32_t id : ids)
       if (const Token& token = at(id); unknown && id == unk_)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "data/check/finding.h"
 #include "data/dataset.h"
 #include "model/transformer.h"
 #include "model_folder/model_folder.h"
@@ -141,6 +142,10 @@ class TaskConfig {
   virtual OnResume on_resume(std::string_view /*key*/) const { return OnResume::refused; }
   /// Returns warnings about settings that have no effect together with others, one sentence each.
   virtual std::vector<std::string> advice() const { return {}; }
+
+  /// Looks at the data and the settings before a run, for seconds. Returns what a person should look at. When
+  /// `stop` becomes nonzero, `Cancelled` is thrown. Throws an input error if the data can't be read.
+  virtual std::vector<Finding> check(const std::atomic<int>* /*stop*/) const { return {}; }
 
   /// Whether the task stores a file of this name in its subfolder of the run's folder.
   virtual bool is_data_file(std::string_view /*name*/) const { return false; }

@@ -118,6 +118,16 @@ TEST_P(TokenizerGolden, HasTheIdsAndTextsOfTokenizers) {
   EXPECT_GT(special, 0);
 }
 
+/// The space that ByteLevel puts before a text is no part of it; a text that goes on keeps its own.
+TEST(TokenizerJson, ALineIsDecodedWithoutTheSpaceThatWasAdded) {
+  json with_space = golden("roberta")["tokenizer"];
+  with_space["pre_tokenizer"]["add_prefix_space"] = true;
+  const auto tokenizer = load(with_space);
+  const Ids ids = tokenizer->encode("a dog");
+  EXPECT_EQ(tokenizer->decode(ids), "a dog");
+  EXPECT_EQ(tokenizer->decode_text(ids), " a dog");
+}
+
 /// A vocabulary of bytes has no unknown token, so that its end tokens are not counted as unknown.
 TEST(TokenizerJson, CountsUnknownTokens) {
   const auto bytes = load(golden("smollm2")["tokenizer"]), words = load(golden("bert_cased")["tokenizer"]);

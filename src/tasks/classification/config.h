@@ -13,7 +13,7 @@ namespace sixfold {
 
 /// Labelled texts, and how they become batches.
 struct LabelledDataOptions : BatchOptions {
-  std::vector<std::string> train, valid;
+  std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   int max_tokens = 512;
   std::vector<std::string> class_weights;
@@ -24,6 +24,8 @@ inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
   v.field("train", o.train,
           "training data: files whose lines are a label, a tab and a text; each may be gzipped");
   v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
+  v.field("test", o.test,
+          "test data, given in the same way, which is only compared with the others by sixfold check");
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("max_tokens", o.max_tokens,

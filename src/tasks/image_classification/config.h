@@ -10,12 +10,15 @@ namespace sixfold {
 
 /// Labelled images, and how they become batches.
 struct ImageDataOptions : ImageFilesOptions {
+  std::vector<std::string> test;
   std::vector<std::string> label_names;
   std::vector<std::string> class_weights;
 };
 
 inline void visit(OptionVisitor& v, ImageDataOptions& o) {
   visit_image_files(v, o, "labels by turns: labels are an IDX file or lines");
+  v.field("test", o.test,
+          "test data, given in the same way, which is only compared with the others by sixfold check");
   v.field("label_names", o.label_names,
           "names of the labels 0, 1, ... of an IDX file; empty: their numbers are their names");
   v.field("class_weights", o.class_weights,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trim.h"
+#include "data/check/labelled_check.h"
 #include "data/image_dataset.h"
 #include "data/image_reader.h"
 #include "tasks/classification/scores.h"
@@ -135,6 +136,16 @@ void describe_image_classification(const ModelConfig& model, const InfoLine& lin
 }
 
 }  // namespace
+
+std::vector<Finding> ImageClassificationConfig::check(const std::atomic<int>* stop) const {
+  const ImageDataOptions& data = options_.data;
+  return check_images({.train = data.train,
+                       .valid = data.valid,
+                       .test = data.test,
+                       .names = data.label_names,
+                       .weighted = !data.class_weights.empty(),
+                       .stop = stop});
+}
 
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {
   return is_sequence_store_file(name);

@@ -41,7 +41,7 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request);
 
 /// Text without labels, and how it becomes batches.
 struct TextDataOptions : BatchOptions {
-  std::vector<std::string> train, valid;
+  std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   TextUnit unit = TextUnit::stream;
   int block_tokens = 256;
@@ -50,6 +50,7 @@ struct TextDataOptions : BatchOptions {
 inline void visit(OptionVisitor& v, TextDataOptions& o) {
   v.field("train", o.train, "files of training text; each may be gzipped");
   v.field("valid", o.valid, "files of validation text; empty: no validation");
+  v.field("test", o.test, "files of test text, which is only compared with the others by sixfold check");
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("unit", o.unit,

@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "base/plural.h"
+#include "data/check/labelled_check.h"
 #include "data/masked_dataset.h"
 #include "model_folder/binding.h"
 #include "tasks/kit/encoder_task.h"
+#include "tasks/kit/run_check.h"
 
 namespace sixfold {
 namespace {
@@ -90,6 +92,17 @@ void describe_masked_language_model(const ModelConfig& model, const InfoLine& li
 }
 
 }  // namespace
+
+std::vector<Finding> MaskedLanguageModelConfig::check(const std::atomic<int>* stop) const {
+  const TextDataOptions& data = options_.data;
+  std::vector<Finding> findings = check_text({.train = data.train,
+                                              .valid = data.valid,
+                                              .test = data.test,
+                                              .invalid = data.invalid_utf8,
+                                              .stop = stop});
+  find_in_run(options_, {}, findings);
+  return findings;
+}
 
 bool MaskedLanguageModelConfig::is_data_file(std::string_view name) const {
   return is_sequence_store_file(name);

@@ -25,7 +25,7 @@ struct EnumNames<Repeats> {
 struct ParallelDataOptions : BatchOptions {
   /// Alternately a source and a target file, or .tsv files with both; each may be gzipped.
   std::vector<std::string> train;
-  std::vector<std::string> valid;
+  std::vector<std::string> valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   std::vector<double> weights;
   int max_length = 256;
@@ -42,6 +42,8 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field("valid", o.valid,
           "validation text, given in the same way; pairs that training would drop are left out; empty: no "
           "validation");
+  v.field("test", o.test,
+          "test text, given in the same way, which is only compared with the others by sixfold check");
   v.field("weights", o.weights,
           "for each text of train, how often an epoch uses each of its pairs; empty: once", at_least(0));
   v.field("invalid_utf8", o.invalid_utf8,

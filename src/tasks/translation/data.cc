@@ -40,6 +40,12 @@ Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& sta
                          side_of(files, options, start, false));
 }
 
+std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options, const TaskStart& start) {
+  const TokenizerOptions& named = options.tokenizer;
+  if (options.start.model.empty() && named.source.empty() && named.target.empty()) return std::nullopt;
+  return tokenizers_of(options, start, {});
+}
+
 /// Describes everything that determines the contents of the store besides the text itself: the settings, and
 /// the hashes of given tokenizers.
 std::string store_settings(const TranslationOptions& options, const TaskStart& start,
@@ -47,9 +53,8 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
   const ParallelDataOptions& data = options.data;
   std::string given;
   TokenizerOptions trained = options.tokenizer;
-  if (!options.start.model.empty() || !trained.source.empty() || !trained.target.empty()) {
-    const Tokenizers tokenizers = tokenizers_of(options, start, {});
-    given = tokenizers.source->hash() + " " + tokenizers.target->hash();
+  if (const auto tokenizers = given_tokenizers(options, start)) {
+    given = tokenizers->source->hash() + " " + tokenizers->target->hash();
     trained = {};
   }
   const std::string around = layout == PairLayout()
@@ -183,6 +188,10 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
   if (!data.source_language.empty()) settings.source_language = data.source_language;
   if (!data.target_language.empty()) settings.target_language = data.target_language;
   return settings;
+}
+
+std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options) {
+  return given_tokenizers(options, {.model = options.start.model});
 }
 
 TranslationData read_translation_data(const TranslationOptions& options, const TaskStart& start) {

@@ -23,6 +23,10 @@ struct TranslationData {
 /// What config.json of a run's model says of its task: that of `config`, with the languages of the text.
 TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOptions& data);
 
+/// The tokenizers of a run that are there before it begins, those of start.model or of the files that the
+/// config names.
+std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options);
+
 /// Reads the text, trains tokenizers if none are given, and encodes the text. The encoded training text and the
 /// validation text are stored in the run's folder. A resumed run uses the stored text, and warns if the
 /// original files have changed or are missing. A run that starts again with the same text and settings uses the

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "data/check/parallel_check.h"
 #include "data/pair_dataset.h"
 #include "model/describe.h"
 #include "model_folder/binding.h"
+#include "tasks/kit/run_check.h"
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/data.h"
 #include "tasks/translation/scores.h"
@@ -109,6 +111,20 @@ void describe_translation(const ModelConfig& model, const InfoLine& line) {
 OptionNode TranslationConfig::read_stored(OptionNode stored) const {
   upgrade_translation_options(stored);
   return TaskConfigOf::read_stored(std::move(stored));
+}
+
+std::vector<Finding> TranslationConfig::check(const std::atomic<int>* stop) const {
+  const ParallelDataOptions& data = options_.data;
+  std::vector<Finding> findings = check_parallel({.train = corpus_files(data.train, "data.train"),
+                                                  .valid = corpus_files(data.valid, "data.valid"),
+                                                  .test = corpus_files(data.test, "data.test"),
+                                                  .invalid = data.invalid_utf8,
+                                                  .languages = {data.source_language, data.target_language},
+                                                  .tokenizers = given_tokenizers(options_),
+                                                  .max_length = data.max_length,
+                                                  .stop = stop});
+  find_in_run(options_, {}, findings);
+  return findings;
 }
 
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }

@@ -127,6 +127,7 @@ class ByteLevel : public PreTokenizer {
                   [](std::string_view word) { return gpt2_pattern.words(word); });
   }
   bool is_byte_level() const override { return true; }
+  bool adds_space() const override { return adds_space_; }
   bool splits_at_spaces() const override { return splits_; }
   bool splits_after_letters() const override { return splits_ && !adds_space_; }
 
@@ -259,6 +260,7 @@ class PreTokenizerSequence : public PreTokenizer {
     for (const auto& step : steps_) step->apply(text);
   }
   bool is_byte_level() const override { return !steps_.empty() && steps_.back()->is_byte_level(); }
+  bool adds_space() const override { return !steps_.empty() && steps_.back()->adds_space(); }
   bool looks_at_beginning() const override {
     return std::ranges::any_of(steps_, [](const auto& step) { return step->looks_at_beginning(); });
   }

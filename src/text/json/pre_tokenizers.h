@@ -22,6 +22,8 @@ class PreTokenizer {
   virtual void apply(SplitText& text) const = 0;
   /// Whether the words are bytes, each of which is a character of the vocabulary. No step may follow.
   virtual bool is_byte_level() const { return false; }
+  /// Whether it is ByteLevel that puts a space before a text without one.
+  virtual bool adds_space() const { return false; }
   /// Whether `SplitText::begins` makes a difference.
   virtual bool looks_at_beginning() const { return false; }
   /// Whether words never have text from before a single space and after it, so that a text may be cut there.

@@ -1,0 +1,43 @@
+#include "data/check/finding.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "text/utf8.h"
+
+namespace sixfold {
+
+std::string as_example(std::string_view text) {
+  constexpr int64_t most_characters = 120;
+  std::string example = one_line(replace_invalid_utf8(text));
+  for (char& c : example)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  int64_t characters = 0;
+  for (size_t i = 0; i < example.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(example[i]) & 0xC0) != 0x80;
+    if (begins && ++characters > most_characters) return example.substr(0, i) + "...";
+  }
+  return example;
+}
+
+std::string to_json_text(std::span<const Finding> findings) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings)
+    list.push_back({{"id", finding.id},
+                    {"severity", name_of_enum(finding.severity)},
+                    {"text", finding.text},
+                    {"examples", finding.examples}});
+  return list.dump(2) + "\n";
+}
+
+std::string to_text(std::span<const Finding> findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += fmt::format("{}: {}: {}\n", name_of_enum(finding.severity), finding.id, finding.text);
+    for (const std::string& example : finding.examples) text += "    " + example + "\n";
+  }
+  return text;
+}
+
+}  // namespace sixfold

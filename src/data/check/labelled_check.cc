@@ -1,0 +1,239 @@
+#include "data/check/labelled_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "base/plural.h"
+#include "data/check/surveyed_text.h"
+#include "data/image_reader.h"
+#include "data/labelled_text.h"
+
+namespace sixfold {
+namespace {
+
+/// The labels of a part of the data, with the number of their samples and the place of the first.
+struct Labels {
+  struct Label {
+    int64_t count = 0;
+    std::string first;
+  };
+  std::string key;
+  std::map<std::string, Label> labels;
+  int64_t samples = 0;
+
+  void add(const std::string& label, const std::function<std::string()>& place) {
+    ++samples;
+    Label& one = labels[label];
+    if (one.count++ == 0) one.first = place();
+  }
+};
+
+void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& findings) {
+  constexpr int64_t most_times = 20;
+  if (train.samples < fewest_checked || train.labels.size() < 2 || weighted) return;
+  const auto count = [](const auto& one) { return one.second.count; };
+  const auto [rarest, commonest] = std::ranges::minmax_element(train.labels, {}, count);
+  if (commonest->second.count < most_times * rarest->second.count) return;
+  std::vector<std::string> examples;
+  for (const auto& [label, one] : train.labels)
+    if (commonest->second.count >= most_times * one.count && examples.size() < most_examples)
+      examples.push_back(fmt::format("{}: {}", label, counted(one.count, "sample")));
+  findings.push_back(
+      {"labels-unbalanced", Severity::warning,
+       fmt::format(
+           "{}: the label '{}' has {}, but '{}' {}. A model learns to answer the common labels, and "
+           "its accuracy hides that. Set data.class_weights: balanced, or add samples of the rare labels",
+           train.key, commonest->first, counted(commonest->second.count, "sample"), rarest->first,
+           rarest->second.count),
+       std::move(examples)});
+}
+
+void find_unseen(const Labels& train, const Labels& other, std::vector<Finding>& findings) {
+  int64_t count = 0;
+  std::vector<std::string> examples;
+  for (const auto& [label, one] : other.labels) {
+    if (train.labels.contains(label)) continue;
+    count += one.count;
+    if (examples.size() < most_examples) examples.push_back(fmt::format("{}: {}", one.first, label));
+  }
+  if (count == 0) return;
+  findings.push_back(
+      {"labels-unseen", Severity::error,
+       fmt::format("{}: {} a label that no sample of data.train has, so the model can't answer it. Correct the "
+                   "label, or add samples of it to data.train",
+                   other.key, count == 1 ? "a sample has" : fmt::format("{} samples have", count)),
+       std::move(examples)});
+}
+
+/// Texts that stand in the training data with two labels.
+void find_contradictions(const SurveyedText& text, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.01;
+  std::map<std::string, const PlacedPair*> seen;
+  int64_t count = 0;
+  std::vector<std::string> examples;
+  for (const PlacedPair& sample : text.sample) {
+    const auto [other, is_new] = seen.try_emplace(as_compared(sample.lines.first), &sample);
+    if (is_new || other->second->lines.second == sample.lines.second) continue;
+    ++count;
+    if (examples.size() < most_examples)
+      examples.push_back(fmt::format("{} | and {}", sample.example(), other->second->lines.second));
+  }
+  if (std::ssize(text.sample) < fewest_checked || share_of(count, std::ssize(text.sample)) <= tolerated) return;
+  findings.push_back(
+      {"labels-contradict", Severity::warning,
+       fmt::format("{}: {} have another label than the same text elsewhere. A model can't learn both. Decide "
+                   "for one",
+                   text.key, text.share(count, std::ssize(text.sample))),
+       std::move(examples)});
+}
+
+/// What is found in the lines of any text. `whole_texts`: a line is a text, so that its ends matter.
+void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std::vector<Finding>& findings) {
+  std::vector<LinePair> sources;  // what stands beside a text, a label, is none of its faults
+  for (LinePair& pair : texts[0].sampled_lines()) sources.push_back({std::move(pair.first), ""});
+  const UsualPairs usual(sources, {});
+  for (const SurveyedText& text : texts) {
+    SurveyedText alone = text;
+    for (PlacedPair& pair : alone.sample) pair.lines.second.clear();
+    find_faults(alone, usual, whole_texts ? FaultScope::text : FaultScope::line, findings);
+  }
+}
+
+struct Part {
+  const char* key;
+  const std::vector<std::string>& files;
+};
+
+SurveyedText survey(TextSurvey& all, const Part& part, InvalidUtf8 invalid, Labels& labels) {
+  LabelledReader reader(part.files, invalid);
+  labels.key = part.key;
+  const auto place = [&] { return reader.place(); };
+  return all.read(
+      part.key,
+      [&](LinePair& pair) {
+        if (!reader.next(pair.second, pair.first)) return false;
+        labels.add(pair.second, place);
+        return true;
+      },
+      place);
+}
+
+/// The images of a part: those that can't be used are found, the others are counted by label.
+class ImageSurvey {
+ public:
+  explicit ImageSurvey(const ImageCheck& check) : check_(check) {}
+
+  Labels read(const Part& part) {
+    Labels labels{.key = part.key, .labels = {}};
+    int64_t damaged = 0, other = 0;
+    std::vector<std::string> damaged_examples, other_examples;
+    for (size_t i = 0; i + 1 < part.files.size(); i += 2) {
+      ImageReader images(part.files[i]);
+      LabelReader reader(part.files[i + 1], check_.names);
+      std::string label;
+      while (const auto item = images.next()) {
+        if (check_.stop && check_.stop->load() != 0) throw Cancelled();
+        if (!reader.next(label)) break;  // training says that there are too few
+        labels.add(label, [&] { return item->place; });
+        if (item->error) {
+          ++damaged;
+          if (damaged_examples.size() < most_examples) damaged_examples.push_back(as_example(*item->error));
+          continue;
+        }
+        const ImageSize& size = item->image.size;
+        if (!size_) size_ = size;
+        if (size == *size_) continue;
+        ++other;
+        if (other_examples.size() < most_examples)
+          other_examples.push_back(fmt::format("{}: {}", item->place, size.describe()));
+      }
+    }
+    if (damaged > 0)
+      findings.push_back(
+          {"images-damaged", Severity::error,
+           fmt::format("{}: {} can't be read; training ends where it meets one. Repair or remove them",
+                       part.key, counted(damaged, "image")),
+           damaged_examples});
+    if (other > 0)
+      findings.push_back(
+          {"image-sizes", Severity::error,
+           fmt::format("{}: {} not the size of the first one of data.train, {}. A model reads images of one "
+                       "size. Scale them",
+                       part.key, other == 1 ? "an image has" : fmt::format("{} images have", other),
+                       size_->describe()),
+           other_examples});
+    return labels;
+  }
+
+  std::vector<Finding> findings;
+
+ private:
+  const ImageCheck& check_;
+  std::optional<ImageSize> size_;
+};
+
+}  // namespace
+
+std::vector<Finding> check_labelled(const LabelledCheck& check) {
+  TextSurvey all("text", check.stop);
+  std::vector<SurveyedText> texts;
+  std::vector<Labels> labels;
+  for (const Part& part :
+       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}})
+    if (!part.files.empty()) texts.push_back(survey(all, part, check.invalid, labels.emplace_back()));
+  std::vector<Finding> findings;
+  find_unbalanced(labels[0], check.weighted, findings);
+  find_contradictions(texts[0], findings);
+  find_duplicates(texts[0], "Remove them", findings);
+  for (size_t i = 1; i < texts.size(); ++i) {
+    find_unseen(labels[0], labels[i], findings);
+    find_overlap(texts[i], findings);
+  }
+  find_in_lines(texts, true, findings);
+  return findings;
+}
+
+std::vector<Finding> check_images(const ImageCheck& check) {
+  ImageSurvey survey(check);
+  std::vector<Labels> labels;
+  for (const Part& part :
+       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}})
+    if (!part.files.empty()) labels.push_back(survey.read(part));
+  find_unbalanced(labels[0], check.weighted, survey.findings);
+  for (size_t i = 1; i < labels.size(); ++i) find_unseen(labels[0], labels[i], survey.findings);
+  return std::move(survey.findings);
+}
+
+std::vector<Finding> check_text(const TextCheck& check) {
+  constexpr size_t shortest = 40;  // bytes; shorter lines are repeated in any text
+  TextSurvey all("line", check.stop);
+  std::vector<SurveyedText> texts;
+  for (const Part& part :
+       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}}) {
+    if (part.files.empty()) continue;
+    size_t file = 0;
+    std::unique_ptr<LineReader> reader;
+    const auto next = [&](LinePair& pair) {
+      for (;; reader.reset(), ++file) {
+        if (file == part.files.size()) return false;
+        if (!reader) reader = std::make_unique<LineReader>(part.files[file]);
+        while (reader->next(pair.first)) {
+          make_valid(pair.first, *reader, check.invalid);
+          if (pair.first.size() >= shortest) return true;
+        }
+      }
+    };
+    texts.push_back(all.read(part.key, next, [&] { return reader->place(); }));
+  }
+  std::vector<Finding> findings;
+  for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
+  find_in_lines(texts, false, findings);
+  return findings;
+}
+
+}  // namespace sixfold

@@ -1,0 +1,141 @@
+#include "data/check/line_faults.h"
+
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace sixfold {
+namespace {
+
+/// Calls `use` with each character of valid UTF-8. Ends where `use` returns true, and says whether it did.
+template <class Use>
+bool any_character(std::string_view text, const Use& use) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t i = 0; i < size;) {
+    UChar32 c = 0;
+    U8_NEXT_OR_FFFD(bytes, i, size, c);
+    if (use(c)) return true;
+  }
+  return false;
+}
+
+/// The byte that is this character in Windows-1252, or in Latin-1 where that has no character for it; -1: none.
+int as_single_byte(UChar32 c) {
+  static constexpr char16_t specials[] = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                          0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
+                                          0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                          0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+  if (c >= 0x80 && c <= 0xFF) return c;
+  const auto* found = std::ranges::find(specials, static_cast<char16_t>(c));
+  return c > 0xFF && c <= 0xFFFF && found != std::end(specials) ? 0x80 + static_cast<int>(found - specials)
+                                                                : -1;
+}
+
+bool is_alphabet(UScriptCode script) {
+  return script == USCRIPT_LATIN || script == USCRIPT_GREEK || script == USCRIPT_CYRILLIC;
+}
+
+UScriptCode script_of(UChar32 c) {
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(c, &status);
+  switch (script) {
+    case USCRIPT_HIRAGANA:
+    case USCRIPT_KATAKANA:
+    case USCRIPT_KATAKANA_OR_HIRAGANA:
+    case USCRIPT_HANGUL:
+    case USCRIPT_BOPOMOFO:
+      return USCRIPT_HAN;
+    case USCRIPT_INHERITED:
+    case USCRIPT_INVALID_CODE:
+      return USCRIPT_COMMON;
+    default:
+      return script;
+  }
+}
+
+bool is_no_break(UChar32 c) { return c == 0x00A0 || c == 0x202F; }
+
+/// Punctuation beside which French and others write a no-break space.
+bool may_follow_no_break(UChar32 c) {
+  return u_isdigit(c) || u_ispunct(c) || c == '%' || c == 0x20AC || c == '$' || c == 0xB0;
+}
+
+}  // namespace
+
+bool has_mojibake(std::string_view line) {
+  int expected = 0;  // bytes of the UTF-8 sequence that has begun
+  return any_character(line, [&](UChar32 c) {
+    if (c == 0xFFFD) return true;
+    const int byte = as_single_byte(c);
+    if (expected > 0 && byte >= 0x80 && byte < 0xC0) return --expected == 0;
+    expected = byte >= 0xC3 && byte < 0xF5 ? (byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3) : byte == 0xC2 ? 1 : 0;
+    return false;
+  });
+}
+
+bool is_decomposed(std::string_view line) {
+  UErrorCode status = U_ZERO_ERROR;
+  static const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
+  if (!nfc) throw_environment_error("ICU has no data of normalization: {}", u_errorName(status));
+  const bool normal = nfc->isNormalizedUTF8({line.data(), static_cast<int32_t>(line.size())}, status);
+  return U_SUCCESS(status) && !normal;
+}
+
+bool has_odd_space(std::string_view line) {
+  UChar32 before = ' ';      // so that a space at the beginning is the second one
+  bool free_before = false;  // a no-break space after a letter, which what follows must ask for
+  const bool odd = any_character(line, [&](UChar32 c) {
+    if (free_before && !may_follow_no_break(c)) return true;
+    free_before = is_no_break(c) && !may_follow_no_break(before);
+    if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
+    before = c;
+    const auto type = u_charType(c);
+    const bool joins = c == 0x200C || c == 0x200D;  // which Persian, Indic scripts and emoji need
+    return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !joins) || type == U_LINE_SEPARATOR ||
+           type == U_PARAGRAPH_SEPARATOR;
+  });
+  return odd || free_before || (!line.empty() && before == ' ');
+}
+
+void ScriptCounts::add(std::string_view line) {
+  any_character(line, [&](UChar32 c) {
+    if (const UScriptCode script = u_isalpha(c) ? script_of(c) : USCRIPT_COMMON;
+        script != USCRIPT_COMMON && static_cast<size_t>(script) < counts_.size()) {
+      ++counts_[static_cast<size_t>(script)];
+      ++letters_;
+    }
+    return false;
+  });
+}
+
+int ScriptCounts::commonest() const {
+  return letters_ == 0 ? -1 : static_cast<int>(std::ranges::max_element(counts_) - counts_.begin());
+}
+
+std::string name_of_script(int script) {
+  const char* name = uscript_getName(static_cast<UScriptCode>(script));
+  return name ? name : "unknown";
+}
+
+bool mixes_alphabets(std::string_view line) {
+  UScriptCode word = USCRIPT_COMMON;
+  return any_character(line, [&](UChar32 c) {
+    if (!u_isalpha(c)) {
+      if (u_charType(c) != U_NON_SPACING_MARK) word = USCRIPT_COMMON;
+      return false;
+    }
+    const UScriptCode script = script_of(c);
+    if (!is_alphabet(script)) return false;
+    const bool mixed = word != USCRIPT_COMMON && word != script;
+    word = script;
+    return mixed;
+  });
+}
+
+}  // namespace sixfold

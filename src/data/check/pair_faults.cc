@@ -1,0 +1,152 @@
+#include "data/check/pair_faults.h"
+
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "text/language.h"
+#include "text/utf8.h"
+#include "text/words.h"
+
+namespace sixfold {
+namespace {
+
+double log_ratio(const LinePair& pair) {
+  constexpr double smoothing = 5;  // characters; short lines differ more
+  return std::log((static_cast<double>(count_characters(pair.second)) + smoothing) /
+                  (static_cast<double>(count_characters(pair.first)) + smoothing));
+}
+
+/// The language of most blocks of some lines; empty if none has most of them.
+std::string language_of(std::span<const LinePair> sample, std::string LinePair::*side) {
+  constexpr size_t block_bytes = 300, most_blocks = 400;
+  std::map<std::string, int> votes;
+  int all = 0;
+  std::string block;
+  for (const LinePair& pair : sample) {
+    block += pair.*side + ". ";
+    if (block.size() < block_bytes) continue;
+    if (const LanguageGuess guess = guess_language(block); !guess.code.empty()) ++votes[guess.code], ++all;
+    block.clear();
+    if (static_cast<size_t>(all) == most_blocks) break;
+  }
+  if (all == 0) {
+    const LanguageGuess guess = guess_language(block);
+    return guess.sure ? guess.code : "";
+  }
+  const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
+  return 2 * most->second > all ? most->first : "";
+}
+
+int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
+  ScriptCounts counts;
+  for (const LinePair& pair : sample) counts.add(pair.*side);
+  return counts.commonest();
+}
+
+/// Whether a line is surely in another language than `expected`: of shorter lines, only that of the other side
+/// is believed.
+bool is_foreign(const std::string& line, const std::string& expected, const std::string& other) {
+  constexpr size_t shortest = 25, long_enough = 100;  // bytes
+  if (expected.empty() || line.size() < shortest) return false;
+  const LanguageGuess guess = guess_language(line);
+  if (!guess.sure || guess.percent < 90 || is_same_language(guess.code, expected)) return false;
+  return line.size() >= long_enough || (!other.empty() && is_same_language(guess.code, other));
+}
+
+/// Whether most letters of a line are of another script than the text's. Names in Latin letters are usual
+/// everywhere.
+bool is_in_other_script(const std::string& line, int script) {
+  ScriptCounts counts;
+  counts.add(line);
+  if (script < 0 || counts.letters() == 0) return false;
+  return 2 * counts.of(script) < counts.letters() && counts.letters() >= 4;
+}
+
+}  // namespace
+
+UsualPairs::UsualPairs(std::span<const LinePair> sample, const PairLanguages& declared)
+    : found_{language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)},
+      expected_{declared.source.empty() ? found_.source : declared.source,
+                declared.target.empty() ? found_.target : declared.target},
+      source_script_(script_of(sample, &LinePair::first)),
+      target_script_(script_of(sample, &LinePair::second)) {
+  std::vector<double> ratios;
+  for (const LinePair& pair : sample) ratios.push_back(log_ratio(pair));
+  if (ratios.empty()) return;
+  const auto middle = ratios.begin() + std::ssize(ratios) / 2;
+  std::ranges::nth_element(ratios, middle);
+  usual_log_ratio_ = *middle;
+}
+
+double UsualPairs::unevenness(const LinePair& pair) const {
+  return std::exp(std::abs(log_ratio(pair) - usual_log_ratio_));
+}
+
+std::string as_compared(std::string_view text) {
+  std::string result;
+  for (const TextRange& word : word_ranges(text)) {
+    if (!result.empty()) result += ' ';
+    result += text.substr(word.begin, word.end - word.begin);
+  }
+  std::string lower;
+  icu::UnicodeString::fromUTF8(result).toLower(icu::Locale::getRoot()).toUTF8String(lower);
+  return lower;
+}
+
+std::span<const PairFault> pair_faults() {
+  using Pair = const LinePair&;
+  using Usual = const UsualPairs&;
+  static constexpr PairFault faults[] = {
+      {"mojibake", FaultScope::line,
+       "have characters that were decoded in the wrong way, such as 'Ã¤' for 'ä', or U+FFFD",
+       "The model learns to write such text. Convert the original files from their true encoding to UTF-8 "
+       "again (iconv)",
+       0.002, [](Pair p, Usual) { return has_mojibake(p.first) || has_mojibake(p.second); }},
+      {"copies", FaultScope::pair, "have a target that is the source",
+       "The model learns to copy instead of to translate. Remove these pairs", 0.01,
+       [](Pair p, Usual) { return has_letter(p.first) && as_compared(p.first) == as_compared(p.second); }},
+      {"length-ratio", FaultScope::pair,
+       "have a target that is more than three times as long or as short as is usual for such a source",
+       "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "
+       "pairs "
+       "(data.max_ratio does so by tokens), and see whether both files have the same sentences",
+       0.005, [](Pair p, Usual usual) { return usual.unevenness(p) > 3; }},
+      {"scripts", FaultScope::text,
+       "have a side with letters of another script than the text's, or words with letters of two alphabets",
+       "These are other languages, or letters that only look alike, which the model takes for other "
+       "characters. Remove or "
+       "repair these pairs",
+       0.01,
+       [](Pair p, Usual usual) {
+         return is_in_other_script(p.first, usual.script(true)) ||
+                is_in_other_script(p.second, usual.script(false)) || mixes_alphabets(p.first) ||
+                mixes_alphabets(p.second);
+       }},
+      {"languages-mixed", FaultScope::pair, "have a side in another language than the rest of that side",
+       "The model can't know which language it is to write. Remove these pairs, or put them into a text of "
+       "their own",
+       0.03,
+       [](Pair p, Usual usual) {
+         const PairLanguages& l = usual.languages();
+         return is_foreign(p.first, l.source, l.target) || is_foreign(p.second, l.target, l.source);
+       }},
+      {"normal-forms", FaultScope::line,
+       "have characters that are not in the normal form NFC, such as 'ä' as the two characters 'a' and U+0308",
+       "To a tokenizer without normalization the same word is then two. Bring all texts into NFC (uconv -x "
+       "nfc)",
+       0.005, [](Pair p, Usual) { return is_decomposed(p.first) || is_decomposed(p.second); }},
+      {"white-space", FaultScope::text,
+       "have spaces at an end or two in a row, tabs, no-break spaces, characters without width, or control "
+       "characters",
+       "Spaces in a row are read as one, but the other characters are tokens that the model learns to write. "
+       "Remove them",
+       0.01, [](Pair p, Usual) { return has_odd_space(p.first) || has_odd_space(p.second); }},
+  };
+  return faults;
+}
+
+}  // namespace sixfold

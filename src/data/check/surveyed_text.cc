@@ -1,0 +1,180 @@
+#include "data/check/surveyed_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/plural.h"
+#include "text/utf8.h"
+#include "text/words.h"
+
+namespace sixfold {
+namespace {
+
+constexpr int64_t most_lines = 2'000'000;
+constexpr size_t most_sampled = 20'000;
+
+uint64_t hash_of_pair(const LinePair& pair) {
+  const std::string text = as_compared(pair.first) + "\t" + as_compared(pair.second);
+  return hash_of(std::as_bytes(std::span(text)));
+}
+
+/// The greatest length that a line has; 0 if the longest lines share a bin.
+int64_t longest_of(const std::vector<int64_t>& lengths) {
+  int64_t length = SurveyedText::longest;
+  while (length > 0 && lengths[static_cast<size_t>(length)] == 0) --length;
+  return length == SurveyedText::longest ? 0 : length;
+}
+
+/// Whether far more lines have the greatest length than have the lengths before it. Where all lines are alike
+/// they don't.
+bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest) {
+  constexpr int64_t before = 5;
+  int64_t sum = 0;
+  for (int64_t i = std::max<int64_t>(greatest - before, 0); i < greatest; ++i)
+    sum += lengths[static_cast<size_t>(i)];
+  return sum > 0 && lengths[static_cast<size_t>(greatest)] * before > 2 * sum;
+}
+
+}  // namespace
+
+std::string PlacedPair::example() const {
+  std::string text = place + ": " + as_example(lines.first);
+  return lines.second.empty() ? text : text + " | " + as_example(lines.second);
+}
+
+std::vector<LinePair> SurveyedText::sampled_lines() const {
+  std::vector<LinePair> result;
+  for (const PlacedPair& pair : sample) result.push_back(pair.lines);
+  return result;
+}
+
+std::vector<std::string> SurveyedText::examples() const {
+  std::vector<std::string> result;
+  for (const PlacedPair& pair : sample)
+    if (result.size() < most_examples) result.push_back(pair.example());
+  return result;
+}
+
+std::string SurveyedText::share(int64_t part, int64_t all) const {
+  return fmt::format("{} of {} ({:.2g}%)", part, counted(all, unit), 100 * share_of(part, all));
+}
+
+SurveyedText TextSurvey::read(std::string key, const NextPair& next,
+                              const std::function<std::string()>& place) {
+  SurveyedText text{.key = std::move(key), .unit = unit_, .repeats = {}, .sample = {}};
+  for (const bool target : {false, true}) {
+    text.characters[target].resize(SurveyedText::longest + 1);
+    text.words[target].resize(SurveyedText::longest + 1);
+  }
+  const bool is_training = !std::exchange(has_training_, true);
+  int64_t step = 1;
+  for (LinePair pair; text.lines < most_lines && next(pair); ++text.lines) {
+    if (stop_ && stop_->load() != 0) throw Cancelled();
+    const uint64_t hash = hash_of_pair(pair);
+    if (is_training ? !training_.insert(hash).second : training_.contains(hash)) {
+      ++text.repeated;
+      if (text.repeats.size() < most_examples) text.repeats.push_back(PlacedPair{pair, place()}.example());
+    }
+    for (const bool target : {false, true}) {
+      const std::string& line = target ? pair.second : pair.first;
+      const auto bin = [](int64_t length) {
+        return static_cast<size_t>(std::min(length, SurveyedText::longest));
+      };
+      ++text.characters[target][bin(count_characters(line))];
+      ++text.words[target][bin(static_cast<int64_t>(count_words(line)))];
+    }
+    if (text.lines % step != 0) continue;
+    text.sample.push_back({pair, place()});
+    if (text.sample.size() <= most_sampled) continue;
+    for (size_t i = 0; 2 * i < text.sample.size(); ++i) text.sample[i] = text.sample[2 * i];
+    text.sample.resize((text.sample.size() + 1) / 2);
+    step *= 2;
+  }
+  return text;
+}
+
+void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.02;
+  if (train.lines < fewest_checked || share_of(train.repeated, train.lines) <= tolerated) return;
+  findings.push_back(
+      {"duplicates", Severity::warning,
+       fmt::format("{}: {} repeat an earlier one. They count more than the others, and training takes "
+                   "longer. {}",
+                   train.key, train.share(train.repeated, train.lines), remedy),
+       train.repeats});
+}
+
+void find_overlap(const SurveyedText& text, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.01;
+  const double share = share_of(text.repeated, text.lines);
+  if (text.lines < fewest_checked / 2 || share <= tolerated) return;
+  findings.push_back(
+      {"overlap", share > 0.5 ? Severity::error : Severity::warning,
+       fmt::format("{}: {} are in data.train too. The figures of such a text are better than those of new "
+                   "text. Remove them from data.train",
+                   text.key, text.share(text.repeated, text.lines)),
+       text.repeats});
+}
+
+void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
+                 std::vector<Finding>& findings) {
+  const auto sampled = std::ssize(text.sample);
+  if (sampled < fewest_checked / 2) return;
+  for (const PairFault& fault : pair_faults()) {
+    if (fault.scope > scope) continue;
+    int64_t count = 0;
+    std::vector<std::string> examples;
+    for (const PlacedPair& pair : text.sample) {
+      if (!fault.of(pair.lines, usual)) continue;
+      ++count;
+      if (examples.size() < most_examples) examples.push_back(pair.example());
+    }
+    const double share = share_of(count, sampled);
+    if (share <= fault.tolerated) continue;
+    findings.push_back(
+        {std::string(fault.id), share > 0.5 ? Severity::error : Severity::warning,
+         fmt::format("{}: {} {}. {}", text.key, text.share(count, sampled), fault.what, fault.advice),
+         std::move(examples)});
+  }
+}
+
+void find_empty(const SurveyedText& text, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.005;
+  const int64_t all = text.lines + text.empty;
+  if (all < fewest_checked / 2 || share_of(text.empty, all) <= tolerated) return;
+  findings.push_back(
+      {"empty-lines",
+       Severity::warning,
+       fmt::format("{}: {} have an empty side, and are left out. See whether the files are whole, and whether "
+                   "their lines still belong together",
+                   text.key, text.share(text.empty, all)),
+       {}});
+}
+
+void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.005;
+  if (text.lines < fewest_checked) return;
+  for (const bool target : {false, true})
+    for (const auto& [unit, lengths, shortest] :
+         {std::tuple("characters", &text.characters[target], 20), {"words", &text.words[target], 8}}) {
+      const int64_t greatest = longest_of(*lengths);
+      const int64_t count = (*lengths)[static_cast<size_t>(greatest)];
+      if (greatest < shortest || !is_spike(*lengths, greatest) || share_of(count, text.lines) < tolerated)
+        continue;
+      findings.push_back(
+          {"truncated",
+           Severity::warning,
+           fmt::format("{}: {} have a {} of exactly {} {}, and none has more: they were cut there. A model "
+                       "learns from them to stop in the middle of a sentence. Make the files again without "
+                       "that limit, or leave these lines out",
+                       text.key, text.share(count, text.lines), target ? "target" : "source", greatest, unit),
+           {}});
+      break;
+    }
+}
+
+}  // namespace sixfold

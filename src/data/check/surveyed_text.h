@@ -1,0 +1,82 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "data/check/finding.h"
+#include "data/check/pair_faults.h"
+
+namespace sixfold {
+
+/// Statistics of fewer lines say nothing.
+inline constexpr int64_t fewest_checked = 100;
+
+/// A pair of lines with its place, "train.en:17"; where a text has single lines, the second is empty.
+struct PlacedPair {
+  LinePair lines;
+  std::string place;
+
+  std::string example() const;
+};
+
+/// A text of a run, and what reading it has shown.
+struct SurveyedText {
+  std::string key;        ///< "data.train"
+  std::string_view unit;  ///< "pair" or "text"
+  int64_t lines = 0;      ///< that were read
+  int64_t empty = 0;      ///< that were left out, because a side is empty
+  int64_t repeated = 0;   ///< that are in the training text too, or earlier in it
+  std::vector<std::string> repeats;
+  std::vector<PlacedPair> sample;  ///< evenly spread over the text
+  /// Numbers of lines by length, of sources and targets; all from `longest` on share a bin.
+  std::vector<int64_t> characters[2], words[2];
+  static constexpr int64_t longest = 1024;
+  bool is_swapped = false;  ///< has the languages of the other sides, so that nothing else can be said of it
+
+  std::vector<LinePair> sampled_lines() const;
+  std::vector<std::string> examples() const;
+  /// "12 of 1000 pairs (1.2%)"
+  std::string share(int64_t part, int64_t all) const;
+};
+
+/// Reads the next pair of lines; false at the end.
+using NextPair = std::function<bool(LinePair& pair)>;
+
+/// Reads the texts of a run, the training text first: at most 2 million lines of each. Up to 20,000 are kept,
+/// which are a function of the text.
+class TextSurvey {
+ public:
+  explicit TextSurvey(std::string_view unit, const std::atomic<int>* stop) : unit_(unit), stop_(stop) {}
+
+  /// `place` names the pair that was read last. Throws `Cancelled` when `stop` becomes nonzero.
+  SurveyedText read(std::string key, const NextPair& next, const std::function<std::string()>& place);
+
+ private:
+  std::string_view unit_;
+  const std::atomic<int>* stop_;
+  bool has_training_ = false;
+  std::unordered_set<uint64_t> training_;  ///< hashes of its pairs
+};
+
+inline double share_of(int64_t part, int64_t all) {
+  return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+/// What can be found in any kind of text; each appends to the findings.
+/// Lines of the training text that repeat an earlier one.
+void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings);
+/// Lines of another text that are in the training text too.
+void find_overlap(const SurveyedText& text, std::vector<Finding>& findings);
+/// Faults of single pairs, those that such lines can have.
+void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
+                 std::vector<Finding>& findings);
+/// Empty lines.
+void find_empty(const SurveyedText& text, std::vector<Finding>& findings);
+/// Many lines that are as long as the longest, which were cut at that length.
+void find_cut(const SurveyedText& text, std::vector<Finding>& findings);
+
+}  // namespace sixfold

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sixfold {
+
+/// A source and its target.
+using LinePair = std::pair<std::string, std::string>;
+
+/// How likely words are as translations of others, learned from pairs of lines by IBM model 1 (Brown et al.
+/// 1993). Words are runs of letters and digits in lower case, and each character of scripts that write no
+/// spaces; of a line the first 60 count. It tells whether two lines belong together.
+class WordTranslations {
+ public:
+  /// Learns from some thousand pairs.
+  explicit WordTranslations(std::span<const LinePair> pairs);
+
+  /// The mean log-probability of the words of a target beside a source; 0 if either has no word.
+  double log_probability(std::string_view source, std::string_view target) const;
+
+  /// For each of the pairs, by how much its target is likelier beside its own source than beside that of
+  /// another pair, whose target has about the same length. Of pairs that belong together nearly all are above
+  /// 0; of others, half.
+  std::vector<double> margins(std::span<const LinePair> pairs) const;
+
+ private:
+  using Words = std::vector<int32_t>;
+  Words words_of(std::string_view line, const std::unordered_map<std::string, int32_t>& ids) const;
+  double log_probability(const Words& source, const Words& target) const;
+  void learn(const std::vector<Words>& sources, const std::vector<Words>& targets);
+
+  static constexpr int iterations = 4;
+  static constexpr double backoff = 0.1;  ///< the weight of a word's own frequency
+
+  std::unordered_map<std::string, int32_t> source_ids_, target_ids_;
+  std::vector<double> frequency_;  ///< of each target word
+  std::vector<std::unordered_map<int32_t, float>>
+      probabilities_;  ///< of target words, by source word; 0 is no word
+};
+
+}  // namespace sixfold

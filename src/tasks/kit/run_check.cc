@@ -1,0 +1,89 @@
+#include "tasks/kit/run_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "backend/backend.h"
+#include "base/memory.h"
+#include "base/plural.h"
+#include "base/threads.h"
+#include "model/transformer.h"
+
+namespace sixfold {
+namespace {
+
+/// Operations per second and thread of a whole training step, in 1e9: a third to a half of what large products
+/// reach.
+double training_rate(Precision precision) {
+  const std::string bf16 = precision == Precision::fp32 ? "" : bf16_instructions();
+  if (bf16.find("AMX") != bf16.npos) return 300;
+  if (!bf16.empty()) return 150;
+  return 50;
+}
+
+/// Multiplications and additions for one token of a batch, forwards and backwards.
+double operations_of_token(const ModelConfig& config) {
+  const double d = config.d_model;
+  const double embeddings = d * (config.tied_embeddings == TiedEmbeddings::none ? 3.0 : 1.0) *
+                            static_cast<double>(std::max(config.source_vocab, config.target_vocab));
+  const double layers = std::max(static_cast<double>(parameter_count(config)) - embeddings, d * d);
+  const double output = config.decoder_layers > 0 ? d * config.target_vocab : 0;
+  const bool two_stacks = config.encoder_layers > 0 && config.decoder_layers > 0;
+  return 6 * (layers + output) / (two_stacks ? 2 : 1);  // a token passes through one of the stacks
+}
+
+}  // namespace
+
+double forecast_updates(const ModelConfig& config, const TrainOptions& options) {
+  const int threads = options.train.threads > 0 ? options.train.threads : available_threads();
+  const double rate = 1e9 * training_rate(options.train.precision) * threads;
+  const double tokens = static_cast<double>(options.data.batch_tokens) * options.train.accumulate;
+  return 60 * options.train.minutes * rate / (operations_of_token(config) * tokens);
+}
+
+void find_in_run(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
+                 std::vector<Finding>& findings) {
+  constexpr double enough_updates = 300;
+  if (options.train.minutes > 0 && options.start.model.empty()) {
+    const double updates = forecast_updates(config, options);
+    if (updates < enough_updates)
+      findings.push_back(
+          {"too-few-updates",
+           Severity::warning,
+           fmt::format("train.minutes: {} are enough for some {:.0f} updates of this model with batches of {} "
+                       "tokens; a model learns little in fewer than {:.0f}. Make the model smaller "
+                       "(model.d_model, the numbers of layers), make data.batch_tokens smaller, or give it "
+                       "more time",
+                       counted(static_cast<int64_t>(options.train.minutes), "minute"), updates,
+                       options.data.batch_tokens, enough_updates),
+           {}});
+  }
+  const double weights = static_cast<double>(parameter_count(config));
+  const double in_memory =
+      weights * (options.train.ema_decay > 0 ? 20 : 16);  // weights, gradients, two moments, average
+  const auto available = static_cast<double>(available_memory());
+  if (available > 0 && in_memory > available)
+    findings.push_back(
+        {"memory",
+         Severity::error,
+         fmt::format("model: its weights, their gradients and the optimizer need {:.1f} GB, but {:.1f} GB of "
+                     "memory are free. Make the model smaller",
+                     in_memory / 1e9, available / 1e9),
+         {}});
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  const double on_disk =
+      weights * (12.0 * options.checkpoint.keep_last + (options.checkpoint.keep_best ? 4 : 0) + 4);
+  if (!error && static_cast<double>(space.available) < on_disk)
+    findings.push_back(
+        {"disk",
+         Severity::error,
+         fmt::format("checkpoint: the checkpoints and the model need {:.1f} GB, but {:.1f} GB are free in {}. "
+                     "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
+                     on_disk / 1e9, static_cast<double>(space.available) / 1e9, folder),
+         {}});
+}
+
+}  // namespace sixfold

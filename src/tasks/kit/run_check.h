@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "data/check/finding.h"
+#include "model/config.h"
+#include "train/config.h"
+
+namespace sixfold {
+
+/// A forecast of the updates of a run that is limited by minutes, from the operations of an update and a table
+/// of processors; no clock is read.
+double forecast_updates(const ModelConfig& config, const TrainOptions& options);
+
+/// Finds whether the minutes of a run are too few for its model, and whether the disk below `folder` has room
+/// for its checkpoints and memory for its weights. `config` has the sizes of the vocabularies, as far as they
+/// are known.
+void find_in_run(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
+                 std::vector<Finding>& findings);
+
+/// The same for the options of a task on text. Nothing is found of a run that starts from a model.
+template <class Options>
+void find_in_run(const Options& options, HeadConfig head, std::vector<Finding>& findings) {
+  constexpr int usual_vocabulary = 8000;
+  if (!options.start.model.empty()) return;
+  ModelConfig config;
+  static_cast<Architecture&>(config) = options.model;
+  config.head = head;
+  config.source_vocab = config.target_vocab =
+      options.tokenizer.vocab_size > 0 ? options.tokenizer.vocab_size : usual_vocabulary;
+  find_in_run(config, training_of(options), ".", findings);
+}
+
+}  // namespace sixfold

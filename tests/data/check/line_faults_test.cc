@@ -1,0 +1,47 @@
+#include "data/check/line_faults.h"
+
+#include <gtest/gtest.h>
+
+namespace sixfold {
+namespace {
+
+TEST(LineFaults, TextThatWasDecodedInTheWrongWay) {
+  for (const char* line :
+       {"fÃ¼r MÃ¤dchen", "itâ€™s", "Ã\u0084pfel", "èª° ã\u0081\u008C", "a \uFFFD b", "groÃŸ", "1 â‚¬"})
+    EXPECT_TRUE(has_mojibake(line)) << line;
+  for (const char* line :
+       {"für Mädchen", "it’s", "São Paulo", "Ángel", "MAÇÃO", "誰 が", "Ça va à Âme", "£20, 5 °C", "ÄÖÜß", ""})
+    EXPECT_FALSE(has_mojibake(line)) << line;
+}
+
+TEST(LineFaults, CharactersThatAreNotComposed) {
+  EXPECT_TRUE(is_decomposed("Ma\u0308dchen"));
+  EXPECT_FALSE(is_decomposed("Mädchen"));
+  EXPECT_FALSE(is_decomposed("ﬁ ＡＢ ½"));  // of NFKC, which is another form
+}
+
+TEST(LineFaults, WhiteSpaceThatIsNoPartOfTheText) {
+  for (const char* line : {" a", "a ", "a  b", "a\tb", "a\u200Bb", "a\uFEFFb", "a\u00A0b", "a\u00A0 b",
+                           "a\x01"
+                           "b",
+                           "co\u00ADop", "a\u00A0"})
+    EXPECT_TRUE(has_odd_space(line)) << line;
+  for (const char* line : {"a b", "", "Bonjour\u00A0!", "10\u00A0km", "«\u00A0oui\u00A0»", "私　は",
+                           "می\u200Cخواهم", "5\u202F000"})
+    EXPECT_FALSE(has_odd_space(line)) << line;
+}
+
+TEST(LineFaults, Scripts) {
+  ScriptCounts japanese;
+  japanese.add("カタカナ と ひらがな と 漢字 12 !");
+  EXPECT_EQ(name_of_script(japanese.commonest()), "Han");
+  EXPECT_EQ(japanese.of(japanese.commonest()), japanese.letters());
+  ScriptCounts none;
+  none.add("12 - 3!");
+  EXPECT_EQ(none.commonest(), -1);
+  EXPECT_TRUE(mixes_alphabets("the d\u043Eg"));  // a Cyrillic o
+  EXPECT_FALSE(mixes_alphabets("the dog и кот with α"));
+}
+
+}  // namespace
+}  // namespace sixfold

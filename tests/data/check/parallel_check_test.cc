@@ -1,0 +1,281 @@
+#include "data/check/parallel_check.h"
+
+#include <gtest/gtest.h>
+#include <unicode/normalizer2.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "data/lines.h"
+#include "error_message.h"
+#include "program/demo/corpus.h"
+#include "shared.h"
+#include "temporary_folder.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// The texts of a run, which a test makes worse.
+struct RunTexts {
+  Lines source, target, valid_source, valid_target;
+};
+
+/// Chance, as tests of variants draw it.
+struct Draw {
+  explicit Draw(uint64_t seed) : random(seed, 1) {}
+  double between(double low, double high) { return low + (high - low) * random.uniform(); }
+  /// Calls `change` with a share of the numbers below `count`, each at most once.
+  void some(size_t count, double share, const std::function<void(size_t)>& change) {
+    for (size_t i = 0; i < count; ++i)
+      if (random.uniform() < share) change(i);
+  }
+  RandomStream random;
+};
+
+std::string decomposed(const std::string& text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFDInstance(status);
+  std::string result;
+  form->normalize(icu::UnicodeString::fromUTF8(text), status).toUTF8String(result);
+  return result;
+}
+
+/// UTF-8 that was taken for Latin-1.
+std::string as_mojibake(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      result += c;
+    } else {
+      result += static_cast<char>(0xC0 | byte >> 6);
+      result += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return result;
+}
+
+/// With the letters of Cyrillic that look alike.
+std::string with_cyrillic(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    result += c == 'a' ? "а" : c == 'e' ? "е" : c == 'o' ? "о" : c == 'c' ? "с" : std::string(1, c);
+  return result;
+}
+
+/// The number of bytes of the first characters.
+size_t bytes_of(const std::string& text, int64_t characters) {
+  size_t i = 0;
+  for (; i < text.size(); ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80 && characters-- == 0) break;
+  return i;
+}
+
+/// A fault that data may have, and what makes it.
+struct MadeFault {
+  const char* id;
+  void (*make)(RunTexts& t, Draw& draw);
+};
+
+const MadeFault made_faults[] = {
+    {"languages-swapped", [](RunTexts& t, Draw&) { std::swap(t.source, t.target); }},
+    {"languages-swapped", [](RunTexts& t, Draw&) { std::swap(t.valid_source, t.valid_target); }},
+    {"copies", [](RunTexts& t, Draw&) { t.target = t.source; }},
+    {"copies",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.target.size(), d.between(0.03, 0.3), [&](size_t i) { t.target[i] = t.source[i]; });
+     }},
+    {"targets-shuffled", [](RunTexts& t, Draw& d) { shuffle(t.target, d.random); }},
+    {"targets-shuffled",  // a line was lost
+     [](RunTexts& t, Draw& d) {
+       t.target.erase(t.target.begin() + d.random.below(static_cast<uint32_t>(t.target.size() * 3 / 4)));
+       t.source.pop_back();
+     }},
+    {"targets-shuffled", [](RunTexts& t, Draw& d) { shuffle(t.valid_target, d.random); }},
+    {"duplicates",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.source.size(), d.between(0.04, 0.3), [&](size_t i) {
+         t.source.push_back(std::string(t.source[i]));
+         t.target.push_back(std::string(t.target[i]));
+       });
+     }},
+    {"overlap",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.valid_source.size(), d.between(0.05, 1), [&](size_t i) {
+         t.source.push_back(t.valid_source[i]);
+         t.target.push_back(t.valid_target[i]);
+       });
+     }},
+    {"mojibake",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.target.size(), d.between(0.05, 0.6), [&](size_t i) { t.target[i] = as_mojibake(t.target[i]); });
+     }},
+    {"normal-forms",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.target.size(), d.between(0.1, 0.6), [&](size_t i) { t.target[i] = decomposed(t.target[i]); });
+     }},
+    {"white-space",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.source.size(), d.between(0.03, 0.5), [&](size_t i) {
+         const char* odd[] = {"\u00A0", "\u200B", "  ", "\t", "\u00AD"};
+         const size_t space = t.source[i].find(' ');
+         if (space != std::string::npos) t.source[i].replace(space, 1, odd[d.random.below(5)]);
+       });
+     }},
+    {"length-ratio",
+     [](RunTexts& t, Draw& d) {
+       const Lines whole = t.target;
+       d.some(whole.size() - 5, d.between(0.03, 0.4), [&](size_t i) {
+         if (d.random.below(2) == 0)
+           t.target[i] = whole[i].substr(0, bytes_of(whole[i], 3));
+         else
+           for (size_t k = 1; k < 6; ++k) t.target[i] += " " + whole[i + k];
+       });
+     }},
+    {"languages-mixed",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.source.size(), d.between(0.1, 0.4), [&](size_t i) { std::swap(t.source[i], t.target[i]); });
+     }},
+    {"truncated",
+     [](RunTexts& t, Draw& d) {
+       std::vector<int64_t> lengths;
+       for (const std::string& line : t.target) lengths.push_back(count_characters(line));
+       std::ranges::sort(lengths);
+       const double part = d.between(0.4, 0.9) * static_cast<double>(lengths.size());
+       const int64_t limit = std::max<int64_t>(20, lengths[static_cast<size_t>(part)]);
+       for (std::string& line : t.target) line.resize(bytes_of(line, limit));
+     }},
+    {"empty-lines",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.target.size(), d.between(0.02, 0.2), [&](size_t i) { t.target[i].clear(); });
+     }},
+    {"scripts",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.source.size(), d.between(0.05, 0.4),
+              [&](size_t i) { t.source[i] = with_cyrillic(t.source[i]); });
+     }},
+};
+
+/// A corpus of two languages; the files below the shared folder, or none for the demo.
+struct CheckedCorpus {
+  const char* name;
+  const char* languages[2];
+  const char* train;
+  const char* valid;
+};
+
+const CheckedCorpus corpora[] = {
+    {"demo", {"en", "de"}, "", ""},
+    {"multi30k", {"en", "de"}, "data/multi30k/raw/train.", "data/multi30k/raw/val."},
+    {"tanaka", {"en", "ja"}, "data/tanaka-en-ja/train.", "data/tanaka-en-ja/dev."}};
+
+class ParallelCheckTest : public testing::TestWithParam<CheckedCorpus> {
+ protected:
+  void SetUp() override {
+    const CheckedCorpus& corpus = GetParam();
+    if (*corpus.train == 0) {
+      const demo::Corpus text = demo::make_corpus({.train = 3000, .valid = 300, .test = 0});
+      for (const auto& pair : text.train) add(pair, texts_.source, texts_.target);
+      for (const auto& pair : text.valid) add(pair, texts_.valid_source, texts_.valid_target);
+      return;
+    }
+    const auto file = [&](const char* part, int side) {
+      return shared_file(std::string(part) + corpus.languages[side]);
+    };
+    if (file(corpus.train, 0).empty()) GTEST_SKIP() << corpus.name << ": its text is not there";
+    texts_ = {read_lines(file(corpus.train, 0)), read_lines(file(corpus.train, 1)),
+              read_lines(file(corpus.valid, 0)), read_lines(file(corpus.valid, 1))};
+  }
+
+  static void add(const demo::SentencePair& pair, Lines& english, Lines& german) {
+    english.push_back(pair.english);
+    german.push_back(pair.german);
+  }
+
+  std::string put(const std::string& name, int side, const Lines& lines) const {
+    const std::string path = folder_ / (name + GetParam().languages[side]);
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    write_file_atomically(path, text);
+    return path;
+  }
+
+  std::vector<Finding> findings_of(const RunTexts& t) const {
+    return check_parallel(
+        {.train = {{put("train.", 0, t.source), put("train.", 1, t.target), ""}},
+         .valid = {{put("valid.", 0, t.valid_source), put("valid.", 1, t.valid_target), ""}}});
+  }
+
+  /// Some consecutive pairs of the training text.
+  RunTexts some_of(size_t begin, size_t count) const {
+    RunTexts t = texts_;
+    const auto part = [&](const Lines& lines) {
+      return Lines(lines.begin() + std::ptrdiff_t(begin), lines.begin() + std::ptrdiff_t(begin + count));
+    };
+    t.source = part(texts_.source);
+    t.target = part(texts_.target);
+    return t;
+  }
+
+  /// Expects that each fault is found in its variants `first` to `last`.
+  void find_all(uint64_t first, uint64_t last) const {
+    for (uint64_t seed = first; seed <= last; ++seed)
+      for (const MadeFault& fault : made_faults) {
+        Draw draw(seed);
+        const size_t count = 1500;
+        RunTexts worse = some_of(draw.random.below(static_cast<uint32_t>(texts_.source.size() - count)), count);
+        fault.make(worse, draw);
+        const std::vector<Finding> findings = findings_of(worse);
+        const auto found = std::ranges::find(findings, fault.id, &Finding::id);
+        ASSERT_NE(found, findings.end()) << fault.id << ", seed " << seed << "\n" << to_text(findings);
+        EXPECT_LE(found->examples.size(), most_examples);
+      }
+  }
+
+  TemporaryFolder folder_;
+  RunTexts texts_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Corpora, ParallelCheckTest, testing::ValuesIn(corpora),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST_P(ParallelCheckTest, FindsNothingInGoodText) {
+  EXPECT_EQ(to_text(findings_of(texts_)), "");
+  EXPECT_EQ(to_text(findings_of(some_of(500, 1500))), "");
+}
+
+TEST_P(ParallelCheckTest, FindsEachFault) { find_all(1, 2); }
+TEST_P(ParallelCheckTest, SlowFindsEachFaultInEachOfTwentyVariants) { find_all(3, 20); }
+
+TEST(ParallelCheck, SaysNothingOfAFewLines) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.en", "a\na\na\n");
+  write_file_atomically(folder / "a.de", "a\na\na\n");
+  EXPECT_TRUE(check_parallel({.train = {{folder / "a.en", folder / "a.de", ""}}}).empty());
+}
+
+TEST(ParallelCheck, NamesWhatItCanNotRead) {
+  EXPECT_NE(error_message([] {
+              check_parallel({.train = {{"nowhere.en", "nowhere.de", ""}}});
+            }).find("nowhere.en"),
+            std::string::npos);
+}
+
+TEST(Findings, AreWrittenAsJson) {
+  const std::vector<Finding> findings{{"copies", Severity::error, "data.train: \"all\"", {"a.en:1: x | x"}}};
+  EXPECT_EQ(to_json_text(findings),
+            "[\n  {\n    \"id\": \"copies\",\n    \"severity\": \"error\",\n    \"text\": \"data.train: "
+            "\\\"all\\\"\",\n"
+            "    \"examples\": [\n      \"a.en:1: x | x\"\n    ]\n  }\n]\n");
+  EXPECT_EQ(to_json_text(std::vector<Finding>()), "[]\n");
+  EXPECT_EQ(as_example(std::string(200, 'a')), std::string(120, 'a') + "...");
+  EXPECT_EQ(as_example("a\tb\nc\xFF"), "a b c\uFFFD");
+}
+
+}  // namespace
+}  // namespace sixfold
